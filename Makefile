@@ -96,9 +96,9 @@ ifndef LOCKED
 endif
 	@touch $@
 
+# docs/vocabulary.md, ontology/trace-shapes.ttl and all other generated pages
 ontology: setup
-	$(BIN)/python -m graphrag_rdf.rdf.vocabulary_page > $(STAMPS)/vocabulary.md
-	mv $(STAMPS)/vocabulary.md docs/vocabulary.md
+	$(BIN)/python docs/generate.py
 
 # packages with hashes, for each system and Python from 3.11 on: to build, to run (with the extra mcp), to test
 COMPILE = $(TOOLS)/bin/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes \

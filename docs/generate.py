@@ -1,8 +1,9 @@
-"""Write the pages and pictures of the documentation that are made from code.
+"""Write the pages and pictures of the documentation, and the shapes of traces, that are made from code.
 
     python docs/generate.py
 
-`docs/vocabulary.md` is made by `make ontology`. Tests fail if a page or picture is out of date.
+`make ontology` runs it too, for `docs/vocabulary.md` and `ontology/trace-shapes.ttl`. Tests fail if a file is
+out of date.
 """
 
 from __future__ import annotations
@@ -14,9 +15,13 @@ from pathlib import Path
 
 from graphrag_rdf.cli import pipelines
 from graphrag_rdf.cli import reference_page as commands
+from graphrag_rdf.rdf import vocabulary_page
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql import reference_page as queries
 from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.steps.kinds import kinds
+from graphrag_rdf.trace.kinds import node_kinds
+from graphrag_rdf.trace.shapes import trace_shapes
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent / "graphrag_rdf"
@@ -55,6 +60,10 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield HERE / "reference" / "pipelines.md", pipelines.page()
     cookbook = HERE / "cookbook.md"
     yield cookbook, queries.fill(cookbook.read_text("utf-8"), library)
+    yield HERE / "vocabulary.md", vocabulary_page.page()
+    ontology = folder("ontology")
+    kinds()  # imports the steps, which declare their nodes
+    yield ontology / "trace-shapes.ttl", trace_shapes(node_kinds().values(), ontology)
     yield HERE / "pictures" / "rooms.svg", rooms_picture(rooms(ARCHITECTURE.read_text("utf-8")))
     yield HERE / "pictures" / "walk.svg", walk_picture()
 

@@ -29,7 +29,7 @@ from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.folder import StoreFolder
 from graphrag_rdf.trace.catalogue import find_trace
-from graphrag_rdf.trace.difference import FOUND, Difference, differences
+from graphrag_rdf.trace.difference import ASKED, Difference, differences
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 
@@ -93,7 +93,7 @@ class Replay:
     @property
     def same(self) -> bool:
         """Whether the same was found and answered."""
-        return not any(difference.what in FOUND for difference in self.differences)
+        return all(difference.what in ASKED for difference in self.differences)
 
     def json_object(self) -> dict[str, Any]:
         """The keys of `trace replay --format json`."""

@@ -180,7 +180,7 @@ def run_shapes(quads: Iterable[Quad], shapes: Path | None = None) -> list[Violat
 
     Args:
         quads: of the store, e.g. `EmbeddedStore.quads()`.
-        shapes: a Turtle file; None takes ontology/shapes.ttl.
+        shapes: a Turtle file; None takes those of the folder ontology.
 
     Raises:
         UsageError: when pySHACL is not installed, or the shapes cannot be read.
@@ -193,11 +193,12 @@ def run_shapes(quads: Iterable[Quad], shapes: Path | None = None) -> list[Violat
         ) from error
     from rdflib import SH, Graph
 
-    source = shapes or folder("ontology") / "shapes.ttl"
-    try:
-        shapes_graph = Graph().parse(source, format="turtle")
-    except (OSError, SyntaxError, ValueError) as error:
-        raise UsageError(f"cannot read {source}: {error}") from error
+    shapes_graph = Graph()
+    for source in [shapes] if shapes else folder("ontology").glob("*shapes.ttl"):
+        try:
+            shapes_graph.parse(source, format="turtle")
+        except (OSError, SyntaxError, ValueError) as error:
+            raise UsageError(f"cannot read {source}: {error}") from error
     plain = (quad for quad in quads if not isinstance(quad.object, Triple))
     lines = "".join(f"{quad.subject} {quad.predicate} {quad.object} .\n" for quad in plain)
     del quads, plain  # the engine's iterators must be freed in this thread, not with a later traceback

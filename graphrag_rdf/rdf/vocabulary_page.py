@@ -1,13 +1,10 @@
 """The page `docs/vocabulary.md`, written from the ontology files.
 
-    python -m graphrag_rdf.rdf.vocabulary_page > docs/vocabulary.md
-
-The files in `ontology/` are the source; a test checks that the page is what they give.
+The files in `ontology/` are the source; `make ontology` writes the page.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -199,7 +196,8 @@ def _expression(graph: Graph, node: Node | None) -> str:
         return " ∪ ".join(_short(member) for member in Collection(graph, union))
     (facets,) = graph.objects(node, OWL_TERMS.withRestrictions)
     limits = [str(value) for facet in Collection(graph, facets) for value in graph.objects(facet)]
-    return f"{_short(graph.value(node, OWL_TERMS.onDatatype))} {'–'.join(limits)}"
+    bounds = "–".join(limits) if len(limits) > 1 else f"≥ {limits[0]}"
+    return f"{_short(graph.value(node, OWL_TERMS.onDatatype))} {bounds}"
 
 
 def _short(node: object) -> str:
@@ -212,8 +210,3 @@ def _short(node: object) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<<(", "`<<(").replace(")>>", ")>>`")
-
-
-if __name__ == "__main__":
-    sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
-    sys.stdout.write(page())

@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
+from typing import Literal as Choice
 
 from pyoxigraph import Literal, NamedNode
 
@@ -30,7 +31,7 @@ from graphrag_rdf.steps.checking import (
 from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.state import Context, Selection, State
 from graphrag_rdf.trace.documents import names_of
-from graphrag_rdf.trace.items import SELECTIONS, Fact, ScoreShare, Source
+from graphrag_rdf.trace.items import ANSWER_SENTENCE, SELECTIONS, AnswerSentence, Fact, ScoreShare, Source
 from graphrag_rdf.trace.kinds import WARNING, ItemKind, NodeKind, Statement, StepField, Warned, item, said
 from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -39,28 +40,6 @@ from graphrag_rdf.trace.reader import Reading
 from graphrag_rdf.trace.recorder import INLINE_LIMIT, Step
 from graphrag_rdf.trace.reuse import KeptAnswer, keep_answer
 from graphrag_rdf.trace.wording import write_sentences
-
-
-@item
-class AnswerSentence:
-    """A sentence of the answer.
-
-    Attributes:
-        text: None when it was erased.
-        offset, length: in the answer's text, in code points.
-        cites: selections, by their numbers in the answer.
-        markers: those numbers.
-    """
-
-    JSON: ClassVar = ("iri", "text", "offset", "length", "cites", "markers")
-
-    text: str | None = said(TG.content, words=True)
-    offset: int = said(TG.charOffset)
-    length: int = said(TG.charLength)
-    cites: tuple[NamedNode, ...] = said(RAG.cites, default=())
-    index: int | None = said(RAG.index, default=None)
-    markers: tuple[int, ...] = ()
-    iri: NamedNode | None = None
 
 
 @item
@@ -76,18 +55,11 @@ class Suggestion:
     JSON: ClassVar = ("iri", "question", "by", "fact")
 
     question: str | None = said(TG.content, words=True)
-    by: str = said(RAG.mode)
+    by: Choice["llm", "graph"] = said(RAG.mode)
     triple: Statement | None = said(TG.edge, words=True, fact=True, default=None)
     index: int | None = said(RAG.index, default=None)
     fact: Fact | None = None
     iri: NamedNode | None = None
-
-
-def _complete_sentences(reading: Reading, found: Sequence[AnswerSentence]) -> None:
-    for sentence in found:
-        marked = sorted((reading.number(iri, RAG.marker) or 0, iri.value, iri) for iri in sentence.cites)
-        sentence.cites = tuple(iri for _, _, iri in marked)
-        sentence.markers = tuple(marker for marker, _, _ in marked if marker)
 
 
 def _complete_suggestions(reading: Reading, found: Sequence[Suggestion]) -> None:
@@ -96,11 +68,14 @@ def _complete_suggestions(reading: Reading, found: Sequence[Suggestion]) -> None
         one.fact = facts.get(one.triple) if one.triple else None
 
 
-ANSWER_SENTENCE = ItemKind(
-    "sentence", "sentences", RAG.sentence, RAG.AnswerSentence, AnswerSentence, complete=_complete_sentences
-)
 SUGGESTION = ItemKind(
-    "suggestion", "suggestions", RAG.suggestion, RAG.Suggestion, Suggestion, complete=_complete_suggestions
+    "suggestion",
+    "suggestions",
+    RAG.suggestion,
+    RAG.Suggestion,
+    Suggestion,
+    always=("index",),
+    complete=_complete_suggestions,
 )
 MARGIN = ItemKind("signal", "margin", RAG.scoreShare, RAG.ScoreShare, ScoreShare)
 """How far the quotes of an extractive answer stand out."""
@@ -151,6 +126,7 @@ SYNTHESIS = NodeKind(
         StepField("reuses", RAG.reusesAnswer),
     ),
     items=(ANSWER_SENTENCE, SUGGESTION, MARGIN, *SELECTIONS),
+    quotes=("extractive",),
     text=_text,
     page=Path(__file__).with_name("synthesis.html.j2"),
 )

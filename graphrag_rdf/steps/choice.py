@@ -75,7 +75,15 @@ def _complete_look_ups(reading: Reading, found: Sequence[LookUp]) -> None:
         one.selections = tuple(sorted(chunks, key=lambda iri: place_in_list(iri, reading.nodes[iri])))
 
 
-LOOK_UP = ItemKind("look-up", "look_ups", RAG.lookUp, RAG.LookUp, LookUp, complete=_complete_look_ups)
+LOOK_UP = ItemKind(
+    "look-up",
+    "look_ups",
+    RAG.lookUp,
+    RAG.LookUp,
+    LookUp,
+    always=("index",),
+    complete=_complete_look_ups,
+)
 
 
 def look_up(

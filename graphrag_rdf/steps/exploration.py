@@ -320,7 +320,16 @@ def _complete_passages(reading: Reading, found: Sequence[PassageHit]) -> None:
             hit.name = names.get(hit.document, hit.title)
 
 
-SEED = ItemKind("seed", "seeds", RAG.seed, RAG.Seed, Seed, complete=_label_entities)
+SEED = ItemKind(
+    "seed",
+    "seeds",
+    RAG.seed,
+    RAG.Seed,
+    Seed,
+    complete=_label_entities,
+    compared=lambda seed: seed.label,
+    centre=True,
+)
 ACTIVATED = ItemKind(
     "activated", "activated", RAG.activatedEntity, RAG.ActivatedEntity, Activated, complete=_label_entities
 )
@@ -339,6 +348,7 @@ RANKED = ItemKind(
         "relations": ItemKind("relation", "relations", RAG.relationPath, RAG.RelationPath, RelationPath),
     },
     complete=_complete_passages,
+    ranked_by=("retrieval/best-passages", "retrieval/composite", "selection/chunk-ranking"),
 )
 
 

@@ -44,7 +44,14 @@ class Concept:
     iri: NamedNode | None = None
 
 
-CONCEPT = ItemKind("concept", "concepts", RAG.conceptTerm, RAG.ConceptTerm, Concept)
+CONCEPT = ItemKind(
+    "concept",
+    "concepts",
+    RAG.conceptTerm,
+    RAG.ConceptTerm,
+    Concept,
+    compared=lambda concept: concept.text or "",
+)
 
 
 def _text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001

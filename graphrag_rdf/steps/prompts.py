@@ -16,7 +16,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from graphrag_rdf.errors import LlmError, TemplateError
 from graphrag_rdf.llm.model import fenced
 from graphrag_rdf.steps.state import Context
-from graphrag_rdf.trace.recorder import ModelCall, Step
+from graphrag_rdf.trace.items import Call
+from graphrag_rdf.trace.recorder import Step
 
 if TYPE_CHECKING:
     from graphrag_rdf.llm.model import Completion
@@ -116,16 +117,15 @@ def _ready(context: Context, prompt: str, values: dict[str, Any]) -> tuple[Any, 
 
 
 def _record(context: Context, step: Step, purpose: str, prompt: str, completion: Any) -> None:
-    call = ModelCall(
+    call = Call(
+        "llm",
         purpose=purpose,
         model=completion.model,
-        prompt=prompt,
-        completion=completion.raw,
         in_tokens=completion.in_tokens,
         out_tokens=completion.out_tokens,
-        cost_usd=completion.cost_usd,
-        seconds=completion.seconds,
-        cached=completion.cached,
         cached_in_tokens=completion.cached_in_tokens,
+        ms=round(completion.seconds * 1000),
+        cached=completion.cached,
+        cost_usd=completion.cost_usd,
     )
-    context.recorder.called(step, call)
+    context.recorder.called(step, call, prompt, completion.raw)

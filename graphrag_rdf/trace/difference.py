@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from graphrag_rdf.trace.items import Selected
+from graphrag_rdf.trace.kinds import WARNING
 from graphrag_rdf.trace.model import Trace
 
 
@@ -15,8 +15,8 @@ class Difference:
     """Something that two traces do not have in common.
 
     Attributes:
-        what: question, pipeline, model, parameter, entity, concept, seed, selection, outcome, answer or
-            warning.
+        what: question, pipeline, model, parameter, entity, outcome, answer, or a kind of item that the steps
+            compare: concept, seed, selection, warning …
         name: of a parameter: `step.parameter`; of a pipeline whose files are not the same: `files`; of
             entities that were wanted or not: `include`, `exclude`; else empty.
         before, after: what the first and the second trace have; None where it has nothing of the kind.
@@ -33,63 +33,56 @@ def differences(first: Trace, second: Trace) -> list[Difference]:
 
     Times and IRIs do not count.
     """
-    found: list[Difference] = []
-    for what in ("question", "kind", "model", "outcome", "answer"):
-        before, after = getattr(first, what), getattr(second, what)
-        if before != after:
-            found.append(Difference("pipeline" if what == "kind" else what, "", _text(before), _text(after)))
+    found = [*_asked(first, second), *_found(first, second)]
+    return sorted(found, key=lambda difference: difference.what == "warning")
+
+
+ASKED = frozenset({"question", "pipeline", "model", "parameter", "entity"})
+"""What a run is asked with; all else is what it finds and answers."""
+
+
+def _asked(first: Trace, second: Trace) -> Iterator[Difference]:
+    yield from _value("question", first.question, second.question)
+    yield from _value("pipeline", first.kind, second.kind)
     hashes = first.pipeline_hash, second.pipeline_hash
-    if first.kind == second.kind and None not in hashes and hashes[0] != hashes[1]:
-        found.append(Difference("pipeline", "files", *hashes))
-    for name in ("include", "exclude"):
-        named = _only("entity", getattr(first, name), getattr(second, name))
-        found += [replace(one, name=name) for one in named]
+    if first.kind == second.kind and None not in hashes:
+        yield from _value("pipeline", *hashes, name="files")
+    yield from _value("model", first.model, second.model)
     old, new = _flat(first.parameters), _flat(second.parameters)
-    found += [
-        Difference("parameter", name, _text(old.get(name)), _text(new.get(name)))
-        for name in sorted(old | new)
-        if old.get(name) != new.get(name)
-    ]
-    found += _only("concept", _concepts(first), _concepts(second))
-    found += _only("seed", _seeds(first), _seeds(second))
-    found += _only("selection", map(_told, first.selections), map(_told, second.selections))
-    warnings = ([f"{w.type}: {w.detail}" for w in trace.warnings] for trace in (first, second))
-    found += _only("warning", *warnings)
-    return sorted(found, key=lambda difference: _ORDER.index(difference.what))
+    for name in sorted(old | new):
+        yield from _value("parameter", old.get(name), new.get(name), name=name)
+    for name in ("include", "exclude"):
+        for one in _only("entity", getattr(first, name), getattr(second, name)):
+            yield replace(one, name=name)
 
 
-FOUND = frozenset({"concept", "seed", "selection", "outcome", "answer", "warning"})
-"""What a run finds and answers; all else is what it was asked with."""
+def _found(first: Trace, second: Trace) -> Iterator[Difference]:
+    old, new = _items(first), _items(second)
+    for key in dict.fromkeys((*old, *new)):
+        yield from _only(key.removesuffix("s"), old.get(key, ()), new.get(key, ()))
+    for what in ("outcome", "answer"):
+        yield from _value(what, getattr(first, what), getattr(second, what))
 
-_ORDER = (
-    *("question", "pipeline", "model", "parameter", "entity", "concept", "seed", "selection"),
-    *("outcome", "answer", "warning"),
-)
+
+def _items(trace: Trace) -> dict[str, list[str]]:
+    """What the kinds of items call those that are compared, by the key of the kind."""
+    named: dict[str, list[str]] = {}
+    for step in trace.steps:
+        compared = {one.key: one.compared for one in (*step.declared.items, WARNING) if one.compared}
+        for key, name in compared.items():
+            named.setdefault(key, []).extend(map(name, step.items[key]))
+    return named
+
+
+def _value(what: str, before: Any, after: Any, name: str = "") -> Iterator[Difference]:
+    if before != after:
+        yield Difference(what, name, _text(before), _text(after))
 
 
 def _only(what: str, before: Iterable[str], after: Iterable[str]) -> list[Difference]:
     old, new = dict.fromkeys(before), dict.fromkeys(after)
     gone = [Difference(what, "", text, None) for text in old if text not in new]
     return gone + [Difference(what, "", None, text) for text in new if text not in old]
-
-
-def _concepts(trace: Trace) -> list[str]:
-    return [concept.text or "" for step in trace.steps for concept in step.items.get("concepts", ())]
-
-
-def _seeds(trace: Trace) -> list[str]:
-    return [seed.label for step in trace.steps for seed in step.items.get("seeds", ())]
-
-
-def _told(selection: Selected) -> str:
-    """A selected fact in words; a sentence by its quotation, or its IRI where the words were erased."""
-    if selection.fact is not None and selection.chunk is None:
-        return f"{selection.fact.s_label} {selection.fact.p_label} {selection.fact.o_label}"
-    if selection.whole and selection.sources:
-        return f"{selection.sources[0].chunk_label} of {selection.sources[0].name}"
-    quote = next((source.quote for source in selection.sources if source.quote), None)
-    named = selection.sentence or selection.chunk
-    return f"“{quote}”" if quote else named.value if named else "(erased)"
 
 
 def _flat(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -264,17 +264,71 @@ def complete_selections(reading: Reading, found: Sequence[Selected]) -> None:
         one.closest = bool(reading.subjects(RAG.closest, one.iri))
 
 
-EDGE = ItemKind(
-    "edge", "selections", TG.selectedEdge, TG.EdgeSelection, Selected, complete=complete_selections
-)
-SENTENCE = ItemKind(
-    "chunk", "selections", TG.selectedChunk, TG.ChunkSelection, Selected, complete=complete_selections
-)
-CHUNK = ItemKind(
-    "context", "selections", TG.selectedChunk, TG.ChunkSelection, Selected, complete=complete_selections
+def _in_words(selection: Selected) -> str:
+    """A fact in words; a sentence by its quotation, or its IRI if the words were erased."""
+    if selection.fact is not None and selection.chunk is None:
+        return selection.fact.text
+    if selection.whole and selection.sources:
+        return f"{selection.sources[0].chunk_label} of {selection.sources[0].name}"
+    quote = next((source.quote for source in selection.sources if source.quote), None)
+    named = selection.sentence or selection.chunk
+    return f"“{quote}”" if quote else named.value if named else "(erased)"
+
+
+def _selection(name: str, link: NamedNode, rdf_type: NamedNode, **options: Any) -> ItemKind:
+    return ItemKind(
+        name,
+        "selections",
+        link,
+        rdf_type,
+        Selected,
+        complete=complete_selections,
+        compared=_in_words,
+        **options,
+    )
+
+
+EDGE = _selection("edge", TG.selectedEdge, TG.EdgeSelection)
+SENTENCE = _selection("chunk", TG.selectedChunk, TG.ChunkSelection, always=("chunk",))
+CHUNK = _selection(
+    "context", TG.selectedChunk, TG.ChunkSelection, always=("chunk",), taken_by=("selection/chunks",)
 )
 SELECTIONS = (EDGE, SENTENCE, CHUNK)
 """Facts, sentences and chunks that a step selects: one list, by rank."""
+
+
+@item
+class AnswerSentence:
+    """A sentence of the answer.
+
+    Attributes:
+        text: None when it was erased.
+        offset, length: in the answer's text, in code points.
+        cites: selections, by their numbers in the answer.
+        markers: those numbers.
+    """
+
+    JSON: ClassVar = ("iri", "text", "offset", "length", "cites", "markers")
+
+    text: str | None = said(TG.content, words=True)
+    offset: int = said(TG.charOffset)
+    length: int = said(TG.charLength)
+    cites: tuple[NamedNode, ...] = said(RAG.cites, default=())
+    index: int | None = said(RAG.index, default=None)
+    markers: tuple[int, ...] = ()
+    iri: NamedNode | None = None
+
+
+def _complete_sentences(reading: Reading, found: Sequence[AnswerSentence]) -> None:
+    for sentence in found:
+        marked = sorted((reading.number(iri, RAG.marker) or 0, iri.value, iri) for iri in sentence.cites)
+        sentence.cites = tuple(iri for _, _, iri in marked)
+        sentence.markers = tuple(marker for marker, _, _ in marked if marker)
+
+
+ANSWER_SENTENCE = ItemKind(
+    "sentence", "sentences", RAG.sentence, RAG.AnswerSentence, AnswerSentence, complete=_complete_sentences
+)
 
 
 @item

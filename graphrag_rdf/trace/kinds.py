@@ -85,8 +85,13 @@ class ItemKind:
         type: its class; None where the item itself says which (`type`).
         make: the dataclass of its objects.
         parts: the kinds under it, by the field that holds a list of them.
+        always: fields that every item of this kind has, though its class allows None.
         complete: sets what the trace does not hold (labels, words of sentences, sources) of all items of a
             trace whose kinds share it.
+        compared: what a difference between two traces calls an item; without it items are not compared.
+        centre: whether the drawing of an answer begins at its `entity`.
+        ranked_by, taken_by: templates that give these items in their order, and templates whose rows they
+            are among. `trace verify` runs them again.
     """
 
     name: str
@@ -95,7 +100,12 @@ class ItemKind:
     type: NamedNode | None
     make: Callable[..., Any]
     parts: Mapping[str, ItemKind] = field(default_factory=dict)
+    always: tuple[str, ...] = ()
     complete: Callable[[Reading, Sequence[Any]], None] | None = None
+    compared: Callable[[Any], str] | None = None
+    centre: bool = False
+    ranked_by: tuple[str, ...] = ()
+    taken_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +118,7 @@ class StepField:
         words: whether `forget` erases it.
         read: makes one value of all that the node has; by default the first.
         stored: the predicate of the blob that holds the value where it is too long for the graph.
+        always: whether each step has it.
     """
 
     key: str
@@ -115,6 +126,7 @@ class StepField:
     words: bool = False
     read: Callable[[Sequence[Any]], Any] | None = None
     stored: NamedNode | None = None
+    always: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +140,7 @@ class NodeKind:
         types: further classes of its nodes.
         fields, items: what is written of it; the JSON of a step has their keys.
         words: properties of its nodes that are no field and hold words, which `forget` erases.
+        quotes: modes in which its answer is made of quotes.
         text: writes its part of `trace show`; without it all values and items are listed.
         page: the template of its part of a page, likewise.
     """
@@ -139,6 +152,7 @@ class NodeKind:
     fields: tuple[StepField, ...] = ()
     items: tuple[ItemKind, ...] = ()
     words: tuple[NamedNode, ...] = ()
+    quotes: tuple[str, ...] = ()
     text: Callable[[Lines, TraceStep, bool], None] | None = None
     page: Path | None = None
 
@@ -152,8 +166,16 @@ _registered: dict[NamedNode, NodeKind] = {}
 
 
 def register(*kinds: NodeKind) -> None:
-    """Declare kinds of nodes to all readers; modules of steps do so when they are imported."""
-    _registered.update({kind.type: kind for kind in kinds})
+    """Declare kinds of nodes to all readers; modules of steps do so when they are imported.
+
+    Raises:
+        ValueError: if another kind has its class, by which readers know it.
+    """
+    for kind in kinds:
+        if _registered.setdefault(kind.type, kind) is not kind:
+            raise ValueError(
+                f"the kinds {_registered[kind.type].name} and {kind.name} have the class {kind.type}"
+            )
 
 
 def node_kinds() -> Mapping[NamedNode, NodeKind]:
@@ -169,17 +191,18 @@ def erased_words() -> tuple[list[NamedNode], list[NamedNode]]:
     of_items = {
         known.predicate
         for kind in kinds
-        for one in _with_parts((*kind.items, WARNING))
+        for one in with_parts((*kind.items, WARNING))
         for known in properties(one.make).values()
         if known.words
     }
     return sorted(of_steps, key=str), sorted(of_items, key=str)
 
 
-def _with_parts(items: Iterable[ItemKind]) -> Iterator[ItemKind]:
+def with_parts(items: Iterable[ItemKind]) -> Iterator[ItemKind]:
+    """Kinds of items, each followed by the kinds of its parts."""
     for one in items:
         yield one
-        yield from _with_parts(one.parts.values())
+        yield from with_parts(one.parts.values())
 
 
 @cache
@@ -262,6 +285,14 @@ def _numbers(make: Any) -> Mapping[str, type[float] | type[int]]:
     }
 
 
+def always(kind: ItemKind, name: str) -> bool:
+    """Whether each item of a kind has a value of a field; `forget` may erase words."""
+    make: Any = kind.make
+    required = any(one.name == name and _required(one) for one in fields(make))
+    optional = type(None) in get_args(get_type_hints(make)[name])
+    return (name in kind.always or (required and not optional)) and not properties(make)[name].words
+
+
 def _required(one: Field[Any]) -> bool:
     return one.default is MISSING and one.default_factory is MISSING
 
@@ -293,7 +324,14 @@ class Warned:
     iri: NamedNode | None = None
 
 
-WARNING = ItemKind("warning", "warnings", RAG.warning, RAG.Warning, Warned)
+WARNING = ItemKind(
+    "warning",
+    "warnings",
+    RAG.warning,
+    RAG.Warning,
+    Warned,
+    compared=lambda warned: f"{warned.type}: {warned.detail}",
+)
 
 
 def _question_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
@@ -309,7 +347,7 @@ QUESTION = NodeKind(
     "question",
     TG.Question,
     "What was asked.",
-    fields=(StepField("query", TG.query),),  # erased as the session's own
+    fields=(StepField("query", TG.query, always=True),),  # erased as the session's own
     text=_question_text,
 )
 ERROR = NodeKind(

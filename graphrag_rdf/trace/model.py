@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar
 
-from graphrag_rdf.trace.items import Call, Selected
+from graphrag_rdf.trace.items import AnswerSentence, Call, Selected
 from graphrag_rdf.trace.kinds import NodeKind, Warned
 
 
@@ -62,6 +62,11 @@ class TraceStep:
     def selections(self) -> list[Selected]:
         """What was selected, by rank."""
         return self.items.get("selections", [])
+
+    @property
+    def sentences(self) -> list[AnswerSentence]:
+        """The sentences of its answer."""
+        return self.items.get("sentences", [])
 
     @property
     def warnings(self) -> list[Warned]:

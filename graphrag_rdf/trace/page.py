@@ -265,7 +265,7 @@ def pages_told(numbers: Sequence[int]) -> str:
 
 def _language(trace: Trace, languages: Mapping[str, str]) -> str | None:
     """The one language of all that an extractive answer quotes."""
-    if all(step.mode != "extractive" for step in trace.steps if step.kind == "synthesis"):
+    if not any(step.mode in step.declared.quotes for step in trace.steps):
         return None
     documents = {
         source.document for one in trace.selections if one.marker is not None for source in one.sources
@@ -275,8 +275,14 @@ def _language(trace: Trace, languages: Mapping[str, str]) -> str | None:
 
 
 def _drawing(trace: Trace, href: Href, numbers: Set[int]) -> Markup | None:
-    """The selected facts around the seeds: those that are cited first, then by rank."""
-    seeds = {seed.entity.value for step in trace.steps for seed in step.items.get("seeds", ())}
+    """The selected facts around the entities that the run began with: cited ones first, then by rank."""
+    centres = {
+        found.entity.value
+        for step in trace.steps
+        for kind in step.declared.items
+        if kind.centre
+        for found in step.items[kind.key]
+    }
     chosen = [s for s in trace.selections if s.fact is not None]
     chosen.sort(key=lambda s: (s.marker not in numbers, s.rank or 0))
     gone = {s.fact for s in chosen if s.removed}
@@ -284,14 +290,14 @@ def _drawing(trace: Trace, href: Href, numbers: Set[int]) -> Markup | None:
     for selection in chosen:
         assert selection.fact is not None  # noqa: S101 - see above
         facts[selection.fact] = facts.get(selection.fact, False) or selection.marker in numbers
-    near = _connected(facts, seeds)
+    near = _connected(facts, centres)
     shown = dict(list((near or facts).items())[:_DRAWN])
     nodes: dict[str, Node] = {}
     for fact in shown:
         for term, label in ((fact.s, fact.s_label), (fact.o, fact.o_label)):
             iri = term.value if isinstance(term, NamedNode) else None
             key = _key(term)
-            nodes.setdefault(key, Node(key, label, href(iri) if iri else None, key in seeds))
+            nodes.setdefault(key, Node(key, label, href(iri) if iri else None, key in centres))
     if not nodes:
         return None
     edges = [
@@ -301,9 +307,9 @@ def _drawing(trace: Trace, href: Href, numbers: Set[int]) -> Markup | None:
     return draw_for_screens(list(nodes.values()), edges, f"Facts that were selected for: {trace.question}")
 
 
-def _connected(facts: Mapping[Fact, bool], seeds: Set[str]) -> dict[Fact, bool]:
-    """Those that hang together with a seed; the others are in the list below the drawing."""
-    reached = set(seeds)
+def _connected(facts: Mapping[Fact, bool], centres: Set[str]) -> dict[Fact, bool]:
+    """Those connected with such an entity; the others are in the list below the drawing."""
+    reached = set(centres)
     waiting = dict(facts)
     found: set[Fact] = set()
     while fresh := [fact for fact in waiting if {fact.s.value, _key(fact.o)} & reached]:

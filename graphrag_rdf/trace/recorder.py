@@ -35,22 +35,6 @@ INLINE_LIMIT = 4096
 """Texts longer than this many characters are in the blob store only."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCall:
-    """A call to a model, as a trace keeps it. Token counts are None when unknown."""
-
-    purpose: str
-    model: str
-    prompt: str
-    completion: str
-    in_tokens: int | None
-    out_tokens: int | None
-    cost_usd: float | None
-    seconds: float
-    cached: bool
-    cached_in_tokens: int | None = None
-
-
 @dataclass(slots=True)
 class Step:
     """A step that is being recorded.
@@ -347,24 +331,15 @@ class TraceRecorder:
             ),
         )
 
-    def called(self, step: Step, call: ModelCall) -> None:
-        """Record a call to a model, and count its tokens for the step and the run."""
-        self._call(
-            step,
-            Call(
-                "llm",
-                purpose=call.purpose,
-                model=call.model,
-                in_tokens=call.in_tokens,
-                out_tokens=call.out_tokens,
-                cached_in_tokens=call.cached_in_tokens,
-                ms=round(call.seconds * 1000),
-                cached=call.cached,
-                cost_usd=call.cost_usd,
-                prompt=self._kept(call.prompt),
-                completion=self._kept(call.completion),
-            ),
-        )
+    def called(self, step: Step, call: Call, prompt: str, completion: str) -> None:
+        """Record a call to a model, and count its tokens for the step and the run.
+
+        Args:
+            call: its prompt and completion are set here.
+            prompt, completion: as they were sent and received.
+        """
+        call.prompt, call.completion = self._kept(prompt), self._kept(completion)
+        self._call(step, call)
         step.model = call.model
         step.in_tokens = _plus(step.in_tokens, call.in_tokens)
         step.out_tokens = _plus(step.out_tokens, call.out_tokens)

@@ -15,8 +15,8 @@ from graphrag_rdf.sparql.calls import may_call
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.kinds import node_kinds
 
-_RANKS = ("retrieval/best-passages", "retrieval/composite", "selection/chunk-ranking")
 _ALIKE = 1e-9  # scores that differ less are the same: the order in which an engine adds up is its own
 
 
@@ -55,6 +55,9 @@ def rerun(store: Store, blobs: BlobStore, session: NamedNode) -> Rerun:
     the ranking, in its order and with its scores. Chunks that it selected must be among the query's.
     """
     out = Rerun()
+    kinds = [one for node in node_kinds().values() for one in node.items]
+    ranks = {template for one in kinds for template in one.ranked_by}
+    takes = {template for one in kinds for template in one.taken_by}
     ranking: dict[str, list[Row]] = {}
     taken: dict[str, set[str]] = {}
     for decided in store.select("trace/decisions-taken", session=session):
@@ -76,9 +79,9 @@ def rerun(store: Store, blobs: BlobStore, session: NamedNode) -> Rerun:
             continue
         if result_hash(found) != rows.must(decided, "hash"):
             out.different.append(f"{template} (call {rows.whole(decided, 'number')}) returns other rows")
-        if template in _RANKS:
+        if template in ranks:
             ranking[step] = found
-        if template == "selection/chunks":
+        if template in takes:
             taken.setdefault(step, set()).update(rows.must(row, "chunk") for row in found)
     out.different += _compared(store.select("trace/ranked", session=session), ranking, taken)
     return out

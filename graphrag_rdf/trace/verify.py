@@ -220,13 +220,14 @@ class _Verifier:
         bad = []
         count = 0
         for step in self._trace.steps:
-            if step.kind == "question" or (step.answer is None and not step.items.get("sentences", ())):
+            if step.kind == "question" or (step.answer is None and not step.sentences):
                 continue
             answer = step.answer or ""
             stored = step.values.get("stored")
             if stored and iris.stored_object(iris.digest(answer)) != stored:
                 bad.append(f"the text of {step.iri} is not the one that was stored, or was erased")
-            for sentence in step.items.get("sentences", ()):
+            for sentence in step.sentences:
+                assert sentence.iri is not None  # noqa: S101 - it was read
                 count += 1
                 if answer[sentence.offset : sentence.offset + sentence.length] != sentence.text:
                     bad.append(f"sentence {sentence.iri.value} does not stand at {sentence.offset}")

@@ -50,11 +50,6 @@ def test_third_party_files_are_as_listed() -> None:
         assert hashlib.sha256((ROOT / file).read_bytes()).hexdigest() == digest, file
 
 
-def test_the_vocabulary_page_is_up_to_date() -> None:
-    written = (ROOT / "docs" / "vocabulary.md").read_text("utf-8")
-    assert written == page(), "run: make ontology"
-
-
 def test_the_page_lists_every_term(tg: Graph, rag: Graph) -> None:
     text = page()
     for graph, prefix, namespace in (

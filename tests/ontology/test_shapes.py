@@ -44,12 +44,13 @@ GOOD = """
   prov:startedAtTime "2026-01-02T03:04:05Z"^^xsd:dateTime .
 :q a tg:Question , tg:GraphRagQuestion ; tg:query "Who met Bob?" ; prov:wasGeneratedBy :run .
 :x a tg:Exploration ; prov:wasDerivedFrom :q ; tg:entity :bob ; tg:edgeCount 1 ; rag:candidateCount 4 .
-:f a tg:Focus ; prov:wasDerivedFrom :x ; tg:selectedEdge :e ; tg:selectedChunk :k .
+:f a tg:Focus ; prov:wasDerivedFrom :x ; rag:filterDecision :d1 ; tg:selectedEdge :e ; tg:selectedChunk :k .
 :e a tg:EdgeSelection ; tg:score 0.5e0 ; rag:rank 1 ; rag:hop 1 ; rag:supportedBy :ev ; rag:usedChunk :c .
+:d1 a rag:FilterDecision ; tg:score 0.5e0 ; rag:kept true .
 :k a tg:ChunkSelection ; tg:document :c ; tg:score 1.0e0 ; rag:rank 1 .
 :y a tg:Synthesis , tg:Answer ; prov:wasDerivedFrom :f ; tg:content "Ann. [1]" ; rag:sentence :y0 ;
   rag:call :call .
-:y0 a rag:AnswerSentence ; rag:index 0 ; tg:charOffset 0 ; rag:cites :e .
+:y0 a rag:AnswerSentence ; rag:index 0 ; tg:charOffset 0 ; tg:charLength 8 ; rag:cites :e .
 :call a rag:TemplateCall ; rag:sparql :text ; rag:rowCount 3 ; rag:durationMs 1 .
 :t a rag:Tombstone ; prov:invalidatedAtTime "2026-01-02T03:04:05Z"^^xsd:dateTime .
 """
@@ -95,8 +96,10 @@ def test_good_data_conform(shapes: Graph) -> None:
         ('rag:pipeline "graph_rag" ;', "", "pipeline"),
         ("a tg:Exploration ; prov:wasDerivedFrom :q", "a tg:Exploration", "step derives"),
         ("tg:score 0.5e0", "tg:score 2.5e0", "score"),
-        ("tg:selectedEdge :e ;", "", "belongs to a step"),
-        ("tg:document :c ;", "", "one chunk"),
+        ("tg:selectedEdge :e ;", "", "an edge selection belongs to a step"),
+        ("rag:rank 1 ; rag:hop 1", "rag:rank 0 ; rag:hop 1", "an integer from 1"),
+        ("rag:kept true", "", "a filter decision has one rag:kept, a boolean"),
+        ("tg:document :c ;", "", "a chunk selection has one tg:document"),
         ('tg:content "Ann. [1]" ;', "", "has its text"),
         ("rag:rowCount 3", "rag:rowCount -3", "rowCount"),
         ("rag:Tombstone ; prov:invalidatedAtTime", "rag:Tombstone ; prov:generatedAtTime", "tombstone"),

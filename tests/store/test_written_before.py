@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from graphrag_rdf.checks import run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
@@ -45,6 +46,11 @@ def test_every_trace_is_read_whole(engine: Engine) -> None:
         checks = {check.check: check for check in engine.traces.verify(summary.iri)}
         assert all(check.ok for check in checks.values()), [c for c in checks.values() if not c.ok]
         assert "class=" in engine.traces.export(summary.iri, "html")
+
+
+def test_it_conforms_to_the_shapes(engine: Engine) -> None:
+    pytest.importorskip("pyshacl")
+    assert run_shapes(engine.store.quads()) == []
 
 
 def test_what_their_steps_wrote_is_known(engine: Engine) -> None:

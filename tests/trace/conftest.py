@@ -15,7 +15,7 @@ from graphrag_rdf.rdf.terms import double, integer
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.sparql.library import TemplateLibrary
-from graphrag_rdf.steps.answer import ANSWER_SENTENCE, SYNTHESIS, AnswerSentence
+from graphrag_rdf.steps.answer import SYNTHESIS
 from graphrag_rdf.steps.exploration import ACTIVATED, CONSIDERED, EXPLORATION, SEED, Activated, Seed
 from graphrag_rdf.steps.exploration import Edge as Considered
 from graphrag_rdf.steps.focus import FOCUS_NODE
@@ -23,9 +23,9 @@ from graphrag_rdf.steps.ground import CONCEPT, GROUNDING, Concept
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.embedded import EmbeddedStore
-from graphrag_rdf.trace.items import EDGE, SENTENCE, Selected
+from graphrag_rdf.trace.items import ANSWER_SENTENCE, EDGE, SENTENCE, AnswerSentence, Call, Selected
 from graphrag_rdf.trace.kinds import WARNING, Warned
-from graphrag_rdf.trace.recorder import INLINE_LIMIT, ModelCall, TraceRecorder
+from graphrag_rdf.trace.recorder import INLINE_LIMIT, TraceRecorder
 
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 EXTRACTOR = "rules/1"
@@ -189,9 +189,10 @@ def record(
     for concept in ("mill", "founder"):
         recorder.say(step, TG.concept, Literal(concept))
     recorder.items(step, CONCEPT, [Concept("mill"), Concept("founder")])
-    recorder.called(
-        step, ModelCall("concepts", "scripted/model", "Which?", "mill\nfounder", 7, 3, None, 0.5, False)
+    call = Call(
+        "llm", purpose="concepts", model="scripted/model", in_tokens=7, out_tokens=3, ms=500, cached=False
     )
+    recorder.called(step, call, "Which?", "mill\nfounder")
     recorder.written(recorder.finish(step))
     _explore(recorder, sample)
     selected = _focus(recorder, sample, reasoning)

@@ -14,7 +14,16 @@ from graphrag_rdf.rdf.namespaces import PROV, RDF
 from graphrag_rdf.resources import folder
 from graphrag_rdf.steps.kinds import kinds
 from graphrag_rdf.trace.items import CALL
-from graphrag_rdf.trace.kinds import WARNING, ItemKind, NodeKind, node_kinds, properties, read_item, triples
+from graphrag_rdf.trace.kinds import (
+    WARNING,
+    ItemKind,
+    NodeKind,
+    node_kinds,
+    properties,
+    read_item,
+    register,
+    triples,
+)
 
 kinds()  # imports the steps, which declare their nodes
 NODES = sorted(node_kinds().values(), key=lambda kind: kind.name)
@@ -86,3 +95,10 @@ def test_what_it_says_is_declared_in_the_ontology(node: NodeKind) -> None:
     assert node.about.endswith(".")
     assert node.page is None or node.page.is_file()
     assert PROV.Entity not in (node.type, *node.types), "every node is one"
+
+
+def test_a_class_has_one_kind_of_node() -> None:
+    first = NODES[0]
+    register(first)
+    with pytest.raises(ValueError, match="have the class"):
+        register(NodeKind("other", first.type, "Something else."))

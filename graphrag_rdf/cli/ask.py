@@ -190,11 +190,11 @@ def _remote(question: str, client: Client, options: Mapping[str, Any]) -> Messag
 def _stream_messages(messages: Iterable[GraphRagResponse]) -> int:
     failed: list[GraphRagResponse] = []
 
-    def lines() -> Iterator[dict[str, Any]]:
+    def lines() -> Iterator[GraphRagResponse]:
         for message in messages:
             if message.error:
                 failed.append(message)
-            yield message.as_json()
+            yield message
 
     output.write_jsonl(lines())
     return _failed(failed[0]) if failed else 0

@@ -76,6 +76,7 @@ def documents_command(
             _show_duplicates(items)
             return
     else:
+        from graphrag_rdf.rdf.json_values import to_json
         from graphrag_rdf.trace.documents import arrange, list_documents
 
         if client is not None:
@@ -86,7 +87,7 @@ def documents_command(
         if form == "text":
             _show(found, why=failed)
             return
-        items = [document.as_json() for document in found]
+        items = to_json(found)
     output.write(form, items)
 
 
@@ -188,7 +189,7 @@ def tree(document: str, form: str) -> None:
 
     with open_engine() as engine:
         found = source_tree(engine.store, document)
-    if not output.write(form, found.as_json()):
+    if not output.write(form, found):
         say(render_tree(found, width=reading_width(), colour=colours()).rstrip("\n"))
 
 
@@ -210,7 +211,7 @@ def fact(subject: str, predicate: str, object_: str, form: str) -> None:
 
     with open_engine() as engine:
         found = source_fact(engine.store, subject, predicate, object_)
-    if not output.write(form, [source.as_json() for source in found]):
+    if not output.write(form, found):
         say(render_fact_sources(found, width=reading_width(), colour=colours()).rstrip("\n"))
 
 

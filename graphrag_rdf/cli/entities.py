@@ -234,7 +234,9 @@ def _standing(engine: Engine, iris: Sequence[str]) -> list[Decision]:
 
 
 def _print(found: Sequence[Decision], form: str, none: str = "", done: str = "decided") -> None:
-    items: list[dict[str, Any]] = [decision.as_json() for decision in found]
+    from graphrag_rdf.rdf.json_values import to_json
+
+    items: list[dict[str, Any]] = to_json(found)
     if output.write(form, items):
         return
     if not items:

@@ -184,13 +184,14 @@ def _import_evalset(
     from graphrag_rdf.cli.progress import IngestProgress
     from graphrag_rdf.evaluation.corpus import ingest_corpus
     from graphrag_rdf.evaluation.evalset import load_evalset
+    from graphrag_rdf.rdf.json_values import to_json
 
     sets = [load_evalset(Path(file)) for file in files]
     reports = []
     with open_engine(overrides, create=True) as engine, IngestProgress(engine.budget) as progress:
         for evalset in sets:
             report = ingest_corpus(engine, evalset, extraction, titles=titles, partly=True, progress=progress)
-            reports.append({"name": evalset.name, **report.as_json()})
+            reports.append({"name": evalset.name, **to_json(report)})
     if not output.write(form, reports[0] if len(reports) == 1 else reports):
         for item in reports:
             counts = (

@@ -104,7 +104,7 @@ def ingest_command(
         report = engine.ingest(
             paths, refresh=refresh, sync=sync, exclude=exclude, progress=progress, stop=stop
         )
-    if not output.write(form, report.as_json()):
+    if not output.write(form, report):
         show_report(report, engine.settings.llm.model or "rules")
     return outcome(report.stopped, failed=bool(report.failures))
 
@@ -116,7 +116,7 @@ def _send(paths: Sequence[str], exclude: Sequence[str], settings: Settings, form
     found = require_documents(paths, settings, exclude)
     with IngestProgress() as progress:
         report = send_documents(client_of(settings.client), found, settings.documents.max_bytes, progress)
-    if not output.write(form, report.as_json()):
+    if not output.write(form, report):
         show_report(report, f"the server {settings.client.server}")
     return outcome(report.stopped, failed=bool(report.failures))
 
@@ -288,9 +288,10 @@ def send_documents(client: Client, found: Discovery, max_bytes: int, progress: P
     from pydantic import TypeAdapter
 
     from graphrag_rdf.ingest.report import FailureReport, IngestReport
+    from graphrag_rdf.rdf.json_values import to_json
 
     failures = [FailureReport(path, None, "read", reason) for path, reason in found.errors]
-    whole: dict[str, Any] = IngestReport().as_json()
+    whole: dict[str, Any] = to_json(IngestReport())
     for batch in _batches(found.sources, max_bytes, failures):
         whole = merged(whole, client.ingest(batch, progress))
         if whole["stopped"]:

@@ -231,7 +231,7 @@ def _texts(
     ):
         documents = _documents(engine, sources)
         report = engine.refresh_texts(documents, mentions_only=mentions_only, progress=progress, stop=stop)
-    if not output.write(form, report.as_json()):
+    if not output.write(form, report):
         show_report(report, engine.settings.llm.model or "rules")
     return outcome(report.stopped, failed=bool(report.failures))
 

@@ -48,7 +48,7 @@ def list_(limit: int, pipeline: str | None, outcome: str | None, form: str) -> N
     with open_engine() as engine:
         found = list_traces(engine.store, limit, pipeline, outcome=outcome)
         counts = count_outcomes(engine.store)
-    if output.write(form, [summary.as_json() for summary in found]):
+    if output.write(form, found):
         return
     if found:
         say(render_list(found, width=reading_width(), colour=colours()).rstrip("\n"))
@@ -89,9 +89,7 @@ def verify(trace: str, form: str) -> int:
         session = find_trace(engine.store, trace)
         checks = verify_trace(engine.store, engine.blobs, session)
     ok = all(check.ok for check in checks)
-    if not output.write(
-        form, {"trace": session.value, "ok": ok, "checks": [check.as_json() for check in checks]}
-    ):
+    if not output.write(form, {"trace": session.value, "ok": ok, "checks": checks}):
         for check in checks:
             mark = styled("ok", fg="green") if check.ok else styled("FAILED", fg="red", bold=True)
             say(f"{mark}  {check.check}: {one_line(check.detail)}")
@@ -223,7 +221,7 @@ def delete(traces: tuple[str, ...], form: str) -> None:
 
 
 def _show_pruned(gone: Pruned, form: str) -> None:
-    if not output.write(form, gone.as_json()):
+    if not output.write(form, gone):
         say(f"deleted {gone.traces:,} traces, {gone.objects:,} texts, {gone.chunks:,} retired chunks")
 
 

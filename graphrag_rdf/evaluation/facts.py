@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -16,6 +16,7 @@ from graphrag_rdf.evaluation.evalset import read_lines
 from graphrag_rdf.evaluation.metrics import confidence95, mean
 from graphrag_rdf.extract.model import ChunkContext
 from graphrag_rdf.index.analyse import analyse, fold, primary_language
+from graphrag_rdf.rdf.json_values import to_json
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.extractors import ChunkExtractor
@@ -78,17 +79,14 @@ class Judged:
         required: number of required facts.
     """
 
+    JSON: ClassVar = ("id=text.id", "text=text.text", "forbidden", "unlisted", "missed")
+
     text: LabelledText
     right: list[Fact]
     forbidden: list[Fact]
     unlisted: list[Fact]
     missed: list[Fact]
     required: int
-
-    def as_json(self) -> dict[str, Any]:
-        """The wrong and missed facts."""
-        found = {"forbidden": self.forbidden, "unlisted": self.unlisted, "missed": self.missed}
-        return {"id": self.text.id, "text": self.text.text, **found}
 
 
 def load_labelled(path: Path) -> list[LabelledText]:
@@ -130,7 +128,7 @@ def evaluate_facts(
         out[name] = {
             **_figures(judged),
             **{group: {key: _figures(js) for key, js in by.items()} for group, by in groups.items()},
-            "faults": [j.as_json() for j in judged if j.forbidden or j.unlisted or j.missed],
+            "faults": [to_json(j) for j in judged if j.forbidden or j.unlisted or j.missed],
         }
     return {"n": len(texts), "runs": out}
 

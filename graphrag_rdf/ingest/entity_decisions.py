@@ -71,21 +71,6 @@ class Decision:
         """Every entity that it names."""
         return {*self.members, *filter(None, (self.canonical, self.apart))}
 
-    def as_json(self) -> dict[str, object]:
-        """The keys of `entities decisions --format json`; times in ISO 8601."""
-        return {
-            "iri": self.iri.value,
-            "kind": self.kind,
-            "members": [member.value for member in self.members],
-            "canonical": self.canonical.value if self.canonical else None,
-            "apart": self.apart.value if self.apart else None,
-            "by": self.by.value if self.by else None,
-            "reason": self.reason,
-            "confidence": self.confidence,
-            "made": self.made.isoformat() if self.made else None,
-            "undone": self.undone.isoformat() if self.undone else None,
-        }
-
     def quads(self) -> Iterator[Quad]:
         """The node, in the system graph."""
         facts: list[tuple[NamedNode, Term | None]] = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from pyoxigraph import Literal, NamedNode, Quad
@@ -150,10 +150,6 @@ class IngestReport:
     llm: LlmCounts = field(default_factory=LlmCounts)
     stopped: str | None = None
     seconds: float = 0.0
-
-    def as_json(self) -> dict[str, Any]:
-        """The report as plain data."""
-        return asdict(self)
 
     def warn(self, type: str, detail: str) -> None:  # noqa: A002 - the key of the JSON
         """Add a warning, once."""

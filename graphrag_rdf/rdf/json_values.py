@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import fields, is_dataclass
 from datetime import datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,9 @@ def to_json(value: Any) -> Any:
     """A value as `json.dumps` takes it; all keys of an object are always there, and what is unknown is null.
 
     A dataclass gives an object of its fields, or of what its `JSON` lists: names of attributes,
-    `key=attribute` where they differ, or one `=attribute` whose value is the JSON of the whole object. An
-    object whose keys depend on what it holds gives them by `json_object()`. RDF terms give their IRI or
-    lexical form, moments ISO 8601.
+    `key=attribute` where they differ (`key=part.attribute` of a part), or one `=attribute` whose value is the
+    JSON of the whole object. An object whose keys depend on what it holds gives them by `json_object()`. RDF
+    terms give their IRI or lexical form, moments ISO 8601.
 
     Raises:
         TypeError: for a value that has no JSON.
@@ -45,4 +46,4 @@ def to_json(value: Any) -> Any:
     if len(listed) == 1 and listed[0].startswith("="):
         return to_json(getattr(value, listed[0][1:]))
     named = (name.partition("=") for name in listed)
-    return {key: to_json(getattr(value, attribute or key)) for key, _, attribute in named}
+    return {key: to_json(attrgetter(attribute or key)(value)) for key, _, attribute in named}

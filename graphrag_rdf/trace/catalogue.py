@@ -6,12 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
 
@@ -40,10 +38,6 @@ class TraceSummary:
     seconds: float | None
     outcome: str | None
     parent: str | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """The keys of `trace list --format json`."""
-        return {**{name: getattr(self, name) for name in self.__slots__}, "time": to_json(self.time)}
 
 
 def list_traces(

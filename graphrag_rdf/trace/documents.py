@@ -12,7 +12,6 @@ from typing import Any
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.items import Source
@@ -66,10 +65,6 @@ class Failure:
         """What to do, for people."""
         return _WAYS_OUT.get(self.stage, _ANOTHER_RUN)
 
-    def as_json(self) -> dict[str, Any]:
-        """All fields."""
-        return {**{name: getattr(self, name) for name in self.__slots__}, "time": to_json(self.time)}
-
 
 @dataclass(frozen=True, slots=True)
 class DocumentSummary:
@@ -93,14 +88,9 @@ class DocumentSummary:
     added: datetime | None = None
     failures: tuple[Failure, ...] = ()
 
-    def as_json(self) -> dict[str, Any]:
-        """The keys of `documents --format json`."""
-        out = {name: getattr(self, name) for name in self.__slots__}
-        return {**out, "added": to_json(self.added), "failures": [one.as_json() for one in self.failures]}
-
 
 def document_of(item: Mapping[str, Any]) -> DocumentSummary:
-    """A document from what `as_json` made of it.
+    """A document from its JSON.
 
     Raises:
         KeyError, TypeError, ValueError: when it is none.

@@ -59,7 +59,7 @@ class GraphRagResponse:
     answer: dict[str, Any] | None = None
     error: dict[str, str] | None = field(default=None)
 
-    def as_json(self) -> dict[str, Any]:
+    def json_object(self) -> dict[str, Any]:
         """The message as plain data; triples as `{s, p, o, g}` of SPARQL-results-JSON terms."""
         out: dict[str, Any] = {
             "message_type": self.message_type,
@@ -84,7 +84,7 @@ class GraphRagResponse:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> GraphRagResponse:
-        """The reverse of `as_json`; keys that are not known yet are left out.
+        """The reverse of `to_json`; keys that are not known yet are left out.
 
         Raises:
             ValueError: when it is no message.

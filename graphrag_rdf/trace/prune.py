@@ -27,10 +27,6 @@ class Pruned:
     objects: int = 0
     chunks: int = 0
 
-    def as_json(self) -> dict[str, int]:
-        """The keys of `trace prune --format json`."""
-        return {"traces": self.traces, "objects": self.objects, "chunks": self.chunks}
-
 
 def delete_trace(store: Store, blobs: BlobStore, iri: NamedNode | str) -> Pruned:
     """Take out a trace and its sub-traces.

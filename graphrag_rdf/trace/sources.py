@@ -6,12 +6,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.decided import decided_against
@@ -26,7 +25,7 @@ _PREVIEW = 100  # characters of a chunk's text in a tree
 
 @dataclass(frozen=True, slots=True)
 class ChunkNode:
-    """A chunk; `char_offset` is in the document's text, `pages` are the numbers of those that it touches."""
+    """A chunk: the beginning of its text, its offset in the document's text, the numbers of its pages."""
 
     iri: str
     number: int
@@ -37,20 +36,6 @@ class ChunkNode:
     pages: tuple[int, ...]
     retired: datetime | None
     facts: tuple[Fact, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """All fields; `text` is the beginning of the chunk's text."""
-        return {
-            "iri": self.iri,
-            "number": self.number,
-            "label": self.label,
-            "char_offset": self.char_offset,
-            "char_length": self.char_length,
-            "text": self.text,
-            "pages": list(self.pages),
-            "retired": to_json(self.retired),
-            "facts": to_json(self.facts),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +49,15 @@ class PageNode:
     char_length: int
     chunks: tuple[ChunkNode, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """All fields."""
-        return {
-            "iri": self.iri,
-            "number": self.number,
-            "label": self.label,
-            "char_offset": self.char_offset,
-            "char_length": self.char_length,
-            "chunks": [chunk.as_json() for chunk in self.chunks],
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class SourceTree:
     """A document with its pages and chunks; `chunks` are those that stand on no page, retired ones last."""
+
+    JSON: ClassVar = (
+        *("document=iri", "title", "identity", "location", "media_type", "language", "version"),
+        *("content_hash", "read", "pages", "chunks"),
+    )
 
     iri: str
     title: str
@@ -92,22 +71,6 @@ class SourceTree:
     pages: tuple[PageNode, ...]
     chunks: tuple[ChunkNode, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """The object that `source tree --format json` prints."""
-        return {
-            "document": self.iri,
-            "title": self.title,
-            "identity": self.identity,
-            "location": self.location,
-            "media_type": self.media_type,
-            "language": self.language,
-            "version": self.version,
-            "content_hash": self.content_hash,
-            "read": to_json(self.read),
-            "pages": [page.as_json() for page in self.pages],
-            "chunks": [chunk.as_json() for chunk in self.chunks],
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class FactSource:
@@ -117,34 +80,19 @@ class FactSource:
         removed: the decision of a person that the fact does not hold, where one stands.
     """
 
+    JSON: ClassVar = (
+        *("chunk=source.chunk", "page=source.page", "document=source.document", "title=source.title"),
+        *("page_number=source.page_number", "char_offset=source.char_offset"),
+        *("char_length=source.char_length", "quote=source.words", "verified=source.verified"),
+        "subgraph=source.subgraph",
+        *("activity=source.activity", "evidence=source.evidence", "confidence", "uri=source.uri"),
+        *("name=source.name", "state=source.state", "fact", "removed"),
+    )
+
     fact: Fact
     source: Source
     confidence: float | None
     removed: DecisionNote | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """The keys of `source fact --format json`; `char_offset` in the document's text."""
-        source = self.source
-        return {
-            "chunk": source.chunk,
-            "page": source.page,
-            "document": source.document,
-            "title": source.title,
-            "page_number": source.page_number,
-            "char_offset": source.char_offset,
-            "char_length": source.char_length,
-            "quote": None if source.chunk is None else source.quote,
-            "verified": source.verified,
-            "subgraph": source.subgraph,
-            "activity": source.activity,
-            "evidence": source.evidence,
-            "confidence": self.confidence,
-            "uri": source.uri,
-            "name": source.name,
-            "state": source.state,
-            "fact": to_json(self.fact),
-            "removed": to_json(self.removed),
-        }
 
 
 def source_tree(store: Store, document: str) -> SourceTree:

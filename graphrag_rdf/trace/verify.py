@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pyoxigraph import NamedNode
 
@@ -36,10 +35,6 @@ class Check:
     check: str
     ok: bool
     detail: str
-
-    def as_json(self) -> dict[str, Any]:
-        """The keys of `trace verify --format json`."""
-        return {"check": self.check, "ok": self.ok, "detail": self.detail}
 
 
 def verify_trace(store: Store, blobs: BlobStore, iri: NamedNode | str) -> list[Check]:

@@ -17,6 +17,7 @@ from pyoxigraph import BaseDirection, BlankNode, DefaultGraph, Literal, NamedNod
 
 from graphrag_rdf.client import Client, Question, ServerError, events, read_token
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.trace.messages import GraphRagResponse
 
 ASKED = Question("Who?")
@@ -64,7 +65,7 @@ def chunk(text: str) -> bytes:
 
 
 def event(message: GraphRagResponse) -> str:
-    return f"id: 0\nevent: x\ndata: {json.dumps(message.as_json())}\n\n"
+    return f"id: 0\nevent: x\ndata: {json.dumps(to_json(message))}\n\n"
 
 
 def problem(status: int, detail: str, more: str = "") -> bytes:
@@ -230,7 +231,7 @@ def test_messages_survive_the_way(quads: list[Quad]) -> None:
         label="Focus",
         summary="selections: 2",
     )
-    assert GraphRagResponse.from_json(json.loads(json.dumps(message.as_json()))) == message
+    assert GraphRagResponse.from_json(json.loads(json.dumps(to_json(message)))) == message
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"]), min_size=1)))

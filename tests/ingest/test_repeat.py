@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from graphrag_rdf.checks import run_checks
+from graphrag_rdf.rdf.json_values import to_json
 from tests.ingest.conftest import (
     MakeEngine,
     answer_of,
@@ -165,7 +166,7 @@ def _ask(number: int) -> list[dict[str, str]]:
 def test_report_numbers(two: Path, engine_of: MakeEngine) -> None:
     engine = engine_of()
     before = len(everything(engine))
-    report = engine.ingest([two]).as_json()
+    report = to_json(engine.ingest([two]))
     quads = everything(engine)
     entities = {q.subject for q in quads if q.predicate.value.endswith("#canonicalEntity")}
     assert report["documents"]["added"] == 2

@@ -13,6 +13,7 @@ import pytest
 
 from graphrag_rdf.config import Settings, load_settings
 from graphrag_rdf.engine import Engine
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.steps.checking import SENTINEL
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -161,7 +162,7 @@ def test_a_failing_model_ends_the_trace_with_an_error_node(
     assert last.error is not None
     assert last.end_of_session
     assert re.search(message, last.error["message"], re.IGNORECASE)
-    assert "secret-key" not in str([m.as_json() for m in messages])
+    assert "secret-key" not in str([to_json(m) for m in messages])
     error = next(m for m in messages if m.kind == "error" and m.explain_triples)
     assert TG.Error in {triple.object for triple in error.explain_triples}
 

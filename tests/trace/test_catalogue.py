@@ -7,6 +7,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.trace.catalogue import find_trace, list_traces
 from graphrag_rdf.trace.outcomes import count_outcomes
 from graphrag_rdf.trace.recorder import TraceRecorder
@@ -25,7 +26,7 @@ def test_newest_first(sample: Sample) -> None:
 
 def test_what_a_line_says(sample: Sample, run: TraceRecorder) -> None:
     (summary,) = list_traces(sample.store, 10)
-    assert summary.as_json().keys() >= {"iri", "kind", "question", "time", "steps", "seconds"}
+    assert to_json(summary).keys() >= {"iri", "kind", "question", "time", "steps", "seconds"}
     assert (summary.kind, summary.question, summary.steps) == ("graph_rag", "Who founded the mill?", 4)
     assert (summary.outcome, summary.parent) == ("completed", None)
     assert summary.seconds is not None

@@ -10,6 +10,7 @@ from pyoxigraph import Quad
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.retract import retract_chunks
 from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.namespaces import RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.steps.answer import SYNTHESIS
@@ -66,7 +67,7 @@ def test_keep_the_newest(sample: Sample) -> None:
     runs = [record(sample, f"{number}?") for number in range(5)]
     nest(sample, runs[4], runs[3])
     taken = prune(sample.store, sample.blobs, keep=2)
-    assert taken.as_json() == {"traces": 2, "objects": 0, "chunks": 0}
+    assert to_json(taken) == {"traces": 2, "objects": 0, "chunks": 0}
     assert {s.iri for s in list_traces(sample.store, 9)} == {run.session.value for run in runs[2:]}
 
 

@@ -10,6 +10,7 @@ from pyoxigraph import NamedNode, Quad
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.retract import retract_chunks
 from graphrag_rdf.rdf import prov
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, Graphs
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.sources import source_fact, source_tree
@@ -86,7 +87,7 @@ def test_a_document_without_pages(sample: Sample) -> None:
     assert chunk.text == LETTER
     assert {fact.p_label for fact in chunk.facts} == {"founded", "stands in"}
     assert tree.content_hash is not None
-    json.dumps(tree.as_json())
+    json.dumps(to_json(tree))
 
 
 def test_retired_chunks_stand_last(sample: Sample) -> None:
@@ -104,7 +105,7 @@ def test_every_place_of_a_fact(sample: Sample) -> None:
         "Ada founded the mill.",
     ]
     for item in found:
-        line = item.as_json()
+        line = to_json(item)
         assert list(line)[:11] == [
             "chunk", "page", "document", "title", "page_number", "char_offset", "char_length", "quote",
             "verified", "subgraph", "activity",

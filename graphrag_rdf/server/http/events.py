@@ -7,6 +7,7 @@ from typing import Any
 
 from starlette.requests import Request
 
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.server.http.negotiation import parse_accept
 from graphrag_rdf.trace.messages import GraphRagResponse
 
@@ -32,4 +33,4 @@ def event(kind: str, data: dict[str, Any], identifier: str | None = None) -> str
 
 def message_event(message: GraphRagResponse) -> str:
     """A message of a run as an event; over a WebSocket its JSON is sent as it is."""
-    return event(message.kind, message.as_json(), message.message_id)
+    return event(message.kind, to_json(message), message.message_id)

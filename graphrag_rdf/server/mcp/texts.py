@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from pyoxigraph import NamedNode
@@ -68,7 +69,7 @@ def of_sources(found: Sequence[FactSource]) -> str:
 
 def of_report(report: Any) -> str:
     """The report of an ingest."""
-    documents, failures = report.as_json()["documents"], report.failures
+    documents, failures = asdict(report.documents), report.failures
     counts = ", ".join(f"{number} {name}" for name, number in documents.items() if number) or "none"
     lines = [f"documents: {counts}", f"facts: {report.facts} new", f"entities: {report.entities} new"]
     lines += [f"failed: {failure.path}: {failure.reason}" for failure in failures]

@@ -243,7 +243,7 @@ async def _trace(call: Call, asked: TraceArguments) -> Outcome:
     def look() -> Outcome:
         if asked.trace is None:
             listed = list_traces(engine.store, asked.limit)
-            return Outcome({"traces": [trace.as_json() for trace in listed]}, texts.of_traces(listed))
+            return Outcome({"traces": to_json(listed)}, texts.of_traces(listed))
         session = find_trace(engine.store, asked.trace)
         found = read_trace(engine.store, session, engine.blobs)
         return Outcome(to_json(found), texts.of_trace(found))
@@ -254,12 +254,12 @@ async def _trace(call: Call, asked: TraceArguments) -> Outcome:
 async def _source_of_fact(call: Call, asked: FactArguments) -> Outcome:
     store = call.service.engine.store
     found = await asyncio.to_thread(source_fact, store, asked.subject, asked.predicate, asked.object)
-    return Outcome({"sources": [source.as_json() for source in found]}, texts.of_sources(found))
+    return Outcome({"sources": to_json(found)}, texts.of_sources(found))
 
 
 async def _ingest(call: Call, asked: IngestArguments) -> Outcome:
     report = await ingest_named(call.service, asked.paths, call.progress)
-    return Outcome(report.as_json(), texts.of_report(report))
+    return Outcome(to_json(report), texts.of_report(report))
 
 
 async def _still_there() -> bool:

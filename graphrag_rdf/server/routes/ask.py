@@ -14,6 +14,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from graphrag_rdf.config import Role
 from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.server.http.access import Access, require
 from graphrag_rdf.server.http.events import ALIVE, BEAT, EVENTS, event, message_event, wants_events
 from graphrag_rdf.server.http.guard import Gate
@@ -125,7 +126,7 @@ async def _answer_on(socket: WebSocket, service: Service, text: str) -> None:
                     raise Problem(CLIENT_LEFT, "the run was cancelled")
                 if message is not None:
                     _seen(socket)
-                    await socket.send_json(message.as_json())
+                    await socket.send_json(to_json(message))
         finally:
             run.close()
             received.cancel()

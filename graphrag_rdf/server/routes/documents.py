@@ -12,6 +12,7 @@ from starlette.responses import Response
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.duplicates import find_duplicates
 from graphrag_rdf.rdf.iris import PROVENANCE_BASE
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.document import document_page
 from graphrag_rdf.server.pages.documents import ListRequest, documents_page, duplicates_page
@@ -80,7 +81,7 @@ def _described(store: Store, documents: list[str]) -> list[Triple]:
 
 def _item(document: DocumentSummary) -> dict[str, Any]:
     """With the former names of path and type too."""
-    return {**document.as_json(), "identity": document.path, "media_type": document.mime}
+    return {**to_json(document), "identity": document.path, "media_type": document.mime}
 
 
 async def document(request: Request) -> Response:
@@ -115,8 +116,8 @@ async def document(request: Request) -> Response:
     return await represent(request, forms)
 
 
-def _tree(store: Store, iri: NamedNode) -> dict[str, Any]:
+def _tree(store: Store, iri: NamedNode) -> Any:
     try:
-        return source_tree(store, iri.value).as_json()
+        return to_json(source_tree(store, iri.value))
     except UsageError as error:
         raise Problem(404, error.message) from None

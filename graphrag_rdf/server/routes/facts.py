@@ -119,7 +119,7 @@ async def _sources(request: Request, s: str | None, p: str | None, o: str | None
                 raise Problem(404, error.message, **hint_of(error)) from None
             found = []  # stated, but without a source
         return Forms(
-            json=lambda: listed([source.as_json() for source in found]),
+            json=lambda: listed(to_json(found)),
             html=lambda: fact_page(service, request, edges, found),
         )
 

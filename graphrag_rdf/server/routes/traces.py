@@ -36,7 +36,7 @@ async def trace_list(request: Request) -> Response:
         found = list_traces(store, part.limit, kind, outcome=outcome, match=part.match, offset=part.offset)
         counts = count_outcomes(store)
         return Forms(
-            json=lambda: listed([trace.as_json() for trace in found], **asdict(part), outcomes=counts),
+            json=lambda: listed(to_json(found), **asdict(part), outcomes=counts),
             rdf=lambda: of_list(service.engine.store, [trace.iri for trace in found]),
             html=lambda: traces_page(service, found, part, counts, kind, outcome),
         )

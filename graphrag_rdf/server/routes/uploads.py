@@ -14,6 +14,7 @@ from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.ingest.files import Upload
 from graphrag_rdf.ingest.forget import Forgotten, forget_named, is_unfinished
 from graphrag_rdf.rdf.iris import PROVENANCE_BASE
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import read_parts
 from graphrag_rdf.server.http.events import ALIVE, BEAT, EVENTS, event, wants_events
@@ -114,7 +115,8 @@ class _Run:
             while not (await asyncio.wait([done], timeout=_LOOK))[0]:
                 if await self._request.is_disconnected():
                     raise Problem(CLIENT_LEFT, "the client disconnected")
-            return (await done).as_json()
+            report: dict[str, Any] = to_json(await done)
+            return report
         finally:
             done.cancel()
 
@@ -132,7 +134,7 @@ class _Run:
                     break
                 else:
                     yield ALIVE
-            yield event("report", (await done).as_json())
+            yield event("report", to_json(await done))
         except (GraphRagError, Problem) as error:
             problem = error if isinstance(error, Problem) else problem_of(error)
             yield event("error", problem.document())

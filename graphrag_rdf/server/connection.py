@@ -1,9 +1,7 @@
-"""Connections: uvicorn's HTTP protocol, safe without a proxy in front of it.
+"""Connections: uvicorn's HTTP protocol (with h11), safe without a proxy in front of it.
 
-uvicorn (with httptools) limits neither the size of a request's head, nor the time that it takes, nor the
-number of idle connections. A request that offers another protocol than WebSocket (RFC 9110 §7.8) loses its
-body: the parser takes each offer for accepted. Java's HTTP client offers HTTP/2 (`Upgrade: h2c`) with the
-first request of every connection. So such a request is parsed again without the offer.
+uvicorn limits neither the time that a request's head takes, nor the number of idle connections; and its
+refusals are no problem documents. h11 limits the size of heads.
 
 These are the only extensions of uvicorn's internals; `pyproject.toml` bounds its version.
 """
@@ -11,41 +9,36 @@ These are the only extensions of uvicorn's internals; `pyproject.toml` bounds it
 from __future__ import annotations
 
 import asyncio
+import json
+import sys
+from http import HTTPStatus
 from typing import Any
 
-import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_BYTES = 1 << 16
-"""Request line and headers together; a query by GET is in the former."""
+"""Request line and headers together, while they are incomplete; a query by GET is in the former."""
 
 HEAD_SECONDS = 10.0
-"""From the first byte of a request to the end of its headers. The same for bytes after a response that are no
-request: the rest of a body that was not read, empty lines."""
-
-_OF_AN_OFFER = (b"upgrade", b"http2-settings")
-_TOO_LARGE = b"431 Request Header Fields Too Large", b"the head of the request is too large"
+"""From the first byte of a request to the end of its headers."""
 
 
-class BoundedProtocol(HttpToolsProtocol):
+class BoundedProtocol(H11Protocol):
     """See the module."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._head_bytes: int | None = 0
         self._head_timer: asyncio.TimerHandle | None = None
-        self._refusal: bytes | None = None
-
-    # --- what comes ------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A new connection."""
         super().connection_made(transport)
         most = self.config.limit_concurrency
         if most is not None and len(self.connections) > most - self.config.backlog:
-            self._refuse(b"503 Service Unavailable", b"too many connections")
+            self._refuse(503, "too many connections")
         else:
-            self._await_head()
+            self._time_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is closed."""
@@ -54,103 +47,43 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Part of a request."""
-        if self._refusal is not None:
-            return  # bytes after a refused request are no request
-        if self._head_bytes is not None:
-            self._head_bytes += len(data)
-        self._parse(data)
-        if self._head_bytes is not None and self._head_bytes > HEAD_BYTES:
-            self._refuse(*_TOO_LARGE)
-        if self._head_bytes is None and self._rests() and self._head_timer is None:
-            self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+        if not self.transport.is_closing():  # bytes after a refused request are no request
+            super().data_received(data)
+            self._time_head()
 
-    def _parse(self, data: bytes) -> None:
-        self._unset_keepalive_if_required()
-        while True:
-            try:
-                self.parser.feed_data(data)
-            except httptools.HttpParserError:
-                self.send_400_response("Invalid HTTP request received.")
-            except httptools.HttpParserUpgrade as offer:
-                if self._should_upgrade():
-                    self.handle_websocket_upgrade()
-                elif self.parser.get_method() == b"CONNECT":
-                    self.send_400_response("CONNECT is for proxies, and this is none.")
-                else:
-                    data = self._head_without_offer() + data[offer.args[0] :]
-                    self.parser = httptools.HttpRequestParser(self)
-                    self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
-                    continue
-            return
-
-    def _rests(self) -> bool:
-        """Whether all requests are answered, so that uvicorn's own timer ran before these bytes came."""
-        return (self.cycle is None or self.cycle.response_complete) and self.timeout_keep_alive_task is None
-
-    # --- callbacks of the parser -----------------------------------------------------------------------
-
-    def on_message_begin(self) -> None:
-        """A request begins."""
-        super().on_message_begin()
-        if self._head_bytes is None and self._refusal is None:
-            self._await_head()
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """A header; trailers, which come after the body, are ignored (RFC 9110 §6.5.1)."""
-        if self._head_bytes is not None:
-            super().on_header(name, value)
-
-    def on_headers_complete(self) -> None:
-        """The head of a request is complete."""
-        if self._is_ignored():
-            return
-        self._stop_timer()
-        head = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
-        self._head_bytes = None
-        if head > HEAD_BYTES:
-            self._refuse(*_TOO_LARGE)
-        else:
-            super().on_headers_complete()
-
-    def on_body(self, body: bytes) -> None:
-        """Part of a body."""
-        if not self._is_ignored():
-            super().on_body(body)
-
-    def on_message_complete(self) -> None:
-        """A request is complete."""
-        if not self._is_ignored():
-            super().on_message_complete()
+    def handle_events(self) -> None:
+        """What h11 has read."""
+        try:
+            super().handle_events()
+        except h11.RemoteProtocolError as error:
+            self._refuse(error.error_status_hint, str(error))
 
     def on_response_complete(self) -> None:
-        """A response is complete."""
+        """A response is complete; part of the next request may have come."""
         super().on_response_complete()
-        if self._refusal is not None and not self._is_busy():
-            self._send_refusal()
+        if self.conn.trailing_data[0] and not self._is_busy():
+            self._unset_keepalive_if_required()
+            self._time_head()
 
-    def _is_ignored(self) -> bool:
-        """Whether a request was refused, or will be parsed again without its offer."""
-        offers = bool(self.parser.should_upgrade()) and not self._should_upgrade()
-        return offers or self._refusal is not None
+    def _should_upgrade(self) -> bool:
+        """Called for each request."""
+        target = len(self.scope["raw_path"]) + len(self.scope["query_string"])
+        if target + sum(len(name) + len(value) for name, value in self.headers) > HEAD_BYTES:
+            raise h11.RemoteProtocolError("the head of the request is too large", 431)
+        return super()._should_upgrade()
 
-    def _head_without_offer(self) -> bytes:
-        version = self.parser.get_http_version().encode("ascii")
-        lines = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, version)]
-        for name, value in self.headers:
-            if name == b"connection":
-                kept = [word for word in value.split(b",") if word.strip().lower() not in _OF_AN_OFFER]
-                lines += [b"connection: " + b",".join(kept)] if kept else []
-            elif name not in _OF_AN_OFFER:
-                lines.append(b"%b: %b" % (name, value))
-        return b"\r\n".join([*lines, b"", b""])
-
-    # --- refusals --------------------------------------------------------------------------------------
-
-    def _await_head(self) -> None:
-        self._stop_timer()
-        self._head_bytes = 0
-        late = b"408 Request Timeout", b"the head of the request did not come in time"
-        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._refuse, *late)
+    def _time_head(self) -> None:
+        """Wait for the rest of a head, but not for long; likewise for a body that nobody reads any more."""
+        if self._is_busy():
+            self._stop_timer()
+        elif self._head_timer is None:
+            late = 408, "the head of the request did not come in time"
+            unread = self.conn.their_state is not h11.IDLE
+            self._head_timer = (
+                self.loop.call_later(HEAD_SECONDS, self.transport.close)
+                if unread
+                else self.loop.call_later(HEAD_SECONDS, self._refuse, *late)
+            )
 
     def _stop_timer(self) -> None:
         if self._head_timer is not None:
@@ -158,45 +91,44 @@ class BoundedProtocol(HttpToolsProtocol):
             self._head_timer = None
 
     def _is_busy(self) -> bool:
-        """Whether an earlier request is not answered yet."""
-        return bool(self.pipeline) or (self.cycle is not None and not self.cycle.response_complete)
+        """Whether a request is not answered yet."""
+        return self.cycle is not None and not self.cycle.response_complete
 
-    def _refuse(self, status: bytes, detail: bytes) -> None:
-        """Refuse the last request, after the answers to earlier ones, and close the connection."""
-        if self.transport.is_closing() or self._refusal is not None:
-            return
-        self._refusal = _refusal(status, detail)
-        self._stop_timer()
-        if not self._is_busy():
-            self._send_refusal()
-        elif self.cycle.more_body:  # the end of its body will never come
-            if self.pipeline or self.cycle.response_started:
-                self.transport.abort()
-            else:
-                self._send_refusal()
+    def _unsupported_upgrade_warning(self) -> None:
+        """Java's HTTP client offers HTTP/2 with the first request of each connection."""
 
-    def _send_refusal(self) -> None:
-        assert self._refusal is not None  # noqa: S101 - the callers set it
-        self.transport.write(self._refusal)
-        self.transport.close()
+    # --- refusals --------------------------------------------------------------------------------------
 
     def send_400_response(self, msg: str) -> None:
-        """The bytes are not HTTP."""
-        self._refuse(b"400 Bad Request", msg.encode("ascii", "replace"))
+        """The bytes are not HTTP; called while h11's error is handled."""
+        error = sys.exc_info()[1]
+        hint = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
+        self._refuse(hint, f"{msg} {error or ''}".strip())
+
+    def _refuse(self, status: int, detail: str) -> None:
+        """Refuse the request that is being read, and close the connection."""
+        self._stop_timer()
+        if self._is_busy() and self.cycle.response_started:
+            self.transport.abort()
+            return
+        if self._is_busy():
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.transport.write(_refusal(status, detail))
+        self.transport.close()
 
     def give_up(self) -> None:
         """The server is stopping: a client that waits for an answer gets 503."""
-        if self.cycle is None or self.cycle.response_started or self.pipeline:
-            self.transport.abort()
+        if self._is_busy():
+            self._refuse(503, "the server is stopping")
         else:
-            self._refusal = _refusal(b"503 Service Unavailable", b"the server is stopping")
-            self._send_refusal()
+            self.transport.abort()
 
 
-def _refusal(status: bytes, detail: bytes) -> bytes:
-    number, _, title = status.partition(b" ")
-    body = b'{"type":"about:blank","title":"%b","status":%b,"detail":"%b"}' % (title, number, detail)
+def _refusal(status: int, detail: str) -> bytes:
+    title = HTTPStatus(status).phrase
+    body = json.dumps({"type": "about:blank", "title": title, "status": status, "detail": detail}).encode()
     return (
-        b"HTTP/1.1 %b\r\ncontent-type: application/problem+json\r\ncontent-length: %d\r\n"
-        b"connection: close\r\n\r\n%b" % (status, len(body), body)
-    )
+        f"HTTP/1.1 {status} {title}\r\ncontent-type: application/problem+json\r\n"
+        f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+    ).encode() + body

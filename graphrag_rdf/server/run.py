@@ -40,7 +40,7 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
     import uvicorn
 
     from graphrag_rdf.server.app import create_app
-    from graphrag_rdf.server.connection import BoundedProtocol
+    from graphrag_rdf.server.connection import HEAD_BYTES, BoundedProtocol
     from graphrag_rdf.server.http.envelope import NoAborts
     from graphrag_rdf.server.shutdown import Server
 
@@ -64,6 +64,7 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
         server_header=False,
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=list(settings.trusted_proxies),
+        h11_max_incomplete_event_size=HEAD_BYTES,
         timeout_keep_alive=_REST,
         backlog=backlog,
         limit_concurrency=min(_CONNECTIONS, files // 2) + backlog,  # more are refused at once

@@ -306,7 +306,7 @@ def test_trailers_are_no_headers(answering: Endpoint) -> None:
     """RFC 9110, section 6.5.1: a proxy that looks at the head of a request has not looked at these."""
     head = b"POST /sparql HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n"
     body = b"Content-Type: application/sparql-query\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nASK {}\r\n0\r\n"
-    for trailers in (b"Authorization: Bearer nonsense\r\n", b"Host: evil.example\r\n", b"X: y\r\n" * 20_000):
+    for trailers in (b"Authorization: Bearer nonsense\r\n", b"Host: evil.example\r\n", b"X: y\r\n" * 2_000):
         assert answering.raw(head + body + trailers + b"\r\n")[0] == 200
 
 
@@ -333,8 +333,13 @@ COUNT = b"GET /query?query=SELECT(COUNT(*)AS?n){?a?b?c.?d?e?f} HTTP/1.1\r\nHost:
     ("then", "status"),
     [
         (b"this is no HTTP\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\nX: " + b"x" * 70_000 + b"\r\n\r\n", 431),
-        (b"POST / HTTP/1.1\r\nContent-Length: 9\r\nX: " + b"x" * 70_000 + b"\r\n\r\nmore body", 431),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 70_000 + b"\r\n\r\n", 431),
+        (
+            b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\nX: "
+            + b"x" * 70_000
+            + b"\r\n\r\nmore body",
+            431,
+        ),
     ],
     ids=["garbage", "head", "head and body"],
 )
@@ -355,7 +360,7 @@ def test_a_body_that_breaks_off_in_garbage_is_refused(endpoint: Endpoint) -> Non
     head = b"POST /update HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/sparql-update\r\n"
     for before in (b"", COUNT.replace(b"localhost", b"HOST")):
         found = endpoint.raw(before + head + b"Transfer-Encoding: chunked\r\n\r\n6\r\nINSERTnonsense")
-        assert found[0] == (0 if before else 400)  # cut off where another answer is still to come
+        assert found[0] in ((200, 504) if before else (400,))  # behind the answer before it
 
 
 @pytest.mark.slow
@@ -379,7 +384,7 @@ def test_a_request_without_a_path(answering: Endpoint) -> None:
 
 @pytest.mark.slow
 def test_nobody_keeps_a_connection_with_nothing(answering: Endpoint) -> None:
-    """The end of a body that was not waited for, and empty lines, once kept one for ever."""
+    """The end of a body that was not waited for, and empty lines."""
     with answering.connect() as late, answering.connect() as empty:
         late.sendall(b"POST /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
         empty.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -387,7 +392,9 @@ def test_nobody_keeps_a_connection_with_nothing(answering: Endpoint) -> None:
             wire_answers(connection, 1)
             connection.sendall(more)
             connection.settimeout(HEAD_SECONDS + 5)
-        assert late.recv(100) == empty.recv(100) == b""
+        assert late.recv(100) == b""
+        assert wire_answers(empty, 1)[0][0] == 400
+        assert empty.recv(100) == b""
 
 
 @pytest.mark.slow

@@ -68,7 +68,7 @@ class BoundedProtocol(H11Protocol):
     def _should_upgrade(self) -> bool:
         """Called for each request."""
         target = len(self.scope["raw_path"]) + len(self.scope["query_string"])
-        if target + sum(len(name) + len(value) for name, value in self.headers) > HEAD_BYTES:
+        if target + sum(len(name) + len(value) + 4 for name, value in self.headers) > HEAD_BYTES:
             raise h11.RemoteProtocolError("the head of the request is too large", 431)
         return super()._should_upgrade()
 

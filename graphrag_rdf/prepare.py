@@ -133,7 +133,6 @@ def depends(parts: Components, pipeline: Pipeline, state: State, model: str) -> 
     """What an answer depends on, beside the content of the store."""
     llm, own = parts.settings.llm, parts.settings.queries
     parameters = pipeline.parameters(with_model=True)
-    alike = any(step.get("synonym_weight") for step in parameters.values())
     return {
         "program": __version__,
         "question": state.question,
@@ -150,10 +149,6 @@ def depends(parts: Components, pipeline: Pipeline, state: State, model: str) -> 
         "exclude": sorted(entity.value for entity in state.exclude),
         "warnings": state.warnings,
         "relations": [text_of(row["parameters"]) for row in parts.store.select("derived/built")],
-        "synonyms": [
-            (text_of(row["candidate"]), text_of(row["score"]))
-            for row in (parts.store.select("entities/synonyms") if alike else ())
-        ],
     }
 
 

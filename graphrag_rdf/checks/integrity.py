@@ -53,7 +53,6 @@ CHECKS: Mapping[str, Severity] = {
     "one-canonical": "error",
     "canonical-fixed": "error",
     "derived-relations": "error",
-    "synonym-candidates": "error",
     "chunk-relations": "error",
     "relation-evidence": "error",
     "stated-relations": "error",

@@ -30,7 +30,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "mcp": ("serve:mcp", "Serve the store as tools for programs with a language model (MCP)."),
     "pipelines": ("pipelines", "Pipelines, their steps, and the parameters for --set: list, show."),
     "queries": ("sparql:queries", "The program's query templates: list, show, run."),
-    "entities": ("entities", "Entities: list, merge, split, find synonyms."),
+    "entities": ("entities", "Entities: list, merge, split, find those that are the same."),
     "facts": ("facts", "Remove or correct facts by hand, and undo it."),
     "forget": ("documents:forget", "Erase documents and the facts that only they support."),
     "export": ("exchange:export", "Write the store, or one of its graphs, as RDF."),

@@ -143,54 +143,6 @@ def normalise(act: str | None, limit: int | None, min_score: float, form: str) -
             say(f"{len(found)} pairs; merge them with: graphrag-rdf entities normalise --apply")
 
 
-@entities_command.command(
-    "synonyms",
-    examples=[
-        "graphrag-rdf entities synonyms --build",
-        "graphrag-rdf entities synonyms --accept urn:graphrag-rdf:synonym:…",
-        'graphrag-rdf ask --set exploration.synonym_weight=0.5 "Who was Charles Babage?"',
-    ],
-)
-@click.option("--build", "act", flag_value="build", help="Compute the candidates again.")
-@click.option("--accept", metavar="CANDIDATE", multiple=True, help="Decide that the two are the same.")
-@click.option("--clear", "act", flag_value="clear", help="Delete all candidates; decisions stay.")
-@click.option(
-    "--min-score",
-    type=click.FloatRange(0, 1),
-    default=0.7,
-    show_default=True,
-    help="Minimum similarity, for --build.",
-)
-@format_option("text", "json", "jsonl")
-def synonyms(act: str | None, accept: tuple[str, ...], min_score: float, form: str) -> None:
-    """List pairs of entities with nearly the same name, as candidates with a score.
-
-    --accept merges a pair; the decision can be undone. Other candidates have no effect unless the parameter
-    exploration.synonym_weight is above its default, 0.
-    """
-    from graphrag_rdf.ingest import normalisation
-
-    if act and accept:
-        raise UsageError("--accept cannot be combined with --build or --clear")
-    with open_engine() as engine:
-        if accept:
-            _print(normalisation.accept_candidates(engine, accept), form, "they are merged already")
-            return
-        if act == "clear":
-            number = normalisation.clear_candidates(engine.store)
-            if not output.write(form, {"cleared": number} if form == "json" else [{"cleared": number}]):
-                say(f"deleted {number} candidates")
-            return
-        if act == "build":
-            found = normalisation.build_candidates(engine, min_score=min_score)
-        else:
-            found = normalisation.read_candidates(engine.store)
-    items = [candidate.as_json() for candidate in found]
-    if not output.write(form, items):
-        rows = [(f"{c.score:.2f}", *map(one_line, c.names), c.reason, c.iri.value) for c in found]
-        output.table(("score", "name", "other name", "reason", "candidate"), rows)
-
-
 @entities_command.command("decisions", examples=["graphrag-rdf entities decisions --format json"])
 @click.option("--all", "every", is_flag=True, help="Also list those that were undone.")
 @format_option("text", "json", "jsonl")

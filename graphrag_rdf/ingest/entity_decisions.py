@@ -195,7 +195,7 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
     the decisions.
 
     An entity without a name has none. If an entity loses its canonical link to itself, its co-occurrences
-    and synonym candidates are removed. Relations and types have no canonical entity and are not touched.
+    are removed. Relations and types have no canonical entity and are not touched.
     """
     wanted = sorted({one for entity in entities for one in groups.of(entity)}, key=str)
     changes = Changes()

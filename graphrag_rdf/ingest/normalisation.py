@@ -4,9 +4,6 @@
 types, and those that a split keeps apart, are never proposed. Aliases and initials need a document that names
 both. Names that are only spelt alike get a score below what is applied by default. With an embedding model
 the meaning of such names counts too.
-
-Proposals can be stored as *synonym candidates* in `urn:graph:derived`. A candidate is no decision and joins
-nothing: a person accepts it, and exploration uses the others only if its parameter `synonym_weight` says so.
 """
 
 from __future__ import annotations
@@ -15,16 +12,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pyoxigraph import Literal, NamedNode, Quad
+from pyoxigraph import NamedNode
 
-from graphrag_rdf.errors import UsageError
-from graphrag_rdf.ingest.entity_decisions import PERSON, Decision, Groups, Merge, merge, read_decisions
+from graphrag_rdf.ingest.entity_decisions import Decision, Groups, Merge, merge, read_decisions
 from graphrag_rdf.ingest.likeness import FIRM_NAME, Pair, also_called, initials, same_key, similar
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.labels import one_label
-from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
-from graphrag_rdf.rdf.terms import Term, double, text_of, to_python
-from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.batches import select_in_batches
 
 if TYPE_CHECKING:
@@ -296,102 +291,3 @@ def _labels(store: Store, entities: Sequence[NamedNode]) -> dict[NamedNode, str]
         if "label" in row:
             found[NamedNode(text_of(row["entity"]))] = text_of(row["label"])
     return found
-
-
-CANDIDATE_MIN_SCORE = 0.7
-"""The least score of a candidate by default: also names that are spelt alike."""
-
-
-@dataclass(frozen=True, slots=True)
-class SynonymCandidate:
-    """Two entities that may be one.
-
-    Attributes:
-        entities: canonical ones, by IRI.
-        names: their labels.
-        score: 0 to 1.
-        reason: for people; without the names.
-    """
-
-    iri: NamedNode
-    entities: tuple[NamedNode, NamedNode]
-    names: tuple[str, str]
-    score: float
-    reason: str
-
-    def as_json(self) -> dict[str, object]:
-        """The keys of `entities synonyms --format json`."""
-        pairs = zip(self.entities, self.names, strict=True)
-        return {
-            "iri": self.iri.value,
-            "entities": [{"iri": node.value, "name": name} for node, name in pairs],
-            "score": self.score,
-            "reason": self.reason,
-        }
-
-
-def build_candidates(
-    engine: NeededComponents, *, min_score: float = CANDIDATE_MIN_SCORE
-) -> list[SynonymCandidate]:
-    """Compute the candidates again, in one transaction; the best first.
-
-    Args:
-        min_score: 0 to 1; see `normalisation.propose`.
-    """
-    add: list[Quad] = []
-    for proposal in propose(engine, min_score=min_score):
-        pair = sorted((proposal.one, proposal.other), key=str)
-        node = iris.decision("synonym", RULE.value, *(entity.value for entity in pair))
-        facts: tuple[tuple[NamedNode, Term], ...] = (
-            (RDF.type, RAG.SynonymCandidate),
-            *((RAG.member, entity) for entity in pair),
-            (RAG.confidence, double(round(proposal.score, 4))),
-            (RAG.reason, Literal(proposal.reason)),
-            (PROV.wasAttributedTo, RULE),
-        )
-        add += [Quad(node, prop, value, Graphs.DERIVED) for prop, value in facts]
-    engine.store.commit(Changes(updates=[("derived/clear-synonyms", {})], add=add, content=False))
-    return read_candidates(engine.store)
-
-
-def clear_candidates(store: Store) -> int:
-    """Remove all candidates; how many there were. Decisions stay."""
-    number = len(read_candidates(store))
-    if number:
-        store.commit(Changes(updates=[("derived/clear-synonyms", {})], content=False))
-    return number
-
-
-def read_candidates(store: Store) -> list[SynonymCandidate]:
-    """All candidates, the best first, ties by IRI."""
-    found = []
-    for row in store.select("entities/synonyms"):
-        score = to_python(row["score"])
-        found.append(
-            SynonymCandidate(
-                NamedNode(text_of(row["candidate"])),
-                (NamedNode(text_of(row["one"])), NamedNode(text_of(row["other"]))),
-                (text_of(row.get("one_name", row["one"])), text_of(row.get("other_name", row["other"]))),
-                score if isinstance(score, float) else 0.0,
-                text_of(row["reason"]),
-            )
-        )
-    return found
-
-
-def accept_candidates(engine: NeededComponents, chosen: Sequence[str]) -> list[Decision]:
-    """Decide that the entities of candidates are one; the decisions, which can be undone.
-
-    Args:
-        chosen: IRIs of candidates.
-
-    Raises:
-        UsageError: when one is no candidate.
-    """
-    known = {candidate.iri.value: candidate for candidate in read_candidates(engine.store)}
-    if unknown := [iri for iri in chosen if iri not in known]:
-        raise UsageError(f"there is no candidate {unknown[0]}", hint="graphrag-rdf entities synonyms")
-    wanted = [known[iri] for iri in dict.fromkeys(chosen)]
-    return merge(
-        engine, [Merge(one.entities[0], one.entities, one.reason, one.score) for one in wanted], by=PERSON
-    )

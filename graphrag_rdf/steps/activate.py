@@ -103,9 +103,6 @@ class SpreadParameters(StepParameters):
     hub_limit: Some = Field(
         25, description="an entity in more chunks passes nothing on unless the question names it"
     )
-    synonym_weight: Share = Field(
-        0.0, description="how far names that are nearly the same count as the same: 0 not at all"
-    )
     passages: Some = Field(10, description="chunks whose sentences the answer may quote")
     min_similarity: Share = Field(0.5, description="similarity below which a name is not a seed")
     passage_entities: Weight = Field(1.0, description="weight of the entities that a chunk mentions")
@@ -231,15 +228,12 @@ class Activation:
             self.found_by_words = self._most_similar(self.parameters["rounds"])
         for active in self.active.values():
             active.value /= 1 + _SPECIFIC * math.log(active.passages)
-        fresh = list(self.active)
         for number in range(1, self.parameters["rounds"] + 1):
-            alike = self._alike(number, fresh)
             passed = self._pick(number)
-            if not passed and not alike:
+            if not passed:
                 break
             self.carriers += [carrier for carrier, _ in passed]
-            fresh = alike + self._receive(passed)
-            self._look_up(fresh)
+            self._look_up(self._receive(passed))
         self._settle()
 
     def _look_up(self, entities: list[str]) -> None:
@@ -329,8 +323,6 @@ class Activation:
         Args:
             passed: bridge sentences with what they pass on, most first.
         """
-        if not passed:
-            return []
         self.left.look_up(carrier.sentence.value for carrier, _ in passed)
         reached = [active for active in self.active.values() if active.round > 0]
         named = {active.entity for active in self.active.values() if active.round == 0}
@@ -354,34 +346,6 @@ class Activation:
             before = self.said.get(carrier.origin.value, _NOTHING) if carrier.origin else _NOTHING
             self.said[entity.value] = before | self.left.said_by(carrier.sentence.value)
         return fresh
-
-    def _alike(self, number: int, entities: list[str]) -> list[str]:
-        """Let entities whose names are nearly the same receive, as far as `synonym_weight` says; returns
-        those that are reached for the first time. Nobody has decided that they are the same.
-        """
-        weight = self.parameters["synonym_weight"]
-        if not weight or not entities:
-            return []
-        known = {active.entity for active in self.active.values()}
-        rows = self.search.decide(
-            "retrieval/synonyms",
-            entities=[(NamedNode(iri), self.active[iri].value) for iri in sorted(entities)],
-            closed=sorted(known | {*self.state.exclude}, key=str),
-            weight=weight,
-            threshold=self.parameters["threshold"],
-        )
-        fresh: dict[str, Activated] = {}
-        for row in rows:
-            origin, other = node_of(row["entity"]), node_of(row["other"])
-            if other.value in fresh:
-                continue  # from another it receives less
-            value, likeness = number_of(row["value"]), number_of(row["likeness"])
-            candidate = node_of(row["candidate"])
-            fresh[other.value] = Activated(other, value, number, candidate, origin, likeness)
-            if origin.value in self.said:
-                self.said[other.value] = self.said[origin.value]
-        self.active |= fresh
-        return list(fresh)
 
     def _settle(self) -> None:
         """An entity that received more after it had passed on: what it passed on becomes more too, so that
@@ -503,7 +467,6 @@ TEMPLATES = (
     "retrieval/passage-ranking",
     "retrieval/best-passages",
     "retrieval/passage-paths",
-    "retrieval/synonyms",
     "retrieval/chunks",  # these two with a reranker
     "selection/reranked",
     "selection/nearest-sentences",

@@ -16,7 +16,7 @@ from graphrag_rdf.rdf import chunk_relations as build
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.fact_decisions import FactDecision
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, RDFS, SKOS, TG, Graphs
-from graphrag_rdf.rdf.terms import datetime_, double, integer, now
+from graphrag_rdf.rdf.terms import datetime_, integer, now
 from graphrag_rdf.resources import folder
 from graphrag_rdf.store.blobs import BlobStore
 from tests.support.sample_stores import store_of
@@ -288,29 +288,6 @@ def a_relation_to_a_chunk_that_is_gone(store: Spoiler) -> None:
     store.add(chunk, RAG.follows, NamedNode("urn:chunk:gone"), Graphs.DERIVED)
 
 
-def synonyms(store: Spoiler, other: NamedNode) -> None:
-    """A candidate for synonyms, of an entity and another."""
-    entity = store.find(RAG.canonicalEntity).object
-    candidate = NamedNode("urn:graphrag-rdf:synonym:1")
-    for prop, value in (
-        (RDF.type, RAG.SynonymCandidate),
-        (RAG.member, entity),
-        (RAG.member, other),
-        (RAG.confidence, double(0.8)),
-        (PROV.wasAttributedTo, iris.agent("graphrag-rdf-normalise")),
-    ):
-        store.add(candidate, prop, value, Graphs.DERIVED)
-
-
-def a_candidate_of_an_entity_that_is_gone(store: Spoiler) -> None:
-    synonyms(store, NamedNode("http://trustgraph.ai/e/gone"))
-
-
-def a_sound_candidate(store: Spoiler) -> None:
-    first = store.find(RAG.canonicalEntity).object
-    synonyms(store, next(q.object for q in store.all(RAG.canonicalEntity) if q.object != first))
-
-
 def related(store: Spoiler) -> NamedNode:
     """Two neighbouring chunks of a document, related as a model would relate them; the relation."""
     first, second = neighbours(store)
@@ -459,8 +436,6 @@ SPOILT: dict[Callable[[Spoiler], None], set[str]] = {
     two_canonical_entities: {"one-canonical"},
     a_canonical_entity_that_is_gone: {"canonical-fixed"},
     a_relation_to_a_chunk_that_is_gone: {"derived-relations"},
-    a_candidate_of_an_entity_that_is_gone: {"synonym-candidates"},
-    a_sound_candidate: set(),
     a_sound_relation: set(),
     a_relation_that_nobody_made: {"chunk-relations"},
     a_relation_without_evidence: {"chunk-relations"},

@@ -74,22 +74,6 @@ def test_normalise(run: Run, store: Path) -> None:
     assert "nothing to undo" in run("entities", "normalise", "--undo").out
 
 
-def test_synonyms(run: Run, folder: Path) -> None:
-    (folder / "a.txt").write_text("Charles Babbage built the Difference Engine.\n")
-    (folder / "b.txt").write_text("Charles Babage drew the Analytical Engine.\n")
-    run("ingest", "-q", "a.txt", "b.txt")
-    assert run("entities", "synonyms", "--format", "json").json == []
-    (found,) = run("entities", "synonyms", "--build", "--format", "json").json
-    assert [entity["name"] for entity in found["entities"]] == ["Charles Babage", "Charles Babbage"]
-    assert found["iri"] in run("entities", "synonyms").out.replace("\n", "")
-    assert run("entities", "synonyms", "--clear", "--format", "json").json == {"cleared": 1}
-    run("entities", "synonyms", "--build")
-    assert run("entities", "synonyms", "--accept", found["iri"]).code == 0
-    assert len(run("entities", "decisions", "--format", "json").json) == 1
-    assert run("entities", "synonyms", "--accept", found["iri"]).code == 2
-    assert run("entities", "synonyms", "--build", "--accept", found["iri"]).code == 2
-
-
 def test_a_list_of_merges_says_how_to_make_them(run: Run, folder: Path) -> None:
     place = folder / "documents"
     place.mkdir()

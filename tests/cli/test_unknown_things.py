@@ -45,7 +45,6 @@ UNKNOWN = {
         ("retrieve", "Who?", "--include-entity", "Nobody"),
         ("entities", "merge", "Nobody", "Nothing"),
         ("entities", "split", "Nobody"),
-        ("entities", "synonyms", "--accept", "nothing"),
     ],
     "template": [("queries", "show", "nothing"), ("queries", "run", "nothing")],
     "pipeline": [

@@ -140,7 +140,6 @@ SOMETIMES = {
     "retrieval/document-texts",  # of dialogues: see test_evidence
     "retrieval/passage-degrees",  # where the number of relations counts: see test_hybrid
     "retrieval/passage-relations",  # where there are relations
-    "retrieval/synonyms",  # where names that are nearly the same count: see ingest/test_candidates
     "retrieval/entities-by-label",  # without the index of words: see test_degraded
 }
 

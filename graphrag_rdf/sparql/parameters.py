@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import cache
 from math import isfinite
 from typing import Any
 
@@ -34,6 +35,15 @@ class Slot:
         return self._text
 
     __str__ = __html__
+
+
+class SlotRow(tuple[object, ...]):
+    """A row of a VALUES block: its values, and how they print together.
+
+    Blocks have hundreds of rows, and printing value by value takes longer than many a query.
+    """
+
+    text: str
 
 
 def _iri(value: object) -> Slot:
@@ -117,6 +127,10 @@ TYPES: Mapping[str, Callable[[object], object]] = {
 _ROW = re.compile(r"\((.+)\)\Z")
 
 
+def _printed(value: object) -> str:
+    return value._text if isinstance(value, Slot) else str(value).lower()
+
+
 def _one(type_name: str) -> Callable[[object], object]:
     if row := _ROW.match(type_name):
         columns = [_one(name.strip()) for name in row[1].split(",")]
@@ -127,12 +141,15 @@ def _one(type_name: str) -> Callable[[object], object]:
             cells = tuple(value)
             if len(cells) != len(columns):
                 raise TypeError(f"expected {len(columns)} values, not {len(cells)}")
-            return tuple(column(cell) for column, cell in zip(columns, cells, strict=True))
+            row = SlotRow([column(cell) for column, cell in zip(columns, cells, strict=True)])
+            row.text = f"({' '.join(map(_printed, row))})"
+            return row
 
         return convert_row
     return TYPES[type_name]
 
 
+@cache
 def converter(type_name: str) -> Callable[[object], object]:
     """The conversion to a declared type: `iri`, `iri[]`, `(iri, iri, term)[]` …
 

@@ -79,13 +79,12 @@ def _slot(value: object) -> str:
     raise TemplateError(f"{value!r} is not a variable, prefixed name or RDF term")
 
 
-def _values(variables: str, rows: Iterable[object]) -> Markup:
+def _values(variables: str, rows: Iterable[Any]) -> Markup:
     if not _VARIABLES.match(variables):
         raise TemplateError(f"not a list of variables: {variables!r}")
     if " " not in variables:
         return Markup(f"VALUES {variables} {{ {' '.join(map(_cell, rows))} }}")
-    lines = (f"({' '.join(map(_cell, row))})" for row in rows)  # type: ignore[call-overload]
-    return Markup(f"VALUES ({variables}) {{ {' '.join(lines)} }}")
+    return Markup(f"VALUES ({variables}) {{ {' '.join([row.text for row in rows])} }}")
 
 
 class Renderer:

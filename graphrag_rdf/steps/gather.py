@@ -18,10 +18,11 @@ is the *first* passage, the best by all signals. In those after it, words count 
 says, and words that the first has as far as its square, so that those lead that say what the first leaves
 open. This fades with sureness too: a question that names nothing is ranked by words (and meaning) alone.
 
-Queries compute all of this. `retrieval/activated-passages` sums over the graph and keeps the best passages;
-`retrieval/passage-ranking` adds what the indexes say, first to find the first passage, then to rank all; and
-`retrieval/best-passages` ranks the best once more, with the entities that are in very many passages. This
-module hands over what SPARQL cannot compute: BM25, cosines, logarithms.
+Queries compute all of this. `retrieval/activated-passages` sums over the graph and keeps the best passages.
+`retrieval/passage-ranking` adds what the indexes say, first to find the first passage, then to rank all.
+`retrieval/passage-paths` has what each entity adds to the best, also one in very many passages, and
+`retrieval/best-passages` ranks these once more. This module hands over what SPARQL cannot compute: BM25,
+cosines, logarithms.
 
 Signals are added, never fused by rank: fusion destroys what the graph gains. A share is what a path or signal
 adds to the score, so the shares of a passage add up to its score; `trace/passage-scores` computes it again.
@@ -129,18 +130,23 @@ def score_passages(
     hits = [_hit(row, weights) for row in rows]
     best = hits[: explained * _WITH_HUBS]
     by_chunk = {hit.chunk.value: hit for hit in best}
+    paths = search.decide(
+        "retrieval/passage-paths",
+        passages=[hit.chunk for hit in best],
+        entities=reached,
+        left_out=search.left_out,
+    )
     rows = search.decide(
         "retrieval/best-passages",
         passages=[(hit.chunk, *(hit.signals.get(name, 0.0) for name in SIGNALS[1:])) for hit in best],
-        entities=reached,
-        left_out=search.left_out,
+        parts=[(row["passage"], number_of(row["part"])) for row in paths],
         **given,
     )
     for row in rows:
         hit = by_chunk[text_of(row["passage"])]
         hit.score, hit.signals["entities"] = number_of(row["score"]), number_of(row["byEntities"])
     hits[: len(best)] = [by_chunk[text_of(row["passage"])] for row in rows]
-    _explain(search, active, reached, carriers, hits[:explained])
+    _explain(active, carriers, paths, hits[:explained])
     return hits
 
 
@@ -176,20 +182,16 @@ def _weights(parameters: Parameters, sureness: float, *, with_meaning: bool) -> 
 
 
 def _explain(
-    search: QuestionSearch,
     active: Mapping[str, Activated],
-    reached: Sequence[Reached],
     carriers: Iterable[Carrier],
+    paths: Iterable[Row],
     hits: Sequence[PassageHit],
 ) -> None:
     """Give passages the paths that led to them, with their shares of the score, largest first."""
     by_chunk = {hit.chunk.value: hit for hit in hits}
-    for row in search.rows(
-        "retrieval/passage-paths",
-        passages=[hit.chunk for hit in hits],
-        entities=reached,
-        left_out=search.left_out,
-    ):
+    for row in paths:
+        if text_of(row["passage"]) not in by_chunk:
+            continue
         hit, entity = by_chunk[text_of(row["passage"])], node_of(row["entity"])
         path = PassagePath(
             entity, active[entity.value].value, number_of(row["weight"]), int(text_of(row["n"]))

@@ -22,7 +22,7 @@ from .lexicon import lexicon
 from .model import Mention
 from .names import OPENING, WORD, Word, fold, words_of
 from .numbers import LiteralSpan, find_literals, month_words
-from .tagging import Tagger, Unit, build_units, kinds, tagger_for
+from .tagging import FINITE, LONGEST_SENTENCE, Tagger, Unit, build_units, kinds, tagger_for
 
 LifeEvent = Literal["born", "died"]
 
@@ -218,7 +218,6 @@ def topic_of(title: str, mentions: Sequence[Mention], *, given: bool) -> str | N
 # --- filter --------------------------------------------------------------------------------------------
 
 
-_VERBS = frozenset("BHXV")
 _NUMBER = re.compile(r"\d+[A-Z]?")
 _RUN_IN = re.compile(r"\s*(?:[—–:]|--)")
 _STOPS = frozenset(".,;:!?")
@@ -431,7 +430,7 @@ def _ends_name(word: str) -> bool:
 def is_clause(units: Sequence[Unit]) -> bool:
     """Whether a sentence has a verb that is not capitalised as in a heading."""
     whole = bool(units) and units[-1].text in {".", "!", "?"}
-    verbs = _VERBS | {"E", "G", "I"} if whole else _VERBS
+    verbs = FINITE | {"E", "G", "I"} if whole else FINITE
     return any(
         unit.kind in verbs and (not unit.text[0].isupper() or (whole and not index))
         for index, unit in enumerate(unit for unit in units if unit.kind not in "Q(")
@@ -472,6 +471,20 @@ def filter_mentions(
         turn = turn_at(turns, sentence.offset)
         span = (max(sentence.offset, turn.words if turn else 0), sentence.offset + sentence.length)
         # tagging costs more than all the rest; in German it may also find names within given mentions
-        if words.keeps_case or bisect_left(doubtful, span[0]) < bisect_left(doubtful, span[1]):
+        if words.keeps_case or _needs_tags(text, span, doubtful, tagger):
             names.take(span, build_units(text, span, tagger, words, mentions, literals, known))
     return names.filter(mentions)
+
+
+def _needs_tags(text: str, span: tuple[int, int], doubtful: Sequence[int], tagger: Tagger) -> bool:
+    """Whether tags decide about names in a sentence: they may show that its first word is no name, or that
+    it is a heading or a list.
+    """
+    first = bisect_left(doubtful, span[0])
+    if first == bisect_left(doubtful, span[1]):
+        return False
+    words = WORD.findall(text, *span)
+    opens = doubtful[first] <= OPENING.match(text, *span).end()  # type: ignore[union-attr]
+    return (
+        opens or 2 * len(words) > LONGEST_SENTENCE or not any(map(tagger.is_verb, filter(str.islower, words)))
+    )

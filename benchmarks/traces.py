@@ -21,8 +21,8 @@ from graphrag_rdf.steps.focus import FOCUS_NODE
 from graphrag_rdf.steps.ground import GROUNDING
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.blobs import BlobStore
-from graphrag_rdf.trace.items import EDGE, Selected
 from graphrag_rdf.trace.kinds import Statement
+from graphrag_rdf.trace.model import EDGE, Selected
 from graphrag_rdf.trace.recorder import TraceRecorder
 
 _CONSIDERED = 20

@@ -24,8 +24,7 @@ from graphrag_rdf.rdf.terms import Term as AnyTerm
 from graphrag_rdf.rdf.terms import local_name, typed
 from graphrag_rdf.steps.search import own_names
 from graphrag_rdf.store.updates import canonical_term
-from graphrag_rdf.trace.labels import label_of, read_labels
-from graphrag_rdf.trace.named_facts import Term, given_term, one_fact, things_called
+from graphrag_rdf.trace.facts import FactTerm, given_term, label_of, one_fact, read_labels, things_called
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 class Facts:
     """Manual corrections of the facts of a store.
 
-    A fact is named by three terms or labels: see `trace.named_facts.facts_called`.
+    A fact is named by three terms or labels: see `trace.facts.facts_called`.
 
     Raises:
         UsageError: (its methods) when a fact or decision is unknown, or the name is ambiguous.
@@ -164,7 +163,7 @@ class Facts:
             return old
         return RDF.type if given == "a" else self._thing(given, "relation", names)
 
-    def _object(self, old: Term, given: str | None, kind: str, names: dict[NamedNode, str]) -> Term:
+    def _object(self, old: FactTerm, given: str | None, kind: str, names: dict[NamedNode, str]) -> FactTerm:
         if given is None:
             return old
         term = self._term(given)
@@ -174,7 +173,7 @@ class Facts:
             return _literal_like(old, given)
         return self._thing(given, kind, names)
 
-    def _term(self, given: str) -> Term | None:
+    def _term(self, given: str) -> FactTerm | None:
         """A term; None for a label, even one with the syntax of a malformed term."""
         try:
             return given_term(given)

@@ -27,8 +27,8 @@ from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.folder import StoreFolder
 from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.recorder import end_thread
 from graphrag_rdf.trace.reuse import find_answer, reuse_of
-from graphrag_rdf.trace.writing import end_thread
 
 if TYPE_CHECKING:
     from graphrag_rdf.editing import Facts

@@ -16,8 +16,8 @@ from graphrag_rdf.steps.search import entities_meant
 from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.trace.catalogue import find_trace
-from graphrag_rdf.trace.conversation import read_turns
 from graphrag_rdf.trace.recorder import TraceRecorder
+from graphrag_rdf.trace.reuse import read_turns
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.rerankers import Reranker

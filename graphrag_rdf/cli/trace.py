@@ -17,8 +17,8 @@ from graphrag_rdf.errors import UsageError
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
+    from graphrag_rdf.trace.catalogue import Pruned
     from graphrag_rdf.trace.export import TraceFormat
-    from graphrag_rdf.trace.prune import Pruned
 
 
 @click.group(cls=Group, examples=["graphrag-rdf trace list", "graphrag-rdf trace show last"])
@@ -41,8 +41,7 @@ def trace_command() -> None:
 @format_option("text", "json", "jsonl")
 def list_(limit: int, pipeline: str | None, outcome: str | None, form: str) -> None:
     """List traces, newest first. Sub-traces are indented below their parents."""
-    from graphrag_rdf.trace.catalogue import list_traces
-    from graphrag_rdf.trace.outcomes import count_outcomes, outcome_told
+    from graphrag_rdf.trace.catalogue import count_outcomes, list_traces, outcome_told
     from graphrag_rdf.trace.text import render_list
 
     with open_engine() as engine:
@@ -193,7 +192,7 @@ def prune(keep: int | None, days: float | None, form: str) -> None:
     """Delete old traces with their sub-traces, prompts and completions. Export the ones you need first."""
     from datetime import timedelta
 
-    from graphrag_rdf.trace.prune import prune as prune_traces
+    from graphrag_rdf.trace.catalogue import prune as prune_traces
 
     older_than = None if days is None else timedelta(days=days)
     with open_engine() as engine:
@@ -206,8 +205,7 @@ def prune(keep: int | None, days: float | None, form: str) -> None:
 @format_option()
 def delete(traces: tuple[str, ...], form: str) -> None:
     """Delete traces with their sub-traces."""
-    from graphrag_rdf.trace.catalogue import find_trace
-    from graphrag_rdf.trace.prune import Pruned, delete_trace
+    from graphrag_rdf.trace.catalogue import Pruned, delete_trace, find_trace
 
     total = Pruned()
     with open_engine() as engine:

@@ -25,7 +25,7 @@ from graphrag_rdf.steps.evidence import Evidence, Line
 from graphrag_rdf.steps.prompts import render
 from graphrag_rdf.steps.state import Selection, State
 from graphrag_rdf.store.batches import select_in_batches
-from graphrag_rdf.trace.items import Source
+from graphrag_rdf.trace.documents import Source
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine

@@ -23,7 +23,7 @@ from graphrag_rdf.rdf.terms import Term, local_name, node_of, now, text_of, to_p
 from graphrag_rdf.store.base import Changes, Row, Store
 from graphrag_rdf.store.batches import in_batches, select_in_batches
 from graphrag_rdf.trace.kinds import erased_words
-from graphrag_rdf.trace.writing import bar_runs
+from graphrag_rdf.trace.recorder import bar_runs
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents

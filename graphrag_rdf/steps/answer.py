@@ -30,16 +30,15 @@ from graphrag_rdf.steps.checking import (
 )
 from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.state import Context, Selection, State
-from graphrag_rdf.trace.documents import names_of
-from graphrag_rdf.trace.items import ANSWER_SENTENCE, SELECTIONS, AnswerSentence, Fact, ScoreShare, Source
+from graphrag_rdf.trace.documents import Source, names_of
 from graphrag_rdf.trace.kinds import WARNING, ItemKind, NodeKind, Statement, StepField, Warned, item, said
 from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse
-from graphrag_rdf.trace.model import TraceStep
+from graphrag_rdf.trace.model import ANSWER_SENTENCE, SELECTIONS, AnswerSentence, Fact, ScoreShare, TraceStep
 from graphrag_rdf.trace.reader import Reading
 from graphrag_rdf.trace.recorder import INLINE_LIMIT, Step
 from graphrag_rdf.trace.reuse import KeptAnswer, keep_answer
-from graphrag_rdf.trace.wording import write_sentences
+from graphrag_rdf.trace.text import write_sentences
 
 
 @item

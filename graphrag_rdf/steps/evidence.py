@@ -25,8 +25,7 @@ from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.sources import chunk_texts, left_out, mentions_of, sentence_sources
 from graphrag_rdf.steps.state import Context, Selection, SentenceHit, State
 from graphrag_rdf.steps.table_rows import rows_among, table_row
-from graphrag_rdf.trace.documents import names_of
-from graphrag_rdf.trace.items import Source
+from graphrag_rdf.trace.documents import Source, names_of
 from graphrag_rdf.trace.recorder import Step
 
 _WORD = re.compile(r"[^\W_]+")

@@ -17,13 +17,12 @@ from graphrag_rdf.rdf.labels import edge_id
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import integer, text_of
 from graphrag_rdf.trace.documents import shown_names
-from graphrag_rdf.trace.items import DecisionNote, Fact, ScoreShare, score_parts
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, Statement, StepField, item, said
 from graphrag_rdf.trace.lines import Lines
-from graphrag_rdf.trace.model import TraceStep
+from graphrag_rdf.trace.model import DecisionNote, Fact, ScoreShare, TraceStep, score_parts
 from graphrag_rdf.trace.reader import Reading
 from graphrag_rdf.trace.recorder import Step, TraceRecorder
-from graphrag_rdf.trace.wording import fact_words, number_words, score_words
+from graphrag_rdf.trace.text import fact_words, number_words, score_words
 
 if TYPE_CHECKING:
     from graphrag_rdf.steps.state import Context, Parameters, State
@@ -108,7 +107,7 @@ class Edge:
 
     @property
     def score_parts(self) -> dict[str, float | None]:
-        """See `items.score_parts`."""
+        """See `model.score_parts`."""
         return score_parts(self)
 
 
@@ -231,7 +230,7 @@ class PassageHit:
         reranked: what the reranker gave it, on its own scale; None where it was not asked.
         rank_before, score_before: before reranking; None without it.
         recomputed: in a trace, the score computed again from the paths.
-        title, name, document: in a trace; None when the chunk is gone. `name` is as of `items.Source`.
+        title, name, document: in a trace; None when the chunk is gone. `name` is as of `documents.Source`.
     """
 
     JSON: ClassVar = (

@@ -30,13 +30,12 @@ from graphrag_rdf.steps.selection import record_chunks, record_selections, selec
 from graphrag_rdf.steps.sources import attach_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.words import QuestionWords
-from graphrag_rdf.trace.items import SELECTIONS
 from graphrag_rdf.trace.kinds import NodeKind, StepField
 from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse
-from graphrag_rdf.trace.model import TraceStep
+from graphrag_rdf.trace.model import SELECTIONS, TraceStep
 from graphrag_rdf.trace.recorder import Step
-from graphrag_rdf.trace.wording import fact_words, number_words, place_words, write_sentences, write_why
+from graphrag_rdf.trace.text import fact_words, number_words, place_words, write_sentences, write_why
 
 _CHUNKS = 3  # that `trace show` lists without --full
 _BEST = 5  # chunks that must fit whole for `chunks` to ask nothing

@@ -16,7 +16,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from graphrag_rdf.errors import LlmError, TemplateError
 from graphrag_rdf.llm.model import fenced
 from graphrag_rdf.steps.state import Context
-from graphrag_rdf.trace.items import Call
+from graphrag_rdf.trace.model import Call
 from graphrag_rdf.trace.recorder import Step
 
 if TYPE_CHECKING:

@@ -46,7 +46,8 @@ from graphrag_rdf.steps.sources import chunk_of, chunk_texts, mentions_of, sente
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.table_rows import TableRow, answer_from_row, rows_among, table_row
 from graphrag_rdf.steps.words import QuestionWords, answered_words, shows_what_is_asked
-from graphrag_rdf.trace.items import ScoreShare, Source
+from graphrag_rdf.trace.documents import Source
+from graphrag_rdf.trace.model import ScoreShare
 from graphrag_rdf.trace.recorder import Step
 
 _RANKED = 100  # passages whose standing counts

@@ -34,12 +34,12 @@ from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.exploration import Edge, PassageHit
 from graphrag_rdf.steps.prompts import ask_model
 from graphrag_rdf.steps.state import Context, Parameters, SentenceHit, State
-from graphrag_rdf.trace.items import Fact
 from graphrag_rdf.trace.kinds import ItemKind, Statement, item, said
 from graphrag_rdf.trace.lines import Lines
+from graphrag_rdf.trace.model import Fact
 from graphrag_rdf.trace.reader import Reading
 from graphrag_rdf.trace.recorder import Step
-from graphrag_rdf.trace.wording import fact_words, number_words
+from graphrag_rdf.trace.text import fact_words, number_words
 
 SIGNAL = "rerank"
 

@@ -16,7 +16,7 @@ from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.exploration import PassageHit
 from graphrag_rdf.steps.sources import chunk_of, chunk_texts
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
-from graphrag_rdf.trace.items import CHUNK, EDGE, SENTENCE
+from graphrag_rdf.trace.model import CHUNK, EDGE, SENTENCE
 from graphrag_rdf.trace.recorder import Step
 
 RANKED = 100

@@ -15,7 +15,7 @@ from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.state import Context, Selection, State, Triple
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.items import Source, read_source
+from graphrag_rdf.trace.documents import Source, read_source
 from graphrag_rdf.trace.recorder import Step
 
 

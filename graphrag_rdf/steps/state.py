@@ -17,12 +17,12 @@ from graphrag_rdf.steps.exploration import (
 )
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.blobs import BlobStore
-from graphrag_rdf.trace.conversation import Turn
-from graphrag_rdf.trace.items import Selected, Source
+from graphrag_rdf.trace.documents import Source
 from graphrag_rdf.trace.kinds import Statement, said
+from graphrag_rdf.trace.model import Selected
 from graphrag_rdf.trace.recorder import Step, TraceRecorder
-from graphrag_rdf.trace.rerun import result_hash
-from graphrag_rdf.trace.reuse import Reuse
+from graphrag_rdf.trace.reuse import Reuse, Turn
+from graphrag_rdf.trace.rows import result_hash
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.embedders import Embedder

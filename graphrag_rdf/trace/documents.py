@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import PurePath
-from typing import Any
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.items import Source
 
 _ALL = 10**9
 _FEW = 500
@@ -87,6 +86,112 @@ class DocumentSummary:
     language: str | None = None
     added: datetime | None = None
     failures: tuple[Failure, ...] = ()
+
+
+SourceState: TypeAlias = Literal["current", "retired", "forgotten"]
+"""Retired: the document was edited and no longer holds the chunk, whose text is kept for the trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A place that supports a fact or sentence: the exact characters, or of facts that were read from no text
+    (imported, by hand) what they came from.
+
+    Attributes:
+        document, title, uri: the document; of such a fact the imported file, list of synonyms or edit. Empty
+            when it is not known any more.
+        chunk: None of such a fact, which then has neither page, offset nor quote.
+        page_number: 1-based; None in documents without pages.
+        char_offset: code points into the document's text; None when the quote was never located, or is gone.
+        quote: the words; empty where a whole chunk, or no text at all, is the source.
+        verified: whether the quote was located in its chunk.
+        name: what to call the document: its title, with its path where others have that title too.
+        chunk_number: 1-based position in the document.
+        retired: since when the document no longer holds the chunk.
+    """
+
+    JSON: ClassVar = (
+        *("chunk", "document=known_document", "title=known_title", "name", "uri=known_uri", "page"),
+        *("page_number", "page_label", "chunk_number", "chunk_label", "char_offset", "char_length"),
+        *("quote=words", "verified", "evidence", "subgraph", "activity", "state", "retired"),
+    )
+
+    document: str
+    title: str
+    uri: str
+    chunk: str | None
+    page_number: int | None = None
+    char_offset: int | None = None
+    char_length: int | None = None
+    quote: str = ""
+    verified: bool = False
+    evidence: str | None = None
+    sentence: str | None = None
+    name: str | None = None
+    page: str | None = None
+    page_label: str | None = None
+    chunk_number: int | None = None
+    chunk_label: str | None = None
+    subgraph: str | None = None
+    activity: str | None = None
+    state: SourceState = "current"
+    retired: datetime | None = None
+
+    @property
+    def words(self) -> str | None:
+        """The quote; None of what was read from no text."""
+        return None if self.chunk is None else self.quote
+
+    @property
+    def known_document(self) -> str | None:
+        """The document; None when it is not known any more."""
+        return self.document or None
+
+    @property
+    def known_title(self) -> str | None:
+        """Its title, likewise."""
+        return self.title or None
+
+    @property
+    def known_uri(self) -> str | None:
+        """Where it was read from, likewise."""
+        return self.uri or None
+
+    def cited(self) -> dict[str, Any]:
+        """The keys of `citations[].sources[]`."""
+        keys = ("document", "title", "uri", "page_number", "chunk", "char_offset", "char_length")
+        return {key: getattr(self, key) for key in keys} | {"quote": self.words, "verified": self.verified}
+
+
+def read_source(row: Row) -> Source:
+    """A source from a row of a template that leads to places in documents, as `trace/evidence` does."""
+    quote = rows.text(row, "quote")
+    base, offset = rows.whole(row, "chunk_offset"), rows.whole(row, "offset")
+    chunk = rows.text(row, "chunk")
+    located = quote is not None and offset is not None
+    whole_chunk = quote is None and chunk is not None
+    retired = rows.moment(row, "retired")
+    return Source(
+        chunk=chunk,
+        document=rows.text(row, "document") or "",
+        title=rows.text(row, "title") or "",
+        uri=rows.text(row, "location") or "",
+        page=rows.text(row, "page"),
+        page_number=rows.whole(row, "page_number"),
+        page_label=rows.text(row, "page_label"),
+        chunk_number=rows.whole(row, "chunk_number"),
+        chunk_label=rows.text(row, "chunk_label"),
+        char_offset=(base or 0) + (offset or 0) if located or whole_chunk else None,
+        char_length=rows.whole(row, "length") if located or whole_chunk else None,
+        quote=quote or "",
+        verified=located,
+        evidence=rows.text(row, "evidence"),
+        sentence=rows.text(row, "sentence"),
+        subgraph=rows.text(row, "subgraph"),
+        activity=rows.text(row, "activity"),
+        state="retired" if retired else "current",
+        retired=retired,
+    )
 
 
 def document_of(item: Mapping[str, Any]) -> DocumentSummary:

@@ -1,26 +1,32 @@
 """Traces for elsewhere: RDF, PROV-N, PROV-JSON, and a page for people.
 
-With its sources a trace is complete: whoever has the file can walk from the answer to the characters that it
-rests on without our store.
+With its sources a trace is complete: whoever has the file can walk from the answer to the characters that
+it rests on without our store. In PROV-N and PROV-JSON the triples of a trace and its sources are mapped
+property by property; what has no place in PROV-DM becomes an attribute. References: PROV-DM and PROV-N (W3C
+Recommendations, 30 April 2013), PROV-JSON (W3C Member Submission, 24 April 2013).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Literal, TypeAlias, get_args
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, get_args
+from typing import Literal as Choice
 
-from pyoxigraph import NamedNode, Quad, RdfFormat, serialize
+from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, serialize
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.rdf.namespaces import PREFIXES
+from graphrag_rdf.rdf.namespaces import DCTERMS, PREFIXES, PROV, RAG, RDF, XSD, Graphs
+from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace.page import render_page
-from graphrag_rdf.trace.prov_dm import to_prov_json, to_prov_n
-from graphrag_rdf.trace.quads import order_of, trace_quads
-from graphrag_rdf.trace.reader import read_trace
+from graphrag_rdf.trace.reader import order_of, read_trace, trace_quads
 
-TraceFormat: TypeAlias = Literal["trig", "turtle", "nquads", "prov-n", "prov-json", "html"]
+TraceFormat: TypeAlias = Choice["trig", "turtle", "nquads", "prov-n", "prov-json", "html"]
 FORMATS: tuple[TraceFormat, ...] = get_args(TraceFormat)
 
 
@@ -75,6 +81,251 @@ def _used(quads: list[Quad]) -> dict[str, str]:
     """The prefixes that the quads use."""
     text = "\n".join(map(str, quads))
     return {name: iri for name, iri in PREFIXES.items() if f"<{iri}" in text}
+
+
+_INSTANCES: Mapping[str, str] = {
+    "run": "urn:trustgraph:",
+    "chunk": "urn:chunk:",
+    "page": "urn:page:",
+    "version": "urn:version:",
+    "evidence": "urn:evidence:",
+    "sha256": "urn:sha256:",
+    "doc": "https://trustgraph.ai/doc/",
+    "subgraph": "https://trustgraph.ai/subgraph/",
+    "activity": "https://trustgraph.ai/activity/",
+    "agent": "https://trustgraph.ai/agent/",
+}
+
+# property → (relation, PROV-JSON keys of subject and object, subtype)
+_RELATIONS: Mapping[NamedNode, tuple[str, str, str, str | None]] = {
+    PROV.wasGeneratedBy: ("wasGeneratedBy", "entity", "activity", None),
+    PROV.wasDerivedFrom: ("wasDerivedFrom", "generatedEntity", "usedEntity", None),
+    PROV.wasQuotedFrom: ("wasDerivedFrom", "generatedEntity", "usedEntity", "prov:Quotation"),
+    PROV.used: ("used", "activity", "entity", None),
+    PROV.wasAssociatedWith: ("wasAssociatedWith", "activity", "agent", None),
+    PROV.wasAttributedTo: ("wasAttributedTo", "entity", "agent", None),
+    PROV.wasInformedBy: ("wasInformedBy", "informed", "informant", None),
+    PROV.specializationOf: ("specializationOf", "specificEntity", "generalEntity", None),
+    RAG.cites: ("wasDerivedFrom", "generatedEntity", "usedEntity", "rag:cites"),
+    RAG.supportedBy: ("wasDerivedFrom", "generatedEntity", "usedEntity", "rag:supportedBy"),
+    RAG.usedChunk: ("wasDerivedFrom", "generatedEntity", "usedEntity", "rag:usedChunk"),
+    RAG.usedOrigin: ("wasDerivedFrom", "generatedEntity", "usedEntity", "rag:usedOrigin"),
+    RAG.selectedSentence: ("wasDerivedFrom", "generatedEntity", "usedEntity", "rag:selectedSentence"),
+    RAG.sentenceOf: ("wasDerivedFrom", "generatedEntity", "usedEntity", "rag:sentenceOf"),
+    RAG.continues: ("wasInformedBy", "informed", "informant", "rag:continues"),
+    RAG.replayOf: ("wasInformedBy", "informed", "informant", "rag:replayOf"),
+    RAG.foundByLookUp: ("wasDerivedFrom", "generatedEntity", "usedEntity", "rag:foundByLookUp"),
+    RAG.call: ("wasInfluencedBy", "influencee", "influencer", "rag:call"),
+    DCTERMS.isPartOf: ("hadMember", "entity", "collection", None),
+}
+_MEMBER = ("hadMember", "collection", "entity", None)
+"""What links a step to its items, and an item to its parts, whatever the kind."""
+_REVERSED = {DCTERMS.isPartOf}
+_BARE = {"hadMember", "specializationOf"}  # relations that PROV-N gives neither identifier nor attributes
+_THIRD = {"wasGeneratedBy", "used", "wasAssociatedWith"}
+_ACTIVITIES = {PROV.Activity, RAG.Session}
+_AGENTS = {PROV.Agent, PROV.SoftwareAgent}
+_TIMES = {PROV.startedAtTime: "startTime", PROV.endedAtTime: "endTime"}
+
+
+@dataclass(slots=True)
+class _Thing:
+    kind: str = "entity"
+    times: dict[str, str] = field(default_factory=dict)
+    attributes: list[tuple[str, Term]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Relation:
+    name: str
+    keys: tuple[str, str]
+    ends: tuple[str, str]
+    subtype: str | None
+    time: str | None = None
+
+
+class _Document:
+    """Things and relations, in the order of their IRIs."""
+
+    def __init__(self, quads: Iterable[Quad]) -> None:
+        self.things: dict[str, _Thing] = defaultdict(_Thing)
+        self.relations: list[_Relation] = []
+        facts = sorted(
+            (quad for quad in quads if isinstance(quad.subject, NamedNode)),
+            key=lambda quad: (str(quad.subject), str(quad.predicate), str(quad.object)),
+        )
+        times = {quad.subject: quad.object for quad in facts if quad.predicate == PROV.generatedAtTime}
+        of_traces = {quad.subject for quad in facts if quad.graph_name == Graphs.RETRIEVAL}
+        of_runs = {quad.subject for quad in facts if quad.predicate == PROV.wasGeneratedBy}
+        self._items = (
+            of_traces - of_runs - {quad.object for quad in facts if quad.predicate == PROV.wasGeneratedBy}
+        )
+        for quad in facts:
+            self._add(quad, times)
+        for relation in self.relations:
+            for end in relation.ends:
+                self.things.setdefault(end, _Thing())
+            self._type_ends(relation)
+
+    def _add(self, quad: Quad, times: Mapping[Any, Any]) -> None:
+        subject, predicate, value = quad.subject, quad.predicate, quad.object
+        assert isinstance(subject, NamedNode)  # noqa: S101
+        thing = self.things[subject.value]
+        known = _RELATIONS.get(predicate) or (_MEMBER if value in self._items else None)
+        if known is not None and isinstance(value, NamedNode):
+            name, first, second, subtype = known
+            ends, keys = (subject.value, value.value), (first, second)
+            if predicate in _REVERSED:
+                ends, keys = ends[::-1], keys[::-1]
+            at = times.get(subject) if name == "wasGeneratedBy" else None
+            self.relations.append(_Relation(name, keys, ends, subtype, at.value if at else None))
+            return
+        if predicate in _TIMES and isinstance(value, Literal):
+            thing.times[_TIMES[predicate]] = value.value
+            return
+        if predicate == RDF.type:
+            thing.kind = "activity" if value in _ACTIVITIES else "agent" if value in _AGENTS else thing.kind
+        thing.attributes.append((_attribute(predicate), value))
+
+    def _type_ends(self, relation: _Relation) -> None:
+        """What stands at the activity or agent end of a relation is one."""
+        for key, end in zip(relation.keys, relation.ends, strict=True):
+            if key in ("activity", "informed", "informant"):
+                self.things[end].kind = "activity"
+            elif key == "agent":
+                self.things[end].kind = "agent"
+
+
+def to_prov_n(quads: Iterable[Quad]) -> str:
+    """A PROV-N document (PROV-N §3)."""
+    found = _Document(quads)
+    lines = ["document"]
+    lines += [f"  prefix {name} <{iri}>" for name, iri in _prefixes().items() if name not in ("prov", "xsd")]
+    for iri, thing in sorted(found.things.items(), key=lambda item: (item[1].kind, item[0])):
+        parts = [_escaped(iri)]
+        if thing.kind == "activity":
+            parts += [thing.times.get("startTime", "-"), thing.times.get("endTime", "-")]
+        attributes = [f"{name}={_prov_n_value(name, value)}" for name, value in thing.attributes]
+        lines.append(f"  {thing.kind}({', '.join(parts)}{_bracketed(attributes)})")
+    for relation in found.relations:
+        parts = [_escaped(end) for end in relation.ends]
+        if relation.name in _THIRD:  # a time or plan, which is either given or marked as unknown
+            parts.append(relation.time or "-")
+        typed = [f"prov:type='{relation.subtype}'"] if relation.subtype and relation.name not in _BARE else []
+        lines.append(f"  {relation.name}({', '.join(parts)}{_bracketed(typed)})")
+    return "\n".join([*lines, "endDocument", ""])
+
+
+def to_prov_json(quads: Iterable[Quad]) -> str:
+    """A PROV-JSON document."""
+    found = _Document(quads)
+    out: dict[str, Any] = {"prefix": _prefixes()}
+    for iri, thing in sorted(found.things.items()):
+        attributes: dict[str, Any] = {f"prov:{name}": time for name, time in thing.times.items()}
+        grouped: dict[str, list[Any]] = defaultdict(list)
+        for name, value in thing.attributes:
+            grouped[name].append(_json_value(name, value))
+        attributes |= {name: values[0] if len(values) == 1 else values for name, values in grouped.items()}
+        out.setdefault(thing.kind, {})[_qualified(iri)] = attributes
+    for number, relation in enumerate(found.relations):
+        ends = zip(relation.keys, relation.ends, strict=True)
+        body: dict[str, Any] = {f"prov:{key}": _qualified(end) for key, end in ends}
+        if relation.time:
+            body["prov:time"] = relation.time
+        if relation.subtype:
+            body["prov:type"] = {"$": relation.subtype, "type": "prov:QUALIFIED_NAME"}
+        out.setdefault(relation.name, {})[f"_:r{number}"] = body
+    return json.dumps(out, ensure_ascii=False, indent=2) + "\n"
+
+
+# --- names and values ------------------------------------------------------------------------------
+
+_NAMESPACES = tuple(sorted({**PREFIXES, **_INSTANCES}.items(), key=lambda item: len(item[1]), reverse=True))
+# PROV-N §3.7.1: what may stand in a local name bare, and what with a backslash before it
+_LOCAL_BARE = re.compile(r"[^\W]|[-/@~&+*?#$!%_.]")
+_LOCAL_ESCAPED = frozenset("='(),-:;[].")
+
+
+def _prefixes() -> dict[str, str]:
+    return {**PREFIXES, **_INSTANCES, "iri": "urn:"} | {"http": "http:", "https": "https:", "file": "file:"}
+
+
+def _parts(iri: str) -> tuple[str, str]:
+    for name, base in _NAMESPACES:
+        if iri.startswith(base) and len(iri) > len(base):
+            return name, iri[len(base) :]
+    scheme, _, rest = iri.partition(":")
+    return ("iri" if scheme == "urn" else scheme), rest
+
+
+def _qualified(iri: str) -> str:
+    name, local = _parts(iri)
+    return f"{name}:{local}"
+
+
+def _escaped(iri: str) -> str:
+    """A qualified name as PROV-N spells it."""
+    name, local = _parts(iri)
+    out = []
+    for position, letter in enumerate(local):
+        edge = position in (0, len(local) - 1)
+        if letter in _LOCAL_ESCAPED and (letter not in "-." or edge):
+            out.append("\\" + letter)
+        elif _LOCAL_BARE.match(letter):
+            out.append(letter)
+        else:
+            out.append("".join(f"%{byte:02X}" for byte in letter.encode()))
+    return f"{name}:{''.join(out)}"
+
+
+def _attribute(predicate: NamedNode) -> str:
+    if predicate == RDF.type:
+        return "prov:type"
+    return "prov:label" if predicate == _LABEL else _qualified(predicate.value)
+
+
+_LABEL = NamedNode(PREFIXES["rdfs"] + "label")
+
+
+def _is_name(name: str, value: Term) -> bool:
+    """Types, and only they, are given as qualified names; other IRIs as xsd:anyURI."""
+    return name == "prov:type" and isinstance(value, NamedNode)
+
+
+def _prov_n_value(name: str, value: Term) -> str:
+    if isinstance(value, NamedNode):
+        if _is_name(name, value):
+            return f"'{_escaped(value.value)}'"
+        return f'"{_quoted(value.value)}" %% xsd:anyURI'
+    if isinstance(value, Literal):
+        text = f'"{_quoted(value.value)}"'
+        if value.language:
+            return f"{text}@{value.language}"
+        return text if value.datatype == XSD.string else f"{text} %% {_escaped(value.datatype.value)}"
+    return f'"{_quoted(f"<<( {value} )>>")}"'
+
+
+def _json_value(name: str, value: Term) -> Any:
+    if isinstance(value, NamedNode):
+        if _is_name(name, value):
+            return {"$": _qualified(value.value), "type": "prov:QUALIFIED_NAME"}
+        return {"$": value.value, "type": "xsd:anyURI"}
+    if isinstance(value, Literal):
+        if value.language:
+            return {"$": value.value, "lang": value.language}
+        if value.datatype == XSD.string:
+            return value.value
+        return {"$": value.value, "type": _qualified(value.datatype.value)}
+    return f"<<( {value} )>>"
+
+
+def _quoted(text: str) -> str:
+    escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+    return "".join(escapes.get(letter, letter) for letter in text)
+
+
+def _bracketed(attributes: Sequence[str]) -> str:
+    return f", [{', '.join(attributes)}]" if attributes else ""
 
 
 _WRITERS: Mapping[str, Callable[[list[Quad]], str]] = {

@@ -16,15 +16,13 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.documents import shown_names
-from graphrag_rdf.trace.drawing import Edge, Node
-from graphrag_rdf.trace.items import Fact, Source
+from graphrag_rdf.trace.catalogue import outcome_told
+from graphrag_rdf.trace.documents import Source, shown_names
+from graphrag_rdf.trace.drawing import Edge, Node, draw_for_screens
 from graphrag_rdf.trace.kinds import node_kinds
 from graphrag_rdf.trace.lines import printable
-from graphrag_rdf.trace.model import Trace
-from graphrag_rdf.trace.outcomes import outcome_told
-from graphrag_rdf.trace.outline import draw_for_screens
-from graphrag_rdf.trace.wording import item_words
+from graphrag_rdf.trace.model import Fact, Trace
+from graphrag_rdf.trace.text import item_words
 
 if TYPE_CHECKING:
     from jinja2 import BaseLoader, Environment

@@ -9,18 +9,18 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from pyoxigraph import NamedNode
+from pyoxigraph import NamedNode, Quad, Triple
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG, Graphs
 from graphrag_rdf.rdf.terms import Term, local_name, text_of
+from graphrag_rdf.sparql.dialect import decode
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.decided import decided_against
-from graphrag_rdf.trace.documents import with_names
+from graphrag_rdf.trace.documents import Source, read_source, with_names
+from graphrag_rdf.trace.facts import decided_against, label_of, read_labels
 from graphrag_rdf.trace.feedback import read_marks
-from graphrag_rdf.trace.items import CALL, DecisionNote, Described, Fact, Source, read_source
 from graphrag_rdf.trace.kinds import (
     WARNING,
     ItemKind,
@@ -34,9 +34,7 @@ from graphrag_rdf.trace.kinds import (
     read_item,
     value_of,
 )
-from graphrag_rdf.trace.labels import label_of, read_labels
-from graphrag_rdf.trace.model import SubRun, Trace, TraceStep
-from graphrag_rdf.trace.quads import trace_quads
+from graphrag_rdf.trace.model import CALL, DecisionNote, Described, Fact, SubRun, Trace, TraceStep
 
 _EVERYWHERE = (WARNING, CALL)
 _NONE: Node = {}
@@ -341,4 +339,33 @@ def _in_order(steps: Sequence[TraceStep]) -> tuple[TraceStep, ...]:
             ordered,
             key=lambda step: (step.kind != "question", step.started.timestamp() if step.started else 0),
         )
+    )
+
+
+def trace_quads(store: Store, session: NamedNode, *, with_sources: bool = True) -> list[Quad]:
+    """The quads of a trace, with triple terms whatever the store's dialect, sorted for people."""
+    quads = _in_graph(store.construct("trace/graph", session=session), Graphs.RETRIEVAL)
+    if with_sources:
+        containers = store.construct("trace/containers", session=session)
+        starts = {rows.node(row, "node") for row in store.select("trace/supports", session=session)}
+        starts |= {triple.subject for triple in containers if isinstance(triple.subject, NamedNode)}
+        found = store.select("trace/source-nodes", starts=sorted(starts, key=str)) if starts else []
+        nodes = [rows.node(row, "node") for row in found]
+        described = store.construct("trace/describe-sources", nodes=nodes)
+        quads |= _in_graph([*containers, *described], Graphs.SOURCE)
+        quads |= _in_graph(store.construct("trace/describe-decisions", nodes=nodes), Graphs.SYSTEM)
+    return sorted(decode(quads) if store.renderer.dialect == "classic" else quads, key=order_of)
+
+
+def _in_graph(triples: Iterable[Triple], graph: NamedNode) -> set[Quad]:
+    return {Quad(triple.subject, triple.predicate, triple.object, graph) for triple in triples}
+
+
+def order_of(quad: Quad) -> tuple[str, str, bool, str, str]:
+    return (
+        str(quad.graph_name),
+        str(quad.subject),
+        quad.predicate != RDF.type,
+        str(quad.predicate),
+        str(quad.object),
     )

@@ -1,14 +1,15 @@
-"""Answers that were given before: when one may be given again, and how that is recorded.
+"""Earlier questions and answers: what a session goes on with, and answers that are given again.
 
 What an answer depends on (the commit of the store's content, pipeline, prompts, parameters, model, filters,
-the exact question) makes its key. The key, and the answer as people script against it, are kept with the step
-that answered, so a kept answer goes with its trace. Given again, it has a trace of its own, whose answer
-`rag:reusesAnswer` the first.
+the exact question) makes its key. The key, and the answer as people script against it, are kept with the
+step that answered, so a kept answer goes with its trace. Given again, it has a trace of its own, whose
+answer `rag:reusesAnswer` the first.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +19,9 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import text_of, to_python
-from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.store.base import Changes, Row, Store
 from graphrag_rdf.store.blobs import BlobStore
+from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.recorder import Step, TraceRecorder
 
 LASTING = frozenset(
@@ -127,3 +129,50 @@ def clear(store: Store, blobs: BlobStore) -> int:
             if iri not in named:
                 blobs.delete(iri)
     return len(rows)
+
+
+_MARKERS = re.compile(r"\s*\[S?\d{1,4}(?:\s*[,;]\s*S?\d{1,4})*\]")
+_LONGEST = 2000
+"""Characters of an answer that a later question sees."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question that was asked before, and its answer.
+
+    Attributes:
+        asked: the question's node.
+        answer: without citations, cut where it is long; empty when there was none.
+    """
+
+    asked: NamedNode
+    question: str
+    answer: str
+
+
+def read_turns(store: Store, blobs: BlobStore, session: NamedNode, limit: int) -> tuple[Turn, ...]:
+    """A session and the ones before it, the oldest first.
+
+    Args:
+        limit: how many, at most; the newest.
+    """
+    found = store.select("trace/conversation", session=session, limit=limit) if limit else []
+    sessions = [rows.node(row, "session") for row in found]
+    texts = {
+        rows.node(row, "session"): rows.text(row, "text") or _kept(blobs, row)
+        for row in (store.select("trace/answer-texts", sessions=sessions) if sessions else ())
+    }
+    return tuple(
+        Turn(
+            rows.node(row, "asked"),
+            rows.must(row, "question"),
+            _MARKERS.sub("", texts.get(rows.node(row, "session"), ""))[:_LONGEST],
+        )
+        for row in reversed(found)
+    )
+
+
+def _kept(blobs: BlobStore, row: Row) -> str:
+    """A long text; empty when there is none, or it was forgotten."""
+    stored = rows.text(row, "stored")
+    return (blobs.text(stored) if stored else None) or ""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from datetime import datetime
 
-from pyoxigraph import NamedNode
+from pyoxigraph import Literal, NamedNode
 
+from graphrag_rdf.rdf.namespaces import XSD
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.store.base import Row
 
@@ -50,3 +53,16 @@ def truth(row: Row, name: str) -> bool:
     """A boolean; unbound is False. Virtuoso says 1 and 0 of what it computes."""
     term = row.get(name)
     return term is not None and to_python(term) in (True, 1)
+
+
+def result_hash(found: Sequence[Row]) -> str:
+    """SHA-256 of what rows name, in their order, without scores: engines round sums differently."""
+    digest = hashlib.sha256()
+    for row in found:
+        named = (f"{name}={term}" for name, term in sorted(row.items()) if not _is_score(term))
+        digest.update("\t".join([*named, "\n"]).encode())
+    return digest.hexdigest()
+
+
+def _is_score(term: object) -> bool:
+    return isinstance(term, Literal) and term.datatype in (XSD.double, XSD.decimal)

@@ -15,8 +15,8 @@ from pyoxigraph import BlankNode, NamedNode, Store
 
 from graphrag_rdf.rdf.namespaces import OWL, RDF, RDFS, XSD, prefixed
 from graphrag_rdf.rdf.terms import local_name, text_of
-from graphrag_rdf.trace.items import CALL
 from graphrag_rdf.trace.kinds import QUESTION, WARNING, ItemKind, NodeKind, always, properties, with_parts
+from graphrag_rdf.trace.model import CALL
 
 _HEAD = """\
 # Made by `make ontology` from the declarations of the kinds of steps and items; change those, not this.

@@ -13,12 +13,9 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.decided import decided_against
-from graphrag_rdf.trace.documents import with_names
-from graphrag_rdf.trace.fact_rows import fact_of
-from graphrag_rdf.trace.items import DecisionNote, Fact, Source, read_source
-from graphrag_rdf.trace.labels import read_labels
-from graphrag_rdf.trace.named_facts import facts_called
+from graphrag_rdf.trace.documents import Source, read_source, with_names
+from graphrag_rdf.trace.facts import decided_against, fact_of, facts_called, read_labels
+from graphrag_rdf.trace.model import DecisionNote, Fact
 
 _PREVIEW = 100  # characters of a chunk's text in a tree
 
@@ -141,7 +138,7 @@ def source_fact(store: Store, s: str, p: str, o: str) -> list[FactSource]:
     what it came from that is no text.
 
     Args:
-        s, p, o: terms or labels, as `named_facts.facts_called` takes them. Labels that several things have
+        s, p, o: terms or labels, as `facts.facts_called` takes them. Labels that several things have
             give the sources of every fact that matches.
 
     Raises:

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
-from graphrag_rdf.trace.catalogue import TraceSummary, find_trace, list_traces
+from graphrag_rdf.trace.catalogue import Pruned, TraceSummary, delete_trace, find_trace, list_traces
 from graphrag_rdf.trace.export import TraceFormat, export_trace
 from graphrag_rdf.trace.model import Trace
-from graphrag_rdf.trace.prune import Pruned, delete_trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.verify import Check, verify_trace
 

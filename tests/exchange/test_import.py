@@ -37,7 +37,7 @@ from graphrag_rdf.rdf.namespaces import OWL, PROV, RAG, RDF, RDFS, SKOS, STORE_N
 from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.store.base import Changes, plain_quads
 from graphrag_rdf.store.settings import read_in_force, write_version
-from graphrag_rdf.trace.labels import read_labels
+from graphrag_rdf.trace.facts import read_labels
 from tests.exchange.test_dump import DATASETS, stored
 from tests.support import stores
 from tests.support.sample_stores import DOCUMENTS, QUESTION, SAMPLES

@@ -22,11 +22,11 @@ from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.steps.kinds import StepKind, Way, kinds, register
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.trace import kinds as node_kinds
+from graphrag_rdf.trace.catalogue import prune
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, StepField, item, said
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.page import render_page
-from graphrag_rdf.trace.prune import prune
 from graphrag_rdf.trace.text import render_trace
 from tests.support.stores import open_engine
 

@@ -24,7 +24,7 @@ from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.steps.checking import SENTINEL
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.page import render_page
-from graphrag_rdf.trace.quads import trace_quads
+from graphrag_rdf.trace.reader import trace_quads
 from graphrag_rdf.trace.text import render_trace
 from tests.support.pages import Page
 from tests.support.scripted_server import Request, ScriptedServer, number_of, shown

@@ -15,9 +15,9 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import datetime_, double, now, text_of, to_python
 from graphrag_rdf.store.base import Changes
+from graphrag_rdf.trace.catalogue import delete_trace
 from graphrag_rdf.trace.export import trace_quads
 from graphrag_rdf.trace.page import render_page
-from graphrag_rdf.trace.prune import delete_trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.text import render_trace
 from tests.support.stores import open_engine

@@ -20,7 +20,7 @@ from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import plain_quads
 from graphrag_rdf.trace import reuse
-from graphrag_rdf.trace.prune import delete_trace
+from graphrag_rdf.trace.catalogue import delete_trace
 from graphrag_rdf.trace.verify import verify_trace
 from tests.pipeline.test_with_a_model import CITED, QUESTION, model, settings
 from tests.support.scripted_server import ScriptedServer

@@ -14,9 +14,9 @@ from graphrag_rdf.config import load_settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.namespaces import PROV, RAG, Graphs
-from graphrag_rdf.trace.conversation import read_turns
-from graphrag_rdf.trace.prune import delete_trace
+from graphrag_rdf.trace.catalogue import delete_trace
 from graphrag_rdf.trace.reader import read_trace
+from graphrag_rdf.trace.reuse import read_turns
 from graphrag_rdf.trace.verify import verify_trace
 from tests.support.scripted_server import Request, ScriptedServer, number_of, shown
 from tests.support.stores import open_engine

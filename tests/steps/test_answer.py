@@ -9,7 +9,7 @@ from graphrag_rdf.llm.model import Completion
 from graphrag_rdf.steps.answer import compose, read_answer
 from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.state import Selection, SentenceHit, State
-from graphrag_rdf.trace.items import Source
+from graphrag_rdf.trace.documents import Source
 
 
 def selection(marker: int, quote: str) -> Selection:

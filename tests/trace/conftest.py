@@ -23,8 +23,8 @@ from graphrag_rdf.steps.ground import CONCEPT, GROUNDING, Concept
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.embedded import EmbeddedStore
-from graphrag_rdf.trace.items import ANSWER_SENTENCE, EDGE, SENTENCE, AnswerSentence, Call, Selected
 from graphrag_rdf.trace.kinds import WARNING, Warned
+from graphrag_rdf.trace.model import ANSWER_SENTENCE, EDGE, SENTENCE, AnswerSentence, Call, Selected
 from graphrag_rdf.trace.recorder import INLINE_LIMIT, TraceRecorder
 
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -8,8 +8,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.json_values import to_json
-from graphrag_rdf.trace.catalogue import find_trace, list_traces
-from graphrag_rdf.trace.outcomes import count_outcomes
+from graphrag_rdf.trace.catalogue import count_outcomes, find_trace, list_traces
 from graphrag_rdf.trace.recorder import TraceRecorder
 from tests.trace.conftest import Sample, nest, record
 

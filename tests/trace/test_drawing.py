@@ -9,8 +9,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.trace.drawing import Edge, Node, draw
-from graphrag_rdf.trace.outline import draw_for_screens, outline
+from graphrag_rdf.trace.drawing import Edge, Node, draw, draw_for_screens, outline
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -13,9 +13,8 @@ from pyoxigraph import Literal, Quad, RdfFormat, Store, parse
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.namespaces import PREFIXES, TG, Graphs
-from graphrag_rdf.trace.export import FORMATS, export_trace, trace_quads
+from graphrag_rdf.trace.export import FORMATS, export_trace, to_prov_json, to_prov_n, trace_quads
 from graphrag_rdf.trace.page import cited, mark
-from graphrag_rdf.trace.prov_dm import to_prov_json, to_prov_n
 from graphrag_rdf.trace.recorder import TraceRecorder
 from tests.trace.conftest import Sample, make_sample, record
 

@@ -17,10 +17,9 @@ from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.namespaces import OA, RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import plain_quads
-from graphrag_rdf.trace.catalogue import find_trace
+from graphrag_rdf.trace.catalogue import delete_trace, find_trace
 from graphrag_rdf.trace.feedback import add_mark, read_marks, take_back
 from graphrag_rdf.trace.page import render_page
-from graphrag_rdf.trace.prune import delete_trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.text import render_trace
 from tests.support.sample_stores import sample_engine

@@ -13,7 +13,6 @@ from pyoxigraph import Literal, NamedNode, Store
 from graphrag_rdf.rdf.namespaces import PROV, RDF
 from graphrag_rdf.resources import folder
 from graphrag_rdf.steps.kinds import kinds
-from graphrag_rdf.trace.items import CALL
 from graphrag_rdf.trace.kinds import (
     WARNING,
     ItemKind,
@@ -24,6 +23,7 @@ from graphrag_rdf.trace.kinds import (
     register,
     triples,
 )
+from graphrag_rdf.trace.model import CALL
 
 kinds()  # imports the steps, which declare their nodes
 NODES = sorted(node_kinds().values(), key=lambda kind: kind.name)

@@ -15,8 +15,7 @@ from graphrag_rdf.rdf.namespaces import RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.steps.answer import SYNTHESIS
 from graphrag_rdf.store.base import Changes
-from graphrag_rdf.trace.catalogue import list_traces
-from graphrag_rdf.trace.prune import delete_trace, prune
+from graphrag_rdf.trace.catalogue import delete_trace, list_traces, prune
 from graphrag_rdf.trace.recorder import TraceRecorder
 from graphrag_rdf.trace.verify import verify_trace
 from tests.trace.conftest import ANSWER, Sample, nest, record

@@ -19,7 +19,7 @@ from graphrag_rdf.server.representations import HTML, parameter, session_named
 from graphrag_rdf.server.routes import ask as protocol
 from graphrag_rdf.server.service import Service, service_of
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.items import Source
+from graphrag_rdf.trace.documents import Source
 
 _SUGGESTED = 3
 """Suggested questions, if the box is ticked."""

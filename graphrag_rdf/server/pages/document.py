@@ -14,11 +14,9 @@ from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.decided import decided_against
 from graphrag_rdf.trace.documents import read_failures
-from graphrag_rdf.trace.fact_rows import fact_of
-from graphrag_rdf.trace.items import DecisionNote, Fact
-from graphrag_rdf.trace.labels import read_labels
+from graphrag_rdf.trace.facts import decided_against, fact_of, read_labels
+from graphrag_rdf.trace.model import DecisionNote, Fact
 from graphrag_rdf.trace.page import Piece, anchor_of, mark, pages_told
 
 CHUNKS = 10

@@ -32,7 +32,7 @@ from graphrag_rdf.server.routes import query as protocol
 from graphrag_rdf.server.service import Service, address_of, client_of, service_of
 from graphrag_rdf.sparql.render import prologue
 from graphrag_rdf.store.base import Store
-from graphrag_rdf.trace.labels import read_labels
+from graphrag_rdf.trace.facts import read_labels
 
 ROWS = 500
 """Rows of an answer that the page shows."""

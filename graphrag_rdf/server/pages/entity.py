@@ -16,11 +16,9 @@ from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.drawing import Edge, Node
-from graphrag_rdf.trace.fact_rows import fact_of
-from graphrag_rdf.trace.items import Fact
-from graphrag_rdf.trace.labels import label_of, read_labels
-from graphrag_rdf.trace.outline import draw_for_screens
+from graphrag_rdf.trace.drawing import Edge, Node, draw_for_screens
+from graphrag_rdf.trace.facts import fact_of, label_of, read_labels
+from graphrag_rdf.trace.model import Fact
 
 if TYPE_CHECKING:
     from markupsafe import Markup

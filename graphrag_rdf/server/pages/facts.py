@@ -12,9 +12,8 @@ from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.items import Fact
-from graphrag_rdf.trace.labels import label_of, read_labels
-from graphrag_rdf.trace.named_facts import Edge
+from graphrag_rdf.trace.facts import Edge, label_of, read_labels
+from graphrag_rdf.trace.model import Fact
 from graphrag_rdf.trace.sources import FactSource
 
 _ANSWERS = 50

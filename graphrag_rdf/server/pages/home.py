@@ -10,8 +10,7 @@ from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import Forms, represent
 from graphrag_rdf.server.service import Service
-from graphrag_rdf.trace.catalogue import list_traces
-from graphrag_rdf.trace.outcomes import count_outcomes
+from graphrag_rdf.trace.catalogue import count_outcomes, list_traces
 
 _RECENT = 10
 

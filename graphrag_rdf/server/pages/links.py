@@ -6,7 +6,8 @@ from hashlib import sha256
 from urllib.parse import quote, urlencode
 
 from graphrag_rdf.rdf.iris import PROVENANCE_BASE
-from graphrag_rdf.trace.items import Fact, Source
+from graphrag_rdf.trace.documents import Source
+from graphrag_rdf.trace.model import Fact
 from graphrag_rdf.trace.page import anchor_of
 
 _SESSION = "urn:trustgraph:session:"

@@ -11,9 +11,8 @@ from graphrag_rdf.server.pages.links import Links
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import Part
 from graphrag_rdf.server.service import Service
-from graphrag_rdf.trace.catalogue import TraceSummary
-from graphrag_rdf.trace.items import Fact
-from graphrag_rdf.trace.outcomes import OUTCOMES, outcome_told
+from graphrag_rdf.trace.catalogue import OUTCOMES, TraceSummary, outcome_told
+from graphrag_rdf.trace.model import Fact
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from graphrag_rdf.server.pages.links import resource
 from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.service import Service
-from graphrag_rdf.trace.labels import read_labels
+from graphrag_rdf.trace.facts import read_labels
 
 _SHOWN = 200_000
 """Characters of a stored text that the page shows."""

@@ -23,9 +23,7 @@ from graphrag_rdf.server.pages.facts import decisions_page, fact_page
 from graphrag_rdf.server.pages.lists import facts_page
 from graphrag_rdf.server.representations import Forms, listed, parameter, part_of, represent, truth
 from graphrag_rdf.server.service import COMMIT, Service, service_of
-from graphrag_rdf.trace.fact_rows import fact_of
-from graphrag_rdf.trace.labels import read_labels
-from graphrag_rdf.trace.named_facts import Edge, facts_called
+from graphrag_rdf.trace.facts import Edge, fact_of, facts_called, read_labels
 from graphrag_rdf.trace.sources import source_fact
 
 _BODY = 1 << 16

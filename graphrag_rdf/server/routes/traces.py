@@ -14,10 +14,8 @@ from graphrag_rdf.server.pages.trace import trace_page
 from graphrag_rdf.server.representations import Forms, listed, parameter, part_of, represent, session_named
 from graphrag_rdf.server.routes.resource import of_list
 from graphrag_rdf.server.service import Service
-from graphrag_rdf.trace.catalogue import list_traces
-from graphrag_rdf.trace.outcomes import OUTCOMES, count_outcomes
-from graphrag_rdf.trace.quads import trace_quads
-from graphrag_rdf.trace.reader import read_trace
+from graphrag_rdf.trace.catalogue import OUTCOMES, count_outcomes, list_traces
+from graphrag_rdf.trace.reader import read_trace, trace_quads
 from graphrag_rdf.trace.text import render_trace
 
 _COLUMNS = 80

@@ -1,7 +1,4 @@
-"""Facts by what people call them: labels as they are written, else without regard to case, or terms.
-
-Facts that somebody removed are found too, so that it can be told why they are not there.
-"""
+"""Facts: their labels, manual corrections of them, and facts by what people call them."""
 
 from __future__ import annotations
 
@@ -12,13 +9,74 @@ from typing import NoReturn, TypeAlias
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.rdf.fact_decisions import Statement
+from graphrag_rdf.rdf.labels import one_label
+from graphrag_rdf.rdf.terms import Term, local_name, text_of
 from graphrag_rdf.sparql.parameters import parse_term
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.labels import label_of, read_labels
+from graphrag_rdf.trace.model import DecisionNote, Fact
 
-Term: TypeAlias = NamedNode | Literal
-Edge: TypeAlias = tuple[NamedNode, NamedNode, Term]
+
+def read_labels(store: Store, terms: Iterable[Term], language: str | None = None) -> dict[str, str]:
+    """The label of each IRI among terms, where it has one; of several one in this language (BCP 47)."""
+    things = sorted({term for term in terms if isinstance(term, NamedNode)}, key=str)
+    if not things:
+        return {}
+    found = one_label(store.select("trace/labels", things=things), language)
+    return {rows.must(row, "thing"): rows.must(row, "label") for row in found}
+
+
+def label_of(term: Term, labels: dict[str, str]) -> str:
+    """A term for people: its label, else the end of its IRI, or a literal's text."""
+    if not isinstance(term, NamedNode):
+        return text_of(term)
+    return labels.get(term.value) or local_name(term.value).replace("-", " ")
+
+
+def fact_of(row: Row, labels: dict[str, str]) -> Fact:
+    """The fact of a row, with the labels that its terms have among `labels`."""
+    s, p, o = rows.node(row, "s"), rows.node(row, "p"), row["o"]
+    assert isinstance(o, NamedNode | Literal)  # noqa: S101 - facts have no other objects
+    return Fact(s, p, o, *(label_of(term, labels) for term in (s, p, o)))
+
+
+def decided_against(store: Store, facts: Iterable[Statement]) -> dict[Sequence[object], DecisionNote]:
+    """Why facts that are not asserted do not hold: fact → the decision against it, or the correction that had
+    asserted it and was taken back; facts that hold, or about which nobody decided, are absent.
+    """
+    edges = list(dict.fromkeys(facts))
+    if not edges:
+        return {}
+    standing = store.select("facts/retracted-by", edges=edges)
+    instead = _instead(store, [rows.node(row, "decision") for row in standing])
+    found: dict[Sequence[object], DecisionNote] = {}
+    for taken_back, given in ((True, store.select("facts/taken-back", edges=edges)), (False, standing)):
+        for row in given:
+            iri = rows.must(row, "decision")
+            found[row["s"], row["p"], row["o"]] = DecisionNote(
+                iri,
+                rows.must(row, "label"),
+                rows.text(row, "reason"),
+                rows.moment(row, "time"),
+                taken_back=taken_back,
+                instead=instead.get(iri),
+            )
+    return found
+
+
+def _instead(store: Store, decisions: Iterable[NamedNode]) -> dict[str, Fact]:
+    """What the corrections among decisions assert: decision → fact."""
+    asked = list(dict.fromkeys(decisions))
+    found = store.select("facts/asserted-instead", decisions=asked) if asked else []
+    labels = read_labels(store, [row[name] for row in found for name in "spo"])
+    return {rows.must(row, "decision"): fact_of(row, labels) for row in found}
+
+
+# --- what people call facts ------------------------------------------------------------------------------
+
+FactTerm: TypeAlias = NamedNode | Literal
+Edge: TypeAlias = tuple[NamedNode, NamedNode, FactTerm]
 
 _SHOWN = 5
 """Candidates that an error names."""
@@ -30,7 +88,7 @@ _TERMS = "give labels, or terms as in <http://…>; retrieve shows facts"
 
 
 def facts_called(store: Store, s: str, p: str, o: str) -> list[Edge]:
-    """The facts that three terms or labels name.
+    """The facts that three terms or labels name; also those that were removed, to report why they are gone.
 
     Args:
         s, p, o: terms in N-Triples (`<http://…>`, `"1936"^^<http://…>`), bare IRIs, or labels and aliases; an
@@ -78,19 +136,10 @@ def things_called(store: Store, name: str) -> list[NamedNode]:
     return list(dict.fromkeys(rows.node(row, "thing") for row in found))
 
 
-def given_term(text: str) -> Term | None:
-    """A term given as such, in N-Triples or as a bare IRI; None for a label.
-
-    Raises:
-        UsageError: when it is malformed, or cannot be part of a fact.
-    """
-    return _term(text)
-
-
 class _LookUp:
     """Three labels or terms, looked up in the store."""
 
-    def __init__(self, store: Store, names: tuple[str, str, str], terms: Sequence[Term | None]) -> None:
+    def __init__(self, store: Store, names: tuple[str, str, str], terms: Sequence[FactTerm | None]) -> None:
         self._store = store
         self._names = names
         self._terms = terms
@@ -101,7 +150,7 @@ class _LookUp:
         subjects = self._nodes(0, alike=alike)
         predicates = self._predicates(subjects, alike=alike) if subjects else []
         object_ = self._terms[2]
-        objects: list[Term] = list(self._nodes(2, alike=alike))
+        objects: list[FactTerm] = list(self._nodes(2, alike=alike))
         if isinstance(object_, Literal):
             objects.append(object_)
         text = self._names[2] if object_ is None else None
@@ -201,7 +250,7 @@ def _spelled(fact: Edge, labels: dict[str, str]) -> str:
     return f"{terms} ({' '.join(label_of(term, labels) for term in fact)})"
 
 
-def _reads(term: Term, text: str, *, alike: bool) -> bool:
+def _reads(term: FactTerm, text: str, *, alike: bool) -> bool:
     return isinstance(term, Literal) and _same(term.value, text, alike=alike)
 
 
@@ -209,18 +258,23 @@ def _same(one: str, other: str, *, alike: bool) -> bool:
     return one.lower() == other.lower() if alike else one == other
 
 
-def _is_iri(term: Term | None) -> bool:
+def _is_iri(term: FactTerm | None) -> bool:
     return isinstance(term, NamedNode)
 
 
-def _term_or_label(text: str) -> Term | None:
+def _term_or_label(text: str) -> FactTerm | None:
     try:
-        return _term(text)
+        return given_term(text)
     except UsageError:
         return None
 
 
-def _term(text: str) -> Term | None:
+def given_term(text: str) -> FactTerm | None:
+    """A term given as such, in N-Triples or as a bare IRI; None for a label.
+
+    Raises:
+        UsageError: when it is malformed, or cannot be part of a fact.
+    """
     if text.startswith(("http://", "https://", "urn:")) and " " not in text:
         text = f"<{text}>"
     if not text.startswith(("<", '"')):

@@ -13,9 +13,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
+from typing import Any
+
+import click
 
 from graphrag_rdf.cli import pipelines
-from graphrag_rdf.cli import reference_page as commands
+from graphrag_rdf.cli.app import root
+from graphrag_rdf.config import ENV_PREFIX, commented_toml
+from graphrag_rdf.pipeline import load_pipeline, pipeline_names
 from graphrag_rdf.rdf import vocabulary_page
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql import reference_page as queries
@@ -56,9 +61,9 @@ def pages() -> Iterator[tuple[Path, str]]:
     """Every generated page and picture: its path, and what it should hold."""
     library = TemplateLibrary(folder("queries"))
     yield HERE / "reference" / "queries.md", queries.page(library)
-    yield HERE / "reference" / "cli.md", commands.page()
-    yield HERE / "reference" / "settings.md", commands.settings_page()
-    yield HERE / "reference" / "pipelines.md", pipelines.page()
+    yield HERE / "reference" / "cli.md", commands_page()
+    yield HERE / "reference" / "settings.md", settings_page()
+    yield HERE / "reference" / "pipelines.md", pipelines_page()
     cookbook = HERE / "cookbook.md"
     yield cookbook, queries.fill(cookbook.read_text("utf-8"), library)
     yield HERE / "vocabulary.md", vocabulary_page.page()
@@ -67,6 +72,104 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield ontology / "trace-shapes.ttl", trace_shapes(node_kinds().values(), ontology)
     yield HERE / "pictures" / "rooms.svg", rooms_picture(rooms(ARCHITECTURE.read_text("utf-8")))
     yield HERE / "pictures" / "walk.svg", walk_picture()
+
+
+PROGRAM = "graphrag-rdf"
+_WIDTH = 80
+
+_COMMANDS = """\
+# Commands
+
+This page is made from `--help` by `python docs/generate.py`. The keys of the JSON of each command are
+listed under [JSON](json.md).
+
+Every command takes the common options, before or after its name. Machine output (`--format json` or `jsonl`)
+goes to stdout; progress, warnings and errors go to stderr. Exit codes: 0 done · 1 failed · 2 wrong usage or
+bad input · 3 done in part, with what failed listed · 130 interrupted.
+"""
+
+_SETTINGS = f"""\
+# Settings
+
+This page is made from `config.py` by `python docs/generate.py`. `graphrag-rdf init` writes it as a file,
+`graphrag.toml`, which is read from the current folder (`--config` names another). Every line is commented out
+and shows the default.
+
+Order of precedence: command line, environment, file, settings [in the store](../how-to/settings.md), default.
+An environment variable has the prefix `{ENV_PREFIX}` and two underscores between section
+and key: `{ENV_PREFIX}LLM__MODEL=openai/gpt-4.1`; lists are comma-separated there.
+`graphrag-rdf config list` shows every value and its origin, with secrets as asterisks. Unknown keys are
+errors. Give API keys in the provider's own variable, such as `OPENAI_API_KEY`.
+
+```toml
+{commented_toml()}```
+"""
+
+
+def commands_page() -> str:
+    """The page of commands, in Markdown."""
+    return "\n".join([_COMMANDS, *_command_sections(root, [PROGRAM], None)])
+
+
+def settings_page() -> str:
+    """The page of settings, in Markdown."""
+    return _SETTINGS
+
+
+def _command_sections(command: click.Command, path: list[str], parent: click.Context | None) -> Iterator[str]:
+    context = click.Context(
+        command, info_name=path[-1], parent=parent, terminal_width=_WIDTH, max_content_width=_WIDTH
+    )
+    yield f"{'#' * min(len(path) + 1, 4)} `{' '.join(path)}`\n\n```text\n{_help(command, context)}\n```\n"
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            sub = command.get_command(context, name)
+            if sub is not None and not sub.hidden:
+                yield from _command_sections(sub, [*path, name], context)
+
+
+def _help(command: click.Command, context: click.Context) -> str:
+    """A command's help; the common options are shown with the program itself only."""
+    text = command.get_help(context).rstrip()
+    if context.parent is None:
+        return text
+    parts = text.split("\n\n")
+    return "\n\n".join(part for part in parts if not part.startswith("Common options:"))
+
+
+def pipelines_page() -> str:
+    """The page `docs/reference/pipelines.md`."""
+    folders = [folder("pipelines")]
+    found = [pipelines.describe(load_pipeline(name, folders)) for name in pipeline_names(folders)]
+    return "\n".join([_PIPELINES, *(line for one in found for line in _pipeline_section(one))])
+
+
+_PIPELINES = """\
+# Pipelines
+
+This page is made from the declarations of steps by `python docs/generate.py`; `graphrag-rdf pipelines show
+NAME` prints the same. `--set step.parameter=value` changes a parameter for one question, `config set
+pipeline.step.parameter value` for a store, [a pipeline of your own](../how-to/own-pipeline.md) for good.
+`use: auto` depends on whether a model is set.
+"""
+
+
+def _pipeline_section(pipeline: dict[str, Any]) -> Iterator[str]:
+    yield f"## {pipeline['name']}\n\n{pipeline['summary']} Flow: {pipeline['flow']}.\n"
+    for step in pipeline["steps"]:
+        yield f"### {pipeline['name']}: {step['name']}\n\n`step: {step['step']}`. {step['about']}\n"
+        uses = ", ".join(f"`{use}`" for use in step["uses"])
+        auto = step["auto"]
+        means = (
+            f" (`auto`: `{auto['with_model']}` with a model, else `{auto['without_model']}`)" if auto else ""
+        )
+        yield f"`{step['name']}.use`: {uses}{means}. Default here: `{step['use']}`.\n"
+        if step["parameters"]:
+            yield "| parameter | value | takes | |\n|---|---|---|---|"
+        for one in step["parameters"]:
+            value, about = pipelines.value_text(one["value"]), pipelines.about_parameter(step, one)
+            yield f"| `{one['name']}` | {value} | {one['takes']} | {about} |"
+        yield ""
 
 
 def rooms(page: str) -> dict[str, tuple[str, frozenset[str]]]:

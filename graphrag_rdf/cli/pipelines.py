@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -57,7 +56,12 @@ def show(name: str, form: str) -> None:
         if step["uses"]:
             say(safe(f"  use: {step['use']} ({', '.join(step['uses'])})"))
         rows = [
-            (f"{step['name']}.{one['name']}", _text(one["value"]), one["takes"], _about(step, one))
+            (
+                f"{step['name']}.{one['name']}",
+                value_text(one["value"]),
+                one["takes"],
+                about_parameter(step, one),
+            )
             for one in step["parameters"]
         ]
         if rows:
@@ -102,50 +106,15 @@ def _step(step: StepDefinition) -> dict[str, Any]:
     }
 
 
-def page() -> str:
-    """The page `docs/reference/pipelines.md`."""
-    from graphrag_rdf.pipeline import load_pipeline, pipeline_names
-    from graphrag_rdf.resources import folder
-
-    folders = [folder("pipelines")]
-    found = [describe(load_pipeline(name, folders)) for name in pipeline_names(folders)]
-    return "\n".join([_PAGE, *(line for one in found for line in _section(one))])
-
-
-_PAGE = """\
-# Pipelines
-
-This page is made from the declarations of steps by `python docs/generate.py`; `graphrag-rdf pipelines show
-NAME` prints the same. `--set step.parameter=value` changes a parameter for one question, `config set
-pipeline.step.parameter value` for a store, [a pipeline of your own](../how-to/own-pipeline.md) for good.
-`use: auto` depends on whether a model is set.
-"""
-
-
-def _section(pipeline: dict[str, Any]) -> Iterator[str]:
-    yield f"## {pipeline['name']}\n\n{pipeline['summary']} Flow: {pipeline['flow']}.\n"
-    for step in pipeline["steps"]:
-        yield f"### {pipeline['name']}: {step['name']}\n\n`step: {step['step']}`. {step['about']}\n"
-        uses = ", ".join(f"`{use}`" for use in step["uses"])
-        auto = step["auto"]
-        means = (
-            f" (`auto`: `{auto['with_model']}` with a model, else `{auto['without_model']}`)" if auto else ""
-        )
-        yield f"`{step['name']}.use`: {uses}{means}. Default here: `{step['use']}`.\n"
-        if step["parameters"]:
-            yield "| parameter | value | takes | |\n|---|---|---|---|"
-        for one in step["parameters"]:
-            yield f"| `{one['name']}` | {_text(one['value'])} | {one['takes']} | {_about(step, one)} |"
-        yield ""
-
-
-def _about(step: dict[str, Any], parameter: dict[str, Any]) -> str:
+def about_parameter(step: dict[str, Any], parameter: dict[str, Any]) -> str:
+    """What a parameter does, and which ways of its step follow it."""
     ways = len(step["uses"]) - bool(step["auto"])
     only = f" (only {', '.join(parameter['ways'])})" if len(parameter["ways"]) < ways else ""
     return f"{parameter['about']}{only}"
 
 
-def _text(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """A value as on the command line."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

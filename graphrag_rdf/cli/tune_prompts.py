@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 @model_option
 @click.option(
     "--selection",
-    type=click.Choice(("random", "top", "auto", "all")),
+    type=click.Choice(("random", "auto")),
     default="random",
     show_default=True,
-    help="Chunks to sample: at random, the first, those that together name the most, or all.",
+    help="Chunks to sample: at random, or those that together name the most.",
 )
 @click.option(
     "--limit", type=click.IntRange(1), default=15, show_default=True, help="Number of chunks to sample."
@@ -90,13 +90,6 @@ if TYPE_CHECKING:
     default=3,
     show_default=True,
     help="Number of examples from the documents; they replace the built-in one.",
-)
-@click.option(
-    "--max-tokens",
-    type=click.IntRange(500),
-    default=4000,
-    show_default=True,
-    help="Approximate limit of the prompt without the chunk; every call of an ingest sends it.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed.")
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Number of concurrent model calls.")
@@ -275,7 +268,6 @@ def _request(settings: Settings, asked: Mapping[str, Any]) -> Request:
         entity_types=tuple(kind.name for kind in given.entity_types),
         discover=asked["discover"],
         examples=asked["examples"],
-        max_tokens=asked["max_tokens"],
     )
     return Request(
         wishes=wishes,

@@ -25,7 +25,6 @@ from graphrag_rdf.store.base import Changes
 from graphrag_rdf.tuning.prompt_check import Asking, Check, check
 from graphrag_rdf.tuning.prompts import (
     FAILED,
-    Made,
     Tuner,
     Wishes,
     example_tries,
@@ -190,11 +189,9 @@ def tune_prompts(
     outcome = Outcome(
         request, model, sample, made.data, before, after, started, started, LlmCounts(), None, made.rejected
     )
-    if made.too_long is not None:
-        detail = f"the prompt has {made.too_long:,} tokens without examples, of {request.wishes.max_tokens:,}"
-        outcome.warn("prompt_too_long", detail)
     if not made.data.examples and request.wishes.examples:
-        outcome.warn("no_examples", f"{_without_examples(made, request)}: the built-in one stays")
+        why = ", ".join(f"{number} {reason}" for reason, number in made.rejected.items()) or "there is none"
+        outcome.warn("no_examples", f"no excerpt gave an example that holds ({why}): the built-in one stays")
     if settings.extract.use == "rules":
         outcome.warn("prompt_unused", "extract.use is rules: an ingest asks no model, and so no prompt")
     if request.held_out and not sample.held_out:
@@ -206,13 +203,6 @@ def tune_prompts(
         )
     outcome.llm, outcome.ended = since(spent, engine.budget.usage), now()
     return outcome
-
-
-def _without_examples(made: Made, request: Request) -> str:
-    if "prompt_too_long" in made.rejected:
-        return f"no example fits into {request.wishes.max_tokens:,} tokens"
-    why = ", ".join(f"{number} {reason}" for reason, number in made.rejected.items())
-    return f"no excerpt gave an example that holds ({why or 'there is none'})"
 
 
 def require_reading(settings: Settings, model: str) -> None:
@@ -241,9 +231,7 @@ def estimate(engine: Engine, store: Store, request: Request, *, model: str) -> d
         written.append(_PROFILE_OUT)
     plain = prompt_tokens(before)
     vocabulary = plain + _TYPES_OUT
-    tuned = min(
-        vocabulary + sum(_example_tokens(text) for text in texts[: wishes.examples]), wishes.max_tokens
-    )
+    tuned = vocabulary + sum(_example_tokens(text) for text in texts[: wishes.examples])
     for passages, lengths in ((tries, [vocabulary]), (sample.held_out, [plain, max(plain, tuned)])):
         for passage in passages:
             text = len(passage.text) // CHARS_PER_TOKEN

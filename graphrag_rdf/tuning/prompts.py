@@ -69,7 +69,6 @@ class Wishes:
         language: of predicates, types and definitions; None for that of each chunk.
         entity_types: empty lets the model decide, if `discover`.
         examples: maximum number.
-        max_tokens: approximate limit of the prompt without a chunk.
     """
 
     domain: str | None = None
@@ -78,7 +77,6 @@ class Wishes:
     entity_types: tuple[str, ...] = ()
     discover: bool = True
     examples: int = 3
-    max_tokens: int = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +85,10 @@ class Made:
 
     Attributes:
         rejected: reason why excerpts gave no example → their number.
-        too_long: tokens of the prompt, if it exceeds the limit even without examples.
     """
 
     data: PromptData
     rejected: Mapping[str, int]
-    too_long: int | None = None
 
 
 class Tuner:
@@ -128,14 +124,7 @@ class Tuner:
             relation_types=relation_types,
         )
         examples, rejected = self._examples(excerpts, data, wishes.examples)
-        for number in range(len(examples), -1, -1):
-            whole = data.model_copy(update={"examples": tuple(examples[:number])})
-            tokens = prompt_tokens(llm_extractor(self._settings, self._model, whole))
-            if tokens <= wishes.max_tokens:
-                if number < len(examples):
-                    rejected["prompt_too_long"] = len(examples) - number
-                return Made(whole, rejected)
-        return Made(data, {**rejected, "prompt_too_long": len(examples)} if examples else rejected, tokens)
+        return Made(data.model_copy(update={"examples": tuple(examples)}), rejected)
 
     # --- what it is about --------------------------------------------------------------------------
 

@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from graphrag_rdf.documents.discover import Discovery
     from graphrag_rdf.ingest.report import IngestReport
 
-Selection: TypeAlias = Literal["random", "top", "auto", "all"]
-"""How chunks are chosen: at random by a seed; the first; those of a random `SUBSET` that together name the
-most different things; all.
-"""
+Selection: TypeAlias = Literal["random", "auto"]
+"""How chunks are chosen: at random by a seed; or of `SUBSET` random ones those that name the most."""
 SUBSET = 300
 """Number of chunks from which `auto` chooses."""
 EXCERPT = 500
@@ -62,17 +60,13 @@ def draw(store: Store, selection: Selection, *, limit: int, held_out: int, seed:
     The held-out chunks are drawn at random first, whatever the selection, and are at most a third of all.
 
     Args:
-        limit: number of chunks to sample; ignored for `all`.
+        limit: number of chunks to sample.
         held_out: number of chunks to hold out.
     """
     (row,) = store.select("tuning/count-passages")
     number = int(str(to_python(row["number"])))
     apart = _random(store, seed, (), min(held_out, number // 3))
-    if selection == "all":
-        seen = _first(store, apart, number)
-    elif selection == "top":
-        seen = _first(store, apart, limit)
-    elif selection == "auto":
+    if selection == "auto":
         candidates = _random(store, seed, apart, SUBSET)
         named: dict[NamedNode, set[str]] = {chunk: set() for chunk in candidates}
         for chunk, _, _, entity in _sentences(store, candidates):
@@ -143,11 +137,6 @@ def _random(store: Store, seed: int, without: Sequence[NamedNode], limit: int) -
     if not limit:
         return []
     rows = store.select("tuning/random-passages", seed=str(seed), without=without, limit=limit)
-    return [node_of(row["chunk"]) for row in rows]
-
-
-def _first(store: Store, without: Sequence[NamedNode], limit: int) -> list[NamedNode]:
-    rows = store.select("tuning/first-passages", without=without, limit=limit)
     return [node_of(row["chunk"]) for row in rows]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyoxigraph import NamedNode
 
@@ -16,15 +16,13 @@ from graphrag_rdf.errors import LlmError, UsageError
 from graphrag_rdf.evaluation.evalset import EvalSet
 from graphrag_rdf.extract.evidence import locate_fact
 from graphrag_rdf.extract.model import (
-    NO_CHUNK_CONTEXT,
-    ChunkContext,
     EntityCandidate,
     Extraction,
     Rejected,
     RelationCandidate,
 )
 from graphrag_rdf.extract.names import fold
-from graphrag_rdf.ingest.extractors import AskedPrompt, ChunkExtractor, Extracted
+from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.plan import ChunkSettings, Incoming, IngestSettings, Planner
 from graphrag_rdf.ingest.report import IngestReport
@@ -41,7 +39,7 @@ _ONE_CHUNK = ChunkSettings(size=10_000_000)
 _UNSURE = 0.5  # of recorded triples, which have no confidence
 
 
-class RecordedComponent:
+def recorded(evalset: EvalSet) -> ChunkExtractor:
     """An extractor that returns recorded triples of a model.
 
     Args:
@@ -50,36 +48,17 @@ class RecordedComponent:
     Raises:
         UsageError: when it has no `openie`.
     """
+    if evalset.openie is None:
+        raise UsageError(f"{evalset.name} has no recorded triples", hint="use --extraction rules")
+    names = evalset.entities or tuple(() for _ in evalset.corpus)
+    known = {
+        (passage.title, passage.text): (triples, named)
+        for passage, triples, named in zip(evalset.corpus, evalset.openie, names, strict=True)
+    }
+    by_text = {text: value for (_, text), value in known.items()}
 
-    component = "graphrag-rdf-recorded"
-    version = "1"
-    key = "recorded/1"
-    waits = False
-    model: str | None = None
-    asks: AskedPrompt | None = None
-
-    def __init__(self, evalset: EvalSet) -> None:
-        if evalset.openie is None:
-            raise UsageError(f"{evalset.name} has no recorded triples", hint="use --extraction rules")
-        names = evalset.entities or tuple(() for _ in evalset.corpus)
-        self._recorded = {
-            (passage.title, passage.text): (triples, named)
-            for passage, triples, named in zip(evalset.corpus, evalset.openie, names, strict=True)
-        }
-        self._by_text = {text: value for (_, text), value in self._recorded.items()}
-
-    def __call__(
-        self,
-        text: str,
-        sentences: Sequence[Sentence],
-        *,
-        language: str | None,
-        title: str,
-        context: ChunkContext = NO_CHUNK_CONTEXT,
-    ) -> Extracted:
-        """See `ChunkExtractor`."""
-        del language, context
-        found = self._recorded.get((title, text)) or self._by_text.get(text) or ((), ())
+    def extract(text: str, sentences: Sequence[Sentence], *, title: str, **_: Any) -> Extracted:
+        found = known.get((title, text)) or by_text.get(text) or ((), ())
         triples, named = found
         relations: list[RelationCandidate] = []
         rejected: list[Rejected] = []
@@ -94,6 +73,8 @@ class RecordedComponent:
         entities = [EntityCandidate(name, None, None, (), None) for name in named if fold(name)]
         return Extracted(Extraction(tuple(entities), tuple(relations), tuple(rejected), (), None))
 
+    return ChunkExtractor("graphrag-rdf-recorded", "1", "recorded/1", extract)
+
 
 def extractors(engine: Engine, evalset: EvalSet, spec: str) -> list[ChunkExtractor]:
     """The extractors for a comma-separated list of `rules`, `recorded`, `llm`; their facts are merged.
@@ -102,7 +83,7 @@ def extractors(engine: Engine, evalset: EvalSet, spec: str) -> list[ChunkExtract
         UsageError: for an unknown name.
     """
     makers: dict[str, Callable[[], ChunkExtractor]] = {
-        "recorded": lambda: RecordedComponent(evalset),
+        "recorded": lambda: recorded(evalset),
         "rules": lambda: _chosen(engine, "rules"),
         "llm": lambda: _chosen(engine, "llm"),
     }

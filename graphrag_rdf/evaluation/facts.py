@@ -154,7 +154,7 @@ def _extracted(
     text: LabelledText, extractor: ChunkExtractor, candidate_filter: CandidateFilter
 ) -> list[Fact]:
     """The facts that an ingest would assert, including definitions."""
-    found = extractor(
+    found = extractor.extract(
         text.text,
         split_sentences(text.text, text.language),
         language=text.language,

@@ -175,10 +175,9 @@ class ExpectedTokens:
 
     def chunk(self, text: str, language: str | None, title: str, chunk_context: ChunkContext) -> None:
         """Count a chunk: its prompt, and each gleaning with all messages before it."""
-        from graphrag_rdf.ingest.extractors import LlmComponent
         from graphrag_rdf.llm.model import estimate_tokens
 
-        if not isinstance(self._extractor, LlmComponent):
+        if self._extractor.prompt is None:
             return
         prompt = self._extractor.prompt(text, language=language, title=title, context=chunk_context)
         read = estimate_tokens([{"role": "user", "content": prompt}])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.extract.answers import predicate_phrase
-from graphrag_rdf.extract.model import NO_CHUNK_CONTEXT, ChunkContext, Extraction
+from graphrag_rdf.extract.model import ChunkContext, Extraction
 from graphrag_rdf.rdf.namespaces import OWL, RDF, RDFS
 from graphrag_rdf.resources import folder
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from graphrag_rdf.extract.chunk_relations import RelationReader
     from graphrag_rdf.extract.llm import LlmExtractor
     from graphrag_rdf.extract.prompts import PromptData
-    from graphrag_rdf.extract.rules import RuleExtractor
     from graphrag_rdf.llm.gateway import LlmGateway
 
 
@@ -52,133 +51,34 @@ class AskedPrompt:
     tuned_by: str | None = None
 
 
-class ChunkExtractor(Protocol):
-    """What the ingest asks of an extractor.
+@dataclass(frozen=True, slots=True)
+class ChunkExtractor:
+    """What finds the facts of a chunk.
 
     Attributes:
         component: name of the software agent.
         version: its version.
         key: everything that its result depends on; equal keys give equal results.
+        extract: called with the text and the sentences of a chunk, and with `language`, `title` and `context`
+            by name. Raises LlmError when a model fails.
         model: the model's name, None without one.
         asks: the prompt that it asks the model with, None without one.
-        waits: whether a call mostly waits (so that several may run at once).
+        prompt: the prompt for a chunk as it would be sent, called as `extract` without sentences; None
+            without a model.
     """
 
     component: str
     version: str
     key: str
-    model: str | None
-    asks: AskedPrompt | None
-    waits: bool
-
-    def __call__(
-        self,
-        text: str,
-        sentences: Sequence[Sentence],
-        *,
-        language: str | None,
-        title: str,
-        context: ChunkContext = NO_CHUNK_CONTEXT,
-    ) -> Extracted:
-        """Extract from one chunk. Raises LlmError when a model fails."""
-
-
-class RulesComponent:
-    """Extraction by rules, without a model."""
-
-    component = "graphrag-rdf-rules"
+    extract: Callable[..., Extracted]
     model: str | None = None
     asks: AskedPrompt | None = None
-    waits = False
+    prompt: Callable[..., str] | None = None
 
-    def __init__(self, extractor: RuleExtractor, version: str, key: str) -> None:
-        self._extractor = extractor
-        self.version = version
-        self.key = key
-
-    def __call__(
-        self,
-        text: str,
-        sentences: Sequence[Sentence],
-        *,
-        language: str | None,
-        title: str,
-        context: ChunkContext = NO_CHUNK_CONTEXT,
-    ) -> Extracted:
-        """See `ChunkExtractor`."""
-        found = self._extractor.extract(
-            text,
-            sentences,
-            language=language,
-            title=title,
-            topic=title,
-            rows=context.rows,
-            turns=context.turns,
-        )
-        return Extracted(found)
-
-
-class LlmComponent:
-    """Extraction by a language model.
-
-    Args:
-        tuned_by: IRI of the activity that made the prompt's data, if one did.
-        use_cache: False asks the model again.
-    """
-
-    component = "graphrag-rdf-llm"
-    waits = True
-
-    def __init__(
-        self,
-        extractor: LlmExtractor,
-        gateway: LlmGateway,
-        version: str,
-        model: str,
-        *,
-        tuned_by: str | None = None,
-        use_cache: bool = True,
-    ) -> None:
-        self._extractor = extractor
-        self._gateway = gateway
-        self._use_cache = use_cache
-        self.version = version
-        self.key = extractor.key
-        self.model: str | None = model
-        self.asks: AskedPrompt | None = AskedPrompt(extractor.prompt_hash, tuned_by)
-
-    def __call__(
-        self,
-        text: str,
-        sentences: Sequence[Sentence],
-        *,
-        language: str | None,
-        title: str,
-        context: ChunkContext = NO_CHUNK_CONTEXT,
-    ) -> Extracted:
-        """See `ChunkExtractor`."""
-        del sentences  # a model reads the chunk as a whole
-        found, completions = self._extractor.extract(
-            text,
-            language=language,
-            title=title,
-            context=context,
-            gateway=self._gateway,
-            use_cache=self._use_cache,
-        )
-        return Extracted(
-            found,
-            prompt_hash=completions[0].prompt_hash if completions else None,
-            in_tokens=_sum(c.in_tokens for c in completions),
-            out_tokens=_sum(c.out_tokens for c in completions),
-            cached_in_tokens=_sum(c.cached_in_tokens for c in completions),
-        )
-
-    def prompt(
-        self, text: str, *, language: str | None, title: str, context: ChunkContext = NO_CHUNK_CONTEXT
-    ) -> str:
-        """The prompt for a chunk, as it would be sent."""
-        return self._extractor.prompt(text, language=language, title=title, context=context)
+    @property
+    def waits(self) -> bool:
+        """Whether a call mostly waits, so that several may run at once."""
+        return self.model is not None
 
 
 def _sum(values: Iterable[int | None]) -> int | None:
@@ -206,14 +106,46 @@ def choose_extractor(
 
         rules = RuleExtractor(RuleSettings(entity_types=extract.entity_types))
         types = ",".join(sorted(extract.entity_types))
-        return RulesComponent(rules, RULES_VERSION, f"rules/{RULES_VERSION};types={types}")
+
+        def by_rules(
+            text: str,
+            sentences: Sequence[Sentence],
+            *,
+            context: ChunkContext,
+            title: str,
+            language: str | None,
+        ) -> Extracted:
+            rows, turns = context.rows, context.turns
+            found = rules.extract(
+                text, sentences, language=language, title=title, topic=title, rows=rows, turns=turns
+            )
+            return Extracted(found)
+
+        return ChunkExtractor(
+            "graphrag-rdf-rules", RULES_VERSION, f"rules/{RULES_VERSION};types={types}", by_rules
+        )
     if model is None:
         raise ConfigError("extract.use is llm, but no model is set", hint="name one with --model")
     from graphrag_rdf.extract.llm import LLM_VERSION
 
-    data = prompt_data(settings)
+    data, opened = prompt_data(settings), gateway()
     extractor = llm_extractor(settings, model, data)
-    return LlmComponent(extractor, gateway(), LLM_VERSION, model, tuned_by=data.tuned_by, use_cache=use_cache)
+
+    def by_model(text: str, sentences: Sequence[Sentence], **described: Any) -> Extracted:
+        del sentences  # a model reads the chunk as a whole
+        found, completions = extractor.extract(text, **described, gateway=opened, use_cache=use_cache)
+        return Extracted(
+            found,
+            prompt_hash=completions[0].prompt_hash if completions else None,
+            in_tokens=_sum(c.in_tokens for c in completions),
+            out_tokens=_sum(c.out_tokens for c in completions),
+            cached_in_tokens=_sum(c.cached_in_tokens for c in completions),
+        )
+
+    asked = AskedPrompt(extractor.prompt_hash, data.tuned_by)
+    return ChunkExtractor(
+        "graphrag-rdf-llm", LLM_VERSION, extractor.key, by_model, model, asked, extractor.prompt
+    )
 
 
 def llm_extractor(settings: Settings, model: str, data: PromptData) -> LlmExtractor:

@@ -219,7 +219,7 @@ class Ingest:
         title = parsed.title
         if plan.replaces is not None and self._run.extractor.waits:
             title = plan.replaces.title  # the answer to that prompt is in the cache
-        return self._run.extractor(
+        return self._run.extractor.extract(
             chunk.text, task.sentences, language=parsed.language, title=title, context=task.chunk_context
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 PAGE_BREAK = "\f"
 
@@ -52,6 +52,11 @@ class Table:
     header: Span | None = None
     caption: str = ""
 
+    def moved(self, by: int) -> Table:
+        """The table in a text where everything stands so many code points further on."""
+        rows = tuple((start + by, end + by) for start, end in self.rows)
+        return replace(self, rows=rows, header=self.header and (self.header[0] + by, self.header[1] + by))
+
 
 @dataclass(frozen=True, slots=True)
 class Heading:
@@ -66,6 +71,10 @@ class Heading:
     offset: int
     level: int
     text: str
+
+    def moved(self, by: int) -> Heading:
+        """The heading in a text where everything stands so many code points further on."""
+        return replace(self, offset=self.offset + by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +98,17 @@ class Turn:
     words: int
     end: int
     told: bool = False
+
+    def moved(self, by: int) -> Turn:
+        """The turn in a text where everything stands so many code points further on."""
+        start, end = self.name
+        return replace(
+            self,
+            start=self.start + by,
+            name=(start + by, end + by),
+            words=self.words + by,
+            end=self.end + by,
+        )
 
 
 @dataclass(frozen=True, slots=True)

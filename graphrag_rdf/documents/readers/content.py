@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
-from graphrag_rdf.documents.model import Heading, Page, Span, Table, Turn
+from graphrag_rdf.documents.model import Heading, Page, Span, Table, Turn, join_pages
 from graphrag_rdf.documents.table_heads import SAMPLE, Head, find_head
 from graphrag_rdf.documents.tables import BARRED, MOST_COLUMNS
 
@@ -26,6 +26,20 @@ ALTERNATIVE = DCTERMS + "alternative"
 RIGHTS = DCTERMS + "rights"
 URL = SCHEMA + "url"
 VARIABLE_MEASURED = SCHEMA + "variableMeasured"
+
+PROPERTIES: dict[str, str] = {
+    **dict.fromkeys(("author", "authors", "creator"), CREATOR),
+    "contributor": CONTRIBUTOR,
+    **dict.fromkeys(("date", "created", "published_time", "publication_date"), CREATED),
+    **dict.fromkeys(("modified", "updated", "lastmod", "last-modified", "modified_time"), MODIFIED),
+    **dict.fromkeys(("description", "summary", "abstract"), DESCRIPTION),
+    **dict.fromkeys(("tags", "tag", "keywords", "categories", "subject"), SUBJECT),
+    "publisher": PUBLISHER,
+    **dict.fromkeys(("rights", "copyright", "license", "licence"), RIGHTS),
+    **dict.fromkeys(("id", "identifier", "doi"), IDENTIFIER),
+    "url": URL,
+}
+"""Names that people and programs give to properties, in lower case → IRI."""
 
 BlockKind = Literal["heading", "paragraph", "item", "row"]
 Block = tuple[BlockKind, str]
@@ -152,12 +166,31 @@ def first_heading(blocks: Iterable[Block | Grid]) -> str:
     return next((block[1] for block in blocks if not isinstance(block, Grid) and block[0] == "heading"), "")
 
 
-def moved(tables: Iterable[Table], by: int) -> Iterator[Table]:
-    """Tables in a text that stands behind another."""
-    for table in tables:
-        rows = tuple((start + by, end + by) for start, end in table.rows)
-        header = table.header and (table.header[0] + by, table.header[1] + by)
-        yield replace(table, rows=rows, header=header)
+def joined(parts: Iterable[tuple[Content, str | None]], *, paged: bool = True) -> Content:
+    """Contents one after another.
+
+    Args:
+        parts: each with a label for its page.
+        paged: whether each is a page; else a blank line stands between them, and empty ones are left out.
+    """
+    kept = [(content, label) for content, label in parts if paged or content.text]
+    text, pages = join_pages((content.text, label) for content, label in kept)
+    starts = [page.offset for page in pages]
+    if not paged:
+        text, pages = "\n\n".join(content.text for content, _ in kept), ()
+        starts = [
+            start + number for number, start in enumerate(starts)
+        ]  # a blank line is one character longer
+    placed = [(content, start) for (content, _), start in zip(kept, starts, strict=True)]
+    return Content(
+        text,
+        pages,
+        heading=next((content.heading for content, _ in kept if content.heading), ""),
+        tables=tuple(table.moved(by) for content, by in placed for table in content.tables),
+        unsaid=tuple((start + by, end + by) for content, by in placed for start, end in content.unsaid),
+        turns=tuple(turn.moved(by) for content, by in placed for turn in content.turns),
+        headings=tuple(head.moved(by) for content, by in placed for head in content.headings),
+    )
 
 
 # --- tables --------------------------------------------------------------------------------------------

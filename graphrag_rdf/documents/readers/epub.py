@@ -6,25 +6,15 @@ import posixpath
 import re
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
-from graphrag_rdf.documents.model import Table
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.html import read_html
 from graphrag_rdf.documents.readers.package import open_package, parse_part
 
 _DC = "{http://purl.org/dc/elements/1.1/}"
-_PROPERTIES = {
-    "creator": c.CREATOR,
-    "contributor": c.CONTRIBUTOR,
-    "date": c.CREATED,
-    "description": c.DESCRIPTION,
-    "subject": c.SUBJECT,
-    "publisher": c.PUBLISHER,
-    "identifier": c.IDENTIFIER,
-    "rights": c.RIGHTS,
-}
 _PAGES = frozenset({"application/xhtml+xml", "text/html"})
 _FONT = re.compile(rb"Algorithm=\"http://(?:www\.idpf\.org/2008/embedding|ns\.adobe\.com/pdf/enc#RC)\"")
 
@@ -51,15 +41,11 @@ def read_epub(data: bytes) -> c.Content:
         parts = [
             read_html(book.read(name)) for name in _spine(package, posixpath.dirname(place)) if name in names
         ]
-    text, tables = _joined(parts)
-    title = next(_texts(package, "title"), "")
-    return c.Content(
-        text,
-        title=title,
-        heading=next((part.heading for part in parts if part.heading), ""),
+    return replace(
+        c.joined(((part, None) for part in parts), paged=False),
+        title=next(_texts(package, "title"), ""),
         language=next(_texts(package, "language"), None),
-        metadata=tuple((iri, value) for name, iri in _PROPERTIES.items() for value in _texts(package, name)),
-        tables=tables,
+        metadata=tuple((iri, value) for name, iri in c.PROPERTIES.items() for value in _texts(package, name)),
     )
 
 
@@ -79,15 +65,3 @@ def _texts(package: Any, name: str) -> Iterator[str]:
     for element in package.iter(f"{_DC}{name}"):
         if text := "".join(element.itertext()).strip():
             yield text
-
-
-def _joined(parts: list[c.Content]) -> tuple[str, tuple[Table, ...]]:
-    texts: list[str] = []
-    tables: list[Table] = []
-    offset = 0
-    for part in parts:
-        if part.text:
-            tables += c.moved(part.tables, offset)
-            texts.append(part.text)
-            offset += len(part.text) + 2
-    return "\n\n".join(texts), tuple(tables)

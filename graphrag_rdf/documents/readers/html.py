@@ -46,42 +46,8 @@ _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _MOST_LINES = 65_534  # that a cell may span, as in browsers
 _SOFT_HYPHEN = "\xad"
 
-_PROPERTIES = {
-    "author": c.CREATOR,
-    "article:author": c.CREATOR,
-    "citation_author": c.CREATOR,
-    "dc.creator": c.CREATOR,
-    "dcterms.creator": c.CREATOR,
-    "date": c.CREATED,
-    "article:published_time": c.CREATED,
-    "citation_publication_date": c.CREATED,
-    "dc.date": c.CREATED,
-    "dcterms.created": c.CREATED,
-    "article:modified_time": c.MODIFIED,
-    "last-modified": c.MODIFIED,
-    "dcterms.modified": c.MODIFIED,
-    "description": c.DESCRIPTION,
-    "og:description": c.DESCRIPTION,
-    "dc.description": c.DESCRIPTION,
-    "dcterms.description": c.DESCRIPTION,
-    "keywords": c.SUBJECT,
-    "article:tag": c.SUBJECT,
-    "dc.subject": c.SUBJECT,
-    "dcterms.subject": c.SUBJECT,
-    "publisher": c.PUBLISHER,
-    "dc.publisher": c.PUBLISHER,
-    "dcterms.publisher": c.PUBLISHER,
-    "citation_doi": c.IDENTIFIER,
-    "dc.identifier": c.IDENTIFIER,
-    "dcterms.identifier": c.IDENTIFIER,
-    "copyright": c.RIGHTS,
-    "dc.rights": c.RIGHTS,
-    "dcterms.rights": c.RIGHTS,
-    "og:url": c.URL,
-    "content-language": c.LANGUAGE,
-    "dc.language": c.LANGUAGE,
-    "dcterms.language": c.LANGUAGE,
-}
+_PROPERTIES = c.PROPERTIES | {"content-language": c.LANGUAGE, "language": c.LANGUAGE}
+_PREFIX = re.compile(r"\A(?:dc|dcterms|article|citation|og)[.:_]")
 
 
 def read_html(data: bytes) -> c.Content:
@@ -123,7 +89,8 @@ def _metadata(tree: LexborHTMLParser) -> Iterator[tuple[str, str]]:
             attributes.get("name") or attributes.get("property") or attributes.get("http-equiv") or ""
         ).lower()
         value = attributes.get("content") or ""
-        if iri := _PROPERTIES.get(name):
+        link = value.startswith(("https://", "http://"))
+        if (iri := _PROPERTIES.get(_PREFIX.sub("", name))) and not (link and iri in {c.CREATOR, c.PUBLISHER}):
             for part in value.split(",") if name == "keywords" else [value]:
                 yield iri, part
     canonical = tree.css_first("link[rel=canonical]")

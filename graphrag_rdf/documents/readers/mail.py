@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from email import message_from_bytes, policy
 from email.message import EmailMessage, MIMEPart
 from email.utils import getaddresses, parsedate_to_datetime
+from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
-from graphrag_rdf.documents.model import Page, Span, Table, Turn, join_pages
+from graphrag_rdf.documents.model import Span, Table, Turn
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.encoding import decode
 from graphrag_rdf.documents.readers.html import read_html
@@ -47,7 +49,7 @@ def read_message(data: bytes) -> c.Content:
     Raises:
         UnreadableError: it is no message.
     """
-    return _content([_message(data, 0)])
+    return _content(data, 0)
 
 
 def read_mailbox(data: bytes) -> c.Content:
@@ -62,95 +64,46 @@ def read_mailbox(data: bytes) -> c.Content:
     if len(starts) > MOST_MESSAGES:
         raise c.UnreadableError(f"more than {MOST_MESSAGES:,} messages", "split it")
     pieces = zip(starts, [*starts[1:], len(data)], strict=True)
-    messages = [_message(data[start:end].partition(b"\n")[2], 0) for start, end in pieces]
-    content = _content(messages)
-    return c.Content(
-        content.text, content.pages, tables=content.tables, unsaid=content.unsaid, turns=content.turns
-    )
+    messages = (_opened(data[start:end].partition(b"\n")[2]) for start, end in pieces)
+    return _joined(page for mail, headers in messages for page in _pages(mail, headers, 0))
 
 
-class _Message:
-    """A message as pages: its own text, then what is attached."""
-
-    def __init__(self, subject: str) -> None:
-        self.subject = subject
-        self.pages: list[tuple[str, str | None]] = []
-        self.tables: list[list[Table]] = []
-        self.unsaid: list[list[Span]] = []
-        self.turns: list[list[Turn]] = []
-        self.metadata: list[tuple[str, str]] = []
-        self.language: str | None = None
-
-    def add(self, label: str | None, content: c.Content) -> None:
-        self.pages.append((content.text, label))
-        self.tables.append(list(content.tables))
-        self.unsaid.append(list(content.unsaid))
-        self.turns.append(list(content.turns))
+def _content(data: bytes, depth: int) -> c.Content:
+    mail, headers = _opened(data)
+    whole = _joined(_pages(mail, headers, depth))
+    return replace(whole, title=headers["subject"], metadata=tuple(_metadata(mail, headers)))
 
 
-def _content(messages: list[_Message]) -> c.Content:
-    text, pages = join_pages(page for message in messages for page in message.pages)
-    places = iter(pages)
-    tables: list[Table] = []
-    unsaid: list[Span] = []
-    turns: list[Turn] = []
-    for message in messages:
-        for page, some, spans, said in zip(
-            places_of(places, message), message.tables, message.unsaid, message.turns, strict=True
-        ):
-            tables += c.moved(some, page.offset)
-            unsaid += [(start + page.offset, end + page.offset) for start, end in spans]
-            turns += [_moved(turn, page.offset) for turn in said]
-    first = messages[0]
-    several = len(pages) > 1
-    return c.Content(
-        text,
-        pages if several else (),
-        title=first.subject,
-        language=first.language,
-        metadata=tuple(first.metadata),
-        tables=tuple(tables),
-        unsaid=tuple(unsaid),
-        turns=tuple(turns),
-    )
+def _joined(pages: Iterable[tuple[c.Content, str | None]]) -> c.Content:
+    whole = c.joined(pages)
+    return whole if len(whole.pages) > 1 else replace(whole, pages=())
 
 
-def places_of(pages: Iterator[Page], message: _Message) -> list[Page]:
-    return [next(pages) for _ in message.pages]
-
-
-def _moved(turn: Turn, by: int) -> Turn:
-    name = turn.name[0] + by, turn.name[1] + by
-    return Turn(turn.speaker, turn.listener, turn.start + by, name, turn.words + by, turn.end + by, turn.told)
-
-
-def _message(data: bytes, depth: int) -> _Message:
+def _opened(data: bytes) -> tuple[EmailMessage, dict[str, str]]:
+    """A message and its headers."""
     mail: EmailMessage = message_from_bytes(data, policy=policy.default)
     headers = {name: _header(mail, name) for name in _HEADERS}
     if not any(headers.values()):
         raise c.UnreadableError("not a message: it has neither sender, date nor subject")
-    out = _Message(" ".join(headers["subject"].split()))
-    out.metadata = list(_metadata(mail, headers))
+    return mail, headers
+
+
+def _pages(mail: EmailMessage, headers: dict[str, str], depth: int) -> Iterator[tuple[c.Content, str | None]]:
+    """The message's own text, then what is attached."""
     body = mail.get_body(("plain", "html"))
     words, tables = _words(body) if body is not None else ("", ())
+    words = words.rstrip()
     head = "\n".join(f"{name.title()}: {value}" for name, value in headers.items() if value)
-    start = len(head) + 2
-    text = f"{head}\n\n{words}".rstrip()
-    unsaid = [(0, len(head)), *((a + start, b + start) for a, b in _not_own(words))]
     senders, others = _names(headers["from"]), _names(f"{headers['to']}, {headers['cc']}")
     turns: tuple[Turn, ...] = ()
-    if len(senders) == 1 and len(text) > start:
+    if len(senders) == 1:
         listener = others[0] if len(others) == 1 and others != senders else None
-        turns = (Turn(senders[0], listener, start, (start, start), start, len(text), True),)
-    out.add(
-        out.subject or None,
-        c.Content(text, tables=tuple(c.moved(tables, start)), unsaid=tuple(unsaid), turns=turns),
-    )
-    for number, part in enumerate(mail.iter_attachments()):
-        if number >= _MOST_PARTS:
-            break
-        _attach(out, part, depth)
-    return out
+        turns = (Turn(senders[0], listener, 0, (0, 0), 0, len(words), True),)
+    said = c.Content(words, tables=tables, unsaid=tuple(_not_own(words)), turns=turns)
+    parts = [(c.Content(head, unsaid=((0, len(head)),)), None), (said, None)]
+    yield c.joined(parts, paged=False), headers["subject"] or None
+    for part in islice(mail.iter_attachments(), _MOST_PARTS):
+        yield _attached(part, depth)
 
 
 def _header(mail: EmailMessage, name: str) -> str:
@@ -213,8 +166,8 @@ def _not_own(words: str) -> list[Span]:
     return [*spans, *([(end, len(words.rstrip()))] if end < len(words.rstrip()) else [])]
 
 
-def _attach(out: _Message, part: MIMEPart, depth: int) -> None:
-    """Add an attachment as a page, or a line that tells why it is none."""
+def _attached(part: MIMEPart, depth: int) -> tuple[c.Content, str]:
+    """An attachment as a page, or a line that tells why it is none; and its name."""
     from graphrag_rdf.documents.readers import MEDIA_TYPES, READERS, suffix_of
 
     name = " ".join((part.get_filename() or "").split()) or "attachment"
@@ -226,7 +179,7 @@ def _attach(out: _Message, part: MIMEPart, depth: int) -> None:
     try:
         if "message/rfc822" in {part.get_content_type(), kind}:
             why = "messages are nested too deeply" if depth >= _DEEPEST else ""
-            content = content if why else _content([_message(_inner(part), depth + 1)])
+            content = content if why else _content(_inner(part), depth + 1)
         elif kind is None or kind == "application/mbox":
             why = "no reader for its format"
         else:
@@ -236,5 +189,4 @@ def _attach(out: _Message, part: MIMEPart, depth: int) -> None:
     if why or not content.text:
         line = f"Attachment {PurePath(name).name} is not read: {why or 'no text found'}"
         content = c.Content(line, unsaid=((0, len(line)),))
-    text = content.text.replace("\f", "\n")
-    out.add(name, c.Content(text, tables=content.tables, unsaid=content.unsaid, turns=content.turns))
+    return content, name

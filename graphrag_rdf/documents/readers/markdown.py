@@ -31,30 +31,6 @@ _DEEPEST = 50  # collections within each other
 _NUMBERS = frozenset({"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"})
 # what PyYAML raises of a value that is none of its tag (`!!int ""`), and of collections within each other
 _WRONG_VALUES = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
-_PROPERTIES = {
-    "author": c.CREATOR,
-    "authors": c.CREATOR,
-    "creator": c.CREATOR,
-    "date": c.CREATED,
-    "created": c.CREATED,
-    "modified": c.MODIFIED,
-    "updated": c.MODIFIED,
-    "lastmod": c.MODIFIED,
-    "description": c.DESCRIPTION,
-    "summary": c.DESCRIPTION,
-    "abstract": c.DESCRIPTION,
-    "tags": c.SUBJECT,
-    "keywords": c.SUBJECT,
-    "categories": c.SUBJECT,
-    "publisher": c.PUBLISHER,
-    "rights": c.RIGHTS,
-    "license": c.RIGHTS,
-    "licence": c.RIGHTS,
-    "id": c.IDENTIFIER,
-    "identifier": c.IDENTIFIER,
-    "doi": c.IDENTIFIER,
-    "url": c.URL,
-}
 
 
 def read_markdown(data: bytes) -> c.Content:
@@ -67,7 +43,7 @@ def read_markdown(data: bytes) -> c.Content:
     front, body = _front_matter(text)
     start = len(text) - len(body) if front else 0
     metadata = [
-        (iri, value) for key, iri in _PROPERTIES.items() if key in front for value in _values(front[key])
+        (iri, value) for key, iri in c.PROPERTIES.items() if key in front for value in _values(front[key])
     ]
     title = _values(front.get("title"))
     headings = tuple(_headings(text, len(text) - len(body)))
@@ -199,12 +175,6 @@ _SILENT = re.compile(
     r"|\|[-+]+\|?[ \t]*$)",
     re.I | re.M,
 )
-_KEYWORDS = {
-    "author": c.CREATOR,
-    "date": c.CREATED,
-    "description": c.DESCRIPTION,
-    "keywords": c.SUBJECT,
-}
 
 
 def read_org(data: bytes) -> c.Content:
@@ -223,7 +193,7 @@ def read_org(data: bytes) -> c.Content:
         heading=heading[1] if heading else "",
         language=next((value for name, value in told if name == "language"), None),
         encoding=encoding,
-        metadata=tuple((_KEYWORDS[name], value) for name, value in told if name in _KEYWORDS),
+        metadata=tuple((c.PROPERTIES[name], value) for name, value in told if name in c.PROPERTIES),
         tables=tables,
         unsaid=_silent(text, [span for table in tables for span in (table.header, *table.rows) if span]),
     )

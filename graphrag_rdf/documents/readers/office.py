@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from graphrag_rdf.documents.model import Table, join_pages
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.content import Grid, GridCell
 from graphrag_rdf.documents.readers.package import metadata, open_package
@@ -153,27 +153,19 @@ def read_pptx(data: bytes) -> c.Content:
     from pptx import Presentation
 
     presentation = Presentation(open_package(data))
-    pages: list[tuple[str, str | None]] = []
-    tables: list[Table] = []
-    offset = 0
+    slides: list[tuple[c.Content, str | None]] = []
     for slide in presentation.slides:
         blocks: list[c.Block | Grid] = list(_shapes(slide.element))
         if slide.has_notes_slide and (frame := slide.notes_slide.notes_text_frame) is not None:
             blocks += [("paragraph", text) for text in frame.text.splitlines() if text.strip()]
         title = slide.shapes.title
         label = " ".join(title.text_frame.text.split()) if title is not None else ""
-        page, found = c.layout(blocks)
-        pages.append((page, label or None))
-        tables += c.moved(found, offset)
-        offset += len(page) + 1
-    text, parsed = join_pages(pages)
+        text, tables = c.layout(blocks)
+        slides.append((c.Content(text, heading=label, tables=tables), label or None))
     core = presentation.core_properties
-    return c.Content(
-        text,
-        parsed,
-        tables=tuple(tables),
+    return replace(
+        c.joined(slides),
         title=core.title,
-        heading=next((label for _, label in pages if label), ""),
         language=core.language,
         metadata=tuple(metadata(core, core.author, core.comments or core.subject)),
     )

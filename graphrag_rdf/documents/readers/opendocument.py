@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
-from graphrag_rdf.documents.model import Table, join_pages
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers import sheets
 from graphrag_rdf.documents.readers.content import Grid, GridCell
@@ -48,10 +48,10 @@ def read_odt(data: bytes) -> c.Content:
         UnreadableError: it is damaged, encrypted or unsafe.
     """
 
-    def lay_out(body: Any) -> tuple[c.Content, str]:
+    def lay_out(body: Any) -> c.Content:
         blocks = list(_blocks(body))
         text, tables = c.layout(blocks)
-        return c.Content(text, tables=tables), c.first_heading(blocks)
+        return c.Content(text, heading=c.first_heading(blocks), tables=tables)
 
     return _read(data, "text", lay_out)
 
@@ -63,13 +63,13 @@ def read_ods(data: bytes) -> c.Content:
         UnreadableError: it is damaged, encrypted or unsafe.
     """
 
-    def lay_out(body: Any) -> tuple[c.Content, str]:
+    def lay_out(body: Any) -> c.Content:
         budget = [sheets.MAX_CELLS]
         text, pages, tables = sheets.lay_out(
             (sheet.get(f"{_TABLE}name") or "", _rows(sheet, budget), _merged(sheet))
             for sheet in body.iterchildren(f"{_TABLE}table")
         )
-        return c.Content(text, pages, tables=tables), ""
+        return c.Content(text, pages, tables=tables)
 
     return _read(data, "spreadsheet", lay_out)
 
@@ -81,24 +81,20 @@ def read_odp(data: bytes) -> c.Content:
         UnreadableError: it is damaged, encrypted or unsafe.
     """
 
-    def lay_out(body: Any) -> tuple[c.Content, str]:
-        pages: list[tuple[str, str | None]] = []
-        tables: list[Table] = []
-        offset = 0
+    def lay_out(body: Any) -> c.Content:
+        slides = []
         for slide in body.iterchildren(f"{_DRAW}page"):
             blocks = list(_blocks(slide))
-            text, found = c.layout(blocks)
+            text, tables = c.layout(blocks)
             first = next((block[1] for block in blocks if not isinstance(block, Grid)), "")
-            pages.append((text, " ".join(first.split())[:200] or None))
-            tables += c.moved(found, offset)
-            offset += len(text) + 1
-        text, parsed = join_pages(pages)
-        return c.Content(text, parsed, tables=tuple(tables)), next((label for _, label in pages if label), "")
+            label = " ".join(first.split())[:200]
+            slides.append((c.Content(text, heading=label, tables=tables), label or None))
+        return c.joined(slides)
 
     return _read(data, "presentation", lay_out)
 
 
-def _read(data: bytes, kind: str, lay_out: Callable[[Any], tuple[c.Content, str]]) -> c.Content:
+def _read(data: bytes, kind: str, lay_out: Callable[[Any], c.Content]) -> c.Content:
     with zipfile.ZipFile(open_package(data)) as package:
         names = package.namelist()
         if "content.xml" not in names:
@@ -107,16 +103,12 @@ def _read(data: bytes, kind: str, lay_out: Callable[[Any], tuple[c.Content, str]
         meta = parse_part(package.read("meta.xml")) if "meta.xml" in names else None
     if body is None:
         raise c.UnreadableError(f"damaged: no {kind} in it")
-    content, heading = lay_out(body)
     told = [(element.tag, "".join(element.itertext())) for element in meta.iter()] if meta is not None else []
-    return c.Content(
-        content.text,
-        content.pages,
+    return replace(
+        lay_out(body),
         title=next((text for tag, text in told if tag == f"{_DC}title"), ""),
-        heading=heading,
         language=next((text for tag, text in told if tag == f"{_DC}language"), None),
         metadata=tuple((iri, text) for name, iri in _PROPERTIES.items() for tag, text in told if tag == name),
-        tables=content.tables,
     )
 
 

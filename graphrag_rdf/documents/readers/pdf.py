@@ -248,7 +248,7 @@ def _joined(
                 gap = page[place].gap if place != aside else "\n\n"
                 gap, text = gap if pieces else "", next(mended)
                 if table := page[place].table:
-                    tables.append(table.at(offset + length + len(gap)))
+                    tables.append(table.table.moved(offset + length + len(gap)))
                 pieces += [gap, text]
                 length += len(gap) + len(text)
         pages.append(Page(number, "".join(pieces), offset))

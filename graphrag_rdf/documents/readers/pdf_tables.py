@@ -58,27 +58,15 @@ _BARE = frozenset({"other", "basic", "diluted", "total", "net", "current", "nonc
 
 @dataclass(slots=True)
 class FoundTable:
-    """A table as it stands in its text.
+    """A table as it stands in its text: a line of names, and one for each row and each heading between rows.
 
     Args:
-        text: a line of names, and a line for each row and for each heading between rows.
-        names: of the columns; "" for one that has none for certain.
-        header: where the line of names is in the text.
-        rows: where the rows are that can be read by the names.
-        caption: what tells the unit.
+        text: of the table.
+        table: with places in that text; of the rows those that can be read by the names of the columns.
     """
 
     text: str
-    names: tuple[str, ...]
-    header: Span
-    rows: tuple[Span, ...]
-    caption: str
-
-    def at(self, offset: int) -> Table:
-        """The table of a document in which the text begins at an offset."""
-        moved = tuple((start + offset, end + offset) for start, end in self.rows)
-        header = (self.header[0] + offset, self.header[1] + offset)
-        return Table(self.names, BARRED, moved, header, self.caption)
+    table: Table
 
 
 @dataclass(slots=True)
@@ -206,7 +194,7 @@ def _table(
     text, header, spans = _written(lines, columns, stub, names)
     if len(spans) < _FEWEST_ROWS or not any(names):
         return None
-    return start, FoundTable(text, (stub, *names), header, spans, caption)
+    return start, FoundTable(text, Table((stub, *names), BARRED, spans, header, caption))
 
 
 def _line(row: Row, cells: Sequence[Cell]) -> _Line:

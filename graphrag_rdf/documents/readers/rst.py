@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from graphrag_rdf.documents.readers.content import Content, UnreadableError
@@ -63,14 +64,8 @@ def read_rst(data: bytes) -> Content:
     except RecursionError:
         raise UnreadableError("nested too deeply", "save it as .txt, to be read as text") from None
     content = read_html(str(page).encode())
-    return Content(
-        content.text,
-        title=content.title if content.title != "<string>" else "",
-        heading=content.heading,
-        headings=content.headings,
-        encoding=encoding,
-        metadata=content.metadata,
-        tables=content.tables,
+    return replace(
+        content, title=content.title if content.title != "<string>" else "", encoding=encoding, language=None
     )
 
 

@@ -156,8 +156,7 @@ def mcp_command(
         "embedding.model": embedding_model,
         "server.ingest_folder": allow_ingest,
     }
-    from graphrag_rdf.server.mcp.protocol import load
-    from graphrag_rdf.server.mcp.stdio import serve_stdio
+    from graphrag_rdf.server.mcp.protocol import load, serve_stdio
 
     load()
     try:

@@ -25,7 +25,7 @@ from graphrag_rdf.server.http.guard import Gate, Guard, known_hosts
 from graphrag_rdf.server.http.metrics import Metrics
 from graphrag_rdf.server.http.negotiation import takes_gzip
 from graphrag_rdf.server.http.throttle import Rate
-from graphrag_rdf.server.mcp import http as mcp
+from graphrag_rdf.server.mcp import protocol as mcp
 from graphrag_rdf.server.pages import ask as asking
 from graphrag_rdf.server.pages import editor, errors, home, ontology, rendering
 from graphrag_rdf.server.routes import (
@@ -49,7 +49,7 @@ from graphrag_rdf.server.service import COMMIT, MIN_COMMIT, Service
 
 _COMPRESSED_FROM = 1024
 _LEVEL = 4
-_MCP = ("Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name")
+_MCP = ("Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name")
 """Headers of the Model Context Protocol."""
 
 
@@ -145,7 +145,6 @@ def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlet
         rate=Rate(settings.requests_per_minute),
     )
     metrics = _metrics(service)
-    tools = mcp.McpTools(service)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -154,7 +153,6 @@ def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlet
         try:
             yield
         finally:
-            await tools.stop()
             await service.stop()
 
     app = Starlette(
@@ -163,7 +161,7 @@ def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlet
         lifespan=lifespan,
         exception_handlers=dict.fromkeys((problems.Problem, HTTPException, GraphRagError), errors.on_error),
     )
-    app.state.service, app.state.access, app.state.metrics, app.state.tools = service, access, metrics, tools
+    app.state.service, app.state.access, app.state.metrics = service, access, metrics
     app.state.gate = gate
     app.router.redirect_slashes = False
     return app
@@ -176,7 +174,7 @@ def _middleware(settings: ServerSection, gate: Gate, metrics: Metrics) -> list[M
         allow_origins=settings.cors,
         allow_methods=["GET", "HEAD", "POST", "PUT", "DELETE", "QUERY"],
         allow_headers=["Authorization", "Content-Type", "If-None-Match", MIN_COMMIT, *_MCP],
-        expose_headers=[COMMIT, "ETag", "Location", "X-Request-Id", "Mcp-Session-Id"],
+        expose_headers=[COMMIT, "ETag", "Location", "X-Request-Id"],
     )
     return [
         Middleware(Envelope, metrics=metrics, cross_origin=bool(settings.cors)),

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -256,37 +255,19 @@ def test_a_stranger_to_a_closed_server_has_no_tools(store: Path) -> None:
         assert talk(over_http(endpoint, READ), names) == READING
 
 
-def say(client: httpx.Client, method: str, token: str, session: str | None = None) -> httpx.Response:
+def say(client: httpx.Client, method: str, token: str) -> httpx.Response:
     """One message of the protocol as a raw request."""
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": hello}
     headers = {"Accept": "application/json, text/event-stream", **bearer(token)}
-    return client.post("/mcp", json=body, headers=headers | ({"Mcp-Session-Id": session} if session else {}))
+    return client.post("/mcp", json=body, headers=headers)
 
 
-def test_a_session_is_its_owners(guarded: Endpoint) -> None:
+def test_requests_need_no_session(guarded: Endpoint) -> None:
     with guarded.client() as client:
-        post = partial(say, client)
-        session = post("initialize", READ).headers["mcp-session-id"]
-        assert post("tools/list", READ, session).status_code == 200
-        assert post("tools/list", WRITE, session).status_code == 404
-        gone = client.delete("/mcp", headers={**bearer(READ), "Mcp-Session-Id": session})
-        assert gone.status_code in (200, 204)
-        assert post("tools/list", READ, session).status_code == 404
-
-
-def test_one_client_does_not_take_all_sessions(guarded: Endpoint) -> None:
-    """Who opens more and more loses its own: those in use last are kept, and others still get one."""
-    with guarded.client() as client:
-        post = partial(say, client)
-        first, second = (post("initialize", READ).headers["mcp-session-id"] for _ in range(2))
-        others = post("initialize", WRITE).headers["mcp-session-id"]
-        for _ in range(290):
-            assert post("tools/list", READ, first).status_code == 200
-            assert post("initialize", READ).status_code == 200
-        assert post("tools/list", READ, second).status_code == 404
-        assert post("tools/list", WRITE, others).status_code == 200
-        assert post("initialize", WRITE).status_code == 200
+        assert "mcp-session-id" not in say(client, "initialize", READ).headers
+        assert say(client, "tools/list", READ).status_code == 200
+        assert client.delete("/mcp", headers=bearer(READ)).status_code == 405
 
 
 # --- ingest -------------------------------------------------------------------------------------------

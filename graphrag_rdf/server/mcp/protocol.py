@@ -1,23 +1,45 @@
-"""The table of tools as a server of the official package `mcp`."""
+"""The table of tools through the official package `mcp`: over HTTP, and over standard input and output.
+
+The package is imported when it is first needed.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+import os
+import signal
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
+
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
 
 from graphrag_rdf import __version__
+from graphrag_rdf.config import ServerSection
+from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError, UsageError
+from graphrag_rdf.server.http.access import require
+from graphrag_rdf.server.http.body import read_body
 from graphrag_rdf.server.http.problems import Problem, problem_of
 from graphrag_rdf.server.http.questions import read_request
 from graphrag_rdf.server.mcp.tools import TOOLS, Call, Caller, Tool, tools_for
-from graphrag_rdf.server.service import Service
+from graphrag_rdf.server.service import Service, service_of
 
 if TYPE_CHECKING:
     import mcp_types as types
     from mcp.server import Server, ServerRequestContext
 
 log = logging.getLogger(__name__)
+
+METHODS = ["POST"]
+_BODY = 1 << 18
+"""Bytes of a request over HTTP."""
+_LONGEST = 1 << 22
+"""Bytes of a message."""
 
 INSTRUCTIONS = (
     "A knowledge graph with the documents that it was read from. Use `ask` for an answer with citations, "
@@ -125,3 +147,118 @@ def _failure(detail: str, hint: str | None) -> types.CallToolResult:
 
     text = f"{detail}\nhint: {hint}" if hint else detail
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
+
+
+# --- over HTTP ----------------------------------------------------------------------------------------
+
+
+class McpEndpoint:
+    """`/mcp`: the streamable HTTP transport, behind the same guard as every other route.
+
+    There are no sessions, and no streams that the server opens itself (GET): it has nothing to send unasked.
+    Disconnecting cancels a call.
+    """
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        request = Request(scope, receive)
+        require(request, "read")
+        receive = _replayed(await read_body(request, _BODY), receive)
+        try:
+            await asyncio.to_thread(load)
+        except UsageError as missing:
+            raise Problem(501, missing.message, hint=missing.hint) from None
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+        server = build(service_of(request), Caller.of_request)
+        manager = StreamableHTTPSessionManager(server, stateless=True, max_request_body_size=_BODY)
+        async with manager.run():
+            await manager.handle_request(scope, receive, send)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """A body that was read, again; later messages (disconnect) as they come."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replay
+
+
+# --- over standard input and output -------------------------------------------------------------------
+
+
+def serve_stdio(engine: Engine, settings: ServerSection) -> bool:
+    """Serve until standard input ends.
+
+    Returns:
+        False if a signal ended it (SIGINT, SIGTERM).
+
+    Raises:
+        UsageError: when the package is not installed.
+    """
+    load()
+    return asyncio.run(_serve(engine, settings))
+
+
+async def _serve(engine: Engine, settings: ServerSection) -> bool:
+    from mcp.server.stdio import stdio_server
+
+    service, caller, stopped = Service(engine, settings), Caller.local(), asyncio.Event()
+    server = build(service, lambda request: caller)  # noqa: ARG005
+    with suppress(NotImplementedError):  # Windows raises KeyboardInterrupt instead
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    lines = _Lines(os.dup(sys.stdin.fileno()))
+    await service.start()
+    try:
+        async with stdio_server(stdin=cast(Any, lines)) as (reading, writing):
+            work = asyncio.create_task(server.run(reading, writing, server.create_initialization_options()))
+            signalled = asyncio.create_task(stopped.wait())
+            await asyncio.wait([work, signalled], return_when=asyncio.FIRST_COMPLETED)
+            lines.end()
+            work.cancel()
+            signalled.cancel()
+            with suppress(asyncio.CancelledError):
+                await work
+    finally:
+        await service.stop()
+    return not stopped.is_set()
+
+
+class _Lines:
+    """Lines of standard input, read in a daemon thread.
+
+    Args:
+        descriptor: of a file that nothing else uses.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._loop = asyncio.get_running_loop()
+        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+        threading.Thread(target=self._read, daemon=True, name="stdin").start()
+
+    def end(self) -> None:
+        """No more."""
+        self._lines.put_nowait(None)
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        while (line := await self._lines.get()) is not None:
+            yield line
+
+    def _read(self) -> None:
+        held = bytearray()
+        with suppress(RuntimeError):  # the loop is closed: the program ends
+            while data := os.read(self._descriptor, 1 << 16):
+                *whole, rest = (bytes(held) + data).split(b"\n")
+                held = bytearray(rest)
+                for line in whole:
+                    self._pass_on(line.decode("utf-8", "replace"))
+                if len(held) > _LONGEST:
+                    break  # longer than any message: end
+            self._loop.call_soon_threadsafe(self.end)
+
+    def _pass_on(self, line: str) -> None:
+        self._loop.call_soon_threadsafe(self._lines.put_nowait, line)

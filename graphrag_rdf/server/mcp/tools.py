@@ -7,29 +7,32 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pyoxigraph import NamedNode
 from starlette.requests import HTTPConnection
 
 from graphrag_rdf.config import Role
 from graphrag_rdf.rdf.json_values import to_json
+from graphrag_rdf.rdf.namespaces import prefixed
 from graphrag_rdf.server.execution.evaluate import Job
 from graphrag_rdf.server.http.access import ROLES, Access
 from graphrag_rdf.server.http.problems import Problem, TransferAborted
 from graphrag_rdf.server.http.questions import AskRequest, RetrieveRequest
 from graphrag_rdf.server.ingests import ingest_named, may_read
-from graphrag_rdf.server.mcp import texts
 from graphrag_rdf.server.routes import ask
 from graphrag_rdf.server.routes.query import forms_for, look_at
 from graphrag_rdf.server.service import Service, client_of
 from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.sparql.render import prologue
-from graphrag_rdf.trace.catalogue import find_trace, list_traces
+from graphrag_rdf.trace.catalogue import TraceSummary, find_trace, list_traces
+from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
-from graphrag_rdf.trace.sources import source_fact
+from graphrag_rdf.trace.sources import FactSource, source_fact
+from graphrag_rdf.trace.text import render_fact_sources, render_list, render_trace
 
 Progress = Callable[[int, int | None, str], Awaitable[None]]
 """Called with what is done, the total if it is known, and a description."""
@@ -201,14 +204,14 @@ async def _ask(call: Call, asked: AskRequest) -> Outcome:
         raise Problem(503, "the server is stopping")
     if last.answer is None:
         raise ask.failed(last, service)
-    return Outcome({**last.answer, "trace": session}, texts.of_answer(last.answer, session))
+    return Outcome({**last.answer, "trace": session}, _text_of_answer(last.answer, session))
 
 
 async def _retrieve(call: Call, asked: RetrieveRequest) -> Outcome:
     service = call.service
     call.caller.require(ask.role_to_ask(service, known=call.caller.known))
     found = await service.runs.call(lambda: ask.ranked(service, asked))
-    return Outcome(found, texts.of_passages(found))
+    return Outcome(found, _text_of_passages(found))
 
 
 async def _sparql(call: Call, asked: SparqlArguments) -> Outcome:
@@ -234,7 +237,7 @@ async def _sparql(call: Call, asked: SparqlArguments) -> Outcome:
         turtle = data.decode()
         return Outcome({"turtle": turtle}, turtle)
     found: dict[str, Any] = json.loads(data)
-    return Outcome(found, texts.of_results(found))
+    return Outcome(found, _text_of_results(found))
 
 
 async def _trace(call: Call, asked: TraceArguments) -> Outcome:
@@ -243,10 +246,10 @@ async def _trace(call: Call, asked: TraceArguments) -> Outcome:
     def look() -> Outcome:
         if asked.trace is None:
             listed = list_traces(engine.store, asked.limit)
-            return Outcome({"traces": to_json(listed)}, texts.of_traces(listed))
+            return Outcome({"traces": to_json(listed)}, _text_of_traces(listed))
         session = find_trace(engine.store, asked.trace)
         found = read_trace(engine.store, session, engine.blobs)
-        return Outcome(to_json(found), texts.of_trace(found))
+        return Outcome(to_json(found), _text_of_trace(found))
 
     return await asyncio.to_thread(look)
 
@@ -254,12 +257,12 @@ async def _trace(call: Call, asked: TraceArguments) -> Outcome:
 async def _source_of_fact(call: Call, asked: FactArguments) -> Outcome:
     store = call.service.engine.store
     found = await asyncio.to_thread(source_fact, store, asked.subject, asked.predicate, asked.object)
-    return Outcome({"sources": to_json(found)}, texts.of_sources(found))
+    return Outcome({"sources": to_json(found)}, _text_of_sources(found))
 
 
 async def _ingest(call: Call, asked: IngestArguments) -> Outcome:
     report = await ingest_named(call.service, asked.paths, call.progress)
-    return Outcome(to_json(report), texts.of_report(report))
+    return Outcome(to_json(report), _text_of_report(report))
 
 
 async def _still_there() -> bool:
@@ -336,3 +339,99 @@ TOOLS: tuple[Tool, ...] = (
 def tools_for(service: Service, caller: Caller) -> list[Tool]:
     """The tools that a caller may call."""
     return [tool for tool in TOOLS if tool.offered(service) and caller.may(tool.role)]
+
+
+# --- results as text, for models and people ------------------------------------------------------------
+
+_WIDTH = 120
+
+
+def _text_of_answer(answer: Mapping[str, Any], trace: str) -> str:
+    """The answer, its sources by marker, warnings, and its trace."""
+    lines: dict[str, None] = {}
+    for citation in answer["citations"]:
+        for source in citation["sources"]:
+            lines[f"{citation['marker']} {_source(source, citation.get('edge'))}"] = None
+    parts = [answer["answer"]]
+    if lines:
+        parts.append("Sources:\n" + "\n".join(lines))
+    if answer["closest"]:
+        closest = (_source(source, None) for source in answer["closest"])
+        parts.append("Closest passages:\n" + "\n".join(closest))
+    parts += [f"Warning: {warning['detail']} ({warning['type']})" for warning in answer["warnings"]]
+    parts.append(f"Trace: {trace}")
+    return "\n\n".join(parts)
+
+
+def _text_of_passages(found: Mapping[str, Any]) -> str:
+    """The passages with their scores, then the facts."""
+    passages = [f"{r['rank']}. {r['name']} (score {r['score']:.2f})\n{r['text']}" for r in found["results"]]
+    facts = [f"- {_fact(edge)} (score {edge['score']:.2f})" for edge in found["edges"]]
+    warnings = [f"Warning: {w['detail']} ({w['type']})" for w in found["warnings"]]
+    parts = [*passages, *(["Facts:\n" + "\n".join(facts)] if facts else []), *warnings]
+    return "\n\n".join(parts) or "Nothing was found."
+
+
+def _text_of_results(found: Mapping[str, Any]) -> str:
+    """Solutions as lines with tabs, or yes and no."""
+    if "boolean" in found:
+        return "yes" if found["boolean"] else "no"
+    variables = found["head"]["vars"]
+    rows = ["\t".join(_term(row.get(name)) for name in variables) for row in found["results"]["bindings"]]
+    return "\n".join(["\t".join(f"?{name}" for name in variables), *rows])
+
+
+def _text_of_trace(trace: Trace) -> str:
+    """As `trace show`."""
+    return render_trace(trace, width=_WIDTH)
+
+
+def _text_of_traces(listed: Sequence[TraceSummary]) -> str:
+    """As `trace list`."""
+    return render_list(listed, width=_WIDTH) or "There are no traces yet."
+
+
+def _text_of_sources(found: Sequence[FactSource]) -> str:
+    """As `source fact`."""
+    return render_fact_sources(found, width=_WIDTH)
+
+
+def _text_of_report(report: Any) -> str:
+    """The report of an ingest."""
+    documents, failures = asdict(report.documents), report.failures
+    counts = ", ".join(f"{number} {name}" for name, number in documents.items() if number) or "none"
+    lines = [f"documents: {counts}", f"facts: {report.facts} new", f"entities: {report.entities} new"]
+    lines += [f"failed: {failure.path}: {failure.reason}" for failure in failures]
+    lines += [f"skipped: {path}" for path in report.skipped]
+    lines += [f"Warning: {warning['detail']} ({warning['type']})" for warning in report.warnings]
+    if report.stopped:
+        lines.append(f"stopped early: {report.stopped}")
+    return "\n".join(lines)
+
+
+def _source(source: Mapping[str, Any], edge: Mapping[str, str] | None) -> str:
+    if source["chunk"] is None and edge:
+        return f"{source.get('name', source['title'])}: {_fact(edge)} (a fact, not a quotation)"
+    page = f", page {source['page_number']}" if source.get("page_number") else ""
+    quote = f": “{source['quote']}”" if source.get("quote") else ""
+    doubt = "" if source.get("verified", True) or not quote else " (not found in the document's text)"
+    return f"{source.get('name', source['title'])}{page}{quote}{doubt}"
+
+
+def _term(term: Mapping[str, Any] | None) -> str:
+    if term is None:
+        return ""
+    value = term["value"]
+    if term["type"] == "triple":
+        parts = (value["subject"], value["predicate"], value["object"])
+        return f"<<( {' '.join(map(_term, parts))} )>>"
+    if term["type"] == "uri":
+        return prefixed(NamedNode(value)) or f"<{value}>"
+    text = value.replace("\t", " ").replace("\n", " ")
+    if term["type"] == "bnode":
+        return f"_:{text}"
+    return f"{text}@{term['xml:lang']}" if "xml:lang" in term else text
+
+
+def _fact(edge: Mapping[str, Any]) -> str:
+    return f"{edge['s_label']} {edge['p_label']} {edge['o_label']}"

@@ -142,7 +142,6 @@ _ROUTES = (
         takes={"application/json": _ANY},
         gives=_STREAM,
     ),
-    _Route("/mcp", "delete", "End a session of the Model Context Protocol.", gives=()),
     _Route("/resource", "get", "What the store knows of an IRI.", "iri", gives=_FORMS),
     _Route("/queries", "get", "The query templates of the program.", gives=_FORMS),
     _Route("/queries/{name}", "get", "One template.", gives=_FORMS),
@@ -193,7 +192,7 @@ def description() -> dict[str, Any]:
         if route.takes is not None:
             content = {media_type: {"schema": schema} for media_type, schema in route.takes.items()}
             operation["requestBody"] = {"required": True, "content": content}
-        if (route.method in _WRITES and route.path != "/mcp") or (route.method, route.path) in _GUARDED:
+        if route.method in _WRITES or (route.method, route.path) in _GUARDED:
             operation["security"] = [{"token": []}]
         paths.setdefault(route.path, {})[route.method] = operation
     return {

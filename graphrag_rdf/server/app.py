@@ -20,27 +20,23 @@ from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.server.caching import ZIPPED
 from graphrag_rdf.server.http import problems
 from graphrag_rdf.server.http.access import Access
-from graphrag_rdf.server.http.envelope import Envelope
-from graphrag_rdf.server.http.guard import Gate, Guard, known_hosts
-from graphrag_rdf.server.http.metrics import Metrics
+from graphrag_rdf.server.http.envelope import Envelope, Metrics
+from graphrag_rdf.server.http.guard import Gate, Guard, Rate, known_hosts
 from graphrag_rdf.server.http.negotiation import takes_gzip
-from graphrag_rdf.server.http.throttle import Rate
 from graphrag_rdf.server.mcp import protocol as mcp
-from graphrag_rdf.server.pages import ask as asking
-from graphrag_rdf.server.pages import editor, errors, home, ontology, rendering
+from graphrag_rdf.server.pages import rendering
 from graphrag_rdf.server.routes import (
     ask,
     dataset,
     documents,
+    editor,
     entities,
     facts,
-    feedback,
     graphstore,
     openapi,
-    queries,
-    query,
-    replay,
+    reference,
     resource,
+    sparql,
     status,
     traces,
     uploads,
@@ -81,20 +77,20 @@ class _Compressed(GZipMiddleware):
 def routes() -> list[BaseRoute]:
     """All routes."""
     return [
-        Route("/sparql", query.sparql_endpoint, methods=query.METHODS),
-        Route("/sparql/", query.sparql_endpoint, methods=query.METHODS),
-        Route("/query", query.query_endpoint, methods=query.METHODS),
-        Route("/update", query.update_endpoint, methods=["POST"]),
+        Route("/sparql", sparql.sparql_endpoint, methods=sparql.METHODS),
+        Route("/sparql/", sparql.sparql_endpoint, methods=sparql.METHODS),
+        Route("/query", sparql.query_endpoint, methods=sparql.METHODS),
+        Route("/update", sparql.update_endpoint, methods=["POST"]),
         Route("/store", graphstore.graph_store_endpoint, methods=graphstore.METHODS),
         Route("/store/{path:path}", graphstore.graph_store_endpoint, methods=graphstore.METHODS),
-        Route("/ask", asking.submit, methods=["POST"]),
+        Route("/ask", ask.submit, methods=["POST"]),
         Route("/retrieve", ask.retrieve, methods=["POST"]),
         WebSocketRoute("/ask/ws", ask.ask_socket),
         Route("/traces", traces.trace_list, methods=["GET"]),
-        Route("/traces/{id}/feedback", feedback.marks, methods=["GET"]),
-        Route("/traces/{id}/feedback", feedback.mark, methods=["POST"]),
-        Route("/traces/{id}/replay", replay.replayed, methods=["POST"]),
-        Route("/traces/{id}/ask-without", replay.asked_without, methods=["POST"]),
+        Route("/traces/{id}/feedback", traces.marks, methods=["GET"]),
+        Route("/traces/{id}/feedback", traces.mark, methods=["POST"]),
+        Route("/traces/{id}/replay", traces.replayed, methods=["POST"]),
+        Route("/traces/{id}/ask-without", traces.asked_without, methods=["POST"]),
         Route("/traces/{id:path}", traces.trace, methods=["GET"]),
         Route("/documents", documents.document_list, methods=["GET"]),
         Route("/documents", uploads.upload, methods=["POST"]),
@@ -107,14 +103,14 @@ def routes() -> list[BaseRoute]:
         Route("/entities", entities.entity_list, methods=["GET"]),
         Route("/entities/{id:path}", entities.entity, methods=["GET"]),
         Route("/resource", resource.resource, methods=["GET"]),
-        Route("/queries", queries.query_list, methods=["GET"]),
-        Route("/queries/{name:path}", queries.query, methods=["GET"]),
+        Route("/queries", reference.query_list, methods=["GET"]),
+        Route("/queries/{name:path}", reference.query, methods=["GET"]),
         Route("/dataset", dataset.dataset, methods=["GET"]),
         Route("/.well-known/void", dataset.dataset, methods=["GET"]),
-        Route("/", home.home, methods=["GET"]),
-        Route("/ask", asking.ask_page, methods=["GET"]),
+        Route("/", ask.home, methods=["GET"]),
+        Route("/ask", ask.ask_page, methods=["GET"]),
         Route("/sparql-editor", editor.editor, methods=["GET", "POST"]),
-        Route("/ontology", ontology.ontology, methods=["GET"]),
+        Route("/ontology", reference.ontology, methods=["GET"]),
         Route("/static/{name}", rendering.static_file, methods=["GET"]),
         Route("/mcp", mcp.McpEndpoint(), methods=mcp.METHODS),
         Route("/openapi.json", openapi.openapi, methods=["GET"]),
@@ -159,7 +155,9 @@ def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlet
         routes=routes(),
         middleware=_middleware(settings, gate, metrics),
         lifespan=lifespan,
-        exception_handlers=dict.fromkeys((problems.Problem, HTTPException, GraphRagError), errors.on_error),
+        exception_handlers=dict.fromkeys(
+            (problems.Problem, HTTPException, GraphRagError), rendering.on_error
+        ),
     )
     app.state.service, app.state.access, app.state.metrics = service, access, metrics
     app.state.gate = gate

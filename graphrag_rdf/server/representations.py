@@ -17,8 +17,8 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.namespaces import PREFIXES
 from graphrag_rdf.server.caching import standard
 from graphrag_rdf.server.http.access import require
+from graphrag_rdf.server.http.body import Parameters
 from graphrag_rdf.server.http.negotiation import GRAPHS, Choice, Format, negotiate
-from graphrag_rdf.server.http.parameters import Parameters
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.service import Service, client_of, service_of
 from graphrag_rdf.trace.catalogue import find_trace

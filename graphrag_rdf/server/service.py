@@ -23,10 +23,10 @@ from graphrag_rdf.server.execution.queries import Answer, Queries, on_store
 from graphrag_rdf.server.execution.readers import ReaderPool
 from graphrag_rdf.server.execution.remote import at_endpoint
 from graphrag_rdf.server.execution.snapshots import Snapshots, Unchanging
+from graphrag_rdf.server.http.guard import Concurrency
 from graphrag_rdf.server.http.problems import Problem
-from graphrag_rdf.server.http.throttle import Concurrency
-from graphrag_rdf.server.routes.statistics import Counter
 from graphrag_rdf.server.runs import Runs
+from graphrag_rdf.server.statistics import Counter
 from graphrag_rdf.server.writer import WriteQueue
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.remote import RemoteStore

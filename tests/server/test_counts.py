@@ -7,7 +7,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.rdf.namespaces import RAG, RDF, Graphs
 from graphrag_rdf.resources import folder
-from graphrag_rdf.server.routes.statistics import Counter
+from graphrag_rdf.server.statistics import Counter
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.embedded import EmbeddedStore

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.server.http import parameters
-from graphrag_rdf.server.http.parameters import MAX_FIELDS, Parameters
+from graphrag_rdf.server.http import body
+from graphrag_rdf.server.http.body import MAX_FIELDS, Parameters
 from graphrag_rdf.server.http.problems import Problem
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
@@ -25,14 +25,14 @@ def reads(raw: str, expected: list[tuple[str, str]]) -> bool:
 def test_what_was_encoded_is_decoded(given_pairs: list[tuple[str, str]], piece: int) -> None:
     """However the text is cut into pieces."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parameters, "_PIECE", piece)
+        patch.setattr(body, "_PIECE", piece)
         assert reads(urlencode(given_pairs), given_pairs)
 
 
 @given(st.text("%+=&aF09"), st.integers(3, 50))
 def test_anything_is_read_as_the_standard_library_reads_it(raw: str, piece: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parameters, "_PIECE", piece)
+        patch.setattr(body, "_PIECE", piece)
         try:
             expected = parse_qsl(raw, keep_blank_values=True, errors="strict")
         except UnicodeDecodeError:

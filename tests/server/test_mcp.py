@@ -353,8 +353,7 @@ def test_ingest_takes_a_role(tmp_path: Path, allowed: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
-@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize(("transport", "mode"), [("stdio", "auto"), ("stdio", "legacy"), ("http", "auto")])
 def test_who_cancels_closes_the_trace(
     transport: str, mode: str, documents_store: Path, tmp_path: Path, scripted_server: ScriptedServer
 ) -> None:

@@ -21,9 +21,8 @@ from websockets.sync.client import connect
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.server.http.access import Access, read_tokens
-from graphrag_rdf.server.http.guard import host_name, known_hosts
+from graphrag_rdf.server.http.guard import Concurrency, Rate, host_name, known_hosts
 from graphrag_rdf.server.http.problems import Problem
-from graphrag_rdf.server.http.throttle import Concurrency, Rate
 from tests.support.endpoint import ADMIN, READ, WRITE, Endpoint, bearer, eventually
 
 PATHS = ("/sparql", "/query", "/store?default", "/health", "/metrics", "/diagnostics", "/nowhere", "/ask")

@@ -2,8 +2,8 @@
 
 | module | holds |
 |---|---|
-| `envelope`, `guard`, `access`, `throttle`, `metrics` | the middleware before the routes |
+| `envelope`, `guard`, `access` | the middleware before the routes |
 | `negotiation` | formats, and which one a client gets |
-| `parameters`, `body`, `questions` | checked input of clients |
+| `body`, `questions` | checked input of clients |
 | `problems`, `events` | errors and events as they are sent |
 """

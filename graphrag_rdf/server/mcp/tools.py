@@ -22,9 +22,9 @@ from graphrag_rdf.server.execution.evaluate import Job
 from graphrag_rdf.server.http.access import ROLES, Access
 from graphrag_rdf.server.http.problems import Problem, TransferAborted
 from graphrag_rdf.server.http.questions import AskRequest, RetrieveRequest
-from graphrag_rdf.server.ingests import ingest_named, may_read
 from graphrag_rdf.server.routes import ask
-from graphrag_rdf.server.routes.query import forms_for, look_at
+from graphrag_rdf.server.routes.sparql import forms_for, look_at
+from graphrag_rdf.server.routes.uploads import ingest_named, may_read
 from graphrag_rdf.server.service import Service, client_of
 from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.sparql.render import prologue

@@ -1,5 +1,5 @@
-"""Pages for people: rendered here, usable without JavaScript, nothing of documents or answers unescaped.
+"""What pages for people share: rendered here, usable without JavaScript, nothing of texts unescaped.
 
-Each module has the page of one kind of thing: functions that give HTML, which the routes of that thing offer
-beside JSON and RDF, and the routes that are pages alone.
+`rendering` has the templates and problems as pages, `lists` the pages of lists, `links` the address of each
+thing.
 """

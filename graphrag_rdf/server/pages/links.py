@@ -34,7 +34,7 @@ class Links:
             return f"/traces/{_quoted(iri.removeprefix(_SESSION))}"
         if iri.startswith(_DOCUMENT):
             return self.document(iri)
-        return self.entity(iri) if iri.startswith(self._entity) else resource(iri)
+        return self.entity(iri) if iri.startswith(self._entity) else resource_page(iri)
 
     def document(self, iri: str) -> str:
         """The page of a document."""
@@ -79,7 +79,7 @@ def fact_anchor(fact: Fact) -> str:
     return "fact-" + sha256(f"{fact.s} {fact.p} {fact.o}".encode()).hexdigest()[:12]
 
 
-def resource(iri: str) -> str:
+def resource_page(iri: str) -> str:
     """The page of any thing."""
     return f"/resource?{urlencode({'iri': iri})}"
 

@@ -1,11 +1,12 @@
-"""What each path does.
+"""What each path does: JSON, RDF and pages of one thing are in one module.
 
 | module | paths |
 |---|---|
-| `query`, `update`, `graphstore`, `description` | the W3C protocols: `/sparql`, `/store` and so on |
-| `ask`, `replay`, `feedback` | `/ask`, `/retrieve`, `/traces/{id}/replay`, `/traces/{id}/feedback` |
-| `uploads` | `POST /documents`, `DELETE /documents/{id}` |
-| `traces`, `documents`, `entities`, `facts`, `resource` | what the store holds |
-| `dataset`, `statistics`, `queries` | the description of the store: VoID and DCAT, templates as RDF |
+| `sparql`, `graphstore`, `editor` | the W3C protocols: `/sparql`, `/store`; the page to write queries on |
+| `ask` | `/`, `/ask`, `/retrieve` |
+| `traces` | `/traces`, with feedback and replay |
+| `documents`, `uploads` | `/documents` |
+| `entities`, `facts`, `resource` | what else the store holds |
+| `dataset`, `reference` | the description of the store; the program's own queries and vocabularies |
 | `status`, `openapi` | health, metrics, diagnostics, caches, the description of all paths |
 """

@@ -1,6 +1,8 @@
-"""`/dataset` and `/.well-known/void`: a description of the store in VoID, DCAT and service description terms.
+"""`/dataset` and `/.well-known/void` (the store in VoID and DCAT), and the service description of `/sparql`.
 
-It names the commit of its numbers (see `statistics`).
+The former names the commit of its numbers (see `statistics`). The latter
+(https://www.w3.org/TR/sparql11-service-description/) lists the supported languages and formats, the existing
+named graphs, and updates unless the server is read-only.
 """
 
 from __future__ import annotations
@@ -9,21 +11,23 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
+import pyoxigraph as ox
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from graphrag_rdf.config import ServerSection
-from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PREFIXES, RDF, RDFS, Namespace
+from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PREFIXES, RDF, RDFS, Graphs, Namespace
 from graphrag_rdf.rdf.terms import datetime_, integer
-from graphrag_rdf.server.http.negotiation import DATASETS, GRAPHS
+from graphrag_rdf.server.caching import standard
+from graphrag_rdf.server.http.negotiation import DATASETS, GRAPHS, RESULTS, negotiate
+from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
-from graphrag_rdf.server.pages.thing import view_term
-from graphrag_rdf.server.representations import Forms, represent
-from graphrag_rdf.server.routes.description import SD, dataset_iri
-from graphrag_rdf.server.routes.statistics import Counts, GraphCounts
-from graphrag_rdf.server.service import Service, site_of
+from graphrag_rdf.server.representations import HTML, Forms, represent
+from graphrag_rdf.server.routes.resource import SD, view_term
+from graphrag_rdf.server.service import Service, address_of, service_of, site_of
+from graphrag_rdf.server.statistics import Counts, GraphCounts
 
 VOID = Namespace("http://rdfs.org/ns/void#")
 DCAT = Namespace("http://www.w3.org/ns/dcat#")
@@ -169,3 +173,83 @@ def _page(service: Service, counts: Counts) -> str:
             for graph in counts.graphs
         ],
     )
+
+
+# --- the service description ---------------------------------------------------------------------------
+
+_SERVICE_PREFIXES = {"sd": str(SD), "rdf": PREFIXES["rdf"], "rdfs": PREFIXES["rdfs"]}
+_QUERY = (SD.SPARQL10Query, SD.SPARQL11Query, SD.SPARQL12Query)
+_UPDATE = (SD.SPARQL11Update, SD.SPARQL12Update)
+_LISTED = 1000
+"""Named graphs that are listed at most."""
+
+
+def describe_service(request: Request) -> Response:
+    """The description, in the RDF format that the client prefers.
+
+    Clients that prefer HTML, such as browsers, are redirected to the editor.
+
+    Raises:
+        Problem: 406 when it accepts neither.
+    """
+    service = service_of(request)
+    choice = negotiate(request.headers.get("accept"), (*GRAPHS, HTML))
+    if choice is None:
+        raise Problem(406, "the service description is available as RDF or HTML")
+    if choice.format is HTML:
+        return RedirectResponse("/sparql-editor", 303, {"Vary": "Accept"})
+    endpoint, dataset = NamedNode(address_of(request)), dataset_iri(site_of(request))
+    data = ox.serialize(
+        _service(service, endpoint, dataset),
+        format=choice.format.engine,  # type: ignore[arg-type]
+        prefixes=_SERVICE_PREFIXES,
+    )
+    headers = {**standard(service.engine.store.commit_number()), "Content-Type": choice.content_type}
+    return Response(data, headers=headers)
+
+
+def dataset_iri(site: str) -> NamedNode:
+    """The dataset that a site serves; its address gives its description."""
+    return NamedNode(f"{site}/dataset#data")
+
+
+def _languages(service: Service) -> tuple[NamedNode, ...]:
+    """The languages of queries and updates; an endpoint has 1.2 if it supports triple terms."""
+    known = 3 if service.remote is None or service.remote.dialect == "rdf12" else 2
+    updates = () if service.read_only else _UPDATE[: known - 1]
+    return (*_QUERY[:known], *updates)
+
+
+def _service(service: Service, endpoint: NamedNode, dataset: NamedNode) -> Iterator[Triple]:
+    node, default = BlankNode(), BlankNode()
+    yield Triple(node, RDF.type, SD.Service)
+    yield Triple(node, RDFS.label, Literal("graphrag-rdf", language="en"))
+    yield Triple(node, SD.endpoint, endpoint)
+    for language in _languages(service):
+        yield Triple(node, SD.supportedLanguage, language)
+    for known in (*RESULTS, *GRAPHS):
+        yield Triple(node, SD.resultFormat, NamedNode(known.iri))
+    for known in GRAPHS:
+        yield Triple(node, SD.inputFormat, NamedNode(known.iri))
+    if service.remote is None:
+        yield Triple(node, SD.feature, SD.EmptyGraphs)
+    elif service.remote.unions:
+        yield Triple(node, SD.feature, SD.UnionDefaultGraph)
+    if service.settings.allow_service:
+        yield Triple(node, SD.feature, SD.BasicFederatedQuery)
+    yield Triple(node, SD.defaultDataset, dataset)
+    yield Triple(dataset, RDF.type, SD.Dataset)
+    yield Triple(dataset, SD.defaultGraph, default)
+    yield Triple(default, RDF.type, SD.Graph)
+    graphs = service.store.graphs() if service.remote is None else service.remote.names()
+    for number, name in enumerate(graphs):
+        if number == _LISTED:
+            return
+        if name == Graphs.SYSTEM or not isinstance(name, NamedNode):
+            continue
+        named, graph = BlankNode(), BlankNode()
+        yield Triple(dataset, SD.namedGraph, named)
+        yield Triple(named, RDF.type, SD.NamedGraph)
+        yield Triple(named, SD.name, name)
+        yield Triple(named, SD.graph, graph)
+        yield Triple(graph, RDF.type, SD.Graph)

@@ -1,21 +1,26 @@
-"""`/documents` and `/documents/{id}`: what was read, down to chunks and their facts."""
+"""`/documents` and `/documents/{id}`: what was read, down to chunks and their facts, also as pages."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from pyoxigraph import NamedNode, Triple
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.ingest.duplicates import find_duplicates
+from graphrag_rdf.ingest.duplicates import Duplicate, find_duplicates
 from graphrag_rdf.rdf.iris import PROVENANCE_BASE
 from graphrag_rdf.rdf.json_values import to_json
+from graphrag_rdf.server.http.access import Access
 from graphrag_rdf.server.http.problems import Problem
-from graphrag_rdf.server.pages.document import document_page
-from graphrag_rdf.server.pages.documents import ListRequest, documents_page, duplicates_page
+from graphrag_rdf.server.pages.links import fact_anchor
+from graphrag_rdf.server.pages.lists import links_of, turns
+from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import (
     Forms,
     iri_of,
@@ -25,10 +30,15 @@ from graphrag_rdf.server.representations import (
     truth,
     whole_number,
 )
+from graphrag_rdf.server.routes.ask import lacks
 from graphrag_rdf.server.routes.resource import of_list, statements
 from graphrag_rdf.server.service import Service
-from graphrag_rdf.store.base import Store
-from graphrag_rdf.trace.documents import SORTS, DocumentSummary, list_documents
+from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.documents import SORTS, DocumentSummary, list_documents, read_failures
+from graphrag_rdf.trace.facts import decided_against, fact_of, read_labels
+from graphrag_rdf.trace.model import DecisionNote, Fact
+from graphrag_rdf.trace.page import Piece, anchor_of, mark, pages_told
 from graphrag_rdf.trace.sources import source_tree
 
 _LONGEST = 1000
@@ -121,3 +131,253 @@ def _tree(store: Store, iri: NamedNode) -> Any:
         return to_json(source_tree(store, iri.value))
     except UsageError as error:
         raise Problem(404, error.message) from None
+
+
+# --- the page of the list ------------------------------------------------------------------------------
+
+_COLUMNS = (
+    ("title", "Document", False),
+    ("size", "Size", True),
+    ("pages", "Pages", True),
+    ("chunks", "Chunks", True),
+    ("facts", "Facts", True),
+    ("language", "Language", False),
+    ("added", "Added", False),
+    ("failures", "Failures", True),
+)
+"""Sort key of each column, its heading, and whether it is a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListRequest:
+    """A request for the list; see `trace.documents.list_documents`."""
+
+    match: str
+    failed: bool
+    sort: str | None
+    reverse: bool
+    limit: int
+    offset: int
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """Parameters of the address that differ from the defaults."""
+        texts = {"match": self.match, "sort": self.sort or ""}
+        truths = {name: "true" for name in ("failed", "reverse") if getattr(self, name)}
+        return {name: text for name, text in texts.items() if text} | truths
+
+
+@dataclass(frozen=True, slots=True)
+class UploadArea:
+    """Whether documents can be uploaded.
+
+    Attributes:
+        barred: why there are no uploads: `read-only` or `no-tokens`; None if there are.
+        token: a token is needed.
+        most: bytes of one request.
+    """
+
+    barred: str | None
+    token: bool
+    most: int
+
+
+def upload_area(connection: HTTPConnection, service: Service) -> UploadArea:
+    """Whether and how documents can be uploaded from a page of this server."""
+    access: Access = connection.app.state.access
+    token = lacks(connection, "write")
+    barred = (
+        "read-only" if service.read_only else "no-tokens" if token and not access.takes("write") else None
+    )
+    return UploadArea(barred, token, service.settings.max_body_mb << 20)
+
+
+def documents_page(
+    request: Request, service: Service, found: Sequence[DocumentSummary], asked: ListRequest
+) -> str:
+    """A page of the list, with a search box."""
+    return render(
+        "documents",
+        "/documents",
+        documents=found,
+        asked=asked,
+        columns=[(*column, _sorted_by(column[0], asked)) for column in _COLUMNS],
+        links=links_of(service),
+        upload=upload_area(request, service),
+        **turns("/documents", asked.limit, asked.offset, len(found), **asked.chosen),
+    )
+
+
+def report_page(request: Request, service: Service, report: Mapping[str, Any]) -> str:
+    """The report of an upload."""
+    return render("uploaded", "/documents", report=report, upload=upload_area(request, service))
+
+
+def duplicates_page(service: Service, found: Sequence[Duplicate]) -> str:
+    """Pairs of duplicates."""
+    return render("duplicates", "/documents", pairs=found, links=links_of(service))
+
+
+def _sorted_by(name: str, asked: ListRequest) -> str:
+    """The address of the list in another order; reversed if it has that order already."""
+    kept = {key: value for key, value in asked.chosen.items() if key not in ("sort", "reverse")}
+    turned = {"reverse": "true"} if asked.sort == name and not asked.reverse else {}
+    return f"/documents?{urlencode({**kept, 'sort': name, **turned})}"
+
+
+# --- the page of a document: its text with the facts that were read from it marked ---------------------
+
+CHUNKS = 10
+"""Chunks on a page: some 20,000 characters, of tables some thousand facts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A chunk.
+
+    Attributes:
+        pages: numbers of the pages that it touches.
+        pieces: its text; `markers` count in `facts`, from 1.
+        removed: of facts that hold no more as somebody decided, the decision.
+    """
+
+    iri: str
+    anchor: str
+    label: str
+    pages: tuple[int, ...]
+    retired: bool
+    pieces: tuple[Piece, ...]
+    facts: tuple[Fact, ...]
+    removed: dict[Fact, DecisionNote]
+
+
+def document_page(
+    service: Service,
+    iri: NamedNode,
+    offset: int,
+    *,
+    chunk: str | None = None,
+    page: int | None = None,
+    cited: tuple[int, int] | None = None,
+) -> str:
+    """A document.
+
+    Args:
+        offset: chunks to pass over.
+        chunk: one that is to be shown.
+        page: a page that is to be shown; the first that there is from there on.
+        cited: offset in the document's text and length of a quote in `chunk`, which is marked.
+    """
+    store, links = service.engine.store, links_of(service)
+    about = store.select("provenance/find-document", name=iri.value)[0]
+    listed = _listed(store, iri)
+    if chunk is not None or page is not None:
+        offset = next((n for n, places in enumerate(listed.values()) if _is(places, chunk, page)), 0)
+        offset -= offset % CHUNKS
+    shown = dict(list(listed.items())[offset : offset + CHUNKS])
+    parts = _parts(store, shown, chunk, cited)
+    return render(
+        "document",
+        "/documents",
+        iri=iri.value,
+        about={name: rows.text(about, name) for name in about},
+        read=rows.moment(about, "read"),
+        failures=read_failures(store, iri.value),
+        on=pages_told,
+        parts_shown=parts,
+        cited=cited is not None and any(piece.cited for part in parts for piece in part.pieces),
+        lost=chunk is not None and chunk not in listed,
+        stated=[(fact_anchor(fact), fact) for fact in _stated(store, iri)],
+        chunks=len(listed),
+        first=offset + 1,
+        last=offset + len(shown),
+        pages=[n for places in shown.values() for row in places if (n := rows.whole(row, "page_number"))],
+        address=links.document(iri.value),
+        href=links,
+        **{**turns(links.document(iri.value), CHUNKS, offset, len(shown)), **_end(offset, len(listed))},
+    )
+
+
+def _end(offset: int, chunks: int) -> dict[str, None]:
+    return {"after": None} if offset + CHUNKS >= chunks else {}
+
+
+def _is(places: list[Row], chunk: str | None, page: int | None) -> bool:
+    """Whether a chunk is the one, or reaches the page, that was asked for."""
+    if chunk is not None:
+        return rows.must(places[0], "chunk") == chunk
+    return any((rows.whole(row, "page_number") or 0) >= (page or 0) for row in places)
+
+
+def _listed(store: Store, iri: NamedNode) -> dict[str, list[Row]]:
+    """The chunks in order, each with a row for each page that it touches."""
+    found: dict[str, list[Row]] = {}
+    for row in store.select("provenance/document-chunks", document=iri, shown=1):
+        found.setdefault(rows.must(row, "chunk"), []).append(row)
+    return found
+
+
+def _stated(store: Store, document: NamedNode) -> list[Fact]:
+    """The facts that the document's metadata state."""
+    found = sorted(store.select("server/chunk-facts", chunks=[document]), key=_place)
+    labels = read_labels(store, [row[name] for row in found for name in "spo"])
+    return [fact_of(row, labels) for row in found]
+
+
+def _parts(
+    store: Store, shown: dict[str, list[Row]], chosen: str | None, cited: tuple[int, int] | None
+) -> list[Part]:
+    if not shown:
+        return []
+    chunks = [NamedNode(chunk) for chunk in shown]
+    texts = {
+        rows.must(r, "chunk"): rows.must(r, "text") for r in store.select("retrieval/chunks", chunks=chunks)
+    }
+    quoted = sorted(store.select("server/chunk-evidence", chunks=chunks), key=_place)
+    holding = sorted(store.select("server/chunk-facts", chunks=chunks), key=_place)
+    facts = [*quoted, *holding]
+    labels = read_labels(store, [row[name] for row in facts for name in "spo"])
+    removed = _removed(store, quoted, holding)
+    numbers: defaultdict[str, dict[Fact, int]] = defaultdict(dict)
+    spans: defaultdict[str, list[tuple[int, int, int | None]]] = defaultdict(list)
+    for row in facts:
+        chunk, fact = rows.must(row, "chunk"), fact_of(row, labels)
+        number = numbers[chunk].setdefault(fact, len(numbers[chunk]) + 1)
+        if "offset" in row:
+            spans[chunk].append((rows.whole(row, "offset") or 0, rows.whole(row, "length") or 0, number))
+    return [
+        Part(
+            iri=chunk,
+            anchor=anchor_of(chunk),
+            label=rows.must(places[0], "label"),
+            pages=tuple(n for row in places if (n := rows.whole(row, "page_number")) is not None),
+            retired="retired" in places[0],
+            pieces=mark(
+                texts.get(chunk, ""),
+                spans[chunk],
+                (cited[0] - (rows.whole(places[0], "offset") or 0), cited[1])
+                if cited and chunk == chosen
+                else None,
+            ),
+            facts=tuple(numbers[chunk]),
+            removed={
+                fact: removed[fact.s, fact.p, fact.o]
+                for fact in numbers[chunk]
+                if (fact.s, fact.p, fact.o) in removed
+            },
+        )
+        for chunk, places in shown.items()
+    ]
+
+
+def _place(row: Row) -> tuple[int, int, str]:
+    """Where a fact stands in the list of its chunk: an order that takes the engine as long as the query."""
+    terms = " ".join(str(row[name]) for name in "spo")
+    return rows.whole(row, "offset") or 0, rows.whole(row, "length") or 0, terms
+
+
+def _removed(store: Store, quoted: list[Row], holding: list[Row]) -> dict[Sequence[object], DecisionNote]:
+    """Why facts that were read from quotes do not hold, where somebody decided so."""
+    hold = {(row["s"], row["p"], row["o"]) for row in holding}
+    edges = [(row["s"], row["p"], row["o"]) for row in quoted]
+    return decided_against(store, (edge for edge in edges if edge not in hold))  # type: ignore[misc]

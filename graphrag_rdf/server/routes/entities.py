@@ -1,21 +1,34 @@
-"""`/entities` and `/entities/{id}`."""
+"""`/entities` and `/entities/{id}`: the list, and one entity with its facts, mentions and neighbours."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from pyoxigraph import NamedNode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from graphrag_rdf.rdf.namespaces import RDF
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.server.http.problems import Problem
-from graphrag_rdf.server.pages.entity import entity_page
-from graphrag_rdf.server.pages.lists import entities_page
+from graphrag_rdf.server.pages.links import Links
+from graphrag_rdf.server.pages.lists import entities_page, links_of
+from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import Forms, iri_of, listed, part_of, represent, whole_number
 from graphrag_rdf.server.routes.resource import described, of_list, statements
 from graphrag_rdf.server.service import Service
+from graphrag_rdf.store.base import Row
+from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.drawing import Edge, Node, draw_for_screens
+from graphrag_rdf.trace.facts import fact_of, label_of, read_labels
+from graphrag_rdf.trace.model import Fact
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
 
 _FURTHEST = 100_000
 
@@ -65,3 +78,100 @@ async def entity(request: Request) -> Response:
         )
 
     return await represent(request, forms)
+
+
+# --- the page of an entity -----------------------------------------------------------------------------
+
+_FACTS, _MENTIONS, _DRAWN = 200, 50, 12
+"""Facts and sentences on a page, and neighbours in the drawing."""
+
+
+def entity_page(service: Service, iri: NamedNode, *, facts_from: int = 0, mentions_from: int = 0) -> str:
+    """An entity, together with those that are one with it.
+
+    Args:
+        facts_from, mentions_from: facts and sentences to pass over.
+    """
+    store, links = service.engine.store, links_of(service)
+    found = store.select("server/members", entity=iri)
+    members = [rows.node(row, "member") for row in found] or [iri]
+    canonical = rows.node(found[0], "canonical") if found else iri
+    names = store.select("server/entity-names", members=members)
+    facts = store.select("server/entity-facts", members=members, limit=_FACTS, offset=facts_from)
+    (count,) = store.select("server/entity-fact-count", members=members)
+    many = {name: rows.whole(count, name) or 0 for name in ("out", "into")}
+    mentions = store.select(
+        "server/entity-mentions", members=members, limit=_MENTIONS + 1, offset=mentions_from
+    )
+    labels = read_labels(store, [*members, *(row[name] for row in facts for name in "spo"), *_types(names)])
+    out = [fact_of(row, labels) for row in facts if rows.truth(row, "out")]
+    into = [fact_of(row, labels) for row in facts if not rows.truth(row, "out")]
+    label = label_of(canonical, labels)
+    called = {text_of(row["value"]) for row in names if row["property"] != RDF.type}
+    return render(
+        "entity",
+        "/entities",
+        iri=canonical.value,
+        label=label,
+        members=[member.value for member in members if member != canonical],
+        aliases=sorted(called - {label}),
+        types=[(text_of(kind), label_of(kind, labels)) for kind in _types(names)],
+        out=sorted(out, key=_by_relation),
+        into=sorted(into, key=_by_relation),
+        many=many,
+        first=facts_from + 1,
+        last=facts_from + len(facts),
+        mentions=mentions[:_MENTIONS],
+        text=rows.text,
+        drawing=None if facts_from else _drawing(label, canonical, members, out, into, links),
+        href=links,
+        turns=_turns(links.entity(iri.value), facts_from, mentions_from, sum(many.values()), len(mentions)),
+    )
+
+
+def _turns(address: str, facts: int, mentions: int, all_facts: int, mentioned: int) -> dict[str, str | None]:
+    """The pages before and after, of facts and of mentions; the other of both stays where it is."""
+
+    def at(facts: int, mentions: int, anchor: str) -> str:
+        return f"{address}?{urlencode({'facts': facts, 'mentions': mentions})}#{anchor}"
+
+    return {
+        "facts_before": at(max(0, facts - _FACTS), mentions, "facts") if facts else None,
+        "facts_after": at(facts + _FACTS, mentions, "facts") if facts + _FACTS < all_facts else None,
+        "mentions_before": at(facts, max(0, mentions - _MENTIONS), "mentions") if mentions else None,
+        "mentions_after": at(facts, mentions + _MENTIONS, "mentions") if mentioned > _MENTIONS else None,
+    }
+
+
+def _types(names: Sequence[Row]) -> list[NamedNode]:
+    return [rows.node(row, "value") for row in names if row["property"] == RDF.type]
+
+
+def _by_relation(fact: Fact) -> tuple[str, str, str]:
+    return fact.p_label, fact.s_label, fact.o_label
+
+
+def _drawing(
+    label: str,
+    centre: NamedNode,
+    members: Sequence[NamedNode],
+    out: Sequence[Fact],
+    into: Sequence[Fact],
+    links: Links,
+) -> Markup | None:
+    """The entity and its neighbours."""
+    nodes = {centre.value: Node(centre.value, label, None, start=True)}
+    edges: dict[tuple[str, str, str], Edge] = {}
+    own = {member.value for member in members}
+    for fact in (*out, *into):
+        if not isinstance(fact.o, NamedNode):
+            continue
+        ends = [centre.value if end in own else end for end in (fact.s.value, fact.o.value)]
+        for key, name in zip(ends, (fact.s_label, fact.o_label), strict=True):
+            if key not in nodes and len(nodes) <= _DRAWN:
+                nodes[key] = Node(key, name, links(key))
+        if ends[0] != ends[1] and all(end in nodes for end in ends):
+            edges.setdefault((ends[0], ends[1], fact.p_label), Edge(ends[0], ends[1], fact.p_label))
+    if not edges:
+        return None
+    return draw_for_screens(list(nodes.values()), list(edges.values()), f"Neighbours of {label}")

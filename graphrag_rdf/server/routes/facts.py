@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pyoxigraph import Triple
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.fact_decisions import Edited
+from graphrag_rdf.rdf.fact_decisions import FactDecision
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.server.http.access import require
-from graphrag_rdf.server.http.parameters import Parameters, is_form, read_form
+from graphrag_rdf.server.http.body import Parameters, is_form, read_form
 from graphrag_rdf.server.http.problems import Problem, hint_of
 from graphrag_rdf.server.http.questions import read_json, read_request
-from graphrag_rdf.server.pages.facts import decisions_page, fact_page
-from graphrag_rdf.server.pages.lists import facts_page
+from graphrag_rdf.server.pages.lists import facts_page, links_of
+from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import Forms, listed, parameter, part_of, represent, truth
+from graphrag_rdf.server.routes.ask import lacks
 from graphrag_rdf.server.service import COMMIT, Service, service_of
-from graphrag_rdf.trace.facts import Edge, fact_of, facts_called, read_labels
-from graphrag_rdf.trace.sources import source_fact
+from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.facts import Edge, fact_of, facts_called, label_of, read_labels
+from graphrag_rdf.trace.model import Fact
+from graphrag_rdf.trace.sources import FactSource, source_fact
 
 _BODY = 1 << 16
 _Term = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
@@ -213,3 +217,74 @@ async def _write(request: Request, work: Callable[[], Edited]) -> tuple[dict[str
     commit = await service.writes.run(write, long=True)  # after an ingest, not between its chunks
     service.wrote(request, commit)
     return done, commit
+
+
+# --- pages ---------------------------------------------------------------------------------------------
+
+_ANSWERS = 50
+"""Answers on the page of a fact."""
+
+
+def decisions_page(service: Service, decisions: Sequence[FactDecision], *, every: bool) -> str:
+    """Decisions about facts, the newest first.
+
+    Args:
+        every: whether undone ones are included.
+    """
+    said = [fact for one in decisions for fact in (one.fact, one.instead) if fact]
+    labels = read_labels(service.engine.store, [term for fact in said for term in fact])
+
+    def shown(decision: FactDecision) -> dict[str, object]:
+        return {
+            "decision": decision,
+            "fact": Fact(*decision.fact, *(label_of(term, labels) for term in decision.fact)),
+            "instead": decision.instead
+            and Fact(*decision.instead, *(label_of(term, labels) for term in decision.instead)),
+        }
+
+    return render(
+        "decisions",
+        "/facts/decisions",
+        decisions=[*map(shown, reversed(decisions))],
+        every=every,
+        links=links_of(service),
+    )
+
+
+def fact_page(
+    service: Service, connection: HTTPConnection, edges: Sequence[Edge], sources: Sequence[FactSource]
+) -> str:
+    """A fact, or all facts with these labels, with their sources, if any."""
+    labels = read_labels(service.engine.store, [term for edge in edges for term in edge])
+    found: dict[Fact, list[FactSource]] = {}
+    for edge in edges:
+        found[Fact(*edge, *(label_of(term, labels) for term in edge))] = []
+    for source in sources:
+        found.setdefault(source.fact, []).append(source)
+    answers = {fact: _answers(service, fact) for fact in found}
+    return render(
+        "fact",
+        "/facts",
+        facts=found,
+        answers=answers,
+        most=_ANSWERS,
+        links=links_of(service),
+        deciding=not service.read_only and len(found) == 1,
+        token=lacks(connection, "write"),
+    )
+
+
+def _answers(service: Service, fact: Fact) -> list[dict[str, object]]:
+    """The newest answers for which a fact was selected."""
+    found = service.engine.store.select(
+        "server/answers-of-fact", s=fact.s, p=fact.p, o=fact.o, limit=_ANSWERS
+    )
+    return [
+        {
+            "session": rows.must(row, "session"),
+            "time": rows.moment(row, "time"),
+            "question": rows.text(row, "question"),
+            "marker": rows.whole(row, "marker"),
+        }
+        for row in found
+    ]

@@ -21,7 +21,7 @@ from graphrag_rdf.server.caching import hold, not_modified
 from graphrag_rdf.server.execution.evaluate import Job, Wanted
 from graphrag_rdf.server.execution.nesting import check_rdf_nesting
 from graphrag_rdf.server.http.access import require
-from graphrag_rdf.server.http.body import read_body, read_parts, text_of
+from graphrag_rdf.server.http.body import Parameters, read_body, read_parts, text_of
 from graphrag_rdf.server.http.negotiation import (
     DATASETS,
     GRAPHS,
@@ -30,10 +30,8 @@ from graphrag_rdf.server.http.negotiation import (
     content_type,
     negotiate,
 )
-from graphrag_rdf.server.http.parameters import Parameters
 from graphrag_rdf.server.http.problems import Problem
-from graphrag_rdf.server.routes.query import run
-from graphrag_rdf.server.routes.update import settled, written
+from graphrag_rdf.server.routes.sparql import run, settled, written
 from graphrag_rdf.server.service import Service, address_of, service_of, site_of
 
 METHODS = ["GET", "PUT", "POST", "DELETE"]

@@ -15,8 +15,7 @@ from graphrag_rdf.caches import CACHES
 from graphrag_rdf.server.http.negotiation import DATASETS, GRAPHS, RESULTS
 from graphrag_rdf.server.http.questions import AskRequest, RetrieveRequest
 from graphrag_rdf.server.routes.facts import FactRequest
-from graphrag_rdf.server.routes.feedback import FeedbackRequest
-from graphrag_rdf.server.routes.replay import ReplayRequest, WithoutRequest
+from graphrag_rdf.server.routes.traces import FeedbackRequest, ReplayRequest, WithoutRequest
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _LIMIT: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 1000}

@@ -13,8 +13,8 @@ from graphrag_rdf import __version__
 from graphrag_rdf.caches import CACHES, cache_stats, clear_caches
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.server.http.access import require
-from graphrag_rdf.server.http.metrics import CONTENT_TYPE, Metrics
-from graphrag_rdf.server.http.parameters import Parameters
+from graphrag_rdf.server.http.body import Parameters
+from graphrag_rdf.server.http.envelope import CONTENT_TYPE, Metrics
 from graphrag_rdf.server.http.problems import Problem, problem_of
 from graphrag_rdf.server.service import COMMIT, service_of
 

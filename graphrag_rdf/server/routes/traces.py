@@ -1,20 +1,37 @@
-"""`/traces` and `/traces/{id}`: how answers were made."""
+"""`/traces` and `/traces/{id}`: how answers were made, marks of them, and their questions asked again.
+
+`/traces/{id}/replay` and `/traces/{id}/ask-without` ask on a copy: a snapshot next to the store, made between
+two writes, one at a time.
+"""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import asdict
+from typing import Annotated, Any, Literal
 
-from starlette.requests import Request
-from starlette.responses import Response
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pyoxigraph import NamedNode
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from graphrag_rdf.rdf.json_values import to_json
+from graphrag_rdf.replay import Replay, Without, Write, ask_without, replay
+from graphrag_rdf.server.http.access import require
+from graphrag_rdf.server.http.body import Parameters, is_form, read_form
 from graphrag_rdf.server.http.problems import Problem
-from graphrag_rdf.server.pages.lists import traces_page
-from graphrag_rdf.server.pages.trace import trace_page
+from graphrag_rdf.server.http.questions import read_json, read_request
+from graphrag_rdf.server.pages.links import run_call
+from graphrag_rdf.server.pages.lists import links_of, traces_page
+from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import Forms, listed, parameter, part_of, represent, session_named
+from graphrag_rdf.server.routes.ask import allowed_to_ask, lacks, needs_token
 from graphrag_rdf.server.routes.resource import of_list
-from graphrag_rdf.server.service import Service
+from graphrag_rdf.server.service import COMMIT, Service, client_of, service_of
 from graphrag_rdf.trace.catalogue import OUTCOMES, count_outcomes, list_traces
+from graphrag_rdf.trace.feedback import add_mark, read_marks, take_back
+from graphrag_rdf.trace.page import anchor_of, trace_view
 from graphrag_rdf.trace.reader import read_trace, trace_quads
 from graphrag_rdf.trace.text import render_trace
 
@@ -59,3 +76,209 @@ async def trace(request: Request) -> Response:
         )
 
     return await represent(request, forms)
+
+
+# --- the page ------------------------------------------------------------------------------------------
+
+
+def trace_page(service: Service, session: NamedNode, connection: HTTPConnection) -> str:
+    """How an answer was made, with forms to continue and to mark it."""
+    engine, links = service.engine, links_of(service)
+    trace = read_trace(engine.store, session, engine.blobs)
+    view = trace_view(engine.store, trace, links)
+    return render(
+        "answer",
+        "/traces",
+        trace=trace,
+        view=view,
+        anchor=anchor_of,
+        href=links,
+        run=run_call,
+        place=links.source,
+        chunk_at=links.chunk,
+        why=links.fact,
+        run_name=session.value.rpartition(":")[2],
+        token=needs_token(connection),
+        marking=not service.read_only and trace.answer is not None,
+        marking_token=lacks(connection, "write"),
+    )
+
+
+# --- marks ---------------------------------------------------------------------------------------------
+
+_BODY = 1 << 14
+_PLACE = Annotated[int, Field(ge=1, le=100_000)]
+
+
+class FeedbackRequest(BaseModel):
+    """The body of a mark.
+
+    Attributes:
+        rating: none removes the mark.
+        citation: the number of a marker in the answer, to mark what it cites.
+        edge: the rank of a selected fact or sentence, to mark that. Without either the answer is marked.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    rating: Literal["helpful", "wrong", "none"]
+    citation: _PLACE | None = None
+    edge: _PLACE | None = None
+    note: Annotated[str, StringConstraints(max_length=4000)] | None = None
+    by: Annotated[str, StringConstraints(max_length=200)] | None = None
+
+
+async def marks(request: Request) -> Response:
+    """The marks of a trace."""
+    require(request, "read")
+    service = service_of(request)
+
+    def read() -> list[dict[str, Any]]:
+        session = session_named(service, request.path_params["id"])
+        return [to_json(mark) for mark in read_marks(service.engine.store, session)]
+
+    return JSONResponse(listed(await asyncio.to_thread(read)), headers={"Cache-Control": "no-store"})
+
+
+async def mark(request: Request) -> Response:
+    """Mark an answer or its evidence, as `feedback --format json`; a form redirects to the trace."""
+    form = is_form(request)
+    if form:
+        asked = read_request(FeedbackRequest, _fields(await read_form(request)))
+    require(request, "write")
+    if not form:
+        asked = await read_json(request, FeedbackRequest, _BODY)
+    service = service_of(request)
+    service.require_writable()
+    done: dict[str, Any] = {}
+
+    def write() -> int:
+        session = session_named(service, request.path_params["id"])
+        done.update(_marked(service, session, asked), session=session.value)
+        return service.engine.store.commit_number()
+
+    commit = await service.writes.run(write)
+    service.wrote(request, commit)
+    headers = {COMMIT: str(commit), "Cache-Control": "no-store"}
+    run = done.pop("session").rpartition(":")[2]
+    return (
+        RedirectResponse(f"/traces/{run}#marks", 303, headers)
+        if form
+        else JSONResponse(done, headers=headers)
+    )
+
+
+def _marked(service: Service, session: NamedNode, asked: FeedbackRequest) -> dict[str, Any]:
+    store = service.engine.store
+    where: dict[str, Any] = {"citation": asked.citation, "edge": asked.edge, "by": asked.by or None}
+    if asked.rating == "none":
+        return {"taken_back": take_back(store, session, **where)}
+    graph = store.renderer.trace_graph
+    marked: dict[str, Any] = to_json(
+        add_mark(store, session, asked.rating, note=asked.note or None, graph=graph, **where)
+    )
+    return marked
+
+
+def _fields(form: Parameters) -> dict[str, Any]:
+    """The fields of the form: `about` is `answer`, `citation-N` or `edge-N`."""
+    kind, _, number = (form.one("about") or "answer").partition("-")
+    place = {kind: number} if number else {}
+    if kind not in ("answer", "citation", "edge") or bool(number) != (kind != "answer"):
+        raise Problem(422, "about: answer, citation-N or edge-N")
+    return {"rating": form.one("rating"), "note": form.one("note"), "by": form.one("by"), **place}
+
+
+# --- questions asked again -----------------------------------------------------------------------------
+
+_AGAIN_BODY = 1 << 16
+_Name = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
+
+
+class ReplayRequest(BaseModel):
+    """The body of a replay: empty, as all is in the trace."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class WithoutRequest(BaseModel):
+    """What to leave out.
+
+    Attributes:
+        facts: each three terms or labels.
+        documents: by IRI, identity or title.
+        sources: chunks by IRI; imported files and corrections by name.
+        with_sentences: also the sentences of the facts.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    facts: Annotated[list[tuple[_Name, _Name, _Name]], Field(max_length=50)] = []
+    documents: Annotated[list[_Name], Field(max_length=50)] = []
+    sources: Annotated[list[_Name], Field(max_length=50)] = []
+    with_sentences: bool = False
+
+
+async def replayed(request: Request) -> Response:
+    """Ask again, as `trace replay --format json`."""
+    service = allowed_to_ask(request)
+    await read_json(request, ReplayRequest, _AGAIN_BODY)
+    return await _again(request, service, lambda name, alone: replay(service.engine, name, alone=alone))
+
+
+async def asked_without(request: Request) -> Response:
+    """Ask as if something were not there, as `trace ask-without --format json`."""
+    service = allowed_to_ask(request)
+    asked = await read_json(request, WithoutRequest, _AGAIN_BODY)
+    what = asked.model_dump()
+    return await _again(
+        request, service, lambda name, alone: ask_without(service.engine, name, **what, alone=alone)
+    )
+
+
+async def _again(
+    request: Request, service: Service, work: Callable[[str, Write], Replay | Without]
+) -> Response:
+    service.require_writable()  # a copy is made next to the store
+    if service.remote is not None:
+        raise Problem(
+            501,
+            "the store is remote: the server makes no copy of it",
+            hint="graphrag-rdf --store URL trace replay (or ask-without), where it is not served",
+        )
+    loop = asyncio.get_running_loop()
+
+    def alone(copy: Callable[[], object]) -> None:
+        def copied() -> None:
+            with service.engine.keeping_indexes():
+                copy()
+
+        asyncio.run_coroutine_threadsafe(service.writes.run(copied), loop).result()
+
+    def again() -> dict[str, Any]:
+        found: dict[str, Any] = to_json(work(_trace(service, request.path_params["id"]), alone))
+        return found
+
+    with service.concurrency.slot(client_of(request)):
+        async with service.copies:
+            found = await service.runs.call(again)
+    return JSONResponse(found, headers={"Cache-Control": "no-store"})
+
+
+def _trace(service: Service, name: str) -> str:
+    """The session of a trace.
+
+    Raises:
+        Problem: 404 when there is none; 409 when it used a model other than the server's, which clients
+            cannot choose.
+    """
+    engine = service.engine
+    session = session_named(service, name).value
+    model = read_trace(engine.store, session, engine.blobs).model
+    if model not in (None, engine.settings.llm.model):
+        raise Problem(
+            409,
+            f"the trace was made with the model {model}, and this server has another",
+            hint="serve with that model, or stop the server and run: graphrag-rdf trace replay",
+        )
+    return session

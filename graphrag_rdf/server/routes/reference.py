@@ -1,7 +1,12 @@
-"""`/queries` and `/queries/{name}`: the query templates of the program."""
+"""`/queries` and `/ontology`: the query templates of the program, and the vocabularies of its graphs."""
 
 from __future__ import annotations
 
+import asyncio
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from pyoxigraph import NamedNode
@@ -9,9 +14,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.rdf.namespaces import PREFIXES
+from graphrag_rdf.rdf.vocabulary_page import TermRow, vocabularies
+from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.rendering import render
-from graphrag_rdf.server.representations import Forms, listed, represent
+from graphrag_rdf.server.representations import HTML, Forms, listed, represent
 from graphrag_rdf.server.service import Service, site_of
 from graphrag_rdf.sparql.executables import SH, executables
 from graphrag_rdf.sparql.library import QueryTemplate
@@ -62,3 +69,45 @@ def _places(request: Request) -> tuple[str, NamedNode]:
 
 def _described(template: QueryTemplate) -> dict[str, Any]:
     return template.header.model_dump()
+
+
+# --- vocabularies --------------------------------------------------------------------------------------
+
+_NAME = re.compile(r"([a-z][a-z-]*:[\w-]+)")
+_KINDS = {"class": "Classes", "object": "Properties of things", "data": "Properties with texts and numbers"}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The terms of one kind in one vocabulary; each with its signature cut into names and what is between."""
+
+    heading: str
+    rows: tuple[tuple[TermRow, tuple[str, ...]], ...]
+
+
+async def ontology(request: Request) -> Response:
+    """The page."""
+    require(request, "read")
+    page = await asyncio.to_thread(_page)
+    return Response(page, headers={"Content-Type": HTML.content_type, "Cache-Control": "max-age=300"})
+
+
+@cache
+def _page() -> str:
+    """Made once: the files belong to the program."""
+    found = vocabularies()
+    shown = [
+        (
+            vocabulary.title.replace("`", ""),
+            vocabulary.namespace,
+            vocabulary.introduction,
+            [_section(heading, kind, vocabulary.terms) for kind, heading in _KINDS.items()],
+        )
+        for vocabulary in found
+    ]
+    known = {row.term for vocabulary in found for row in vocabulary.terms}
+    return render("ontology", "/ontology", vocabularies=shown, known=known)
+
+
+def _section(heading: str, kind: str, rows: Iterable[TermRow]) -> Section:
+    return Section(heading, tuple((r, tuple(_NAME.split(r.signature))) for r in rows if r.kind == kind))

@@ -20,15 +20,14 @@ from graphrag_rdf.rdf.namespaces import PREFIXES
 from graphrag_rdf.server.execution.evaluate import Job, Wanted
 from graphrag_rdf.server.execution.sparql_text import inspect_query
 from graphrag_rdf.server.http.access import require
-from graphrag_rdf.server.http.body import read_body
+from graphrag_rdf.server.http.body import Parameters, read_body
 from graphrag_rdf.server.http.negotiation import GRAPHS, RESULTS, Format
-from graphrag_rdf.server.http.parameters import Parameters
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
-from graphrag_rdf.server.pages.thing import TermView, named_in, view_term
 from graphrag_rdf.server.representations import HTML, iri_of
-from graphrag_rdf.server.routes import query as protocol
+from graphrag_rdf.server.routes.resource import TermView, named_in, view_term
+from graphrag_rdf.server.routes.sparql import run
 from graphrag_rdf.server.service import Service, address_of, client_of, service_of
 from graphrag_rdf.sparql.render import prologue
 from graphrag_rdf.store.base import Store
@@ -159,7 +158,7 @@ def _job(request: Request, service: Service, text: str, results: Wanted | None, 
 async def _download(request: Request, service: Service, text: str, form: Download) -> Response:
     wanted = Wanted(form.format.media_type, form.format.content_type, form.format.rdf12)
     job = _job(request, service, text, *((None, wanted) if form.graph else (wanted, None)))
-    response = await protocol.run(request, service, job, service.min_commit(request), validated=None)
+    response = await run(request, service, job, service.min_commit(request), validated=None)
     response.headers["Content-Disposition"] = f'attachment; filename="{form.file}"'
     return response
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.index.rerankers import Reranker
     from graphrag_rdf.index.text import TextIndex
 
+_TURNS = 5  # earlier questions of a session that a follow-up question sees
 MAX_QUESTION = 20_000
 """Characters of a question."""
 
@@ -65,7 +66,7 @@ def prepare(
     )
     state = State(question, language_of(parts, question))
     if earlier is not None:
-        state.history = read_turns(store, parts.blobs, earlier, settings.answers.history)
+        state.history = read_turns(store, parts.blobs, earlier, _TURNS)
     index = parts.ready_index(state.warn)
     state.include = entities_meant(include, store, index, state.language)
     state.exclude = entities_meant(exclude, store, index, state.language)

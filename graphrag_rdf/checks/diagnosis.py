@@ -18,6 +18,7 @@ from graphrag_rdf.checks.drift import config_drift
 from graphrag_rdf.errors import ConfigError, GraphRagError, SearchIndexError, short_cause, without_credentials
 from graphrag_rdf.index.records import KINDS
 from graphrag_rdf.ingest.extractors import prompt_data
+from graphrag_rdf.ingest.facts import LONGEST_NAME
 from graphrag_rdf.ingest.relations import fallback, relation_counts, relation_names
 from graphrag_rdf.live_settings import describe
 from graphrag_rdf.rdf.namespaces import prefixed
@@ -119,7 +120,7 @@ def store_facts(engine: Engine) -> dict[str, Any]:
         },
         "noise_control": {
             "entity_min_length": extract.entity_min_length,
-            "entity_max_length": extract.entity_max_length,
+            "entity_max_length": LONGEST_NAME,
             "cooccur_min_count": relations.min_count,
             "hub_limit": relations.hub_limit,
             "relation_min_confidence": relations.min_confidence,

@@ -38,7 +38,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("check", "Check the integrity of the whole store."),
     "doctor": ("doctor", "Show versions, settings, paths, sizes and indexes."),
     "index": ("refresh:index", "The search indexes: status and rebuild."),
-    "refresh": ("refresh", "Run one stage of the ingest again: facts, mentions, names, relations or index."),
+    "refresh": ("refresh", "Run one stage of the ingest again: facts, mentions, names or relations."),
     "cache": ("llm:cache", "The caches of answers and vectors: stats and clear."),
     "config": ("config", "Settings: list, get, set, trust, and their history."),
     "llm": ("llm", "Prompts and answers of language models."),

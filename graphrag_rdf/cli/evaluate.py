@@ -255,12 +255,14 @@ def facts(file: Path, extraction: str, model: str | None, form: str, *, faults: 
     A fact is right if the labels of its sentence require or allow it. Facts without a label are wrong.
     """
     from graphrag_rdf.evaluation.facts import evaluate_facts, load_labelled
-    from graphrag_rdf.ingest.facts import candidate_filter
+    from graphrag_rdf.ingest.facts import CandidateFilter
 
     texts = load_labelled(file)
     options = {"model": model, "extraction": extraction, "embedding_model": None, "rerank": None}
     with empty_engine(options) as engine:
-        found = evaluate_facts(texts, engine.extractor(), candidate_filter(engine.settings))
+        found = evaluate_facts(
+            texts, engine.extractor(), CandidateFilter(engine.settings.extract.entity_min_length)
+        )
     if output.write(form, found):
         return
     for name, run in found["runs"].items():

@@ -49,7 +49,6 @@ def refresh_command() -> None:
     mentions   find names in sentences
     names      choose labels, and apply the decisions about entities
     relations  relate chunks and entities
-    index      write the search indexes
     """
 
 
@@ -248,24 +247,6 @@ def names(sources: tuple[str, ...], every: bool, form: str) -> None:
         number = refresh_names(engine, _documents(engine, sources))
     if not output.write(form, {"settled": number}):
         pairs([("settled", f"{number:,} entities, relations and types")])
-
-
-@refresh_command.command("index", examples=["graphrag-rdf refresh index --source documents/report.md"])
-@source_options
-@embedding_option
-@format_option()
-def index(sources: tuple[str, ...], every: bool, embedding_model: str | None, form: str) -> None:
-    """Write the search indexes again; without --source the same as index rebuild."""
-    from graphrag_rdf.checks.diagnosis import index_status
-
-    _check(sources, every)
-    with open_engine({"embedding.model": embedding_model}) as engine:
-        from graphrag_rdf.ingest.files import refresh_index
-
-        refresh_index(engine, _documents(engine, sources))
-        status = index_status(engine)
-    if not output.write(form, status):
-        show_indexes(status)
 
 
 @click.group(cls=Group, examples=["graphrag-rdf index status", "graphrag-rdf index rebuild"])

@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 
 CONFIG_FILE = "graphrag.toml"
 RETIRED = {
+    "answers.history": "a follow-up question sees the last 5 questions of its session",
+    "extract.entity_max_length": "names have at most 120 characters",
     "server.outposts": "connections no longer move between processes",
     "server.queries_per_client": "the limit is 64",
 }

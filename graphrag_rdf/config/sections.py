@@ -143,7 +143,6 @@ class ExtractSection(Section):
         default=0, ge=0, le=5, description="number of times to ask the model for missed facts"
     )
     entity_min_length: int = Field(default=2, ge=1)
-    entity_max_length: int = Field(default=120, ge=1)
     synonyms: Path | None = Field(
         default=None, description="file with lines 'Preferred name = other name; other name'"
     )
@@ -193,14 +192,8 @@ class CacheSection(Section):
 
 
 class AnswersSection(Section):
-    """[answers] - follow-up questions, and cached answers."""
+    """[answers] - cached answers."""
 
-    history: int = Field(
-        default=5,
-        ge=0,
-        le=50,
-        description="number of former questions of the session that a follow-up question sees",
-    )
     cache: bool = Field(
         default=False,
         description="return the former answer of a model while its sources are unchanged",

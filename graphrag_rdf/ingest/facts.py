@@ -33,7 +33,7 @@ from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
 from graphrag_rdf.rdf.terms import typed
 
 if TYPE_CHECKING:
-    from graphrag_rdf.config import Settings
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +45,19 @@ class Fit:
     rejected: list[tuple[str, str]] = field(default_factory=list)
 
 
+LONGEST_NAME = 120
+"""Code points of a name, at most."""
+
+
 class CandidateFilter:
     """Rejects names and statements that cannot be facts.
 
     Args:
-        min_length, max_length: code points of a name.
+        min_length: code points of a name.
     """
 
-    def __init__(self, min_length: int, max_length: int) -> None:
-        self._min, self._max = min_length, max_length
+    def __init__(self, min_length: int) -> None:
+        self._min = min_length
         self._reasons: dict[str, str | None] = {}  # a text repeats its names
 
     def fit(self, found: Extraction) -> Fit:
@@ -66,7 +70,7 @@ class CandidateFilter:
     def unfit(self, name: str) -> str | None:
         """Why a name may not become an entity; None if it may."""
         if name not in self._reasons:
-            self._reasons[name] = reject_reason(name, min_length=self._min, max_length=self._max)
+            self._reasons[name] = reject_reason(name, min_length=self._min, max_length=LONGEST_NAME)
         return self._reasons[name]
 
     def _fit_entities(self, candidates: Iterable[EntityCandidate], fit: Fit) -> None:
@@ -91,11 +95,6 @@ class CandidateFilter:
                 fit.relations.append(candidate)
 
 
-def candidate_filter(settings: Settings) -> CandidateFilter:
-    """As the settings want it."""
-    return CandidateFilter(settings.extract.entity_min_length, settings.extract.entity_max_length)
-
-
 QUALIFIERS = {"from": RAG.since, "to": RAG.until, "at": RAG.at, "amount": RAG.amount}
 """Qualifier of a statement → property of its evidence."""
 
@@ -106,12 +105,11 @@ class FactSettings:
 
     Attributes:
         namespace: base IRI of entities, relations and types.
-        entity_min_length, entity_max_length: code points of a name.
+        entity_min_length: code points of a name.
     """
 
     namespace: str = iris.DEFAULT_NAMESPACE
     entity_min_length: int = 2
-    entity_max_length: int = 120
 
 
 @dataclass(slots=True)
@@ -205,7 +203,7 @@ class FactWriter:
         self._groups = groups
         self._withheld = withheld
         self._mint = Minter(settings.namespace)
-        self._candidate_filter = CandidateFilter(settings.entity_min_length, settings.entity_max_length)
+        self._candidate_filter = CandidateFilter(settings.entity_min_length)
 
     def mentions(
         self,

@@ -14,7 +14,7 @@ from urllib.request import url2pathname
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.discover import Discovery, Source, discover
-from graphrag_rdf.errors import DocumentError, SearchIndexError
+from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.ingest.duplicates import warn_of_duplicates
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.extractors import choose_extractor
@@ -68,7 +68,7 @@ def ingest_settings(settings: Settings, *, refresh: bool = False) -> IngestSetti
     documents, extract = settings.documents, settings.extract
     return IngestSettings(
         chunks=ChunkSettings(documents.chunk_size, documents.chunk_overlap, documents.chunk_unit),
-        facts=FactSettings(extract.namespace, extract.entity_min_length, extract.entity_max_length),
+        facts=FactSettings(extract.namespace, extract.entity_min_length),
         jobs=extract.jobs,
         refresh=refresh,
     )
@@ -326,26 +326,3 @@ def refresh_names(engine: NeededComponents, documents: Sequence[NamedNode]) -> i
     engine.indexer.changed(entities=settled)
     engine.indexer.flush(final=True)
     return len(settled)
-
-
-def refresh_index(engine: NeededComponents, documents: Sequence[NamedNode]) -> None:
-    """Write the search indexes again.
-
-    Args:
-        documents: only the chunks, sentences and entities of these; empty: the whole indexes.
-
-    Raises:
-        SearchIndexError: when vectors cannot be made.
-    """
-    if not documents:
-        engine.rebuild_indexes()
-        return
-    store, indexer = engine.store, engine.indexer
-    indexer.recover()
-    indexer.changed(
-        chunks=[node_of(row["chunk"]) for row in store.select("derived/chunks", documents=documents)],
-        entities=[node_of(row["thing"]) for row in store.select("ingest/named-in", documents=documents)],
-    )
-    indexer.flush(final=True, purge=True)
-    if indexer.error is not None:
-        raise SearchIndexError(f"the vectors could not be made: {indexer.error}")

@@ -15,7 +15,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.extract.prompts import FILE, PromptData, as_yaml
 from graphrag_rdf.ingest.estimate import written_tokens
 from graphrag_rdf.ingest.extractors import llm_extractor, prompt_data
-from graphrag_rdf.ingest.facts import candidate_filter
+from graphrag_rdf.ingest.facts import CandidateFilter
 from graphrag_rdf.ingest.report import LlmCounts, since
 from graphrag_rdf.llm.model import CHARS_PER_TOKEN, estimate_tokens
 from graphrag_rdf.rdf import iris, prov
@@ -199,7 +199,12 @@ def tune_prompts(
         outcome.warn("not_checked", detail)
     if outcome.changed and sample.held_out:
         outcome.check = check(
-            before, after, sample.held_out, candidate_filter(settings), engine.gateway, asking
+            before,
+            after,
+            sample.held_out,
+            CandidateFilter(settings.extract.entity_min_length),
+            engine.gateway,
+            asking,
         )
     outcome.llm, outcome.ended = since(spent, engine.budget.usage), now()
     return outcome

@@ -28,7 +28,7 @@ from graphrag_rdf.extract.prompts import (
     one_line,
 )
 from graphrag_rdf.ingest.extractors import llm_extractor, prompt_folder
-from graphrag_rdf.ingest.facts import CandidateFilter, candidate_filter
+from graphrag_rdf.ingest.facts import CandidateFilter
 from graphrag_rdf.llm.jsonl import Section, parse_items, parse_sections
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.steps.prompts import render
@@ -101,7 +101,7 @@ class Tuner:
 
     def __init__(self, settings: Settings, gateway: LlmGateway, model: str, asking: Asking) -> None:
         self._settings, self._gateway, self._model, self._asking = settings, gateway, model, asking
-        self._candidate_filter = candidate_filter(settings)
+        self._candidate_filter = CandidateFilter(settings.extract.entity_min_length)
 
     def make(self, seen: Sequence[Passage], excerpts: Sequence[Passage], wishes: Wishes) -> Made:
         """Make all calls.

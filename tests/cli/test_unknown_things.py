@@ -17,7 +17,6 @@ UNKNOWN = {
         ("refresh", "mentions", "--source", "nothing.md"),
         ("refresh", "names", "--source", "nothing.md"),
         ("refresh", "relations", "--source", "nothing.md"),
-        ("refresh", "index", "--source", "nothing.md"),
         ("ingest", "nothing.md"),
     ],
     "trace": [

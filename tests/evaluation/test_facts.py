@@ -13,7 +13,7 @@ from graphrag_rdf.config import Settings
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.evaluation.facts import Fact, LabelledText, evaluate_facts, judge, load_labelled
 from graphrag_rdf.ingest.extractors import choose_extractor
-from graphrag_rdf.ingest.facts import candidate_filter
+from graphrag_rdf.ingest.facts import CandidateFilter
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "facts.jsonl"
 
@@ -29,7 +29,9 @@ def measured(texts: list[LabelledText]) -> dict[str, Any]:
     def no_model() -> Any:
         raise AssertionError
 
-    return evaluate_facts(texts, choose_extractor(settings, no_model), candidate_filter(settings))["runs"]  # type: ignore[no-any-return]
+    return evaluate_facts(
+        texts, choose_extractor(settings, no_model), CandidateFilter(settings.extract.entity_min_length)
+    )["runs"]  # type: ignore[no-any-return]
 
 
 @cache

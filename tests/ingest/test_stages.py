@@ -13,10 +13,9 @@ from pyoxigraph import DefaultGraph, Quad
 
 from graphrag_rdf.checks import run_checks
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.ingest.files import refresh_index, refresh_names
+from graphrag_rdf.ingest.files import refresh_names
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Changes
 from tests.ingest.conftest import (
     KilledError,
@@ -149,22 +148,6 @@ def test_labels_are_elected_again(written: Path, engine_of: MakeEngine) -> None:
     assert index_matches_store(engine)
 
 
-def test_the_index_of_one_document(written: Path, engine_of: MakeEngine) -> None:
-    engine = engine_of("kept")
-    engine.ingest([written])
-    document = find_documents(engine.store, [str(written / "petrel.txt")])
-    commit = engine.text_index.commit_number
-    chunks = [text_of(row["chunk"]) for row in engine.store.select("derived/chunks", documents=document)]
-    engine.text_index.apply([], chunks)
-    engine.text_index.commit(commit)
-    assert not engine.text_index.search("reversing gear", kind="chunk", k=5)
-    refresh_index(engine, document)
-    assert engine.text_index.search("reversing gear", kind="chunk", k=5)
-    assert index_matches_store(engine)
-    refresh_index(engine, [])
-    assert index_matches_store(engine)
-
-
 def edit(engine: Engine, docs: Path) -> None:
     """Ingest the documents with a sentence between others, and one other that names somebody else."""
     (docs / "petrel.txt").write_text(TEXTS["petrel.txt"].replace(". The", ". Masons came from Leeds. The"))
@@ -178,7 +161,7 @@ STAGES: dict[str, Callable[[Engine, Path], object]] = {
     "mentions": lambda engine, _: engine.refresh_texts(mentions_only=True),
     "relations": lambda engine, _: engine.refresh_relations(),
     "names": lambda engine, _: refresh_names(engine, []),
-    "index": lambda engine, _: refresh_index(engine, []),
+    "index": lambda engine, _: engine.rebuild_indexes(),
 }
 
 

@@ -35,7 +35,7 @@ def relation(
 def made(*candidates: EntityCandidate | RelationCandidate) -> WorkedExample | str:
     entities = tuple(one for one in candidates if isinstance(one, EntityCandidate))
     relations = tuple(one for one in candidates if isinstance(one, RelationCandidate))
-    return worked_example(EXCERPT, Extraction(entities, relations, (), (), None), CandidateFilter(2, 120))
+    return worked_example(EXCERPT, Extraction(entities, relations, (), (), None), CandidateFilter(2))
 
 
 def test_only_what_holds() -> None:

@@ -458,7 +458,8 @@ def _to_start_from(seeds: list[Seed]) -> list[Seed]:
 
 TEMPLATES = (
     "retrieval/entities-by-label",  # without the text index
-    "retrieval/canonical",
+    "retrieval/canonical",  # of names that only resemble a concept
+    "selection/seeds",
     "retrieval/passage-counts",
     "retrieval/carriers",
     "retrieval/sentences-with",

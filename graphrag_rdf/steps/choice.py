@@ -24,7 +24,7 @@ from graphrag_rdf.steps.evidence import Line, collect, hit_of
 from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.ground import concepts_by_rules
 from graphrag_rdf.steps.prompts import ask_model
-from graphrag_rdf.steps.selection import RANKED, fit_chunks
+from graphrag_rdf.steps.selection import RANKED, best_facts, fit_chunks
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.trace.kinds import ItemKind, item, place_in_list, said
 from graphrag_rdf.trace.reader import Reading
@@ -139,7 +139,13 @@ def _look_up(
     run.rank_passages()
     run.gather()
     ranked = asked.passages[:RANKED]
-    good = [hit for hit in ranked if hit.score >= _SHARE * ranked[0].score]
+    rows = context.decide(
+        step,
+        "selection/looked-up",
+        ranked=[(hit.chunk, rank, hit.score) for rank, hit in enumerate(ranked)],
+        share=_SHARE,
+    )
+    good = [ranked[int(text_of(row["rank"]))] for row in rows]
     taken = {one.passage.chunk: one for one in (*state.chunks, *beside) if one.passage}
     for hit in good:
         if hit.chunk in taken:  # what is missing may be there, overlooked
@@ -223,34 +229,6 @@ def offered(context: Context, state: State, parameters: Parameters, step: Step) 
     return best_facts(context, state, parameters, step, parameters["offered_limit"], unverified=True)
 
 
-def best_facts(
-    context: Context,
-    state: State,
-    parameters: Parameters,
-    step: Step,
-    limit: int,
-    *,
-    min_share: float = 0.0,
-    unverified: bool = False,
-) -> list[Edge]:
-    """The best facts that exploration found.
-
-    Args:
-        min_share: of the best fact's score that others need.
-        unverified: also those whose quote was not found in its chunk.
-    """
-    rows = context.decide(
-        step,
-        "selection/facts",
-        facts=[(*edge.triple, rank, edge.score, edge.unverified) for rank, edge in enumerate(state.edges)],
-        min_score=parameters["min_score"],
-        min_share=min_share,
-        unverified=unverified,
-        limit=limit,
-    )
-    return [state.edges[int(text_of(row["rank"]))] for row in rows]
-
-
 def ask(
     context: Context,
     state: State,
@@ -258,7 +236,6 @@ def ask(
     step: Step,
     items: Items,
     *,
-    ask: str = "choose",
     lookups: int = 0,
     chosen_before: Sequence[str] = (),
 ) -> tuple[Choice, list[str]]:
@@ -276,12 +253,12 @@ def ask(
     text = ask_model(
         context,
         step,
-        "select further" if state.looked_up else {"choose": "select"}.get(ask, f"select {ask}"),
+        "select further" if state.looked_up else "select",
         prompt="select",
         question=state.question,
         history=state.conversation,
         documents=state.evidence.told(lines, items.keys()),
-        ask=ask,
+        ask="choose",  # of copies of the prompt that earlier versions wrote
         lookups=lookups,
         before=chosen_before,
         searched=state.looked_up,

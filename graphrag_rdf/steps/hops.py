@@ -339,6 +339,7 @@ HOPS = register(
                 templates=(
                     "retrieval/entities-by-label",  # without the text index
                     "retrieval/canonical",
+                    "selection/seeds",
                     "retrieval/mentioned-entities",
                     "retrieval/names",
                     "retrieval/edges",

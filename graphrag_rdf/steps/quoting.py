@@ -126,8 +126,8 @@ def pick(context: Context, step: Step, state: State, parameters: Parameters) -> 
     first = 0.0
     while len(picked) < parameters["max_sentences"]:
         others = [candidate for candidate in candidates if _adds(candidate, picked)]
-        found = _best(context, step, state, words, others, picked, standing)
-        if found is None or found[1] <= 0 or found[1] < parameters["min_share"] * first:
+        found = _best(context, step, state, words, others, picked, standing, parameters["min_share"] * first)
+        if found is None:
             break
         first = first or found[1]
         picked.append(found[0])
@@ -199,8 +199,9 @@ def _best(
     candidates: Sequence[Candidate],
     picked: Sequence[Candidate],
     standing: dict[str, float],
+    least: float,
 ) -> tuple[Candidate, float] | None:
-    """The candidate with the highest value, and that."""
+    """The candidate with the highest value, and that; None if it is less than `least`."""
     said = frozenset[str]().union(*(quote.own | quote.titled for quote in picked))
     left = replace(words, weights={t: w * (_SAID if t in said else 1.0) for t, w in words.weights.items()})
     rows: dict[bool, list[tuple[NamedNode, float, float, float, float]]] = {True: [], False: []}
@@ -216,12 +217,10 @@ def _best(
         facts=rows[False],
         passages=[(NamedNode(chunk), root) for chunk, root in standing.items() if chunk in chunks],
         excluded=list(state.exclude),
+        least=least,
     )
-    if not found:
-        return None
     by_iri = {one.iri.value: one for one in candidates}
-    best = found[0]
-    return by_iri[text_of(best["candidate"])], float(text_of(best["score"]))
+    return next(((by_iri[text_of(row["candidate"])], float(text_of(row["score"]))) for row in found), None)
 
 
 def _link(one: Candidate, picked: Sequence[Candidate]) -> float:

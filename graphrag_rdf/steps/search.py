@@ -302,20 +302,20 @@ class QuestionSearch:
         found = self._matches()
         for node in self.state.include:
             _better(found, node.value, (1.0, "exact", "--include-entity"))
-        rows = self.rows("retrieval/canonical", entities=[NamedNode(iri) for iri in found]) if found else []
-        rows = one_label(rows, self.state.language, thing="entity")
-        excluded = {node.value for node in self.state.exclude}
-        seeds: dict[str, Seed] = {}
-        for row in rows:
+        if not found:
+            return []
+        rows = self.decide(
+            "selection/seeds",
+            matched=[(NamedNode(iri), score) for iri, (score, _, _) in sorted(found.items())],
+            excluded=list(self.state.exclude),
+            limit=self.parameters["entity_limit"],
+        )
+        seeds = []
+        for row in one_label(rows, self.state.language, thing="canonical"):
             canonical = node_of(row["canonical"])
-            score, how, concept = found[node_of(row["entity"]).value]
-            if canonical.value in excluded:
-                continue
-            if canonical.value not in seeds or seeds[canonical.value].score < score:
-                label = label_of(row.get("label"), canonical)
-                seeds[canonical.value] = Seed(canonical, label, score, how, concept)
-        ordered = sorted(seeds.values(), key=lambda seed: (-seed.score, seed.entity.value))
-        return ordered[: self.parameters["entity_limit"]]
+            score, how, concept = found[text_of(row["entity"])]
+            seeds.append(Seed(canonical, label_of(row.get("label"), canonical), score, how, concept))
+        return seeds
 
     def _matches(self) -> dict[str, Match]:
         concepts = self.state.concepts

@@ -1,4 +1,4 @@
-"""What is selected: chunks, as many as fit, and how selections are written into traces.
+"""What is selected: chunks, as many as fit, and facts; and how selections are written into traces.
 
 Of a chunk that is too long it is a window: whole sentences around the one that speaks most of the question.
 """
@@ -13,7 +13,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.steps.exploration import PassageHit
+from graphrag_rdf.steps.exploration import Edge, PassageHit
 from graphrag_rdf.steps.sources import chunk_of, chunk_texts
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.trace.model import CHUNK, EDGE, SENTENCE
@@ -152,6 +152,34 @@ def record_chunks(context: Context, state: State, step: Step, first: int) -> Non
         context.recorder.item(step, CHUNK, selection)
     for chunk in sorted(left_out, key=str):
         context.recorder.say(step, RAG.leftOut, chunk)
+
+
+def best_facts(
+    context: Context,
+    state: State,
+    parameters: Parameters,
+    step: Step,
+    limit: int,
+    *,
+    min_share: float = 0.0,
+    unverified: bool = False,
+) -> list[Edge]:
+    """The best facts that exploration found.
+
+    Args:
+        min_share: of the best fact's score that others need.
+        unverified: also those whose quote was not found in its chunk.
+    """
+    rows = context.decide(
+        step,
+        "selection/facts",
+        facts=[(*edge.triple, rank, edge.score, edge.unverified) for rank, edge in enumerate(state.edges)],
+        min_score=parameters["min_score"],
+        min_share=min_share,
+        unverified=unverified,
+        limit=limit,
+    )
+    return [state.edges[int(text_of(row["rank"]))] for row in rows]
 
 
 def record_selections(context: Context, step: Step, selections: Sequence[Selection], first: int = 0) -> None:

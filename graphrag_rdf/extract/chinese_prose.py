@@ -18,9 +18,8 @@ from graphrag_rdf.han import simplified
 
 from .chinese import names_in, table, tokens_of
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
-from .names import fold
+from .names import RuleSettings, fold
 from .numbers import HAN_DATE, read_date
-from .prose import RuleSettings
 
 _CERTAINTY = {"copula": 0.85, "attribute": 0.85, "passive": 0.85, "verb": 0.8, "event": 0.8}
 _CARRIED = 0.85  # of a clause whose subject is that of the clause before

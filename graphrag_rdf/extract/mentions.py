@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -17,7 +17,7 @@ from graphrag_rdf.documents.model import Sentence
 from .chinese import is_chinese, names_in
 from .lexicon import base_language, read_table, stopwords
 from .model import Mention
-from .names import CJK, WORD, Word, has_capitals, is_acronym, mostly_cjk, words_of
+from .names import CJK, WORD, Word, has_capitals, is_acronym, match_key, mostly_cjk, words_of
 from .numbers import month_words
 
 _QUOTED = re.compile(r"“([^“”\n]{2,80})”|\"([^\"\n]{2,80})\"|„([^„“”\n]{2,80})[“”]|«\s?([^«»\n]{2,80}?)\s?»")
@@ -419,3 +419,20 @@ class Gazetteer:
             if isinstance(entry, str) and (depth > 1 or any_case or word.text == entry or entry.islower()):
                 best, name = depth, entry
         return best, name
+
+
+class Synonyms:
+    """A dictionary of synonyms, prepared once for all chunks.
+
+    Args:
+        names: surface form → the name that it stands for.
+    """
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.source = names
+        self.canonical = {match_key(surface): name for surface, name in names.items()}
+        self.gazetteer = Gazetteer([*names, *names.values()])
+
+    def name_of(self, name: str) -> str:
+        """The name that stands for a name; itself if it is no synonym."""
+        return self.canonical.get(match_key(name), name)

@@ -227,19 +227,12 @@ _CUT = re.compile(r"[-‐‑][ \t]*\r?\n")
 _LINE = re.compile(r"[^\r\n]+")
 
 
-def known_words(
+def _known_words(
     mentions: Sequence[Mention], text: str, starts: Collection[int], title: str | None, tagger: Tagger
 ) -> frozenset[str]:
     """Words of names, in lower case, that occur elsewhere than at the beginning of a sentence.
 
     A word that the language has otherwise counts if the text has it with a capital twice and never without.
-
-    Args:
-        mentions: in it.
-        text: that they stand in.
-        starts: where sentences begin.
-        title: its title.
-        tagger: of its language.
     """
     lower = lower_words(text)
     inside = Counter(m.name.lower() for m in mentions if " " not in m.name and m.offset not in starts)
@@ -278,7 +271,7 @@ def _is_word(name: str, known: Collection[str], tagger: Tagger) -> bool:
     return all(map(_NUMBER.fullmatch, others)) and tagger.is_common(first) and first.lower() not in known
 
 
-def sentence_starts(text: str, sentences: Sequence[Sentence], turns: Sequence[Turn]) -> frozenset[int]:
+def _sentence_starts(text: str, sentences: Sequence[Sentence], turns: Sequence[Turn]) -> frozenset[int]:
     """Where sentences begin, and their first words; also behind the names of speakers, and in speech."""
     starts = {*(sentence.offset for sentence in sentences), *(turn.words for turn in turns)}
     words = (OPENING.match(text, start).end() for start in starts)  # type: ignore[union-attr]
@@ -286,44 +279,53 @@ def sentence_starts(text: str, sentences: Sequence[Sentence], turns: Sequence[Tu
 
 
 class NameFilter:
-    """Decides which mentions of a text are names, from the units of its sentences.
+    """Reads the units of a text's sentences, and decides by them which of its mentions are names.
 
     Args:
-        text: that they stand in.
+        text: a chunk's.
+        sentences: those of its sentences that are no rows of tables.
+        mentions: in text order.
+        tagger: of the text's language.
+        title: of its document; what it names is a name.
         given: names that are names whatever the tags say.
         turns: who speaks where; their labels are names.
-        title: of the document; what it names is a name.
-        starts: where sentences begin.
-        known: words of names, in lower case, as `known_words` has them.
-        tagger: of the text's language.
+
+    Attributes:
+        literals: dates and numbers of the text, in its order.
     """
 
     def __init__(
         self,
         text: str,
-        given: Collection[str],
-        turns: Sequence[Turn],
-        title: str | None,
-        starts: Collection[int],
-        known: frozenset[str],
+        sentences: Sequence[Sentence],
+        mentions: Sequence[Mention],
         tagger: Tagger,
+        *,
+        title: str | None,
+        given: Collection[str] = (),
+        turns: Sequence[Turn] = (),
     ) -> None:
         self._text = text
+        self._mentions = mentions
+        self._tagger = tagger
         self._given = given
-        self._starts = starts
+        self._starts = _sentence_starts(text, sentences, turns)
         self._labels = {turn.name[0] for turn in turns if turn.name[0] < turn.name[1]}
         self._title = frozenset(WORD.findall((title or "").lower()))
-        self._known = known
+        self._known = _known_words(mentions, text, self._starts, title, tagger)
         self._lower = lower_words(text)
-        self._tagger = tagger
         self._types = lexicon(tagger.language).name_types
         self._whole = lexicon(tagger.language).keeps_case  # names may be parts of mentions: "Stadt Kelm"
+        self.literals = find_literals(text, tagger.language)
+        # where the mentions begin that the tags decide about
+        self._doubtful = [mention.offset for mention in mentions if not self._is_given(mention)]
         self._judged: list[tuple[int, int]] = []
         self._lines: list[tuple[int, int]] = []
         self._names: dict[int, Unit] = {}
 
-    def take(self, span: tuple[int, int], units: Sequence[Unit]) -> None:
-        """Note the units of a sentence; none if it is too long, and then it may be a list or a table."""
+    def read(self, span: tuple[int, int]) -> list[Unit]:
+        """The units of a sentence; none if it is too long, and then it may be a list or a table."""
+        units = build_units(self._text, span, self._tagger, self._mentions, self.literals, self._known)
         words = [] if units else WORD.findall(self._text, *span)
         prose = self._text[span[1] - 1 : span[1]] == "." and sum(map(str.islower, words)) * 2 > len(words)
         if not self._whole and not is_clause(units) and not prose:
@@ -333,9 +335,24 @@ class NameFilter:
             # a name in the middle of an English sentence stays, also that of "a Dutch engineer"
             self._judged.append(span if self._whole else (span[0], first + 1))
             self._names.update({unit.start: unit for unit in units if unit.kind == "P"})
+        return units
 
-    def filter(self, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
-        """The mentions that are names, in text order."""
+    def needs_tags(self, span: tuple[int, int]) -> bool:
+        """Whether tags decide about names in a sentence: they may show that its first word is no name, or
+        that it is a heading or a list. In German they may also find names within given mentions.
+        """
+        first = bisect_left(self._doubtful, span[0])
+        if self._whole or first == bisect_left(self._doubtful, span[1]):
+            return self._whole
+        words = WORD.findall(self._text, *span)
+        opens = self._doubtful[first] <= OPENING.match(self._text, *span).end()  # type: ignore[union-attr]
+        if opens or 2 * len(words) > LONGEST_SENTENCE:
+            return True
+        return not any(map(self._tagger.is_verb, filter(str.islower, words)))
+
+    def names(self) -> tuple[Mention, ...]:
+        """The mentions that are names by the sentences read so far, in text order."""
+        mentions = self._mentions
         places = {mention.offset for mention in mentions}
         inside = {fold(m.name) for m in mentions if m.offset not in self._starts}
         parts = self._names.values() if self._whole else ()
@@ -353,10 +370,6 @@ class NameFilter:
         named = {fold(mention.name) for mention in sure}
         sure += [part for mention in lines for part in self._in_line(mention, named)]
         return tuple(sorted(sure, key=lambda mention: mention.offset))
-
-    def doubtful(self, mentions: Sequence[Mention]) -> list[int]:
-        """Where the mentions begin that the tags decide about, in order."""
-        return [mention.offset for mention in mentions if not self._is_given(mention)]
 
     def _is_given(self, mention: Mention) -> bool:
         """Whether a mention is a name whatever the tags say."""
@@ -461,30 +474,10 @@ def filter_mentions(
     tagger = tagger_for(language)
     if tagger is None:
         return tuple(mentions)
-    words = lexicon(tagger.language)
-    literals = find_literals(text, tagger.language)
-    starts = sentence_starts(text, sentences, turns)
-    known = known_words(mentions, text, starts, title, tagger)
-    names = NameFilter(text, given, turns, title, starts, known, tagger)
-    doubtful = names.doubtful(mentions)
+    names = NameFilter(text, sentences, mentions, tagger, title=title, given=given, turns=turns)
     for sentence in sentences:
         turn = turn_at(turns, sentence.offset)
         span = (max(sentence.offset, turn.words if turn else 0), sentence.offset + sentence.length)
-        # tagging costs more than all the rest; in German it may also find names within given mentions
-        if words.keeps_case or _needs_tags(text, span, doubtful, tagger):
-            names.take(span, build_units(text, span, tagger, words, mentions, literals, known))
-    return names.filter(mentions)
-
-
-def _needs_tags(text: str, span: tuple[int, int], doubtful: Sequence[int], tagger: Tagger) -> bool:
-    """Whether tags decide about names in a sentence: they may show that its first word is no name, or that
-    it is a heading or a list.
-    """
-    first = bisect_left(doubtful, span[0])
-    if first == bisect_left(doubtful, span[1]):
-        return False
-    words = WORD.findall(text, *span)
-    opens = doubtful[first] <= OPENING.match(text, *span).end()  # type: ignore[union-attr]
-    return (
-        opens or 2 * len(words) > LONGEST_SENTENCE or not any(map(tagger.is_verb, filter(str.islower, words)))
-    )
+        if names.needs_tags(span):  # tagging costs more than all the rest
+            names.read(span)
+    return names.names()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, islice
 from typing import NamedTuple
@@ -230,3 +231,35 @@ def _possessives() -> frozenset[str]:
 def is_acronym(text: str) -> bool:
     """`IT`, `WHO` and `US` are names, `It`, `who` and `us` are not."""
     return len(text) > 1 and text.isupper()
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSettings:
+    """What the rules keep.
+
+    Args:
+        entity_types: types to use, compared without case; empty for all that the rules know.
+        min_name_length: code points.
+        max_name_length: code points.
+        allowed_names: names that are kept however short.
+        max_facts: statements kept of one chunk, surest first.
+        max_words: words of a subject, predicate or object.
+        min_confidence: below it a statement is rejected.
+    """
+
+    entity_types: tuple[str, ...] = ()
+    min_name_length: int = 2
+    max_name_length: int = 120
+    allowed_names: frozenset[str] = DEFAULT_SHORT_NAMES
+    max_facts: int = 200
+    max_words: int = 12
+    min_confidence: float = 0.4
+
+    def reject(self, name: str) -> str | None:
+        """Why a name should not become an entity; None if it may."""
+        return reject_reason(
+            name,
+            min_length=self.min_name_length,
+            max_length=self.max_name_length,
+            allowed=self.allowed_names,
+        )

@@ -8,20 +8,35 @@ languages give mentions only, with a warning.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from graphrag_rdf.documents.model import Sentence, Turn, in_spans
+from graphrag_rdf.documents.turns import turn_at
 
 from .chinese import is_chinese
 from .chinese_prose import ChineseProse
-from .mentions import Gazetteer, find_mentions
-from .model import EntityCandidate, Extraction, Mention
-from .names import fold, match_key
-from .prose import Prose, RuleSettings
-from .reference import with_speaker_labels
-from .table_rows import Row, RowRules, read_rows, split_by_rows
-from .tagging import tagger_for
+from .clauses import read_clauses
+from .lexicon import Lexicon, lexicon
+from .mentions import Synonyms, find_mentions
+from .modality import (
+    doubt_of_claim,
+    doubt_of_extent,
+    doubt_of_sentence,
+    leaves_a_phrase,
+    points_elsewhere,
+    speech_in,
+)
+from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
+from .name_filter import NameFilter, is_clause, life_dates, other_names
+from .names import RuleSettings, fold
+from .numbers import LiteralSpan
+from .phrases import NounPhrase, read_items, surface, verb_second_order
+from .reference import CERTAINTY, Known, References, in_third_person, speaker_mentions, with_speaker_labels
+from .statements import CONFIDENCE, Argument, Arguments, Description, Reading, Statement
+from .table_rows import Row, read_rows, split_by_rows
+from .tagging import Tagger, Unit, tagger_for
 
 RULES_VERSION = "23"
 """Changes whenever the same text may give other facts."""
@@ -40,7 +55,7 @@ class RuleExtractor:
 
     def __init__(self, settings: RuleSettings | None = None) -> None:
         self.settings = settings or RuleSettings()
-        self._synonyms = _Synonyms({})
+        self._synonyms = Synonyms({})
 
     def extract(
         self,
@@ -72,10 +87,10 @@ class RuleExtractor:
         """
         synonyms = self._synonyms
         if names is not None and names is not synonyms.source:
-            synonyms = self._synonyms = _Synonyms(names)
+            synonyms = self._synonyms = Synonyms(names)
         if not rows:
             return self._prose(text, sentences, language, title, topic, synonyms, turns)
-        read = read_rows(text, rows, self._row_rules(synonyms, language))
+        read = read_rows(text, rows, self.settings, synonyms, language)
         spans = [row.part.span for row in rows]
         rest = [sentence for sentence in sentences if not in_spans(spans, sentence.offset)]
         if not rest:
@@ -86,19 +101,6 @@ class RuleExtractor:
             prose = replace(prose, language_warning=None)
         return _together(replace(prose, mentions=split_by_rows(prose.mentions, rows)[1]), read)
 
-    def _row_rules(self, synonyms: _Synonyms, language: str | None) -> RowRules:
-        settings = self.settings
-        return RowRules(
-            reject=settings.reject,
-            canonical=lambda name: synonyms.canonical.get(match_key(name), name),
-            names=synonyms.gazetteer,
-            entity_types={fold(name): name for name in settings.entity_types},
-            max_facts=settings.max_facts,
-            max_words=settings.max_words,
-            min_confidence=settings.min_confidence,
-            language=language,
-        )
-
     def _prose(
         self,
         text: str,
@@ -106,14 +108,13 @@ class RuleExtractor:
         language: str | None,
         title: str | None,
         topic: str | None,
-        synonyms: _Synonyms,
+        synonyms: Synonyms,
         turns: Sequence[Turn],
     ) -> Extraction:
         found = find_mentions(text, sentences, language=language, names=synonyms.gazetteer, title=title)
         if turns:
             found = with_speaker_labels(found, turns)
-        canonical = synonyms.canonical
-        mentions = tuple(replace(m, name=canonical.get(match_key(m.name), m.name)) for m in found)
+        mentions = tuple(replace(m, name=synonyms.name_of(m.name)) for m in found)
         if is_chinese(text, language):
             return ChineseProse(text, sentences, mentions, self.settings).read()
         tagger = tagger_for(language)
@@ -121,7 +122,7 @@ class RuleExtractor:
             why = f"no grammar for language '{language}'" if language else "a language was not recognised"
             warning = f"{why}: names only, no statements"
             return Extraction(_named(mentions, self.settings), (), (), mentions, warning)
-        return Prose(text, sentences, tagger, mentions, canonical, self.settings, turns).read(title, topic)
+        return Prose(text, sentences, tagger, mentions, synonyms, self.settings, turns).read(title, topic)
 
 
 def _may_state(text: str, sentence: Sentence) -> bool:
@@ -146,15 +147,6 @@ def _together(prose: Extraction, rows: Extraction) -> Extraction:
     )
 
 
-class _Synonyms:
-    """A mapping of synonyms, prepared once for all chunks."""
-
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self.source = names
-        self.canonical = {match_key(surface_form): name for surface_form, name in names.items()}
-        self.gazetteer = Gazetteer([*names, *names.values()])
-
-
 def _named(mentions: Sequence[Mention], settings: RuleSettings) -> tuple[EntityCandidate, ...]:
     first: dict[str, EntityCandidate] = {}
     for mention in mentions:
@@ -164,4 +156,336 @@ def _named(mentions: Sequence[Mention], settings: RuleSettings) -> tuple[EntityC
     return tuple(first.values())
 
 
-__all__ = ["RULES_VERSION", "RuleExtractor", "RuleSettings"]
+# --- the sentences of a chunk --------------------------------------------------------------------------
+
+
+_VERB_SECOND = frozenset({"de", "nl"})
+_FILE_NAME = re.compile(r"\.\w{2,5}$")
+_UNTITLED = "untitled"
+_LONGEST_QUOTED = 8  # words and marks
+_BRACKETED = re.compile(r"(.*?)\s*(?:\(([^()]*)\))?\s*", re.DOTALL)
+
+
+class Prose:
+    """Reads the sentences of one chunk: the things that they name, and the statements about them.
+
+    Args:
+        text: the chunk's.
+        mentions: the names in it.
+        synonyms: names that stand for others.
+        turns: who speaks where in it.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        sentences: Sequence[Sentence],
+        tagger: Tagger,
+        mentions: tuple[Mention, ...],
+        synonyms: Synonyms,
+        settings: RuleSettings,
+        turns: Sequence[Turn] = (),
+    ) -> None:
+        self.text = text
+        self.speakers = turns
+        self.turns = turns if tagger.language == "en" else ()
+        self.certainty = 1.0
+        self.sentences = sentences
+        self.tagger = tagger
+        self.mentions = mentions
+        self.synonyms = synonyms
+        self.settings = settings
+        self.words: Lexicon = lexicon(tagger.language)
+        self.places: dict[str, int] = {}
+        for mention in mentions:
+            self.places.setdefault(fold(mention.name), mention.offset)
+        self.references = References(self.words, self.places, self._articled())
+        self.arguments = Arguments(self.words, self.references, synonyms.name_of, settings.reject)
+        self.relations: dict[tuple[str, str, str], RelationCandidate] = {}
+        self.rejected: dict[Rejected, None] = {}
+        for mention in mentions:  # before "I" is met
+            if any(turn.name[0] == mention.offset < turn.name[1] for turn in self.turns):
+                self.arguments.spans.setdefault(fold(mention.name), (mention.offset, mention.length))
+                self.references.meet(mention.name, short=False).type = "Person"
+        self.lives: list[tuple[Known, str, LiteralSpan, Sentence]] = []
+
+    def _articled(self) -> frozenset[str]:
+        """Folded names that stand with an article somewhere."""
+        before = (
+            (m.name, self.text[max(0, m.offset - 5) : m.offset].casefold().split()) for m in self.mentions
+        )
+        return frozenset(fold(name) for name, words in before if words and words[-1] in self.words.definite)
+
+    def read(self, title: str | None, topic: str | None) -> Extraction:
+        """Read all sentences; title and topic are those of `RuleExtractor.extract`."""
+        self._set_topic(topic or title, given=topic is not None)
+        spoken = {word for word in ("he", "she") if re.search(rf"\b{word}\b", self.text, re.IGNORECASE)}
+        self.references.mixed = len(spoken) == 2
+        speech = speech_in(self.text)
+        given = frozenset(self.synonyms.canonical.values())
+        names = NameFilter(
+            self.text,
+            self.sentences,
+            self.mentions,
+            self.tagger,
+            title=title,
+            given=given,
+            turns=self.speakers,
+        )
+        for sentence in self.sentences:
+            self._follow_heading(sentence)
+            span = (sentence.offset, sentence.offset + sentence.length)
+            turn = turn_at(self.turns, sentence.offset)
+            doubt = "reported" if in_spans(speech, sentence.offset) else ""
+            if turn is not None:
+                span = (max(span[0], turn.words), max(span[1], turn.words))
+                doubt = doubt_of_claim(self.text[slice(*span)])
+            self.certainty = CERTAINTY if turn else 1.0
+            self.references.spoken = turn is not None
+            units = names.read(span)
+            if turn is not None:
+                units = in_third_person(units, turn)
+            if not units:
+                continue
+            doubt = doubt or doubt_of_sentence(units, self.words) or ("reported" if _quotes(units) else "")
+            for unit, other in other_names(units, self.text):
+                self.references.alias(self.arguments.meet((unit,)), other)
+            for unit, event, date in life_dates(units, names.literals, self.text):
+                self.lives.append((self.arguments.meet((unit,)), event, date, sentence))
+            items = read_items(units, self.words)
+            if self.tagger.language in _VERB_SECOND:
+                items = verb_second_order(items)
+            # a heading, a label, or a line of a table asserts nothing
+            small = any(unit.text.islower() for unit in units if unit.kind not in "AFDC")
+            states = self.words.keeps_case or (small and (units[-1].text == "." or is_clause(units)))
+            self._take(read_clauses(items, self.words, doubt) if states else Reading(), sentence, units)
+        self.mentions = names.names()
+        return self._extraction()
+
+    def _set_topic(self, topic: str | None, *, given: bool) -> None:
+        """Set what the text is about; `Freeloaders (film)` also gives its type."""
+        if not topic or fold(topic) == _UNTITLED or _FILE_NAME.search(topic):
+            return
+        plain, bracket = _BRACKETED.fullmatch(topic).group(1, 2)  # type: ignore[union-attr]
+        in_text = fold(plain) in fold(self.text)
+        if not plain or not (in_text or given):
+            return
+        known = self.references.about(self.synonyms.name_of(plain), assumed=not in_text)
+        words = fold(bracket or "").split()
+        if words and words[-1] in self.words.head_types:
+            known.head, known.type = words[-1], self.words.head_types[words[-1]]
+
+    # ---- one sentence
+
+    def _follow_heading(self, sentence: Sentence) -> None:
+        """Take a line that is only a name of several words as a heading: the next sentences are about it."""
+        line = self.text[sentence.offset : sentence.offset + sentence.length].strip("#*_ \t")
+        if " " in line and fold(line) in self.places:
+            self.references.subject(self.references.meet(self.synonyms.name_of(line)))
+
+    def _take(self, reading: Reading, sentence: Sentence, units: Sequence[Unit]) -> None:
+        names = [
+            (unit.start, fold(unit.text))
+            for before, unit in zip([None, *units], units, strict=False)
+            if unit.kind == "P" and (before is None or before.lower not in self.words.placing)
+        ]
+        before = self.references.near
+        for description in reading.descriptions:
+            self._describe(description)
+        turn = 0
+        for statement in reading.statements:
+            start = _start(statement.subject)
+            while turn < len(reading.subjects) and reading.subjects[turn].end <= start:
+                self._follow(reading.subjects[turn])
+                turn += 1
+            self.references.near = [*before, *(name for place, name in names if place < start)]
+            self._state(statement, sentence, units)
+        for noun in reading.subjects[turn:]:
+            self._follow(noun)
+        self.references.near = [name for _, name in names]
+        self.references.introduced = any(map(self._introduces, reading.statements))
+
+    def _introduces(self, statement: Statement) -> bool:
+        """Whether a statement introduces something new: "the company built a dam"."""
+        noun = statement.object
+        return (
+            statement.pattern in {"active", "have"}
+            and isinstance(noun, NounPhrase)
+            and noun.kind == "common"
+            and noun.determiner in self.words.indefinite
+        )
+
+    def _follow(self, noun: NounPhrase) -> None:
+        if noun.kind in {"name", "common"}:
+            argument = self.arguments.subject(noun)
+            if isinstance(argument, Argument) and argument.known is not None:
+                self.references.subject(argument.known)
+
+    def _describe(self, description: Description) -> None:
+        argument = self.arguments.subject(description.subject)
+        if isinstance(argument, str) or argument.known is None:
+            return
+        known = argument.known
+        kind = self.words.head_types.get(description.head)
+        if kind is not None and (known.type is None or description.stated):
+            known.type = kind
+        if not known.head:
+            known.head = description.head
+
+    def _state(self, statement: Statement, sentence: Sentence, units: Sequence[Unit]) -> None:
+        extent = _units(statement.subject), _units(statement.object)
+        if doubt := statement.doubt or doubt_of_extent(*extent, units, self.text, self.words):
+            self._reject(doubt, statement)
+            return
+        loose = statement.pattern == "complement" and self.tagger.language in _VERB_SECOND
+        if loose and leaves_a_phrase(extent[1], units):
+            self._reject("cut", statement)
+            return
+        if points_elsewhere(extent[1], self.words):
+            self._reject("unresolved_description", statement)
+            return
+        subject = self.arguments.subject(statement.subject, general=statement.general)
+        if isinstance(subject, str):
+            self._reject(subject, statement)
+            return
+        if subject.known is None:
+            self._reject("unnamed_subject", statement)
+            return
+        object_ = self.arguments.object(statement.object)
+        if isinstance(object_, str):
+            self._reject(object_, statement)
+            return
+        if fold(subject.text) == fold(object_.text):
+            self._reject("same_subject_and_object", statement)
+            return
+        sure = CONFIDENCE[statement.pattern] * self.certainty
+        confidence = round(sure * subject.factor * object_.factor, 3)
+        predicate = statement.predicate
+        long = (
+            max(len(part.split()) for part in (subject.text, predicate, object_.text))
+            > self.settings.max_words
+        )
+        if long or confidence < self.settings.min_confidence:
+            self._reject("too_long" if long else "low_confidence", statement)
+            return
+        literal = object_.literal
+        candidate = RelationCandidate(
+            subject=subject.text,
+            predicate=predicate,
+            object=literal.lexical if literal else object_.text,
+            object_is_entity=object_.known is not None,
+            datatype=literal.datatype if literal else None,
+            quote=self.text[sentence.offset : sentence.offset + sentence.length],
+            confidence=confidence,
+            span=(sentence.offset, sentence.length),
+            qualifiers=statement.qualifiers,
+        )
+        self.relations.setdefault((fold(subject.text), predicate, fold(candidate.object)), candidate)
+
+    def _reject(self, reason: str, statement: Statement) -> None:
+        parts = (_text(statement.subject), statement.predicate, _text(statement.object))
+        self.rejected.setdefault(Rejected(reason, " | ".join(parts)))
+
+    # ---- the end
+
+    def _add_lives(self) -> None:
+        for known, event, date, sentence in self.lives:
+            if known.type not in {None, "Person"}:
+                continue
+            link = self.words.date_links["day" if date.kind == "date" else "year"]
+            predicate = f"{self.words.life[event]} {link}"
+            candidate = RelationCandidate(
+                subject=known.name,
+                predicate=predicate,
+                object=date.lexical,
+                object_is_entity=False,
+                datatype=date.datatype,
+                quote=self.text[sentence.offset : sentence.offset + sentence.length],
+                confidence=CONFIDENCE["life"],
+                span=(sentence.offset, sentence.length),
+            )
+            self.relations.setdefault((fold(known.name), predicate, date.lexical), candidate)
+
+    def _extraction(self) -> Extraction:
+        self._add_lives()
+        subjects = {fold(relation.subject) for relation in self.relations.values()}
+        kept = sorted(self.relations.values(), key=lambda r: -(r.confidence or 0))[: self.settings.max_facts]
+        chosen = set(map(id, kept))
+        relations = tuple(
+            replace(relation, object_is_entity=True) if _names_subject(relation, subjects) else relation
+            for relation in self.relations.values()
+            if id(relation) in chosen
+        )
+        return Extraction(
+            entities=tuple(self._entities(relations)),
+            relations=relations,
+            rejected=tuple(self.rejected),
+            mentions=self._all_mentions(),
+            language_warning=None,
+        )
+
+    def _entities(self, relations: Sequence[RelationCandidate]) -> Iterator[EntityCandidate]:
+        used = {fold(r.subject) for r in relations} | {
+            fold(r.object) for r in relations if r.object_is_entity
+        }
+        for mention in self.mentions:
+            if self.settings.reject(mention.name) is None:
+                known = self.references.meet(mention.name)
+                as_written = " ".join(self.text[mention.offset : mention.offset + mention.length].split())
+                if fold(as_written) != fold(mention.name):
+                    self.references.alias(known, as_written)
+                self.arguments.spans.setdefault(fold(known.name), (mention.offset, mention.length))
+                used.add(fold(known.name))
+        for known in self.references.known():
+            key = fold(known.name)
+            if key in used:
+                yield EntityCandidate(
+                    name=known.name,
+                    type=self._type(known),
+                    definition=None,  # "X is a Y" is a fact already
+                    aliases=tuple(known.aliases),
+                    span=self.arguments.spans.get(key),
+                )
+
+    def _type(self, known: Known) -> str | None:
+        if not self.settings.entity_types:
+            return known.type
+        wanted = {fold(name): name for name in self.settings.entity_types}
+        return wanted.get(fold(known.type or "")) or wanted.get(fold(known.head))
+
+    def _all_mentions(self) -> tuple[Mention, ...]:
+        """The mentions, and the first places of entities whose names are not capitalised."""
+        of_people = tuple(speaker_mentions(self.text, self.turns, self.mentions))
+        named = [*self.mentions, *of_people]
+        taken = {place for m in named for place in range(m.offset, m.offset + m.length)}
+        more = []
+        for known in self.references.known():
+            span = self.arguments.spans.get(fold(known.name))
+            if span and taken.isdisjoint(range(span[0], span[0] + span[1])):
+                more.append(Mention(span[0], span[1], known.name))
+                taken.update(range(span[0], span[0] + span[1]))
+        return tuple(sorted([*named, *more], key=lambda m: m.offset))
+
+
+def _quotes(units: Sequence[Unit]) -> bool:
+    """Whether a sentence quotes more than a name or a few words."""
+    marks = [index for index, unit in enumerate(units) if unit.kind == "Q" and unit.text not in "'’‘`"]
+    return len(marks) % 2 == 1 or any(
+        last - first > _LONGEST_QUOTED for first, last in zip(marks[::2], marks[1::2], strict=True)
+    )
+
+
+def _start(part: NounPhrase | Sequence[Unit]) -> int:
+    return part.start if isinstance(part, NounPhrase) else part[0].start
+
+
+def _units(part: NounPhrase | Sequence[Unit]) -> Sequence[Unit]:
+    return part.units if isinstance(part, NounPhrase) else part
+
+
+def _text(part: NounPhrase | Sequence[Unit]) -> str:
+    return surface(_units(part))
+
+
+def _names_subject(relation: RelationCandidate, subjects: set[str]) -> bool:
+    return not relation.object_is_entity and relation.datatype is None and fold(relation.object) in subjects

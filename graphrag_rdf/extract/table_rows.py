@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from graphrag_rdf.documents.chunk import Context
@@ -17,10 +17,10 @@ from graphrag_rdf.documents.table_json import unescaped, without_marks
 from graphrag_rdf.documents.tables import RECORDS, Cell, RowPart, columns_above, items_of, read_row, rows_in
 from graphrag_rdf.documents.turns import turns_in
 
-from .mentions import Gazetteer, find_mentions
+from .mentions import Synonyms, find_mentions
 from .model import ChunkContext, EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
 from .name_filter import is_plain, lower_words
-from .names import fold
+from .names import RuleSettings, fold
 from .table_columns import Column, TableReading, currency_of, kind_of, literal_of, looks_like_name
 from .tagging import tagger_for
 
@@ -56,40 +56,19 @@ def context_of(
     return ChunkContext(rows, columns_above(document, chunk), turns_in(document, chunk), preceding)
 
 
-@dataclass(frozen=True, slots=True)
-class RowRules:
-    """Which facts of rows are kept.
-
-    Args:
-        reject: why a name should not become an entity, or None.
-        canonical: the name that stands for a name.
-        names: synonyms, to be found in cells.
-        entity_types: folded name → name of the types to use; empty for all.
-        max_facts: filled cells of one row that may say something.
-        max_words: of a predicate.
-        min_confidence: no facts where rows are less sure.
-        language: BCP 47 tag of the document.
-    """
-
-    reject: Callable[[str], str | None]
-    canonical: Callable[[str], str]
-    names: Gazetteer
-    entity_types: dict[str, str]
-    max_facts: int
-    max_words: int
-    min_confidence: float
-    language: str | None
-
-
-def read_rows(text: str, rows: Sequence[Row], rules: RowRules) -> Extraction:
+def read_rows(
+    text: str, rows: Sequence[Row], settings: RuleSettings, synonyms: Synonyms, language: str | None
+) -> Extraction:
     """The facts of rows of tables.
 
     Args:
         text: the chunk's.
         rows: of the chunk.
-        rules: what to keep.
+        settings: what to keep; of each row at most so many facts.
+        synonyms: to be found in cells.
+        language: BCP 47 tag of the document.
     """
-    work = _Rows(text, rules)
+    work = _Rows(text, settings, synonyms, language)
     for row in rows:
         work.take(row)
     return Extraction(
@@ -167,9 +146,12 @@ class _About:
 
 
 class _Rows:
-    def __init__(self, text: str, rules: RowRules) -> None:
+    def __init__(self, text: str, settings: RuleSettings, synonyms: Synonyms, language: str | None) -> None:
         self.text = text
-        self.rules = rules
+        self.settings = settings
+        self.types = {fold(name): name for name in settings.entity_types}
+        self.synonyms = synonyms
+        self.language = language
         self.entities: dict[str, EntityCandidate] = {}
         self.relations: list[RelationCandidate] = []
         self.rejected: list[Rejected] = []
@@ -213,21 +195,21 @@ class _Rows:
                 if kind_of(value.text) != "nothing":
                     filled += 1
                     if _within(value, part):
-                        self._cell(part, about, column, value, room=filled <= self.rules.max_facts)
+                        self._cell(part, about, column, value, room=filled <= self.settings.max_facts)
 
     def _is_label(self, name: str | None) -> bool:
         """Whether the subject of a row is only the label of a line: `Cost of sales`."""
-        if name is None or self.rules.names.find(name):
+        if name is None or self.synonyms.gazetteer.find(name):
             return False
         return is_period(name) or (self.lines and (not looks_like_name(name) or self._is_plain(name)))
 
     def _is_plain(self, name: str) -> bool:
-        return is_plain(name, self.lower, tagger_for(self.rules.language))
+        return is_plain(name, self.lower, tagger_for(self.language))
 
     def _column(self, column: Column, part: RowPart) -> str | None:
         """The name of a column as a subject: what a row of a period tells of."""
-        name = self.rules.canonical(column.name)
-        if not column.predicate or self.rules.reject(name):
+        name = self.synonyms.name_of(column.name)
+        if not column.predicate or self.settings.reject(name):
             return None
         self._name(name, (part.offset, part.length), term=self._is_label(name))
         return name
@@ -237,7 +219,7 @@ class _Rows:
         keys = [cells[number] for number in reading.key]
         called = " ".join(cell.text for cell in keys if cell.text)
         name = self._without_article(called)
-        reason = "empty" if kind_of(name) == "nothing" else self.rules.reject(name)
+        reason = "empty" if kind_of(name) == "nothing" else self.settings.reject(name)
         if fold(name).rstrip(":") in _SUMS:
             reason = "total"
         if reason:
@@ -262,7 +244,7 @@ class _Rows:
             for column, cell in zip(reading.columns, cells, strict=True)
             if column.role == "alias" and kind_of(cell.text) != "nothing"
             for other in _SEVERAL.split(cell.text)
-            if self.rules.reject(other) is None and fold(other) != fold(name)
+            if self.settings.reject(other) is None and fold(other) != fold(name)
         ]
         if fold(called) != fold(name):
             others.insert(0, called)
@@ -276,18 +258,18 @@ class _Rows:
 
     def _without_article(self, name: str) -> str:
         """The canonical name; else the name without "the", if sentences would name it so."""
-        if (known := self.rules.canonical(name)) != name:
+        if (known := self.synonyms.name_of(name)) != name:
             return known
         article = _ARTICLE.match(name)
         if article is not None:
             whole = (Sentence(0, 0, len(name)),)
-            found = find_mentions(name, whole, language=self.rules.language, names=self.rules.names)
+            found = find_mentions(name, whole, language=self.language, names=self.synonyms.gazetteer)
             if [(m.offset, m.length) for m in found] == [(article.end(), len(name) - article.end())]:
                 name = name[article.end() :]
-        return self.rules.canonical(name)
+        return self.synonyms.name_of(name)
 
     def _type(self, name: str) -> str | None:
-        return self.rules.entity_types.get(fold(name)) if self.rules.entity_types else name
+        return self.types.get(fold(name)) if self.types else name
 
     def _cell(self, part: RowPart, about: _About, column: Column, cell: Cell, *, room: bool) -> None:
         """Take a cell that is not blank; `room` tells whether its row may say more."""
@@ -297,11 +279,11 @@ class _Rows:
         if kind == "prose":
             self._names_of(part.written(cell), part, cell.offset)
             return
-        literal = literal_of(cell.text, column, self.rules.language) if column.role != "alias" else None
+        literal = literal_of(cell.text, column, self.language) if column.role != "alias" else None
         entity = literal is None and self._names_entity(column, cell.text, kind)
         entity = entity and not self._is_label(cell.text)
         name = self._without_article(cell.text) if entity else cell.text
-        if entity and self.rules.reject(name) is None:
+        if entity and self.settings.reject(name) is None:
             self._name(name, _place(cell, part))
         elif literal is None:
             entity = False
@@ -332,9 +314,9 @@ class _Rows:
     def _unfit(self, candidate: RelationCandidate, *, room: bool) -> str | None:
         if fold(candidate.subject) == fold(candidate.object):
             return "same_subject_and_object"
-        if len(candidate.predicate.split()) > self.rules.max_words:
+        if len(candidate.predicate.split()) > self.settings.max_words:
             return "too_long"
-        if self.rules.min_confidence > CONFIDENCE:
+        if self.settings.min_confidence > CONFIDENCE:
             return "low_confidence"
         return None if room else "too_many"
 
@@ -362,15 +344,15 @@ class _Rows:
             if words.islower():
                 continue
             whole = (Sentence(0, 0, len(words)),)
-            for found in find_mentions(words, whole, language=self.rules.language, names=self.rules.names):
+            for found in find_mentions(words, whole, language=self.language, names=self.synonyms.gazetteer):
                 offset = begin + first + places[found.offset]
                 length = places[found.offset + found.length] - places[found.offset]
                 inside = part.offset <= offset and offset + length <= part.offset + part.length
                 word = self.lines or " " not in found.name
                 opens = not found.offset and words[found.length : found.length + 2].strip().islower()
                 named = inside and not (word and (opens or self._is_plain(found.name)))
-                if named and self.rules.reject(found.name) is None:
-                    self._name(self.rules.canonical(found.name), (offset, length))
+                if named and self.settings.reject(found.name) is None:
+                    self._name(self.synonyms.name_of(found.name), (offset, length))
 
 
 _BETWEEN_CELLS = re.compile(r"[^,;|\t\r\n\"]+")

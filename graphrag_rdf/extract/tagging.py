@@ -283,7 +283,6 @@ def build_units(
     text: str,
     span: tuple[int, int],
     tagger: Tagger,
-    words: Lexicon,
     mentions: Sequence[Mention],
     literals: Sequence[LiteralSpan],
     known: frozenset[str],
@@ -294,11 +293,11 @@ def build_units(
         text: the chunk's text.
         span: (start, end) of the sentence in it.
         tagger: of the text's language.
-        words: lexicon of that language.
         mentions: names in the chunk, in text order.
         literals: dates and numbers in the chunk, in text order.
         known: lower-case words that are names elsewhere in the chunk or in the title.
     """
+    words = lexicon(tagger.language)
     tokens = tokenise(text, *span)
     if not tokens or len(tokens) > LONGEST_SENTENCE:
         return []

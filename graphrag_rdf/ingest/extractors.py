@@ -102,7 +102,8 @@ def choose_extractor(
     model = settings.llm.model
     use = extract.use if extract.use != "auto" else ("llm" if model else "rules")
     if use == "rules":
-        from graphrag_rdf.extract.rules import RULES_VERSION, RuleExtractor, RuleSettings
+        from graphrag_rdf.extract.names import RuleSettings
+        from graphrag_rdf.extract.rules import RULES_VERSION, RuleExtractor
 
         rules = RuleExtractor(RuleSettings(entity_types=extract.entity_types))
         types = ",".join(sorted(extract.entity_types))

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.extract.lexicon import lexicon
 from graphrag_rdf.extract.model import Extraction
-from graphrag_rdf.extract.rules import RuleExtractor, RuleSettings
+from graphrag_rdf.extract.names import RuleSettings
+from graphrag_rdf.extract.rules import RuleExtractor
 
 RULES = RuleExtractor()
 

@@ -14,7 +14,8 @@ from graphrag_rdf.documents.readers import read_bytes
 from graphrag_rdf.documents.tables import rows_in, sentences_in
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.extract.model import Extraction, RelationCandidate
-from graphrag_rdf.extract.rules import RuleExtractor, RuleSettings
+from graphrag_rdf.extract.names import RuleSettings
+from graphrag_rdf.extract.rules import RuleExtractor
 from graphrag_rdf.extract.table_columns import Column, literal_of, predicate_of, read_columns
 from graphrag_rdf.extract.table_rows import Row
 

@@ -23,7 +23,7 @@ from graphrag_rdf.config import ENV_PREFIX, commented_toml
 from graphrag_rdf.pipeline import load_pipeline, pipeline_names
 from graphrag_rdf.rdf import vocabulary_page
 from graphrag_rdf.resources import folder
-from graphrag_rdf.sparql import reference_page as queries
+from graphrag_rdf.sparql import documentation as queries
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.steps.kinds import kinds
 from graphrag_rdf.trace.kinds import node_kinds

@@ -20,8 +20,7 @@ from pyoxigraph import Quad, Triple
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.resources import folder
-from graphrag_rdf.store.base import Store
-from graphrag_rdf.store.batches import in_batches
+from graphrag_rdf.store.base import Store, in_batches
 from graphrag_rdf.store.blobs import BlobStore
 
 if TYPE_CHECKING:

@@ -149,7 +149,7 @@ def _of_engine(engine: Engine, *, full: bool, shapes: bool) -> Iterator[Violatio
 
 def _of_database(engine: Engine) -> Iterator[Violation]:
     from graphrag_rdf.store.embedded import EmbeddedStore
-    from graphrag_rdf.store.soundness import engine_faults
+    from graphrag_rdf.store.generations import engine_faults
 
     if isinstance(engine.store, EmbeddedStore):
         with engine.store.reading() as database:
@@ -186,7 +186,7 @@ def _is_of_library(error: BaseException) -> bool:
 def _damage(message: str) -> Violation:
     """A violation about the database, with the file if the engine names one."""
     from graphrag_rdf.checks import Violation
-    from graphrag_rdf.store.soundness import file_of
+    from graphrag_rdf.store.generations import file_of
 
     way_out = "restore the store from a backup, or ingest into a new folder"
     return Violation("database-damaged", "error", file_of(message) or _STORE, f"{message}: {way_out}")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyoxigraph import NamedNode
 
     from graphrag_rdf.exchange import ExportReport, Format
-    from graphrag_rdf.sparql.dialect import Dialect
+    from graphrag_rdf.sparql.render import Dialect
 
 _FORMATS = ("trig", "nquads", "turtle", "ntriples", "rdfxml", "graphml")
 

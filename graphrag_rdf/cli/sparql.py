@@ -296,7 +296,7 @@ def _turtle(template: QueryTemplate) -> str:
     import pyoxigraph as ox
 
     from graphrag_rdf.rdf.namespaces import PREFIXES
-    from graphrag_rdf.sparql.executables import SH, executables
+    from graphrag_rdf.sparql.documentation import SH, executables
     from graphrag_rdf.sparql.render import Renderer
 
     triples = list(executables([template], Renderer(), "urn:graphrag-rdf:query:"))

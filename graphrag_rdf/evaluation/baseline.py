@@ -24,7 +24,7 @@ from graphrag_rdf.steps.checking import SENTINEL, nothing_found
 from graphrag_rdf.steps.evidence import Evidence, Line
 from graphrag_rdf.steps.prompts import render
 from graphrag_rdf.steps.state import Selection, State
-from graphrag_rdf.store.batches import select_in_batches
+from graphrag_rdf.store.base import select_in_batches
 from graphrag_rdf.trace.documents import Source
 
 if TYPE_CHECKING:

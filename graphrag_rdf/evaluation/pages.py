@@ -18,7 +18,7 @@ from graphrag_rdf.evaluation.corpus import require_whole
 from graphrag_rdf.evaluation.evalset import read_lines
 from graphrag_rdf.evaluation.metrics import confidence95, mean
 from graphrag_rdf.rdf.terms import Term, text_of
-from graphrag_rdf.store.batches import select_in_batches
+from graphrag_rdf.store.base import select_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine

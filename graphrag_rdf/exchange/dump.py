@@ -20,7 +20,7 @@ from graphrag_rdf.exchange.graphml import write_graphml
 from graphrag_rdf.rdf.iris import ANONYMOUS
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
 from graphrag_rdf.rdf.terms import Term
-from graphrag_rdf.sparql.dialect import Dialect, encode
+from graphrag_rdf.sparql.render import Dialect, encode
 from graphrag_rdf.store.base import Store, plain_quads
 
 _DATASETS = frozenset({"trig", "nquads"})

@@ -26,7 +26,6 @@ from graphrag_rdf.ingest.entity_decisions import read_groups, settle
 from graphrag_rdf.ingest.fact_decisions import read_withheld
 from graphrag_rdf.ingest.names import unsettled
 from graphrag_rdf.rdf import iris, prov
-from graphrag_rdf.rdf.labels import best_label
 from graphrag_rdf.rdf.namespaces import (
     DC,
     DCTERMS,
@@ -41,9 +40,8 @@ from graphrag_rdf.rdf.namespaces import (
     Graphs,
     Namespace,
 )
-from graphrag_rdf.rdf.terms import Term, datetime_, integer, local_name, now
-from graphrag_rdf.store.base import Changes
-from graphrag_rdf.store.batches import select_in_batches
+from graphrag_rdf.rdf.terms import Term, best_label, datetime_, integer, local_name, now
+from graphrag_rdf.store.base import Changes, select_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine

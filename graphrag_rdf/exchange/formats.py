@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, get_args
 from pyoxigraph import DefaultGraph, Quad, RdfFormat
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.sparql.dialect import spelled
+from graphrag_rdf.sparql.render import spelled
 
 Format: TypeAlias = Literal["trig", "nquads", "turtle", "ntriples", "rdfxml", "graphml"]
 FORMATS: tuple[Format, ...] = get_args(Format)

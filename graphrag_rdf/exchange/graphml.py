@@ -11,9 +11,8 @@ from xml.sax.saxutils import escape
 
 from pyoxigraph import NamedNode, Quad
 
-from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.namespaces import RDF, RDFS, SKOS
-from graphrag_rdf.rdf.terms import local_name, text_of
+from graphrag_rdf.rdf.terms import local_name, one_label, text_of
 from graphrag_rdf.store.base import Store
 
 _NAMES = frozenset({RDFS.label, SKOS.altLabel})

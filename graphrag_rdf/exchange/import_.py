@@ -6,25 +6,31 @@ from the network, not even `owl:imports`, JSON-LD contexts or external entities.
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
+from typing import Literal as Choice
 
-from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, parse
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, parse
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.foreign import take_facts
 from graphrag_rdf.exchange.formats import format_of
-from graphrag_rdf.exchange.restore import DumpSummary, restore
-from graphrag_rdf.rdf.namespaces import RDF, Graphs
-from graphrag_rdf.rdf.xml_entities import check_entities
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.formats import check_entities
+from graphrag_rdf.rdf.namespaces import ENDPOINT_NODE, RAG, RDF, STORE_NODE, Graphs
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.sparql.render import decode
 from graphrag_rdf.store.base import Changes
+from graphrag_rdf.store.migrations import MIGRATIONS, migrate
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
+
 
 _MOST_ENTITIES = 64 << 20
 """Limit of the expanded entities of a smaller file, in bytes."""
@@ -45,7 +51,7 @@ class ImportReport:
         settings, decisions, traces: when restored.
     """
 
-    kind: Literal["restored", "imported", "loaded", "unchanged"]
+    kind: Choice["restored", "imported", "loaded", "unchanged"]
     quads: int
     facts: int = 0
     entities: int = 0
@@ -173,3 +179,164 @@ def _line_of_xml_error(file: Path) -> int | None:
     except ExpatError as error:
         return error.lineno
     return None
+
+
+# --- restoring of dumps --------------------------------------------------------------------------------
+
+_DECISIONS = frozenset({RAG.FactRetraction, RAG.EntityMerge, RAG.EntitySplit})
+_OWN = ("urn:graphrag-rdf:migration:", iris.setting("").value)
+"""Beginnings of IRIs that describe the state of a store, like its own node."""
+_RESTORE, _MERGE = "urn:graphrag-rdf:restore:", "urn:graphrag-rdf:merge:"
+_NOTES = 1000
+_COMMITS = frozenset({RAG.commit, RAG.contentCommit})
+
+
+@dataclass(slots=True)
+class DumpSummary:
+    """The summary of a file.
+
+    Attributes:
+        is_dump: it is a dump of a whole store.
+        star: its triple terms are in RDF-star syntax, which has another meaning in RDF 1.2.
+        classic: its triple terms are RDF 1.1 statements.
+        store_version: version of the store that was dumped.
+        versions: (document, current version).
+        settings, decisions, traces: their numbers.
+    """
+
+    quads: int = 0
+    is_dump: bool = False
+    star: bool = False
+    classic: bool = False
+    store_version: int = 0
+    versions: set[tuple[str, str]] = field(default_factory=set)
+    settings: int = 0
+    decisions: int = 0
+    traces: int = 0
+
+    def note(self, quad: Quad) -> None:
+        """Add a quad to the summary."""
+        if quad.predicate == RAG.currentVersion:
+            self.versions.add((text_of(quad.subject), text_of(quad.object)))
+        elif quad.predicate == RAG.storeVersion and isinstance(quad.object, Literal):
+            self.store_version = max(self.store_version, int(quad.object.value))
+        elif quad.graph_name == Graphs.SYSTEM and quad.predicate == RAG.setting:
+            self.settings += quad.subject == STORE_NODE
+        elif quad.graph_name == Graphs.SYSTEM and quad.predicate == RDF.type:
+            self.decisions += quad.object in _DECISIONS
+        elif quad.graph_name == Graphs.RETRIEVAL and quad.predicate == RDF.type:
+            self.traces += quad.object == RAG.Session
+        elif quad.predicate == RDF.subject and text_of(quad.subject).startswith(iris.STATEMENT):
+            self.classic = True
+
+
+def restore(engine: Engine, file: Path, quads: Iterable[Quad], summary: DumpSummary, *, merge: bool) -> int:
+    """Write a dump into the store and rebuild the indexes.
+
+    Everything in a dump is restored except commit numbers. In an empty store, the version, migrations and
+    settings of the dump replace those of the store. With `merge`, those of the store stay. Decisions and
+    traces of a dump take effect, so the report counts them.
+
+    A dump is not written in one transaction. The store records the restore until it ends, and after a kill,
+    the same import finishes it. Two stores with different versions of a document cannot be merged, because
+    their chunks would contradict each other.
+
+    Returns:
+        the number of settings of the dump that take effect.
+
+    Raises:
+        UsageError: when the store is not empty and `merge` is not set, both have different versions of a
+            document, or the dump is from a newer version or in RDF-star syntax.
+    """
+    if summary.star:
+        raise UsageError(
+            f"{file} is in the dialect rdf-star, which cannot be restored",
+            hint="export it again with --dialect rdf12",
+        )
+    if summary.store_version > len(MIGRATIONS):
+        raise UsageError(
+            f"{file} is from a store of version {summary.store_version}, and this program supports "
+            f"versions up to {len(MIGRATIONS)}",
+            hint="upgrade graphrag-rdf",
+        )
+    store = engine.store
+    dump = _hash_of(file)
+    begun = [text_of(row["focus"]) for row in store.select("checks/restores-finished", limit=_NOTES)]
+    occupied = store.ask("exchange/holds-data") and _RESTORE + dump not in begun
+    if occupied and not merge:
+        raise UsageError(
+            f"{file} is a dump of a whole store, and this store is not empty",
+            hint="import it into a new store with --store DIR, or add it to this one with --merge",
+        )
+    if occupied:
+        _refuse_other_versions(engine, file, summary)
+    node = NamedNode((_MERGE if occupied else _RESTORE) + dump)
+    note = Quad(node, RDF.type, RAG.Restore, Graphs.SYSTEM)
+    store.commit(Changes(add=[note]))
+    store.sync()  # otherwise the bulk load could reach the disk before this commit
+    own = [] if occupied else _self_description(engine)
+    if summary.classic:
+        quads = decode(quads)
+    told: set[Quad] = set()
+    store.bulk_add(_kept(quads, told, with_system=not occupied))
+    store.commit(Changes(remove=[quad for quad in own if quad not in told]))
+    migrate(store)
+    if occupied:
+        _settle(engine)
+    store.commit(Changes(remove=[note]))
+    store.optimize()
+    engine.indexer.catch_up()
+    return 0 if occupied else summary.settings
+
+
+def _hash_of(file: Path) -> str:
+    with file.open("rb") as dump:
+        return hashlib.file_digest(dump, "sha256").hexdigest()
+
+
+def _refuse_other_versions(engine: Engine, file: Path, summary: DumpSummary) -> None:
+    rows = engine.store.select("exchange/versions")
+    here = {(text_of(row["document"]), text_of(row["version"])) for row in rows}
+    documents = {document for document, _ in here}
+    other = sorted({document for document, _ in summary.versions - here if document in documents})
+    if other:
+        listed = ", ".join(other[:5] if len(other) <= 5 else [*other[:5], "…"])
+        raise UsageError(
+            f"{file} and the store have different versions of the same documents: {listed}",
+            hint="forget these documents in the store, or import the dump into another store",
+        )
+
+
+def _self_description(engine: Engine) -> list[Quad]:
+    """The version, migrations and settings of the store."""
+    rows = engine.store.select("exchange/self-description")
+    told = [Quad(row["s"], row["p"], row["o"], Graphs.SYSTEM) for row in rows]  # type: ignore[arg-type]
+    return [quad for quad in told if quad.subject == STORE_NODE or text_of(quad.subject).startswith(_OWN)]
+
+
+def _kept(quads: Iterable[Quad], told: set[Quad], *, with_system: bool) -> Iterator[Quad]:
+    """The quads to restore; those of the system graph are added to `told`."""
+    for quad in quads:
+        graph = quad.graph_name
+        if graph == Graphs.SYSTEM:
+            if quad.subject == ENDPOINT_NODE or quad.object == RAG.Restore:  # of the former store
+                continue
+            about_store = quad.subject == STORE_NODE
+            if (about_store and quad.predicate in _COMMITS) or (about_store and not with_system):
+                continue
+            if not with_system and text_of(quad.subject).startswith(_OWN):
+                continue
+            told.add(quad)
+        yield Quad(quad.subject, quad.predicate, quad.object) if graph == Graphs.FACTS else quad
+
+
+def _settle(engine: Engine) -> None:
+    """Choose one label for each thing with two labels, after a merge."""
+    from graphrag_rdf.ingest.entity_decisions import settle
+    from graphrag_rdf.ingest.names import unsettled
+
+    things = [row["thing"] for row in engine.store.select("exchange/doubly-labelled")]
+    marked = [thing for thing in things if isinstance(thing, NamedNode)]
+    if marked:
+        engine.store.commit(Changes(add=list(unsettled(marked))))
+    settle(engine.store)

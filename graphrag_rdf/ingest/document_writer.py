@@ -29,8 +29,7 @@ from graphrag_rdf.ingest.plan import Incoming, PlacedChunk, Task, place_chunks
 from graphrag_rdf.ingest.report import Run
 from graphrag_rdf.ingest.retract import retract_chunks, retract_subgraphs
 from graphrag_rdf.rdf import iris, prov
-from graphrag_rdf.rdf.metadata import METADATA, METADATA_KEY
-from graphrag_rdf.rdf.namespaces import DC, DCTERMS, PROV, RAG, RDF, TG
+from graphrag_rdf.rdf.namespaces import DC, DCTERMS, METADATA, METADATA_KEY, PROV, RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, datetime_, node_of, now, text_of
 from graphrag_rdf.store.base import Changes, Row, Store
 

@@ -28,8 +28,7 @@ from graphrag_rdf.ingest.names import as_literal, unlinked, unsettled
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, SKOS, Graphs
 from graphrag_rdf.rdf.terms import Term, datetime_, double, node_of, now, to_python
-from graphrag_rdf.store.base import Changes, Store
-from graphrag_rdf.store.batches import in_batches, updates_in_batches
+from graphrag_rdf.store.base import Changes, Store, in_batches, updates_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents

@@ -21,9 +21,8 @@ from graphrag_rdf.ingest.entity_decisions import PERSON, person_quads, read_grou
 from graphrag_rdf.ingest.names import KnownNames, unsettled
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement, spelled, text_of_statement
-from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
-from graphrag_rdf.rdf.terms import Term, node_of, now, text_of, to_python
+from graphrag_rdf.rdf.terms import Term, node_of, now, one_label, text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store
 from graphrag_rdf.store.updates import canonical_term
 

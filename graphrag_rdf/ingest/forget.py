@@ -20,8 +20,7 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.rdf.terms import Term, local_name, node_of, now, text_of, to_python
-from graphrag_rdf.store.base import Changes, Row, Store
-from graphrag_rdf.store.batches import in_batches, select_in_batches
+from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches
 from graphrag_rdf.trace.kinds import erased_words
 from graphrag_rdf.trace.recorder import bar_runs
 

@@ -24,8 +24,7 @@ from graphrag_rdf.ingest.names import link_names
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import SKOS
 from graphrag_rdf.rdf.terms import node_of, text_of
-from graphrag_rdf.store.base import Row, Store
-from graphrag_rdf.store.batches import in_batches
+from graphrag_rdf.store.base import Row, Store, in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.embedders import Embedder

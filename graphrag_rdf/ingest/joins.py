@@ -33,9 +33,8 @@ from graphrag_rdf.ingest.names import KnownNames, Minter, unsettled, words
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, SKOS, TG, Graphs
 from graphrag_rdf.rdf.terms import Term, double, node_of, text_of
-from graphrag_rdf.sparql.dialect import encode_removal
-from graphrag_rdf.store.base import Changes, Store
-from graphrag_rdf.store.batches import in_batches, select_in_batches
+from graphrag_rdf.sparql.render import encode_removal
+from graphrag_rdf.store.base import Changes, Store, in_batches, select_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents

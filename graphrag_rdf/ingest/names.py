@@ -26,8 +26,7 @@ from graphrag_rdf.index.analyse import stop_words
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import Term, node_of, text_of
-from graphrag_rdf.store.base import Changes, Store
-from graphrag_rdf.store.batches import in_batches
+from graphrag_rdf.store.base import Changes, Store, in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.text import TextIndex

@@ -17,10 +17,8 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.ingest.entity_decisions import Decision, Groups, Merge, merge, read_decisions
 from graphrag_rdf.ingest.likeness import FIRM_NAME, Pair, also_called, initials, same_key, similar
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.labels import one_label
-from graphrag_rdf.rdf.terms import text_of, to_python
-from graphrag_rdf.store.base import Store
-from graphrag_rdf.store.batches import select_in_batches
+from graphrag_rdf.rdf.terms import one_label, text_of, to_python
+from graphrag_rdf.store.base import Store, select_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents

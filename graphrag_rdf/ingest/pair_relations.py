@@ -25,8 +25,7 @@ from graphrag_rdf.rdf import chunk_relations as build
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import node_of, now, text_of, to_python
-from graphrag_rdf.store.base import Changes, Store
-from graphrag_rdf.store.batches import in_batches, updates_in_batches
+from graphrag_rdf.store.base import Changes, Store, in_batches, updates_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.extract.chunk_relations import RelationReader

@@ -26,8 +26,7 @@ from graphrag_rdf.extract.table_columns import TableReading
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import node_of, now, text_of, to_python
-from graphrag_rdf.store.base import Row, Store
-from graphrag_rdf.store.batches import select_in_batches
+from graphrag_rdf.store.base import Row, Store, select_in_batches
 
 _NEAR = 3  # documents that a message about an unknown name suggests
 Fate = Literal["added", "updated", "unchanged", "moved"]

@@ -42,8 +42,7 @@ from graphrag_rdf.ingest.report import LlmCounts, since
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, XSD, Graphs, prefixed
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
-from graphrag_rdf.store.base import Changes, Row, Store
-from graphrag_rdf.store.batches import updates_in_batches
+from graphrag_rdf.store.base import Changes, Row, Store, updates_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings

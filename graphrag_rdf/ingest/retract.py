@@ -15,8 +15,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.names import unsettled
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.metadata import METADATA_KEY
-from graphrag_rdf.rdf.namespaces import RDFS, SKOS
+from graphrag_rdf.rdf.namespaces import METADATA_KEY, RDFS, SKOS
 from graphrag_rdf.rdf.terms import node_of, now
 from graphrag_rdf.store.base import Changes, Row, Store
 

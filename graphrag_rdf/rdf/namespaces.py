@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 from pyoxigraph import NamedNode
@@ -114,3 +115,15 @@ class Graphs:
 
 STORE_NODE = NamedNode("urn:graphrag-rdf:store")
 ENDPOINT_NODE = NamedNode("urn:graphrag-rdf:endpoint")
+
+
+METADATA: Mapping[NamedNode, str] = {
+    DCTERMS.creator: "has the author",
+    DCTERMS.publisher: "was published by",
+    DCTERMS.created: "was created on",
+    DCTERMS.modified: "was last changed on",
+}
+"""Property → its label, which stands between the names of two things."""
+
+METADATA_KEY = "metadata/1"
+"""The key of the subgraph that contains the facts which the metadata of a document give."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from graphrag_rdf.errors import TemplateError
 from graphrag_rdf.sparql import parameters
-from graphrag_rdf.sparql.header import Header, Kind, Parameter, split
+from graphrag_rdf.sparql.parameters import Header, Kind, Parameter, split
 from graphrag_rdf.sparql.render import Renderer
 
 _SUFFIXES: dict[str, tuple[Kind, ...]] = {".rq": ("select", "ask", "construct"), ".ru": ("update",)}

@@ -13,14 +13,16 @@ from datetime import datetime
 from functools import cache
 from math import isfinite
 from typing import Any
+from typing import Literal as Choice
 
+import yaml
 from markupsafe import Markup
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Triple
 from pyoxigraph import parse as parse_rdf
 
-from graphrag_rdf.errors import TemplateError
+from graphrag_rdf.errors import TemplateError, short_cause
 from graphrag_rdf.rdf.terms import datetime_
-from graphrag_rdf.sparql.header import Parameter
 
 
 class Slot:
@@ -239,3 +241,52 @@ def parse_term(text: str) -> NamedNode | Literal | Triple:
             return found
         raise ValueError(f"a blank node cannot be a parameter: {text}")
     return Literal(text)
+
+
+Kind = Choice["select", "ask", "construct", "update"]
+
+
+class Parameter(BaseModel):
+    """A typed parameter: `type` is a name in `sparql.parameters.TYPES`, with `[]` for a list.
+
+    The sample of an optional parameter is its default.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    type: str
+    sample: Any
+    about: str = ""
+    optional: bool = False
+
+
+class Header(BaseModel):
+    """The metadata of a template."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    kind: Kind
+    summary: str
+    params: dict[str, Parameter] = {}
+    returns: tuple[str, ...] = ()
+
+
+def split(text: str, origin: str) -> tuple[Header, str]:
+    """Header and body of a template file.
+
+    Args:
+        text: the file's content.
+        origin: its path, for messages.
+
+    Raises:
+        TemplateError: when the header is missing or malformed.
+    """
+    lines = text.splitlines()
+    end = next((n for n, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    source = "\n".join(line[1:].removeprefix(" ") for line in lines[:end])
+    try:
+        header = Header.model_validate(yaml.safe_load(source) or {})
+    except (yaml.YAMLError, ValidationError) as error:
+        raise TemplateError(f"{origin}: invalid header: {short_cause(error)}") from error
+    return header, "\n".join(lines[end:]).strip() + "\n"

@@ -1,15 +1,23 @@
-"""A small SPARQL tokenizer: enough to look at a query's structure without being fooled by what stands
-in strings, IRIs and comments. Grammar: SPARQL 1.2 Query Language §19.8 (terminals).
+"""The structure of SPARQL texts: tokens, relative IRIs, and calls of other servers.
 
-A string that nothing closes is one token (`open`) as far as it could go: looked for from each quote in it
-again, its end would take the square of its length.
+The tokenizer is enough to look at a query without being fooled by strings, IRIs and comments. Grammar:
+SPARQL 1.2 Query Language §19.8 (terminals). A string that nothing closes is one token (`open`) as far as it
+could go: a search from each quote in it again would take the square of its length.
+
+Whether a text calls other servers, by `SERVICE` or `LOAD`, is a matter of safety, and lexers can differ on
+`<`: what one takes for a string, the other may take for code. So every `SERVICE` or `LOAD` that the tokens
+do not show as an allowed call is misspelt in a second text (`masked_calls`). The engine's own parser must
+accept that text too, or it was a keyword.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
+
+import pyoxigraph as ox
 
 _TOKEN = re.compile(
     r"""
@@ -44,3 +52,90 @@ def tokens(query: str) -> Iterator[Token]:
         kind = match.lastgroup or "operator"
         if kind != "space":
             yield Token(kind, match[0], match.start())
+
+
+_ABSOLUTE = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+def with_base(text: str, base: str | None) -> str:
+    """A query or update with a BASE before it (RFC 3986 §5.1.2), if it has relative IRIs; its own BASE wins.
+
+    It stands on the first line, so that line numbers in messages stay the writer's.
+    """
+    if base is None or all(_ABSOLUTE.match(token.text) for token in tokens(text) if token.kind == "iri"):
+        return text
+    return f"BASE <{base}> {text}"
+
+
+_CALLS = re.compile(r"SERVICE|LOAD", re.IGNORECASE)
+_ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+"""SPARQL 1.1 §19.2: allowed anywhere in a query and read first. The embedded engine reads it in IRIs and
+strings only; other engines follow the specification."""
+
+
+class CallsOtherServerError(Exception):
+    """A text calls another server.
+
+    Args:
+        keyword: SERVICE or LOAD.
+    """
+
+    def __init__(self, keyword: str) -> None:
+        super().__init__(keyword)
+        self.keyword = keyword
+
+
+def may_call(query: str) -> bool:
+    """Whether a query calls another server, or nobody can tell that it does not."""
+    try:
+        masked = masked_calls(query, ())
+        if masked is not None:
+            ox.Store().query(masked)
+    except (CallsOtherServerError, SyntaxError):
+        return True
+    return False
+
+
+def masked_calls(text: str, allowed: Collection[str]) -> str | None:
+    """The text with possible calls misspelt (see the module); None if there are none.
+
+    Args:
+        allowed: IRIs that SERVICE may call.
+
+    Raises:
+        CallsOtherServerError: if it calls another address.
+    """
+    if "\\" in text and (hidden := _hidden(text)) is not None:
+        raise CallsOtherServerError(hidden)
+    places = [match.start() for match in _CALLS.finditer(text)]
+    if not places:
+        return None
+    found, free = list(tokens(text)), set()
+    for index, token in enumerate(found):
+        if token.kind != "word" or token.text.upper() not in ("SERVICE", "LOAD"):
+            continue
+        called = next((t for t in found[index + 1 : index + 3] if t.text.upper() != "SILENT"), None)
+        if called is None or called.kind != "iri" or called.text[1:-1] not in allowed:
+            raise CallsOtherServerError(token.text.upper())
+        free.add(token.offset)
+    judged = [place for place in places if place not in free]
+    if not judged:
+        return None
+    masked = list(text)
+    for place in judged:  # SERVICE -> SERVICX, load -> loax: different names stay different
+        end = place + (7 if text[place].upper() == "S" else 4) - 1
+        masked[end] = "X" if text[end].isupper() else "x"
+    return "".join(masked)
+
+
+def _hidden(text: str) -> str | None:
+    """A call that escapes may spell or free from a string. Legitimate escapes stand for non-ASCII."""
+    if all(ord(_character(escape)) > 127 for escape in _ESCAPE.finditer(text)):
+        return None
+    found = _CALLS.search(_ESCAPE.sub(_character, text))
+    return found and found[0].upper()
+
+
+def _character(escape: re.Match[str]) -> str:
+    code = int(escape[1] or escape[2], 16)
+    return chr(min(code, sys.maxunicode))

@@ -12,9 +12,8 @@ from typing import Literal as Choice
 
 from pyoxigraph import Literal, NamedNode
 
-from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.namespaces import RAG, TG
-from graphrag_rdf.rdf.terms import Term, integer, local_name, text_of
+from graphrag_rdf.rdf.terms import Term, integer, local_name, one_label, text_of
 from graphrag_rdf.steps.checking import (
     GENERAL,
     UNRELIABLE,

@@ -16,8 +16,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.llm.jsonl import parse_items
-from graphrag_rdf.rdf.metadata import METADATA
-from graphrag_rdf.rdf.namespaces import RAG, RDFS
+from graphrag_rdf.rdf.namespaces import METADATA, RAG, RDFS
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.activate import Activation
 from graphrag_rdf.steps.evidence import Line, collect, hit_of

@@ -13,9 +13,8 @@ from typing import Literal as Choice
 
 from pyoxigraph import Literal, NamedNode
 
-from graphrag_rdf.rdf.labels import edge_id
 from graphrag_rdf.rdf.namespaces import RAG, TG
-from graphrag_rdf.rdf.terms import integer, text_of
+from graphrag_rdf.rdf.terms import edge_id, integer, text_of
 from graphrag_rdf.trace.documents import shown_names
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, Statement, StepField, item, said
 from graphrag_rdf.trace.lines import Lines

@@ -39,9 +39,8 @@ from typing import TypeAlias
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.rdf.labels import one_label
-from graphrag_rdf.rdf.metadata import METADATA
-from graphrag_rdf.rdf.terms import Term, node_of, text_of
+from graphrag_rdf.rdf.namespaces import METADATA
+from graphrag_rdf.rdf.terms import Term, node_of, one_label, text_of
 from graphrag_rdf.steps.exploration import Activated, Edge, PassageHit, PassagePath
 from graphrag_rdf.steps.search import QuestionSearch, label_of, number_of
 from graphrag_rdf.steps.sources import chunk_of, mentions_of

@@ -15,8 +15,7 @@ from pydantic import Field
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.index.analyse import analyse
-from graphrag_rdf.rdf.labels import one_label
-from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.rdf.terms import node_of, one_label, text_of
 from graphrag_rdf.steps.exploration import (
     EXPLORATION,
     Edge,

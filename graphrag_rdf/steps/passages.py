@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.json_values import to_json
-from graphrag_rdf.rdf.labels import one_label
-from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.rdf.terms import node_of, one_label, text_of
 from graphrag_rdf.steps.exploration import PassageHit, PassagePath, RelationPath
 from graphrag_rdf.steps.search import label_of
 from graphrag_rdf.steps.state import Context

@@ -28,9 +28,8 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import GraphRagError, LlmError
 from graphrag_rdf.llm.jsonl import parse_items
-from graphrag_rdf.rdf.labels import edge_id
 from graphrag_rdf.rdf.namespaces import RAG, TG
-from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.rdf.terms import edge_id, node_of, text_of
 from graphrag_rdf.steps.exploration import Edge, PassageHit
 from graphrag_rdf.steps.prompts import ask_model
 from graphrag_rdf.steps.state import Context, Parameters, SentenceHit, State

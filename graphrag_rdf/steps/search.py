@@ -18,8 +18,7 @@ from graphrag_rdf.errors import GraphRagError, UsageError
 from graphrag_rdf.extract.names import apart, slug, together
 from graphrag_rdf.index.postings import DEFAULT_BM25, Bm25
 from graphrag_rdf.index.records import Kind
-from graphrag_rdf.rdf.labels import one_label
-from graphrag_rdf.rdf.terms import Term, local_name, node_of, text_of
+from graphrag_rdf.rdf.terms import Term, local_name, node_of, one_label, text_of
 from graphrag_rdf.steps.exploration import Seed
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.steps.words import QuestionWords, asked_words

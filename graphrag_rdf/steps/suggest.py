@@ -16,10 +16,8 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.lexicon import base_language
 from graphrag_rdf.index.analyse import irregular_forms
-from graphrag_rdf.rdf.labels import one_label
-from graphrag_rdf.rdf.metadata import METADATA
-from graphrag_rdf.rdf.namespaces import RDF, SKOS
-from graphrag_rdf.rdf.terms import node_of
+from graphrag_rdf.rdf.namespaces import METADATA, RDF, SKOS
+from graphrag_rdf.rdf.terms import node_of, one_label
 from graphrag_rdf.steps.answer import SUGGESTION, Suggestion
 from graphrag_rdf.steps.prompts import ask_model
 from graphrag_rdf.steps.search import label_of

@@ -1,17 +1,28 @@
-"""Parsing of the results that endpoints send.
+"""Reading of the results that endpoints send; incomplete ones are queried again or reported.
 
 Deviations with a clear meaning are accepted: unknown members, `typed-literal`, and ASK as a row with one
 value. Literals are converted to canonical form, as in an embedded store.
+
+Virtuoso 7 prints six digits of doubles, in every format but Turtle. Results of such an engine with doubles
+are queried in Turtle too, in the vocabulary of the W3C for results. Types come from the first answer,
+because Turtle writes doubles as decimals. The order of the rows may differ, so a row is found by what it
+prints.
 """
 
 from __future__ import annotations
 
 import json
+import logging
+import math
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import replace
 from typing import IO, Any
 
 from pyoxigraph import (
+    Literal,
+    Quad,
     QueryBoolean,
     QueryResultsFormat,
     QuerySolutions,
@@ -21,10 +32,12 @@ from pyoxigraph import (
     parse_query_results,
 )
 
-from graphrag_rdf.errors import EndpointError
-from graphrag_rdf.rdf.terms import Term, from_sparql_json, to_python
-from graphrag_rdf.sparql.dialect import Dialect
+from graphrag_rdf.errors import EndpointError, MalformedError
+from graphrag_rdf.rdf.namespaces import XSD, Namespace
+from graphrag_rdf.rdf.terms import Term, from_sparql_json, text_of, to_python, typed
+from graphrag_rdf.sparql.render import Dialect
 from graphrag_rdf.store.base import Answer, Row
+from graphrag_rdf.store.endpoint import GRAPH, Endpoint
 from graphrag_rdf.store.updates import canonical_term
 from graphrag_rdf.store.wrapper import Reply, Stream
 
@@ -154,3 +167,211 @@ def _unreadable(reply: Reply, wanted: str, error: Exception | None) -> EndpointE
         "result",
         address=reply.url,
     )
+
+
+TURTLE = "text/turtle"
+_RESULTS = Namespace("http://www.w3.org/2005/sparql-results#")
+_NUMBERS = (XSD.double, XSD.decimal, XSD.integer)
+
+
+def is_double(term: Term) -> bool:
+    """Whether a term is a double that has digits, unlike NaN and INF."""
+    if not isinstance(term, Literal) or term.datatype != XSD.double:
+        return False
+    number = _number(term)
+    return number is not None and math.isfinite(number)
+
+
+class ExactRows:
+    """Rows with all digits of their numbers.
+
+    Args:
+        rows: as Turtle has them.
+    """
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self._rows: dict[Hashable, deque[Row]] = {}
+        for row in rows:
+            self._rows.setdefault(_printed(row), deque()).append(row)
+
+    def of(self, row: Row) -> Row | None:
+        """A row with all digits of its doubles; None if there is no such row. Each is given once."""
+        same = self._rows.get(_printed(row))
+        if not same:
+            return None
+        found = same.popleft()
+        return {name: _exact(term, found[name]) for name, term in row.items()}
+
+
+def exact_results(reply: Reply) -> ExactRows:
+    """The rows of results in Turtle.
+
+    Raises:
+        EndpointError: when the reply is no Turtle.
+    """
+    rows: dict[Term, list[Term]] = {}
+    names: dict[Term, str] = {}
+    values: dict[Term, Term] = {}
+    for quad in _quads(reply):
+        match quad.predicate:
+            case _RESULTS.solution:
+                rows.setdefault(quad.object, [])
+            case _RESULTS.binding:
+                rows.setdefault(quad.subject, []).append(quad.object)
+            case _RESULTS.variable:
+                names[quad.subject] = text_of(quad.object)
+            case _RESULTS.value:
+                values[quad.subject] = quad.object
+    return ExactRows({names[binding]: values[binding] for binding in row} for row in rows.values())
+
+
+def exact_triples(reply: Reply) -> ExactRows:
+    """The triples of a graph in Turtle whose numbers have more than six digits, as rows of `s`, `p` and `o`.
+
+    Raises:
+        EndpointError: when the reply is no Turtle.
+    """
+    return ExactRows(
+        {"s": quad.subject, "p": quad.predicate, "o": quad.object}
+        for quad in _quads(reply)
+        if (number := _number(quad.object)) is not None and number != float(f"{number:.6g}")
+    )
+
+
+def _quads(reply: Reply) -> Iterator[Quad]:
+    if reply.media_type != TURTLE:
+        raise EndpointError(
+            f"{reply.url} gives {reply.media_type} where Turtle was asked for", "refused", address=reply.url
+        )
+    reply.file.seek(0)
+    try:
+        yield from parse(reply.file, format=RdfFormat.TURTLE)
+    except (SyntaxError, ValueError) as error:
+        raise EndpointError(
+            f"the Turtle that {reply.url} gives cannot be read ({error})", "refused", address=reply.url
+        ) from error
+
+
+def _printed(row: Row) -> Hashable:
+    """A row as it is printed with six digits."""
+    return frozenset(
+        (name, text_of(canonical_term(term)) if (number := _number(term)) is None else f"{number:.6g}")
+        for name, term in row.items()
+    )
+
+
+def _exact(term: Term, in_turtle: Term) -> Term:
+    number = _number(in_turtle)
+    if number is None or not is_double(term):
+        return term
+    return canonical_term(typed(repr(number), XSD.double.value))
+
+
+def _number(term: Term) -> float | None:
+    if not isinstance(term, Literal) or term.datatype not in _NUMBERS:
+        return None
+    try:
+        return float(term.value)
+    except ValueError:
+        return None
+
+
+log = logging.getLogger(__name__)
+
+_READS = 3
+"""Number of tries for a query whose results are read in two formats, until both agree."""
+
+
+class Reader:
+    """Reads from an endpoint.
+
+    Args:
+        endpoint: where it is.
+        dialect: the syntax of triple terms.
+        digits: whether it prints all digits of a double (see the module).
+        rows: returns a query for a number of rows of any content.
+    """
+
+    def __init__(
+        self, endpoint: Endpoint, dialect: Dialect, *, digits: bool, rows: Callable[[int], str]
+    ) -> None:
+        self._endpoint = endpoint
+        self._dialect = dialect
+        self._digits = digits
+        self._rows = rows
+        self._rows_given = 0
+
+    def results(self, sparql: str) -> Answer:
+        """The result of a SELECT or ASK.
+
+        Raises:
+            UsageError: when the endpoint reports a malformed query.
+            EndpointError: when there is no complete response.
+        """
+        for _ in range(_READS):
+            answer = read_results(self._endpoint.query(sparql))
+            if answer.rows is None:
+                return answer
+            self._rows_given = max(self._rows_given, len(answer.rows))
+            if self._digits or not any(is_double(term) for row in answer.rows for term in row.values()):
+                return answer
+            try:
+                exact = exact_results(self._endpoint.query(sparql, TURTLE))
+            except (MalformedError, EndpointError) as error:
+                _tell(error)
+                return answer
+            rows = [found for row in answer.rows if (found := exact.of(row)) is not None]
+            if len(rows) == len(answer.rows):
+                return replace(answer, rows=rows)
+        url = self._endpoint.addresses.query
+        raise EndpointError(
+            f"{url} returns different results each time",
+            "conflict",
+            hint="wait until other programs have finished writing",
+            address=url,
+        )
+
+    def triples(self, sparql: str) -> Iterator[Triple]:
+        """The triples of a CONSTRUCT or DESCRIBE, as a stream.
+
+        Raises:
+            UsageError: when the endpoint reports a malformed query.
+            EndpointError: when there is no response, or a visibly incomplete one.
+        """
+        found = read_graph(self._endpoint.query(sparql, GRAPH), self._dialect)
+        if self._digits:
+            return found
+        try:
+            exact = exact_triples(self._endpoint.query(sparql, TURTLE))
+        except (MalformedError, EndpointError) as error:
+            _tell(error)
+            return found
+        return (_with_digits(triple, exact) for triple in found)
+
+    def graph(self, sparql: str) -> list[Triple]:
+        """All triples of a CONSTRUCT or DESCRIBE.
+
+        Virtuoso reports when it limits rows, but not when it limits a graph. So it must return as many rows
+        as triples.
+
+        Raises:
+            UsageError, EndpointError: as `triples`, or when it does not.
+        """
+        found = list(self.triples(sparql))
+        if len(found) > self._rows_given:
+            self.results(self._rows(len(found) + 1))
+        return found
+
+
+def _with_digits(triple: Triple, exact: ExactRows) -> Triple:
+    if not is_double(triple.object):
+        return triple
+    found = exact.of({"s": triple.subject, "p": triple.predicate, "o": triple.object})
+    return triple if found is None else Triple(triple.subject, triple.predicate, found["o"])
+
+
+def _tell(error: MalformedError | EndpointError) -> None:
+    """Warn that a result has few digits: Virtuoso 7 cannot return some results as Turtle."""
+    if isinstance(error, EndpointError) and error.kind != "refused":
+        raise error
+    log.warning("numbers in a result have only six digits: %s", error.message[:200])

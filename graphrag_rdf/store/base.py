@@ -6,18 +6,33 @@ updates, then quads, in one transaction with one commit number. Readers see all 
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import IO, Any, Protocol, TypeAlias
+from itertools import islice
+from typing import IO, Any, Protocol, TypeAlias, TypeVar
 
-from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, Triple
+import pyoxigraph as ox
+from pyoxigraph import (
+    DefaultGraph,
+    Literal,
+    NamedNode,
+    Quad,
+    QueryBoolean,
+    QueryResultsFormat,
+    QuerySolutions,
+    QueryTriples,
+    RdfFormat,
+    Triple,
+)
 
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.rdf.formats import line_end, write_csv
 from graphrag_rdf.rdf.namespaces import Graphs
-from graphrag_rdf.rdf.terms import Term
-from graphrag_rdf.sparql.dialect import Dialect, decode
+from graphrag_rdf.rdf.terms import Term, to_sparql_json
 from graphrag_rdf.sparql.library import TemplateLibrary
-from graphrag_rdf.sparql.render import Renderer
+from graphrag_rdf.sparql.render import Dialect, Renderer, decode
 
 Row: TypeAlias = Mapping[str, Term]
 """A solution: variable name → term; unbound variables are absent."""
@@ -219,3 +234,90 @@ def plain_quads(store: Store, graph: NamedNode | None = None) -> Iterator[Quad]:
         is_fact = quad.graph_name in (DefaultGraph(), facts)
         if graph is None or quad.graph_name == graph or (graph == Graphs.FACTS and is_fact):
             yield Quad(quad.subject, quad.predicate, quad.object) if is_fact else quad
+
+
+# --- results in the W3C formats ------------------------------------------------------------------------
+
+
+def write_found(
+    found: QuerySolutions | QueryBoolean | QueryTriples, output: IO[bytes], media_type: str
+) -> None:
+    """Write the result of a query, in the thread that ran it.
+
+    Raises:
+        UsageError: when the result cannot be written in this format.
+    """
+    if isinstance(found, QueryTriples):
+        found.serialize(output, format=_graph_format(media_type))
+        return
+    form = QueryResultsFormat.from_media_type(media_type)
+    if form is None:
+        raise UsageError(f"query results cannot be written as {media_type}")
+    if isinstance(found, QuerySolutions) and form == QueryResultsFormat.CSV:
+        write_csv(found, output)
+        return
+    found.serialize(output, format=form)
+    if isinstance(found, QueryBoolean):
+        output.write(line_end(form.media_type))
+
+
+def write_answer(answer: Answer, output: IO[bytes], media_type: str) -> None:
+    """Write a result that is in memory.
+
+    Raises:
+        UsageError: see `write_found`.
+    """
+    if answer.triples is not None:
+        ox.serialize(answer.triples, output, format=_graph_format(media_type))
+    else:
+        write_found(ox.parse_query_results(_json(answer), QueryResultsFormat.JSON), output, media_type)
+
+
+def _graph_format(media_type: str) -> RdfFormat:
+    form = RdfFormat.from_media_type(media_type)
+    if form is None:
+        raise UsageError(f"a graph cannot be written as {media_type}")
+    return form
+
+
+def _json(answer: Answer) -> bytes:
+    """Rows or a truth value as SPARQL results in JSON, from which the other formats are made."""
+    if answer.boolean is not None:
+        return json.dumps({"head": {}, "boolean": answer.boolean}).encode()
+    rows = [{name: to_sparql_json(term) for name, term in row.items()} for row in answer.rows or ()]
+    return json.dumps({"head": {"vars": answer.variables}, "results": {"bindings": rows}}).encode()
+
+
+# --- queries with many values: so many at once, and no more --------------------------------------------
+
+T = TypeVar("T")
+
+BATCH = 500
+"""Values of a query at once, as a rule."""
+
+
+def in_batches(things: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:
+    """Lists of at most `size` things, in order; no list if there is nothing."""
+    left = iter(things)
+    while batch := list(islice(left, size)):
+        yield batch
+
+
+def select_in_batches(
+    store: Store, template: str, name: str, things: Iterable[T], size: int = BATCH, **values: Any
+) -> Iterator[Row]:
+    """The rows of a template, run for a batch of things at a time.
+
+    Args:
+        name: the parameter that takes the things.
+        values: the other parameters.
+    """
+    for batch in in_batches(things, size):
+        yield from store.select(template, **{name: batch}, **values)
+
+
+def updates_in_batches(
+    template: str, name: str, things: Iterable[T], **values: Any
+) -> list[tuple[str, dict[str, Any]]]:
+    """An update for each batch of things, for `Changes.updates`."""
+    return [(template, {name: batch, **values}) for batch in in_batches(things)]

@@ -29,14 +29,13 @@ from graphrag_rdf.errors import (
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.sparql.complaints import complaint
-from graphrag_rdf.sparql.dialect import Dialect, encode, encode_removal
 from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.sparql.render import Dialect, encode, encode_removal
 from graphrag_rdf.store import generations
-from graphrag_rdf.store.base import Answer, Changes, Row, TemplateStore
+from graphrag_rdf.store.base import Answer, Changes, Row, TemplateStore, write_found
 from graphrag_rdf.store.generations import Generation
 from graphrag_rdf.store.lock import FolderLock
 from graphrag_rdf.store.updates import data, drop_update, graph_update, placed, sequence
-from graphrag_rdf.store.writing import write_found
 
 _LOCKED = re.compile(r"lock hold by|While lock file")  # a corrupt "block" is no lock
 _DAMAGED = re.compile(r"Corruption|IO error: ")

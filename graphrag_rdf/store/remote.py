@@ -21,17 +21,15 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 from graphrag_rdf.errors import EndpointError, MalformedError, StoreError, StoreMissingError, UsageError
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import Term, integer, text_of
-from graphrag_rdf.sparql.base import with_base
-from graphrag_rdf.sparql.dialect import encode, encode_removal
 from graphrag_rdf.sparql.library import TemplateLibrary
-from graphrag_rdf.store.base import Answer, Changes, TemplateStore
+from graphrag_rdf.sparql.render import encode, encode_removal
+from graphrag_rdf.sparql.tokens import with_base
+from graphrag_rdf.store.answers import Reader
+from graphrag_rdf.store.base import Answer, Changes, TemplateStore, write_answer
 from graphrag_rdf.store.endpoint import SEE_ITS_LOG, Endpoint
-from graphrag_rdf.store.literal_support import LiteralSupport
-from graphrag_rdf.store.probe import COMMIT_HEADER, Capabilities, Probe
-from graphrag_rdf.store.reading import Reader
+from graphrag_rdf.store.probe import COMMIT_HEADER, Capabilities, LiteralSupport, Probe
 from graphrag_rdf.store.updates import canonical, canonical_term, data, line, placed, sequence
 from graphrag_rdf.store.wrapper import asks_for_graph
-from graphrag_rdf.store.writing import write_answer
 
 _UNCHANGED = {"GraphRAG-Content": "unchanged"}
 """Header for our own server: the update changes nothing in the search indexes (see server.routes.update)."""

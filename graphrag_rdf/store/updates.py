@@ -9,7 +9,7 @@ from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, Store, Triple
 
 from graphrag_rdf.rdf.namespaces import RDF, XSD
 from graphrag_rdf.rdf.terms import Term
-from graphrag_rdf.sparql.dialect import Dialect, Graph, spelled
+from graphrag_rdf.sparql.render import Dialect, Graph, spelled
 
 _TEXTS = frozenset({XSD.string, RDF.langString, RDF.dirLangString})
 _ANY = NamedNode("urn:any")

@@ -10,8 +10,7 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.fact_decisions import Statement
-from graphrag_rdf.rdf.labels import one_label
-from graphrag_rdf.rdf.terms import Term, local_name, text_of
+from graphrag_rdf.rdf.terms import Term, local_name, one_label, text_of
 from graphrag_rdf.sparql.parameters import parse_term
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows

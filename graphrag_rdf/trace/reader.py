@@ -14,7 +14,7 @@ from pyoxigraph import NamedNode, Quad, Triple
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG, Graphs
 from graphrag_rdf.rdf.terms import Term, local_name, text_of
-from graphrag_rdf.sparql.dialect import decode
+from graphrag_rdf.sparql.render import decode
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace import rows

@@ -15,7 +15,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.sparql.calls import may_call
+from graphrag_rdf.sparql.tokens import may_call
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace import rows

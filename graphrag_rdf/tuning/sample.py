@@ -17,8 +17,7 @@ from graphrag_rdf.ingest.files import begin
 from graphrag_rdf.ingest.files import plans as planned
 from graphrag_rdf.ingest.plan import incoming
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
-from graphrag_rdf.store.base import Store
-from graphrag_rdf.store.batches import select_in_batches
+from graphrag_rdf.store.base import Store, select_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.documents.discover import Discovery

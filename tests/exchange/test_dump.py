@@ -16,7 +16,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange import FORMATS, Format, export_graph
 from graphrag_rdf.exchange.formats import RDF_FORMATS
 from graphrag_rdf.rdf.namespaces import RDF, TG, Graphs
-from graphrag_rdf.sparql.dialect import Dialect, decode
+from graphrag_rdf.sparql.render import Dialect, decode
 from graphrag_rdf.store.base import Changes, plain_quads
 from tests.support.sample_stores import store_of
 

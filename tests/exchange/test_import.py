@@ -34,7 +34,7 @@ from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import OWL, PROV, RAG, RDF, RDFS, SKOS, STORE_NODE, TG, XSD, Graphs
-from graphrag_rdf.sparql.dialect import Dialect
+from graphrag_rdf.sparql.render import Dialect
 from graphrag_rdf.store.base import Changes, plain_quads
 from graphrag_rdf.store.settings import read_in_force, write_version
 from graphrag_rdf.trace.facts import read_labels

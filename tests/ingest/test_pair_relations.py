@@ -18,7 +18,7 @@ from pyoxigraph import NamedNode, Quad, Triple
 
 from graphrag_rdf import Engine
 from graphrag_rdf.checks import run_checks, run_shapes
-from graphrag_rdf.checks.drift import config_drift
+from graphrag_rdf.checks.diagnosis import config_drift
 from graphrag_rdf.errors import ConfigError, LlmError
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents

@@ -19,7 +19,7 @@ from pyoxigraph import (
 
 from graphrag_rdf import Engine
 from graphrag_rdf.checks import run_checks
-from graphrag_rdf.checks.drift import config_drift
+from graphrag_rdf.checks.diagnosis import config_drift
 from graphrag_rdf.config import RelationSection, Settings
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.entity_decisions import Merge, merge
@@ -29,8 +29,8 @@ from graphrag_rdf.ingest.relations import RelationSettings, build_relations, rel
 from graphrag_rdf.rdf.namespaces import RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import integer, text_of
 from graphrag_rdf.resources import folder
-from graphrag_rdf.sparql.dialect import Dialect, decode
 from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.sparql.render import Dialect, decode
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.embedded import EmbeddedStore
 from tests.support.stores import open_engine

@@ -10,7 +10,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf.errors import StoreError, StoreMissingError, UsageError
 from graphrag_rdf.rdf.namespaces import RAG, RDF, STORE_NODE, TG, XSD, Graphs
-from graphrag_rdf.sparql.dialect import Dialect
+from graphrag_rdf.sparql.render import Dialect
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.endpoint import Addresses, Endpoint, RemoteSettings
 from graphrag_rdf.store.migrations import migrate

@@ -14,7 +14,7 @@ import pytest
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import PREFIXES
-from graphrag_rdf.sparql.executables import executables
+from graphrag_rdf.sparql.documentation import executables
 from graphrag_rdf.sparql.render import Renderer
 from tests.support.endpoint import Endpoint
 

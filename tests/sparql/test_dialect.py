@@ -10,7 +10,7 @@ from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG, Graphs
-from graphrag_rdf.sparql.dialect import DIALECTS, decode, encode, encode_removal, triple_term_pattern
+from graphrag_rdf.sparql.render import DIALECTS, decode, encode, encode_removal, triple_term_pattern
 
 NODES = st.sampled_from([NamedNode(f"urn:{name}") for name in "abcde"])
 OBJECTS = st.one_of(NODES, st.text(max_size=3).map(Literal), st.integers(0, 3).map(Literal))

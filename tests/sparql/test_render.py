@@ -18,8 +18,8 @@ from graphrag_rdf.errors import TemplateError
 from graphrag_rdf.rdf.namespaces import XSD
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql import parameters
-from graphrag_rdf.sparql.header import Parameter
 from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.sparql.parameters import Parameter
 from graphrag_rdf.sparql.render import Renderer
 from graphrag_rdf.sparql.tokens import Token, tokens
 

@@ -11,9 +11,8 @@ import pytest
 
 from benchmarks.templates import bound, build, drawn, milliseconds, runner
 from graphrag_rdf.resources import folder
-from graphrag_rdf.sparql.dialect import DIALECTS, Dialect
 from graphrag_rdf.sparql.library import QueryTemplate, TemplateLibrary
-from graphrag_rdf.sparql.render import Renderer
+from graphrag_rdf.sparql.render import DIALECTS, Dialect, Renderer
 from graphrag_rdf.store.embedded import EmbeddedStore
 from tests.support.sparql_lint import lint
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.rdf.labels import edge_id
+from graphrag_rdf.rdf.terms import edge_id
 from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.reranking import label_graph
 

@@ -13,7 +13,7 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import EndpointError
 from graphrag_rdf.rdf.namespaces import XSD
-from graphrag_rdf.store.doubles import TURTLE, ExactRows, exact_results, exact_triples
+from graphrag_rdf.store.answers import TURTLE, ExactRows, exact_results, exact_triples
 from graphrag_rdf.store.wrapper import Reply
 
 # many of them print alike

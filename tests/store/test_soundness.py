@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
-from graphrag_rdf.store.soundness import engine_faults
+from graphrag_rdf.store.generations import engine_faults
 
 
 def test_numbers_that_follow_each_other_are_no_fault(tmp_path: Path) -> None:

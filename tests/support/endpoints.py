@@ -20,7 +20,7 @@ import pytest
 from pyoxigraph import NamedNode, Quad, RdfFormat, parse, serialize
 
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
-from graphrag_rdf.sparql.dialect import Dialect
+from graphrag_rdf.sparql.render import Dialect
 from graphrag_rdf.store.updates import data
 from tests.support import endpoint as own
 from tests.support.commands import environment, program

@@ -11,8 +11,8 @@ from pyoxigraph import Quad
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.resources import folder
-from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.sparql.render import Dialect
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.embedded import EmbeddedStore
 from tests.support.stores import open_engine

@@ -16,8 +16,8 @@ from typing import Any
 from graphrag_rdf.config import Settings, load_settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.resources import folder
-from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.sparql.render import Dialect
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.endpoint import Addresses, Endpoint, RemoteSettings

@@ -13,8 +13,8 @@ from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG, Graphs
 from graphrag_rdf.rdf.terms import double, integer
 from graphrag_rdf.resources import folder
-from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.sparql.render import Dialect
 from graphrag_rdf.steps.answer import SYNTHESIS
 from graphrag_rdf.steps.exploration import ACTIVATED, CONSIDERED, EXPLORATION, SEED, Activated, Seed
 from graphrag_rdf.steps.exploration import Edge as Considered

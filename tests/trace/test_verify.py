@@ -10,7 +10,7 @@ from graphrag_rdf.ingest.retract import retract_chunks
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import PROV, RAG, TG, Graphs
 from graphrag_rdf.rdf.terms import integer
-from graphrag_rdf.sparql.dialect import encode
+from graphrag_rdf.sparql.render import encode
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.recorder import TraceRecorder
 from graphrag_rdf.trace.verify import Check, verify_trace

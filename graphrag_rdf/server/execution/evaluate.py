@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 import pyoxigraph as ox
 from pyoxigraph import DefaultGraph, NamedNode, Quad, Triple
 
-from graphrag_rdf.rdf.csv_results import line_end, write_csv
+from graphrag_rdf.rdf.formats import line_end, write_csv
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
 from graphrag_rdf.server.execution.sparql_text import NO_CALLS
 from graphrag_rdf.server.http.negotiation import GRAPHS_BY_TYPE, RESULTS_BY_TYPE

@@ -20,9 +20,8 @@ from graphrag_rdf.errors import MalformedError
 from graphrag_rdf.server.execution.evaluate import Job, Output, QueryFailed, write_graph, write_results
 from graphrag_rdf.server.execution.queries import Answer
 from graphrag_rdf.server.execution.sparql_text import NO_CALLS, outermost, query_outside_bookkeeping
-from graphrag_rdf.sparql.base import with_base
 from graphrag_rdf.sparql.complaints import complaint
-from graphrag_rdf.sparql.tokens import tokens
+from graphrag_rdf.sparql.tokens import tokens, with_base
 from graphrag_rdf.store.answers import graph_lines, read_graph, stream_results
 from graphrag_rdf.store.endpoint import GRAPH, RESULTS
 from graphrag_rdf.store.remote import RemoteStore

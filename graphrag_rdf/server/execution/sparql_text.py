@@ -1,6 +1,6 @@
 """The text of a client's query or update: what it may call, what it ranges over, and how it is rewritten.
 
-Calls to other servers are refused as `sparql/calls.py` says.
+Calls to other servers are refused as `sparql/tokens.py` says.
 
 Rewriting:
 
@@ -22,8 +22,7 @@ from itertools import pairwise
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.server.execution.nesting import check_nesting
 from graphrag_rdf.server.http.problems import Problem
-from graphrag_rdf.sparql.calls import CallsOtherServerError, masked_calls
-from graphrag_rdf.sparql.tokens import Token, tokens
+from graphrag_rdf.sparql.tokens import CallsOtherServerError, Token, masked_calls, tokens
 
 NO_CALLS = "if this calls another server: that is refused"
 """Added to a syntax error of a text that may call another server."""

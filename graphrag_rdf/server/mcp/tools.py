@@ -26,8 +26,7 @@ from graphrag_rdf.server.routes import ask
 from graphrag_rdf.server.routes.sparql import forms_for, look_at
 from graphrag_rdf.server.routes.uploads import ingest_named, may_read
 from graphrag_rdf.server.service import Service, client_of
-from graphrag_rdf.sparql.dialect import Dialect
-from graphrag_rdf.sparql.render import prologue
+from graphrag_rdf.sparql.render import Dialect, prologue
 from graphrag_rdf.trace.catalogue import TraceSummary, find_trace, list_traces
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace

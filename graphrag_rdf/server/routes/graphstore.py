@@ -16,7 +16,7 @@ from pyoxigraph import NamedNode, Quad, Triple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from graphrag_rdf.rdf.xml_entities import check_entities
+from graphrag_rdf.rdf.formats import check_entities
 from graphrag_rdf.server.caching import hold, not_modified
 from graphrag_rdf.server.execution.evaluate import Job, Wanted
 from graphrag_rdf.server.execution.nesting import check_rdf_nesting

@@ -20,7 +20,7 @@ from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import HTML, Forms, listed, represent
 from graphrag_rdf.server.service import Service, site_of
-from graphrag_rdf.sparql.executables import SH, executables
+from graphrag_rdf.sparql.documentation import SH, executables
 from graphrag_rdf.sparql.library import QueryTemplate
 
 _PREFIXES = {**PREFIXES, "sh": str(SH)}

@@ -9,7 +9,7 @@ import pyoxigraph as ox
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.rdf.csv_results import write_csv
+from graphrag_rdf.rdf.formats import write_csv
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
 plain = st.one_of(

@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, StringConstraints
 from pydantic_core import PydanticCustomError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 ENV_PREFIX = "GRAPHRAG_RDF_"
 _IRI = r"^[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]+$"
@@ -297,12 +296,8 @@ class RemoteSection(Section):
     )
 
 
-class Settings(BaseSettings):
-    """All settings."""
-
-    model_config = SettingsConfigDict(
-        env_prefix=ENV_PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
-    )
+class Settings(Section):
+    """All settings, as `load_settings` reads them."""
 
     store: str = Field(
         default="./graphrag-store", description="folder of the store, or URL of a SPARQL endpoint"
@@ -326,19 +321,6 @@ class Settings(BaseSettings):
     server: ServerSection = ServerSection()
     client: ClientSection = ClientSection()
     remote: RemoteSection = RemoteSection()
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what `load_settings` hands over, which has read file and environment."""
-        del settings_cls, env_settings, dotenv_settings, file_secret_settings
-        return (init_settings,)
 
 
 def commented_toml() -> str:

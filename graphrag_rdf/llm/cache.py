@@ -54,14 +54,13 @@ class CacheStats:
     Attributes:
         entries: how many.
         bytes: of prompts and answers, UTF-8.
-        hits, misses: since it was opened.
+        hits: since it was opened.
     """
 
     entries: int
     bytes: int
     max_bytes: int
     hits: int
-    misses: int
 
 
 class ResponseCache:
@@ -82,7 +81,7 @@ class ResponseCache:
         self.path = path
         self.max_bytes = max_bytes
         self._lock = threading.Lock()
-        self._hits = self._misses = 0
+        self._hits = 0
         self._erased = 0.0
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -103,7 +102,6 @@ class ResponseCache:
         row = self._guarded(lambda db: self._get(db, key), "read")
         with self._lock:
             self._hits += row is not None
-            self._misses += row is None
         return row
 
     def entry(self, key: str) -> tuple[str, str] | None:
@@ -203,10 +201,10 @@ class ResponseCache:
         return int(count)
 
     def stats(self, kind: Kind | None = None) -> CacheStats:
-        """Entries and bytes, of all or of a kind; hits and misses of all."""
+        """Entries and bytes, of all or of a kind; hits of all."""
         found = self._guarded(lambda db: _totals(db, kind), "read")
         entries, size = found if found is not None else (0, 0)
-        return CacheStats(entries, size, self.max_bytes, self._hits, self._misses)
+        return CacheStats(entries, size, self.max_bytes, self._hits)
 
     def close(self) -> None:
         """Close the file."""

@@ -5,7 +5,7 @@ Each room knows only those below it. A tool also knows the route that does the s
 | folder or module | holds |
 |---|---|
 | `run`, `connection` | uvicorn: its start, its stop, and the limits of its connections |
-| `app` | the table of routes, and the middleware before them |
+| `app` | the app, and the middleware before its routes |
 | `routes` | what each path does, for programs and as pages for people |
 | `pages` | what pages share |
 | `mcp` | the store as tools for programs with a language model |

@@ -1,4 +1,4 @@
-"""The ASGI app: the table of routes, and what stands before them."""
+"""The ASGI app, and the middleware before its routes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import Message, Receive, Scope, Send
 
 from graphrag_rdf.config import ServerSection
@@ -23,24 +22,8 @@ from graphrag_rdf.server.http.access import Access
 from graphrag_rdf.server.http.envelope import Envelope, Metrics
 from graphrag_rdf.server.http.guard import Gate, Guard, Rate, known_hosts
 from graphrag_rdf.server.http.negotiation import takes_gzip
-from graphrag_rdf.server.mcp import protocol as mcp
-from graphrag_rdf.server.pages import rendering
-from graphrag_rdf.server.routes import (
-    ask,
-    dataset,
-    documents,
-    editor,
-    entities,
-    facts,
-    graphstore,
-    openapi,
-    reference,
-    resource,
-    sparql,
-    status,
-    traces,
-    uploads,
-)
+from graphrag_rdf.server.pages.rendering import on_error
+from graphrag_rdf.server.routes.openapi import routes
 from graphrag_rdf.server.service import COMMIT, MIN_COMMIT, Service
 
 _COMPRESSED_FROM = 1024
@@ -72,54 +55,6 @@ class _Compressed(GZipMiddleware):
             await send(message)
 
         await super().__call__(scope, receive, tagged)
-
-
-def routes() -> list[BaseRoute]:
-    """All routes."""
-    return [
-        Route("/sparql", sparql.sparql_endpoint, methods=sparql.METHODS),
-        Route("/sparql/", sparql.sparql_endpoint, methods=sparql.METHODS),
-        Route("/query", sparql.query_endpoint, methods=sparql.METHODS),
-        Route("/update", sparql.update_endpoint, methods=["POST"]),
-        Route("/store", graphstore.graph_store_endpoint, methods=graphstore.METHODS),
-        Route("/store/{path:path}", graphstore.graph_store_endpoint, methods=graphstore.METHODS),
-        Route("/ask", ask.submit, methods=["POST"]),
-        Route("/retrieve", ask.retrieve, methods=["POST"]),
-        WebSocketRoute("/ask/ws", ask.ask_socket),
-        Route("/traces", traces.trace_list, methods=["GET"]),
-        Route("/traces/{id}/feedback", traces.marks, methods=["GET"]),
-        Route("/traces/{id}/feedback", traces.mark, methods=["POST"]),
-        Route("/traces/{id}/replay", traces.replayed, methods=["POST"]),
-        Route("/traces/{id}/ask-without", traces.asked_without, methods=["POST"]),
-        Route("/traces/{id:path}", traces.trace, methods=["GET"]),
-        Route("/documents", documents.document_list, methods=["GET"]),
-        Route("/documents", uploads.upload, methods=["POST"]),
-        Route("/documents/{id:path}", documents.document, methods=["GET"]),
-        Route("/documents/{id:path}", uploads.forget, methods=["DELETE"]),
-        Route("/facts", facts.fact_list, methods=["GET"]),
-        Route("/facts", facts.decide, methods=["POST"]),
-        Route("/facts", facts.undo, methods=["DELETE"]),
-        Route("/facts/decisions", facts.decisions, methods=["GET"]),
-        Route("/entities", entities.entity_list, methods=["GET"]),
-        Route("/entities/{id:path}", entities.entity, methods=["GET"]),
-        Route("/resource", resource.resource, methods=["GET"]),
-        Route("/queries", reference.query_list, methods=["GET"]),
-        Route("/queries/{name:path}", reference.query, methods=["GET"]),
-        Route("/dataset", dataset.dataset, methods=["GET"]),
-        Route("/.well-known/void", dataset.dataset, methods=["GET"]),
-        Route("/", ask.home, methods=["GET"]),
-        Route("/ask", ask.ask_page, methods=["GET"]),
-        Route("/sparql-editor", editor.editor, methods=["GET", "POST"]),
-        Route("/ontology", reference.ontology, methods=["GET"]),
-        Route("/static/{name}", rendering.static_file, methods=["GET"]),
-        Route("/mcp", mcp.McpEndpoint(), methods=mcp.METHODS),
-        Route("/openapi.json", openapi.openapi, methods=["GET"]),
-        Route("/health", status.health, methods=["GET"]),
-        Route("/metrics", status.metrics, methods=["GET"]),
-        Route("/cache", status.cache, methods=["GET"]),
-        Route("/cache", status.empty_cache, methods=["DELETE"]),
-        Route("/diagnostics", status.diagnostics, methods=["GET"]),
-    ]
 
 
 def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlette:
@@ -155,9 +90,7 @@ def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlet
         routes=routes(),
         middleware=_middleware(settings, gate, metrics),
         lifespan=lifespan,
-        exception_handlers=dict.fromkeys(
-            (problems.Problem, HTTPException, GraphRagError), rendering.on_error
-        ),
+        exception_handlers=dict.fromkeys((problems.Problem, HTTPException, GraphRagError), on_error),
     )
     app.state.service, app.state.access, app.state.metrics = service, access, metrics
     app.state.gate = gate

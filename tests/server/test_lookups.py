@@ -13,8 +13,7 @@ import pyoxigraph as ox
 import pytest
 from starlette.routing import Route
 
-from graphrag_rdf.server.app import routes
-from graphrag_rdf.server.routes.openapi import description
+from graphrag_rdf.server.routes.openapi import description, routes
 from tests.support.endpoint import Endpoint
 
 TURTLE = {"Accept": "text/turtle"}

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from starlette.routing import Route, WebSocketRoute
 
-from graphrag_rdf.server.app import routes
+from graphrag_rdf.server.routes.openapi import routes
 from tests.support.endpoint import ADMIN, READ, TOKENS, WRITE, Endpoint
 
 NEEDS = {
@@ -41,7 +41,7 @@ NEEDS = {
     "/sparql-editor": {"GET": "read", "POST": "read"},
     "/ontology": {"GET": "read"},
     "/static/{name}": {"GET": "nothing"},
-    "/mcp": {"POST": "read", "DELETE": "read"},
+    "/mcp": {"POST": "read"},
     "/openapi.json": {"GET": "nothing"},
     "/health": {"GET": "nothing"},
     "/metrics": {"GET": "read"},

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-METHODS = ["POST"]
 _BODY = 1 << 18
 """Bytes of a request over HTTP."""
 _LONGEST = 1 << 22

@@ -8,5 +8,5 @@
 | `documents`, `uploads` | `/documents` |
 | `entities`, `facts`, `resource` | what else the store holds |
 | `dataset`, `reference` | the description of the store; the program's own queries and vocabularies |
-| `status`, `openapi` | health, metrics, diagnostics, caches, the description of all paths |
+| `status`, `openapi` | health, metrics, diagnostics, caches; the table of all paths |
 """

@@ -34,7 +34,6 @@ from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.routes.sparql import run, settled, written
 from graphrag_rdf.server.service import Service, address_of, service_of, site_of
 
-METHODS = ["GET", "PUT", "POST", "DELETE"]
 _PARTS = 1000
 
 

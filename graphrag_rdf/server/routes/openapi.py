@@ -1,4 +1,4 @@
-"""`/openapi.json`: the description of the routes (OpenAPI 3.1), from one table."""
+"""The table of routes, and `/openapi.json`, their description (OpenAPI 3.1)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,36 @@ from typing import Any
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from graphrag_rdf import __version__
 from graphrag_rdf.caches import CACHES
 from graphrag_rdf.server.http.negotiation import DATASETS, GRAPHS, RESULTS
 from graphrag_rdf.server.http.questions import AskRequest, RetrieveRequest
+from graphrag_rdf.server.mcp.protocol import McpEndpoint
+from graphrag_rdf.server.pages import rendering
+from graphrag_rdf.server.routes import (
+    ask,
+    dataset,
+    documents,
+    editor,
+    entities,
+    facts,
+    graphstore,
+    reference,
+    resource,
+    sparql,
+    status,
+    traces,
+    uploads,
+)
 from graphrag_rdf.server.routes.facts import FactRequest
 from graphrag_rdf.server.routes.traces import FeedbackRequest, ReplayRequest, WithoutRequest
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _LIMIT: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 1000}
 _ANY: dict[str, Any] = {}
+_ANY_JSON: dict[str, Any] = {"application/json": _ANY}
 _JSON = ("application/json",)
 _STREAM = (*_JSON, "text/event-stream")
 _RDF = tuple(f.media_type for f in GRAPHS)
@@ -36,12 +55,11 @@ def _form(name: str) -> dict[str, Any]:
     return {"application/x-www-form-urlencoded": schema}
 
 
-_EDITED = _form("query")
-_QUERY = {**_EDITED, "application/sparql-query": _TEXT}
+_QUERY = {**_form("query"), "application/sparql-query": _TEXT}
 _UPDATE = {**_form("update"), "application/sparql-update": _TEXT}
-_QUERIED = ("/sparql", "/query")
 _DATASET = "default-graph-uri named-graph-uri"
 _USING = "using-graph-uri using-named-graph-uri"
+_SHOWN = "offset chunk page start length"
 _LISTED = "match failed sort reverse duplicates limit offset"
 _FILE = {"type": "string", "format": "binary"}
 _FILES = {
@@ -70,88 +88,106 @@ def _json_of(model: type[BaseModel]) -> dict[str, Any]:
     return {"application/json": whole(schema)}
 
 
-_ASK = _json_of(AskRequest)
-_FEEDBACK = _json_of(FeedbackRequest)
-_FACT = _json_of(FactRequest)
-_REPLAY = _json_of(ReplayRequest)
-_WITHOUT = _json_of(WithoutRequest)
-_RETRIEVE = _json_of(RetrieveRequest)
-
-
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """A path and method, with the names of its parameters in the URL.
+    """A path and its methods.
 
     Attributes:
-        takes: media type of the body → its schema.
+        summary: what it does; a route without one is not described.
+        parameters: names of those in the URL.
+        takes: of the body: media type → schema, or the model of its JSON.
         gives: media types of the answer.
+        guarded: it needs a token, whatever the settings.
     """
 
     path: str
-    method: str
-    summary: str
+    methods: str
+    endpoint: Any
+    summary: str = ""
     parameters: str = ""
-    takes: dict[str, Any] | None = None
+    takes: dict[str, Any] | type[BaseModel] | None = None
     gives: tuple[str, ...] = _JSON
+    guarded: bool = False
 
 
+async def openapi(request: Request) -> Response:
+    """The description."""
+    del request
+    return JSONResponse(description(), headers={"Cache-Control": "no-cache"})
+
+
+def _protocol(path: str, endpoint: Any) -> tuple[_Route, ...]:
+    """The routes of a path that takes queries."""
+    return (
+        _Route(
+            path,
+            "GET",
+            endpoint,
+            "Run a query, or describe the service.",
+            f"query {_DATASET}",
+            gives=_ANSWERS,
+        ),
+        _Route(path, "POST", endpoint, "Run a query.", _DATASET, _QUERY, _ANSWERS),
+        _Route(path, "QUERY", endpoint),
+    )
+
+
+_STORE = graphstore.graph_store_endpoint
+_FACT = "subject predicate object"
 _ROUTES = (
-    *(
-        _Route(path, "get", "Run a query, or describe the service.", f"query {_DATASET}", gives=_ANSWERS)
-        for path in _QUERIED
-    ),
-    *(_Route(path, "post", "Run a query.", _DATASET, takes=_QUERY, gives=_ANSWERS) for path in _QUERIED),
-    _Route("/update", "post", "Run an update.", _USING, takes=_UPDATE, gives=()),
-    _Route("/store", "get", "A graph, or all of them.", "graph default", gives=_DUMPS),
-    _Route("/store", "put", "Replace a graph.", "graph default", takes=_GRAPH, gives=()),
-    _Route("/store", "post", "Add to a graph, or make one.", "graph default", takes=_GRAPH, gives=()),
-    _Route("/store", "delete", "Drop a graph.", "graph default", gives=()),
-    _Route("/ask", "post", "Answer a question.", takes=_ASK, gives=_STREAM),
-    _Route("/retrieve", "post", "Rank passages and facts for a question.", takes=_RETRIEVE),
-    _Route("/", "get", "The home page; as JSON, counts.", gives=_PAGES),
-    _Route("/ask", "get", "The page to ask on.", gives=_HTML),
-    _Route("/sparql-editor", "get", "The page to write queries on.", "query template call", gives=_HTML),
-    _Route("/sparql-editor", "post", "Run a query; show or download its answer.", takes=_EDITED, gives=_HTML),
-    _Route("/ontology", "get", "The page of classes and properties.", gives=_HTML),
-    _Route("/static/{name}", "get", "Style sheets and the script of the pages.", gives=()),
-    _Route("/traces", "get", "The newest traces.", "limit offset kind outcome match", gives=_FORMS),
-    _Route("/traces/{id}", "get", "One trace.", gives=(*_FORMS, "text/plain")),
-    _Route("/traces/{id}/feedback", "get", "The marks of a trace."),
-    _Route("/traces/{id}/feedback", "post", "Mark an answer, or its evidence.", takes=_FEEDBACK),
-    _Route("/traces/{id}/replay", "post", "Ask the question of a trace again.", takes=_REPLAY),
-    _Route("/traces/{id}/ask-without", "post", "Ask it without some facts or documents.", takes=_WITHOUT),
-    _Route("/documents", "get", "Documents, or pairs of duplicates.", _LISTED, gives=_FORMS),
-    _Route("/documents", "post", "Ingest documents.", takes=_FILES, gives=_STREAM),
-    _Route("/documents/{id}", "get", "One document.", "offset chunk page start length", gives=_FORMS),
-    _Route("/documents/{id}", "delete", "Forget a document."),
-    _Route(
-        "/facts", "get", "Facts; sources of one.", "match limit offset subject predicate object", gives=_FORMS
-    ),
-    _Route("/facts/decisions", "get", "Decisions about facts.", "all", gives=_PAGES),
-    _Route("/facts", "post", "Remove a fact, or correct it.", takes=_FACT),
-    _Route(
-        "/facts", "delete", "Take back a decision about a fact.", "decision subject predicate object dry_run"
-    ),
-    _Route("/entities", "get", "Entities.", "match limit offset", gives=_FORMS),
-    _Route("/entities/{id}", "get", "One entity.", "facts mentions", gives=_FORMS),
-    _Route(
-        "/mcp",
-        "post",
-        "The Model Context Protocol (streamable HTTP).",
-        takes={"application/json": _ANY},
-        gives=_STREAM,
-    ),
-    _Route("/resource", "get", "What the store knows of an IRI.", "iri", gives=_FORMS),
-    _Route("/queries", "get", "The query templates of the program.", gives=_FORMS),
-    _Route("/queries/{name}", "get", "One template.", gives=_FORMS),
-    _Route("/dataset", "get", "What the store holds (VoID, DCAT).", gives=_FORMS),
-    _Route("/.well-known/void", "get", "The same.", gives=_FORMS),
-    _Route("/health", "get", "The health of the server."),
-    _Route("/metrics", "get", "Figures for Prometheus.", gives=("text/plain",)),
-    _Route("/cache", "get", "How much is in the caches."),
-    _Route("/cache", "delete", "Empty the caches, or those that are named.", "only"),
-    _Route("/diagnostics", "get", "What `doctor` reports; for administrators."),
+    *_protocol("/sparql", sparql.sparql_endpoint),
+    _Route("/sparql/", "GET POST QUERY", sparql.sparql_endpoint),
+    *_protocol("/query", sparql.query_endpoint),
+    _Route("/update", "POST", sparql.update_endpoint, "Run an update.", _USING, _UPDATE, (), guarded=True),
+    _Route("/store", "GET", _STORE, "A graph, or all of them.", "graph default", gives=_DUMPS),
+    _Route("/store", "PUT", _STORE, "Replace a graph.", "graph default", _GRAPH, (), guarded=True),
+    _Route("/store", "POST", _STORE, "Add to a graph.", "graph default", _GRAPH, (), guarded=True),
+    _Route("/store", "DELETE", _STORE, "Drop a graph.", "graph default", gives=(), guarded=True),
+    _Route("/store/{path:path}", "GET PUT POST DELETE", _STORE),
+    _Route("/ask", "POST", ask.submit, "Answer a question.", takes=AskRequest, gives=_STREAM),
+    _Route("/ask", "GET", ask.ask_page, "The page to ask on.", gives=_HTML),
+    _Route("/retrieve", "POST", ask.retrieve, "Rank chunks and facts for a question.", takes=RetrieveRequest),
+    _Route("/", "GET", ask.home, "The home page; as JSON, counts.", gives=_PAGES),
+    _Route("/sparql-editor", "GET", editor.editor, "Write queries.", "query template call", gives=_HTML),
+    _Route("/sparql-editor", "POST", editor.editor, "Run a query.", takes=_form("query"), gives=_HTML),
+    _Route("/ontology", "GET", reference.ontology, "The page of classes and properties.", gives=_HTML),
+    _Route("/static/{name}", "GET", rendering.static_file, "Files of the pages.", gives=()),
+    _Route("/traces", "GET", traces.trace_list, "Traces.", "limit offset kind outcome match", gives=_FORMS),
+    _Route("/traces/{id}/feedback", "GET", traces.marks, "The marks of a trace."),
+    _Route("/traces/{id}/feedback", "POST", traces.mark, "Mark an answer.", "", FeedbackRequest, guarded=True),
+    _Route("/traces/{id}/replay", "POST", traces.replayed, "Ask its question again.", takes=ReplayRequest),
+    _Route("/traces/{id}/ask-without", "POST", traces.asked_without, "Ask without evidence.", takes=WithoutRequest),
+    _Route("/traces/{id:path}", "GET", traces.trace, "One trace.", gives=(*_FORMS, "text/plain")),
+    _Route("/documents", "GET", documents.document_list, "Documents.", _LISTED, gives=_FORMS),
+    _Route("/documents", "POST", uploads.upload, "Ingest documents.", "", _FILES, _STREAM, guarded=True),
+    _Route("/documents/{id:path}", "GET", documents.document, "One document.", _SHOWN, gives=_FORMS),
+    _Route("/documents/{id:path}", "DELETE", uploads.forget, "Forget a document.", guarded=True),
+    _Route("/facts", "GET", facts.fact_list, "Facts.", f"match limit offset {_FACT}", gives=_FORMS),
+    _Route("/facts", "POST", facts.decide, "Remove or correct a fact.", "", FactRequest, guarded=True),
+    _Route("/facts", "DELETE", facts.undo, "Undo decisions.", f"decision {_FACT} dry_run", guarded=True),
+    _Route("/facts/decisions", "GET", facts.decisions, "Decisions about facts.", "all", gives=_PAGES),
+    _Route("/entities", "GET", entities.entity_list, "Entities.", "match limit offset", gives=_FORMS),
+    _Route("/entities/{id:path}", "GET", entities.entity, "One entity.", "facts mentions", gives=_FORMS),
+    _Route("/resource", "GET", resource.resource, "What the store knows of an IRI.", "iri", gives=_FORMS),
+    _Route("/queries", "GET", reference.query_list, "The query templates of the program.", gives=_FORMS),
+    _Route("/queries/{name:path}", "GET", reference.query, "One template.", gives=_FORMS),
+    _Route("/dataset", "GET", dataset.dataset, "What the store holds (VoID, DCAT).", gives=_FORMS),
+    _Route("/.well-known/void", "GET", dataset.dataset, "The same.", gives=_FORMS),
+    _Route("/mcp", "POST", McpEndpoint(), "The Model Context Protocol.", "", _ANY_JSON, _STREAM),
+    _Route("/openapi.json", "GET", openapi),
+    _Route("/health", "GET", status.health, "The health of the server."),
+    _Route("/metrics", "GET", status.metrics, "Figures for Prometheus.", gives=("text/plain",)),
+    _Route("/cache", "GET", status.cache, "How much is in the caches."),
+    _Route("/cache", "DELETE", status.empty_cache, "Empty the caches.", "only", guarded=True),
+    _Route("/diagnostics", "GET", status.diagnostics, "What `doctor` reports.", guarded=True),
 )
+
+
+def routes() -> list[BaseRoute]:
+    """The routes of the app."""
+    found = [Route(one.path, one.endpoint, methods=one.methods.split()) for one in _ROUTES]
+    return [WebSocketRoute("/ask/ws", ask.ask_socket), *found]
+
 
 _IN_PATH = re.compile(r"\{(\w+)\}")
 _SCHEMAS: dict[str, dict[str, Any]] = {
@@ -161,39 +197,29 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
     "dry_run": {"type": "boolean"},
     **{key: {"type": "integer", "minimum": 0} for key in ("offset", "page", "facts", "mentions")},
 }
-_WRITES = {"put", "delete"}
-_GUARDED = {
-    ("post", "/update"),
-    ("post", "/documents"),
-    ("post", "/facts"),
-    ("post", "/traces/{id}/feedback"),
-    ("get", "/diagnostics"),
-}
-
-
-async def openapi(request: Request) -> Response:
-    """The description."""
-    del request
-    return JSONResponse(description(), headers={"Cache-Control": "no-cache"})
 
 
 def description() -> dict[str, Any]:
     """The OpenAPI document."""
     paths: dict[str, dict[str, Any]] = {}
     for route in _ROUTES:
+        if not route.summary:
+            continue
+        path, method = route.path.replace(":path}", "}"), route.methods.lower()
         operation: dict[str, Any] = {
             "summary": route.summary,
-            "operationId": f"{route.method}-{_name_of(route.path)}",
+            "operationId": f"{method}-{_name_of(path)}",
             "parameters": [_parameter(name, "query") for name in route.parameters.split()],
             "responses": _responses(route.gives),
         }
-        operation["parameters"] += [_parameter(name, "path") for name in _IN_PATH.findall(route.path)]
+        operation["parameters"] += [_parameter(name, "path") for name in _IN_PATH.findall(path)]
         if route.takes is not None:
-            content = {media_type: {"schema": schema} for media_type, schema in route.takes.items()}
+            taken = route.takes if isinstance(route.takes, dict) else _json_of(route.takes)
+            content = {media_type: {"schema": schema} for media_type, schema in taken.items()}
             operation["requestBody"] = {"required": True, "content": content}
-        if route.method in _WRITES or (route.method, route.path) in _GUARDED:
+        if route.guarded:
             operation["security"] = [{"token": []}]
-        paths.setdefault(route.path, {})[route.method] = operation
+        paths.setdefault(path, {})[method] = operation
     return {
         "openapi": "3.1.0",
         "info": {"title": "graphrag-rdf", "version": __version__},

@@ -43,7 +43,6 @@ from graphrag_rdf.store.migrations import migrate
 FORM = "application/x-www-form-urlencoded"
 QUERY = "application/sparql-query"
 UPDATE = "application/sparql-update"
-METHODS = ["GET", "POST", "QUERY"]
 
 Validated: TypeAlias = Literal["strong", "weak"] | None
 """The tag of an answer, see `caching.etag`; None for volatile queries."""

@@ -5,10 +5,6 @@ A tag names the state of the whole store by its commit: an answer changes only w
 
 from __future__ import annotations
 
-import time
-from email.utils import formatdate, parsedate_to_datetime
-from functools import lru_cache, partial
-
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,9 +13,6 @@ from graphrag_rdf.server.service import COMMIT, Service
 
 ZIPPED = '-gzip"'
 """The end of the tag of a compressed answer."""
-
-_SETTLED = 2.0
-"""Seconds after a change without Last-Modified, which has whole seconds."""
 
 
 def etag(service: Service, commit: int, content_type: str, *, strong: bool = False) -> str:
@@ -44,14 +37,7 @@ def validators(service: Service, commit: int, content_type: str, *, strong: bool
     """
     if service.remote is not None:
         return {}
-    headers = {"ETag": etag(service, commit, content_type, strong=strong)}
-    newest, changed = service.last_change()
-    if commit == newest and time.time() - changed > _SETTLED:
-        headers["Last-Modified"] = _http_date(changed)
-    return headers
-
-
-_http_date = lru_cache(maxsize=4)(partial(formatdate, usegmt=True))
+    return {"ETag": etag(service, commit, content_type, strong=strong)}
 
 
 def standard(commit: int) -> dict[str, str]:
@@ -72,29 +58,14 @@ def not_modified(
         content_types: of the forms that the answer may take.
         strong: whether its tag is; see `etag`.
     """
-    if service.remote is not None:
-        return None
     known = request.headers.get("if-none-match")
-    commit, changed = service.last_change()
-    if known is not None:
-        sent = {tag.strip().removeprefix("W/").replace(ZIPPED, '"') for tag in known.split(",")}
-        tags = [etag(service, commit, kind, strong=strong) for kind in content_types]
-        current = next((tag for tag in tags if tag.removeprefix("W/") in sent or "*" in sent), None)
-        if current is None:
-            return None
-        return Response(status_code=304, headers={**standard(commit), "ETag": current})
-    moment = moment_of(request.headers.get("if-modified-since"))
-    if moment is None or time.time() - changed <= _SETTLED:
+    if service.remote is not None or known is None:
         return None
-    return Response(status_code=304, headers=standard(commit)) if moment >= int(changed) else None
-
-
-def moment_of(date: str | None) -> float | None:
-    """A date of HTTP as seconds since 1970; None if it is invalid."""
-    try:
-        return None if date is None else parsedate_to_datetime(date).timestamp()
-    except (TypeError, ValueError, OverflowError):
-        return None
+    commit = service.engine.store.commit_number()
+    sent = {tag.removeprefix("W/").replace(ZIPPED, '"') for tag in _tags(known)}
+    tags = [etag(service, commit, kind, strong=strong) for kind in content_types]
+    current = next((tag for tag in tags if tag.removeprefix("W/") in sent or "*" in sent), None)
+    return current and Response(status_code=304, headers={**standard(commit), "ETag": current})
 
 
 def hold(request: Request, service: Service, *, exists: bool) -> None:
@@ -110,9 +81,8 @@ def hold(request: Request, service: Service, *, exists: bool) -> None:
             change unnoticed.
     """
     if service.remote is not None and request.method not in ("GET", "HEAD") and _names_a_state(request):
-        raise Problem(412, "a remote store has no tags and dates: use * only")
-    commit, changed = service.last_change()
-    current = f'"{state(service, commit)}-'
+        raise Problem(412, "a remote store has no tags: use * only")
+    current = f'"{state(service, service.engine.store.commit_number())}-'
     match = request.headers.get("if-match")
     if match is not None:
         if not exists:
@@ -121,10 +91,6 @@ def hold(request: Request, service: Service, *, exists: bool) -> None:
             if "W/" in match:
                 raise Problem(412, "If-Match failed: weak tags, as of query results, never match")
             raise Problem(412, "If-Match failed: the store has changed")
-    elif (moment := moment_of(request.headers.get("if-unmodified-since"))) is not None and int(
-        changed
-    ) > moment:
-        raise Problem(412, "If-Unmodified-Since failed: the store has changed")
     unseen = request.headers.get("if-none-match")
     if unseen is None or request.method in ("GET", "HEAD") or not exists:
         return
@@ -134,7 +100,7 @@ def hold(request: Request, service: Service, *, exists: bool) -> None:
 
 def _names_a_state(request: Request) -> bool:
     tags = [request.headers.get(name, "*") for name in ("if-match", "if-none-match")]
-    return "if-unmodified-since" in request.headers or any(tag.strip() != "*" for tag in tags)
+    return any(tag.strip() != "*" for tag in tags)
 
 
 def _tags(header: str) -> list[str]:

@@ -93,7 +93,6 @@ class Service:
         self.stopping = threading.Event()
         self.counter = Counter(engine.store, self.remote.names if self.remote else None)
         self._written: OrderedDict[str, int] = OrderedDict()
-        self._changed = engine.store.commit_number(), time.time()
 
     @cached_property
     def store(self) -> EmbeddedStore:
@@ -168,13 +167,6 @@ class Service:
         self.queries.stop()
         if self.readers is not None:
             await self.readers.stop()
-
-    def last_change(self) -> tuple[int, float]:
-        """(number of the newest commit, when it was first seen: seconds since 1970)."""
-        commit = self.engine.store.commit_number()
-        if commit != self._changed[0]:
-            self._changed = commit, time.time()
-        return self._changed
 
     def wrote(self, connection: HTTPConnection, commit: int) -> None:
         """Remember a client's write, so that it sees it at once."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from email.utils import formatdate
-
 import httpx
 import pytest
 
@@ -56,14 +54,6 @@ def test_a_graph_is_made_only_if_it_is_not_there(tag: str, client: httpx.Client)
     assert client.get("/store?graph=urn:i").status_code == 404
     assert client.put(G, content="<urn:s> <urn:p> 4 .", headers=there).status_code == 204
     assert objects(client) == {"4"}
-
-
-def test_dates_hold_a_write_too(tag: str, client: httpx.Client) -> None:
-    assert tag
-    for moment, status in ((0, 412), (4_000_000_000, 204), ("nonsense", 204)):
-        date = moment if isinstance(moment, str) else formatdate(moment, usegmt=True)
-        headers = {**TURTLE, "If-Unmodified-Since": date}
-        assert client.put(G, content="<urn:s> <urn:p> 2 .", headers=headers).status_code == status
 
 
 def test_tags_of_solutions_are_weak_and_hold_nothing(tag: str, client: httpx.Client) -> None:

@@ -450,7 +450,7 @@ def test_there_are_no_validators(client: httpx.Client) -> None:
     """Others may change the store, and nobody here would know."""
     found = client.get("/sparql", params={"query": "ASK {}"}, headers={"If-None-Match": "*"})
     assert found.status_code == 200
-    assert not {"etag", "last-modified"} & set(found.headers)
+    assert "etag" not in found.headers
     newest = int(found.headers["graphrag-commit"])
     for number, status in ((newest, 200), (newest + 5, 412)):
         headers = {"GraphRAG-Min-Commit": str(number)}
@@ -478,7 +478,6 @@ def test_the_graph_store_protocol(client: httpx.Client) -> None:
         ("If-None-Match", "*", 412),
         ("If-Match", "*", 204),
         ("If-Match", '"a-tag"', 412),  # there are none: what nobody can know does not hold
-        ("If-Unmodified-Since", "Wed, 01 Jan 2070 00:00:00 GMT", 412),
     ):
         sent = client.put(place, content="<urn:s> <urn:p> 3 .", headers={**turtle, header: value})
         assert sent.status_code == status, header

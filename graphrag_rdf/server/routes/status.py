@@ -28,11 +28,10 @@ async def health(request: Request) -> Response:
     problem: GraphRagError | None = service.writes.trouble
     if service.remote is not None:
         problem = await asyncio.to_thread(service.remote.trouble)
-    commit, _ = service.last_change()
     found: dict[str, Any] = {
         "status": "ok" if problem is None else "unavailable",
         "version": __version__,
-        "commit": commit,
+        "commit": service.engine.store.commit_number(),
         "read_only": service.read_only,
         "queries": service.how,
         "seconds": round(time.time() - service.started, 1),

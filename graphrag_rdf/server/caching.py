@@ -65,7 +65,9 @@ def not_modified(
     sent = {tag.removeprefix("W/").replace(ZIPPED, '"') for tag in _tags(known)}
     tags = [etag(service, commit, kind, strong=strong) for kind in content_types]
     current = next((tag for tag in tags if tag.removeprefix("W/") in sent or "*" in sent), None)
-    return current and Response(status_code=304, headers={**standard(commit), "ETag": current})
+    if current is None:
+        return None
+    return Response(status_code=304, headers={**standard(commit), "ETag": current})
 
 
 def hold(request: Request, service: Service, *, exists: bool) -> None:

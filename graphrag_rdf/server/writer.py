@@ -6,9 +6,9 @@ A long write, such as an ingest, lets short ones run between its parts.
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -17,8 +17,7 @@ from graphrag_rdf.server.execution.nesting import deep_stacks
 from graphrag_rdf.server.http.problems import Problem
 
 T = TypeVar("T")
-_WAITING = 64
-_LOOK = 0.02
+_WAITING, _LOOK = 64, 0.02
 
 
 class WriteQueue:
@@ -34,11 +33,10 @@ class WriteQueue:
 
     def __init__(self, before: Callable[[], object] = lambda: None) -> None:
         self._before = before
-        self._short: deque[Callable[[], None]] = deque()
-        self._long: deque[Callable[[], None]] = deque()
-        self._news = threading.Condition()
+        self._short: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
+        self._long: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
+        self._thread = ThreadPoolExecutor(1, "writer")
         self._ending = False
-        self._thread: threading.Thread | None = None
         self.waiting = 0
         self.trouble: StoreError | None = None
 
@@ -55,32 +53,14 @@ class WriteQueue:
             raise Problem(503, "the server is stopping", headers={"Retry-After": "5"})
         if self.waiting >= _WAITING:
             raise Problem(503, "too many writes are waiting", headers={"Retry-After": "2"})
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[T] = loop.create_future()
-        done.add_done_callback(self._finished)
+        done: Future[T] = Future()
+        result = asyncio.wrap_future(done)
+        result.add_done_callback(self._finished)
         self.waiting += 1
-        with self._news:
-            (self._long if long else self._short).append(lambda: _work(self._tried(write), loop, done))
-            self._news.notify()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
-            with deep_stacks():
-                self._thread.start()
-        return await asyncio.shield(done)
-
-    def _tried(self, write: Callable[[], T]) -> Callable[[], T]:
-        """The write, recording whether it failed."""
-
-        def tried() -> T:
-            try:
-                found = write()
-            except StoreError as error:
-                self.trouble = error
-                raise
-            self.trouble = None
-            return found
-
-        return tried
+        (self._long if long else self._short).append((write, done))
+        with deep_stacks():
+            self._thread.submit(self._next)
+        return await asyncio.shield(result)
 
     def let_others_in(self, before: Callable[[], object], after: Callable[[], object]) -> None:
         """Run the short writes that wait; called by a long write, in the writer's thread.
@@ -92,21 +72,26 @@ class WriteQueue:
             return
         before()
         while self._short:
-            self._short.popleft()()
+            self._work(*self._short.popleft())
         after()
 
-    def _run(self) -> None:
-        while True:
-            with self._news:
-                while not (self._short or self._long or self._ending):
-                    self._news.wait()
-                waiting = self._short or self._long
-                if not waiting:
-                    return
-                write = waiting.popleft()
+    def _next(self) -> None:
+        """Called once for each write; those between the parts of a long one are done by then."""
+        waiting = self._short or self._long
+        if waiting:
             with suppress(Exception):  # the write meets the error too, and reports it
                 self._before()
-            write()
+            self._work(*waiting.popleft())
+
+    def _work(self, write: Callable[[], Any], done: Future[Any]) -> None:
+        try:
+            found = write()
+        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+            self.trouble = error if isinstance(error, StoreError) else self.trouble
+            done.set_exception(error)
+        else:
+            self.trouble = None
+            done.set_result(found)
 
     def _finished(self, done: asyncio.Future[Any]) -> None:
         self.waiting -= 1
@@ -115,23 +100,7 @@ class WriteQueue:
 
     async def stop(self) -> None:
         """Finish the queue, and accept no more."""
-        with self._news:
-            self._ending = True
-            self._news.notify()
-        while self._thread is not None and self._thread.is_alive():
+        self._ending = True
+        while self.waiting:
             await asyncio.sleep(_LOOK)
-
-
-def _work(write: Callable[[], T], loop: asyncio.AbstractEventLoop, done: asyncio.Future[T]) -> None:
-    """Run a write and pass its result to the event loop."""
-    try:
-        found = write()
-    except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
-        _soon(loop, lambda error=error: done.set_exception(error))  # type: ignore[misc]
-    else:
-        _soon(loop, lambda: done.set_result(found))
-
-
-def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(call)
+        self._thread.shutdown(wait=False)

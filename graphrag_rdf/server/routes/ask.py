@@ -43,25 +43,21 @@ async def ask(request: Request) -> Response:
     """Answer a question: as `ask --format json`, or all messages as events (`Accept: text/event-stream`)."""
     service = allowed_to_ask(request)
     asked = await read_json(request, AskRequest, _BODY)
+    if not wants_events(request):
+        answer = await answer_of(request, asked)
+        _seen(request)
+        return JSONResponse(answer, headers=_headers(service))
     client = client_of(request)
     service.concurrency.enter(client)
     run: Run | None = None
     try:
         run = service.runs.start(lambda: begin(service, asked))
-        if wants_events(request):
-            first = await _first(run, request)
-            return _Events(first, run, request)
-        last = await _last(run, request)
+        return _Events(await _first(run, request), run, request)
     except BaseException:
         if run is not None:
             run.close()
         service.concurrency.leave(client)
         raise
-    service.concurrency.leave(client)
-    if last.answer is None:
-        raise failed(last, service)
-    _seen(request)
-    return JSONResponse(last.answer, headers=_headers(service))
 
 
 async def answer_of(request: Request, asked: AskRequest) -> dict[str, Any]:

@@ -154,15 +154,13 @@ _ROUTES = (
     _Route("/static/{name}", "GET", rendering.static_file, "Files of the pages.", gives=()),
     _Route("/traces", "GET", traces.trace_list, "Traces.", "limit offset kind outcome match", gives=_FORMS),
     _Route("/traces/{id}/feedback", "GET", traces.marks, "The marks of a trace."),
-    _Route(
-        "/traces/{id}/feedback", "POST", traces.mark, "Mark an answer.", "", FeedbackRequest, guarded=True
-    ),
+    _Route("/traces/{id}/feedback", "POST", traces.mark, "Mark one.", "", FeedbackRequest, guarded=True),
     _Route("/traces/{id}/replay", "POST", traces.replayed, "Ask its question again.", takes=ReplayRequest),
     _Route(
         "/traces/{id}/ask-without",
         "POST",
         traces.asked_without,
-        "Ask without evidence.",
+        "Ask without.",
         takes=WithoutRequest,
     ),
     _Route("/traces/{id:path}", "GET", traces.trace, "One trace.", gives=(*_FORMS, "text/plain")),

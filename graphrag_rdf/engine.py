@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.components import Components
+from graphrag_rdf.components import Components, is_read_only, open_store
 from graphrag_rdf.config import Loaded, Settings, given_settings, load_settings
 from graphrag_rdf.errors import ConfigError, StoreError, UsageError
 from graphrag_rdf.from_thread import from_thread
 from graphrag_rdf.live_settings import LiveSettings, pipeline_folders
-from graphrag_rdf.opening import is_read_only, open_store
 from graphrag_rdf.pipeline import Pipeline, load_pipeline
 from graphrag_rdf.prepare import check_question, depends, prepare
 from graphrag_rdf.steps.answer import edge_json
@@ -360,7 +359,7 @@ class Engine(Components):
             reuse = reuse_of(self.store, depends(self, chosen, state, model))
             kept = find_answer(self.store, self.blobs, reuse.key)
             context = replace(context, reuse=reuse)
-        return chosen.run(context, state, model=model, details={}, kept=kept)
+        return chosen.run(context, state, model=model, kept=kept)
 
     def _prepared(
         self, question: str, pipeline: str, settings: Mapping[str, str] | None, **options: Any

@@ -175,7 +175,6 @@ class Pipeline:
         state: State,
         *,
         model: str | None,
-        details: Mapping[str, Any],
         kept: KeptAnswer | None = None,
     ) -> Generator[GraphRagResponse, None, None]:
         """Run the pipeline on a question; the messages, in the order of `trace.messages`.
@@ -184,7 +183,6 @@ class Pipeline:
         iterator (a client that hangs up) closes the trace as cancelled.
 
         Args:
-            details: what else the answer says of the run (e.g. its origin).
             kept: an answer that was given before and is given again, instead of running any step.
         """
         recorder = context.recorder
@@ -225,7 +223,6 @@ class Pipeline:
             "seconds": recorder.milliseconds() / 1000,
             "cached": kept is not None,
             **({"original": kept.question.value} if kept is not None else {}),
-            **details,
         }
         yield recorder.final(answer, model)
 
@@ -297,7 +294,7 @@ class Pipeline:
             exclude=state.exclude,
         )
         inside = replace(context, recorder=recorder, prompt_folders=pipeline.prompt_folders, reuse=None)
-        *_, last = pipeline.run(inside, asked, model=model, details={})
+        *_, last = pipeline.run(inside, asked, model=model)
         context.recorder.last = recorder.last
         if last is None or last.answer is None:
             said = ((last and last.error) or {}).get("message", "it has no answer")

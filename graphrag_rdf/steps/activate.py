@@ -165,7 +165,7 @@ class Activation:
         self.search = QuestionSearch(context, state, self.parameters, self.step, _SEARCHED)
         with_index = ThreadPoolExecutor(1, "index")  # which lets other threads work while it searches
         self._lexical = with_index.submit(self._like_the_question)
-        self._own_words = with_index.submit(self._search_passages)
+        self._own_words = with_index.submit(self.search.passages_with_words, self.parameters["passage_limit"])
         with_index.shutdown(wait=False)
         self.said: dict[str, frozenset[str]] = {}  # entity -> the question's words on the way to it
         self.nearest = max(self.search.vector.values(), default=0.0)
@@ -398,17 +398,8 @@ class Activation:
         return known.value * COMMON / seed.score if as_word and seed.score > COMMON else known.value
 
     def own_words(self) -> list[tuple[str, float]]:
-        """Passages by their own words: BM25."""
+        """Passages by their own words: BM25 as a share of the best."""
         return self._own_words.result()
-
-    def _search_passages(self) -> list[tuple[str, float]]:
-        index = self.context.text_index
-        if index is None:
-            return []
-        k = self.parameters["passage_limit"]
-        state = self.state
-        hits = index.search(state.question, kind="chunk", k=k, language=state.language, also=state.also)
-        return [(hit.iri, hit.score) for hit in hits]
 
     def gather(self) -> None:
         """What an answer may rest on, from the passages as they are ranked."""

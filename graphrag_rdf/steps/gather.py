@@ -40,9 +40,9 @@ from typing import TypeAlias
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.namespaces import METADATA
-from graphrag_rdf.rdf.terms import Term, node_of, one_label, text_of
+from graphrag_rdf.rdf.terms import Term, node_of, text_of
 from graphrag_rdf.steps.exploration import Activated, Edge, PassageHit, PassagePath
-from graphrag_rdf.steps.search import QuestionSearch, label_of, number_of
+from graphrag_rdf.steps.search import QuestionSearch, fact_of, number_of
 from graphrag_rdf.steps.sources import chunk_of, mentions_of
 from graphrag_rdf.steps.state import Carrier, Parameters, SentenceHit, Triple
 from graphrag_rdf.store.base import Row
@@ -254,10 +254,10 @@ class Gathering:
         if hits:
             asked = [hit.sentence for hit in self.state.hits]
             for row in self.search.rows("retrieval/quoted-facts", sentences=asked):
-                sentences.setdefault(_fact(row), []).append(node_of(row["sentence"]))
+                sentences.setdefault(fact_of(row), []).append(node_of(row["sentence"]))
         for row in self._unread():
-            sentences.setdefault(_fact(row), [])
-        unverified = {fact for fact in map(_fact, self._unverified()) if fact not in sentences}
+            sentences.setdefault(fact_of(row), [])
+        unverified = {fact for fact in map(fact_of, self._unverified()) if fact not in sentences}
         sentences |= {fact: [] for fact in sorted(unverified, key=str)}
         self.state.edges = self._edges(sentences, unverified)
 
@@ -371,12 +371,7 @@ class Gathering:
         Args:
             sentences: fact → the sentences that it was quoted from.
         """
-        things = {term for fact in sentences for term in fact if isinstance(term, NamedNode)}
-        names: dict[str, Row] = {}  # each thing looked up once, however many facts it is in
-        if things:
-            found = self.search.rows("retrieval/names", things=sorted(things, key=str))
-            for row in one_label(found, self.state.language):
-                names.setdefault(node_of(row["thing"]).value, row)
+        names = self.search.names(sentences)
         excluded = set(self.state.exclude)
         edges = {fact: self._edge(fact, names) for fact in sentences}
         edges = {fact: edge for fact, edge in edges.items() if excluded.isdisjoint(edge.ends)}
@@ -410,30 +405,18 @@ class Gathering:
             **search.weights(with_meaning=bool(search.vector)),
         )
         for row in rows:
-            edge = edges[_fact(row)]
+            edge = edges[fact_of(row)]
             edge.lexical, edge.graph = number_of(row["lexical"]), number_of(row["graph"])
             edge.vector = number_of(row["cosine"]) if search.vector else None
             edge.score = number_of(row["score"])
-        return [edges[_fact(row)] for row in rows]
+        return [edges[fact_of(row)] for row in rows]
 
     def _edge(self, fact: Triple, names: Mapping[str, Row]) -> Edge:
-        s, p, o = (names.get(term.value, {}) if isinstance(term, NamedNode) else {} for term in fact)
-        ends = tuple(node_of(end["canonical"]) for end in (s, o) if "canonical" in end)
-        reached = [self.active[end.value] for end in ends if end.value in self.active]
+        edge = self.search.edge(fact, names)
+        reached = [self.active[end.value] for end in edge.ends if end.value in self.active]
         nearest = min(reached, key=lambda a: (a.round, -a.value, a.entity.value), default=None)
-        s_label, o_label = label_of(s.get("label"), fact[0]), label_of(o.get("label"), fact[2])
-        return Edge(
-            triple=fact,
-            s_label=s_label,
-            p_label=label_of(p.get("label"), fact[1]),
-            o_label=o_label,
-            hop=(nearest.round if nearest else self.parameters["rounds"]) + 1,
-            direction="in" if nearest and ends and nearest.entity != ends[0] else "out",
-            origin=nearest.entity if nearest else fact[0],
-            ends=ends,
-            asked=self.search.asked(fact[1], s_label, o_label),
-        )
-
-
-def _fact(row: Row) -> Triple:
-    return node_of(row["s"]), node_of(row["p"]), row["o"]  # type: ignore[return-value]
+        edge.hop = (nearest.round if nearest else self.parameters["rounds"]) + 1
+        if nearest:
+            edge.origin = nearest.entity
+            edge.direction = "out" if nearest.entity == edge.ends[0] else "in"
+        return edge

@@ -15,7 +15,7 @@ from pydantic import Field
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.index.analyse import analyse
-from graphrag_rdf.rdf.terms import node_of, one_label, text_of
+from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.exploration import (
     EXPLORATION,
     Edge,
@@ -27,7 +27,7 @@ from graphrag_rdf.steps.exploration import (
 )
 from graphrag_rdf.steps.kinds import Hops, Limit, Share, Some, StepKind, StepParameters, Way, Weight, register
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
-from graphrag_rdf.steps.search import QuestionSearch, label_of, number_of
+from graphrag_rdf.steps.search import QuestionSearch, fact_of, number_of
 from graphrag_rdf.steps.sources import chunk_of, left_out, mentions_of
 from graphrag_rdf.steps.state import Context, Parameters, SentenceHit, State, Triple
 from graphrag_rdf.store.base import Row
@@ -157,11 +157,11 @@ class _Exploration:
     def _hop(self, hop: int, frontier: list[NamedNode]) -> list[Edge]:
         limit = max(1, self.parameters["triple_limit"] // hop)
         rows = self.search.rows("retrieval/edges", entities=frontier, limit=limit)
-        self._look_up_names(rows)
+        self.names |= self.search.names(map(fact_of, rows), self.names)
         excluded = {node.value for node in self.state.exclude}
         surest: dict[Triple, Row] = {}  # an edge between two of the frontier is found from both
         for row in rows:
-            triple: Triple = row["s"], row["p"], row["o"]  # type: ignore[assignment]
+            triple = fact_of(row)
             if triple not in surest or self._sureness(row) > self._sureness(surest[triple]):
                 surest[triple] = row
         fresh: dict[Triple, Edge] = {}
@@ -186,29 +186,10 @@ class _Exploration:
     def _sureness(self, row: Row) -> float:
         return self.reached[node_of(row["from"]).value]
 
-    def _look_up_names(self, rows: list[Row]) -> None:
-        """Each thing once, however many edges it has."""
-        terms = {term for row in rows for term in (row["s"], row["p"], row["o"])}
-        things = [term for term in terms if isinstance(term, NamedNode) and term.value not in self.names]
-        if things:
-            found = self.search.rows("retrieval/names", things=sorted(things, key=str))
-            self.names |= {node_of(row["thing"]).value: row for row in one_label(found, self.state.language)}
-
     def _edge(self, row: Row, hop: int) -> Edge:
-        s, p, o = node_of(row["s"]), node_of(row["p"]), row["o"]
-        names = [self.names.get(term.value, {}) if isinstance(term, NamedNode) else {} for term in (s, p, o)]
-        s_label, o_label = label_of(names[0].get("label"), s), label_of(names[2].get("label"), o)
-        return Edge(
-            triple=(s, p, o),  # type: ignore[arg-type]
-            s_label=s_label,
-            p_label=label_of(names[1].get("label"), p),
-            o_label=o_label,
-            hop=hop,
-            direction=text_of(row["direction"]),
-            origin=node_of(row["from"]),
-            ends=tuple(node_of(names[end]["canonical"]) for end in (0, 2) if "canonical" in names[end]),
-            asked=self.search.asked(p, s_label, o_label),
-        )
+        edge = self.search.edge(fact_of(row), self.names)
+        edge.hop, edge.direction, edge.origin = hop, text_of(row["direction"]), node_of(row["from"])
+        return edge
 
     def _evidence(self, edges: list[Edge]) -> None:
         """The sentences that the edges were quoted from: what they share with the question is their score."""
@@ -217,7 +198,7 @@ class _Exploration:
         by_triple = {edge.triple: edge for edge in edges}
         rows = self.search.rows("retrieval/evidence-sentences", edges=list(by_triple))
         for row in rows:
-            edge = by_triple.get((node_of(row["s"]), node_of(row["p"]), row["o"]))  # type: ignore[arg-type]
+            edge = by_triple.get(fact_of(row))
             if edge is not None:
                 sentence = node_of(row["sentence"])
                 if sentence not in edge.sentences:

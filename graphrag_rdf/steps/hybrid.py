@@ -221,10 +221,6 @@ class _Composite:
             )
 
 
-def _by_share(path: RelationPath) -> tuple[float, str, str, str]:
-    return -path.share, path.signal, str(path.origin), str(path.near_entity)
-
-
 def minmax(scored: Iterable[tuple[str, float]]) -> dict[str, float]:
     """Scores with the best 1 and the least 0; a single score, or equal ones, are 1."""
     found = dict(scored)

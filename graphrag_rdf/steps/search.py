@@ -6,7 +6,7 @@ else by meaning. Without the index of words, names are looked up among the label
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 from typing import Literal as Choice
@@ -19,8 +19,8 @@ from graphrag_rdf.extract.names import apart, slug, together
 from graphrag_rdf.index.postings import DEFAULT_BM25, Bm25
 from graphrag_rdf.index.records import Kind
 from graphrag_rdf.rdf.terms import Term, local_name, node_of, one_label, text_of
-from graphrag_rdf.steps.exploration import Seed
-from graphrag_rdf.steps.state import Context, Parameters, State
+from graphrag_rdf.steps.exploration import Edge, Seed
+from graphrag_rdf.steps.state import Context, Parameters, State, Triple
 from graphrag_rdf.steps.words import QuestionWords, asked_words
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace.recorder import Step
@@ -200,11 +200,40 @@ class QuestionSearch:
     def _counts(self, row: Row) -> bool:
         return "sentence" not in row or text_of(row["sentence"]) not in self.state.set_aside
 
-    def asked(self, predicate: NamedNode, *names: str) -> str:
+    def _asked(self, predicate: NamedNode, *names: str) -> str:
         """Words by which the question may ask for a fact, beside those of the fact itself; "" unless it has a
         word of one of the names in it.
         """
         return asked_words(predicate, self.state.question) if self.words.coverage(*names) else ""
+
+    # --- facts -----------------------------------------------------------------------------------
+
+    def names(self, facts: Iterable[Triple], known: Collection[str] = ()) -> dict[str, Row]:
+        """The labels and canonical entities of the things in facts, each looked up once.
+
+        Args:
+            known: things that are not looked up.
+        """
+        things = {term for fact in facts for term in fact if isinstance(term, NamedNode)}
+        wanted = sorted((thing for thing in things if thing.value not in known), key=str)
+        rows = self.rows("retrieval/names", things=wanted) if wanted else []
+        return {node_of(row["thing"]).value: row for row in one_label(rows, self.state.language)}
+
+    def edge(self, fact: Triple, names: Mapping[str, Row]) -> Edge:
+        """A fact with its labels, as one of the first hop that was reached from its subject."""
+        s, p, o = (names.get(term.value, {}) if isinstance(term, NamedNode) else {} for term in fact)
+        s_label, o_label = label_of(s.get("label"), fact[0]), label_of(o.get("label"), fact[2])
+        return Edge(
+            triple=fact,
+            s_label=s_label,
+            p_label=label_of(p.get("label"), fact[1]),
+            o_label=o_label,
+            hop=1,
+            direction="out",
+            origin=fact[0],
+            ends=tuple(node_of(end["canonical"]) for end in (s, o) if "canonical" in end),
+            asked=self._asked(fact[1], s_label, o_label),
+        )
 
     # --- sentences ---------------------------------------------------------------------------------
 
@@ -396,3 +425,8 @@ def as_shares(**weights: float) -> dict[str, float]:
 def number_of(term: Term) -> float:
     """A number of a row."""
     return float(text_of(term))
+
+
+def fact_of(row: Row) -> Triple:
+    """The fact of a row."""
+    return node_of(row["s"]), node_of(row["p"]), row["o"]  # type: ignore[return-value]

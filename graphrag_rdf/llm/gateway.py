@@ -90,7 +90,6 @@ class LlmGateway:
         purpose: str,
         json_mode: bool = False,
         max_tokens: int | None = None,
-        temperature: float | None = None,
         model: str | None = None,
         use_cache: bool = True,
         since: float | None = None,
@@ -102,7 +101,7 @@ class LlmGateway:
             messages: the prompt.
             purpose: for the log.
             json_mode: ask for JSON, in the way that the server accepts, if it has one.
-            max_tokens, temperature, model: None for what the settings say.
+            max_tokens, model: None for what the settings say.
             use_cache: False to ask again; the new answer is kept in place of the old.
             since: when the texts were read, by `time.monotonic`; None for now. Nothing is kept if texts were
                 erased from the cache later.
@@ -112,27 +111,17 @@ class LlmGateway:
         Raises:
             LlmError: the call failed, for good or too often; or the budget is used up.
         """
-        asked = self._asked(messages, purpose, model, json_mode, max_tokens, temperature, since, shared)
-        return self._kept(asked, use_cache) or self._ask(asked)
+        asked = self._asked(messages, purpose, model, json_mode, max_tokens, since, shared)
+        return (self._kept(asked) if use_cache else None) or self._ask(asked)
 
-    def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        purpose: str,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        model: str | None = None,
-        use_cache: bool = True,
-        since: float | None = None,
-    ) -> ChatStream:
+    def stream(self, messages: Sequence[Message], *, purpose: str, since: float | None = None) -> ChatStream:
         """Ask for an answer piece by piece; arguments and errors are those of `chat`.
 
         A broken stream is requested again only if no piece of it was returned. An answer from
         the cache comes in one piece.
         """
-        asked = self._asked(messages, purpose, model, False, max_tokens, temperature, since)
-        return ChatStream(lambda finish: self._pieces(asked, use_cache, finish))
+        asked = self._asked(messages, purpose, since=since)
+        return ChatStream(lambda finish: self._pieces(asked, finish))
 
     def embed(self, texts: Sequence[str], model: str | None = None) -> NDArray[np.float32]:
         """Vectors of texts, as the model gives them.
@@ -222,16 +211,15 @@ class LlmGateway:
         self,
         messages: Sequence[Message],
         purpose: str,
-        model: str | None,
-        json_mode: bool,
-        max_tokens: int | None,
-        temperature: float | None,
-        since: float | None,
+        model: str | None = None,
+        json_mode: bool = False,
+        max_tokens: int | None = None,
+        since: float | None = None,
         shared: int = 0,
     ) -> Asked:
         settings = self.settings
         parameters: dict[str, Any] = {
-            "temperature": settings.temperature if temperature is None else temperature,
+            "temperature": settings.temperature,
             "max_tokens": settings.max_tokens if max_tokens is None else max_tokens,
             "seed": settings.seed,
             "response_format": {"type": "json_object"} if json_mode else None,
@@ -245,10 +233,8 @@ class LlmGateway:
             shared,
         )
 
-    def _kept(self, asked: Asked, use_cache: bool) -> Completion | None:
-        if self._cache is None or not use_cache:
-            return None
-        kept = self._cache.get(self._cache_key(asked.hash))
+    def _kept(self, asked: Asked) -> Completion | None:
+        kept = self._cache.get(self._cache_key(asked.hash)) if self._cache is not None else None
         if kept is None:
             return None
         answer = json.loads(kept)
@@ -295,10 +281,8 @@ class LlmGateway:
         self._tell(asked, completion)
         return completion
 
-    def _pieces(
-        self, asked: Asked, use_cache: bool, finish: Callable[[Completion], None]
-    ) -> Generator[str, None, None]:
-        kept = self._kept(asked, use_cache)
+    def _pieces(self, asked: Asked, finish: Callable[[Completion], None]) -> Generator[str, None, None]:
+        kept = self._kept(asked)
         if kept is not None:
             finish(kept)
             if kept.text:

@@ -46,8 +46,8 @@ def test_chat(make_gateway, scripted_server):
 
 
 def test_parameters(make_gateway, scripted_server):
-    gateway = make_gateway(seed=7, max_tokens=100)
-    gateway.chat(HELLO, purpose="test", json_mode=True, max_tokens=50, temperature=0.5, model="openai/other")
+    gateway = make_gateway(seed=7, max_tokens=100, temperature=0.5)
+    gateway.chat(HELLO, purpose="test", json_mode=True, max_tokens=50, model="openai/other")
     body = scripted_server.requests[0].body
     assert body["model"] == "other"
     assert (body["seed"], body["max_tokens"], body["temperature"]) == (7, 50, 0.5)

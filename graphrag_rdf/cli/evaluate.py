@@ -35,8 +35,6 @@ log = logging.getLogger(__name__)
 
 _MEASURES = ("retrieval", "answers", "pages")
 _SHOWN = {"bm25": "BM25"}
-
-
 IN_MEMORY = {"store": ":memory:", "collection": "default"}
 """Settings of a temporary store."""
 
@@ -79,10 +77,13 @@ def comparing(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def empty_engine(options: dict[str, Any]) -> Iterator[Engine]:
-    """An engine on an empty store in memory."""
-    with open_engine({**overrides(options), **IN_MEMORY}, create=True) as engine:
-        yield engine
+def measuring(options: dict[str, Any]) -> Iterator[tuple[Engine, dict[str, Any]]]:
+    """An engine on an empty store in memory, and the arguments that show the progress of a measurement."""
+    with (
+        open_engine({**overrides(options), **IN_MEMORY}, create=True) as engine,
+        reading_then_questions(engine.budget) as (reading, progress),
+    ):
+        yield engine, {"reading": reading, "progress": progress}
 
 
 def overrides(options: dict[str, Any]) -> dict[str, Any]:
@@ -109,17 +110,22 @@ def on_corpus(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def cut_offs(text: str) -> list[int]:
-    """The numbers of `--k`. Raises BadParameter for other texts."""
-    try:
-        cuts = sorted({int(part) for part in text.split(",")})
-    except ValueError as error:
-        raise click.BadParameter(
-            f"{text!r} is not a comma-separated list of numbers", param_hint="--k"
-        ) from error
-    if cuts[0] < 1:
-        raise click.BadParameter("cut-offs start at 1", param_hint="--k")
-    return cuts
+def cut_offs(default: str, about: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--k`, numbers in order; the parameter is `ks`."""
+
+    def numbers(context: click.Context, option: click.Parameter, text: str) -> list[int]:
+        del context, option
+        try:
+            cuts = sorted({int(part) for part in text.split(",")})
+        except ValueError as error:
+            raise click.BadParameter(f"{text!r} is not a comma-separated list of numbers") from error
+        if cuts[0] < 1:
+            raise click.BadParameter("cut-offs start at 1")
+        return cuts
+
+    return click.option(
+        "--k", "ks", default=default, show_default=True, metavar="LIST", callback=numbers, help=about
+    )
 
 
 def share(value: float | None) -> str:
@@ -164,43 +170,36 @@ _set_argument = click.argument("evalset", metavar="EVALSET.json", type=click.Pat
 @eval_command.command(
     "retrieval", examples=["graphrag-rdf eval retrieval musique.json --extraction rules --format json"]
 )
-@click.option("--k", "ks", default="1,2,5,10", show_default=True, metavar="LIST", help="Cut-offs of recall.")
+@cut_offs("1,2,5,10", "Cut-offs of recall.")
 @comparing
 @with_corpus
 @_set_argument
-def retrieval(evalset: Path, ks: str, form: str, **options: Any) -> None:
+def retrieval(evalset: Path, ks: list[int], form: str, **options: Any) -> None:
     """Measure how many of the gold chunks are found, compared with BM25 (and dense search)."""
     from graphrag_rdf.evaluation.evalset import load_evalset
     from graphrag_rdf.evaluation.retrieval import evaluate_retrieval
 
-    cuts = cut_offs(ks)
     loaded = load_evalset(evalset)
-    with empty_engine(options) as engine, reading_then_questions(engine.budget) as (reading, progress):
+    with measuring(options) as (engine, shown):
         found = evaluate_retrieval(
-            engine,
-            loaded,
-            compare=options["compare"],
-            ks=cuts,
-            reading=reading,
-            progress=progress,
-            **on_corpus(options),
+            engine, loaded, compare=options["compare"], ks=ks, **shown, **on_corpus(options)
         )
     if output.write(form, found):
         return
     say_head(found)
     rows = [(found["pipeline"], found), *found["baselines"].items()]
-    columns = ["", *(f"R@{k}" for k in cuts), "MRR"]
-    figures = [[name, *(share(run["recall"][str(k)]) for k in cuts), share(run["mrr"])] for name, run in rows]
+    columns = ["", *(f"R@{k}" for k in ks), "MRR"]
+    figures = [[name, *(share(run["recall"][str(k)]) for k in ks), share(run["mrr"])] for name, run in rows]
     output.table(columns, figures)
 
 
 @eval_command.command("pages", examples=["graphrag-rdf eval pages reports/ reports/questions.jsonl"])
-@click.option("--k", "ks", default="1,5,10", show_default=True, metavar="LIST", help="Numbers of chunks.")
+@cut_offs("1,5,10", "Numbers of chunks.")
 @_one_extraction
 @asking
 @click.argument("folder", metavar="PDF_FOLDER", type=click.Path(path_type=Path))
 @click.argument("questions", metavar="QUESTIONS.jsonl", type=click.Path(path_type=Path))
-def pages(folder: Path, questions: Path, ks: str, form: str, **options: Any) -> int:
+def pages(folder: Path, questions: Path, ks: list[int], form: str, **options: Any) -> int:
     """Measure how often the first chunks cover a page with the evidence, compared with BM25.
 
     Each line of QUESTIONS.jsonl is an object with the keys id, q (the question), document (name of the PDF)
@@ -208,12 +207,9 @@ def pages(folder: Path, questions: Path, ks: str, form: str, **options: Any) -> 
     """
     from graphrag_rdf.evaluation.pages import evaluate_pages, load_page_questions
 
-    cuts = cut_offs(ks)
     asked = load_page_questions(questions)
-    with empty_engine(options) as engine, reading_then_questions(engine.budget) as (reading, progress):
-        found = evaluate_pages(
-            engine, folder, asked, ks=cuts, reading=reading, progress=progress, **pipeline_of(options)
-        )
+    with measuring(options) as (engine, shown):
+        found = evaluate_pages(engine, folder, asked, ks=ks, **shown, **pipeline_of(options))
     for failure in found["failures"]:
         output.warn(f"cannot read {failure['path']}: {failure['reason']}")
     if not output.write(form, found):
@@ -259,7 +255,7 @@ def facts(file: Path, extraction: str, model: str | None, form: str, *, faults: 
 
     texts = load_labelled(file)
     options = {"model": model, "extraction": extraction, "embedding_model": None, "rerank": None}
-    with empty_engine(options) as engine:
+    with measuring(options) as (engine, _):
         found = evaluate_facts(
             texts, engine.extractor(), CandidateFilter(engine.settings.extract.entity_min_length)
         )
@@ -346,16 +342,9 @@ def _measure_set(
     from graphrag_rdf.evaluation.evalset import load_evalset
 
     evalset = load_evalset(path)
-    with empty_engine(options) as engine, reading_then_questions(engine.budget) as (reading, progress):
+    with measuring(options) as (engine, shown):
         found = evaluate_set(
-            engine,
-            evalset,
-            measures,
-            limit=limit,
-            compare=options["compare"],
-            reading=reading,
-            progress=progress,
-            **on_corpus(options),
+            engine, evalset, measures, limit=limit, compare=options["compare"], **shown, **on_corpus(options)
         )
     return {"name": evalset.name, **found}
 
@@ -368,10 +357,8 @@ def _measure_pages(
 
     del measures
     questions = spread(load_page_questions(path), limit)
-    with empty_engine(options) as engine, reading_then_questions(engine.budget) as (reading, progress):
-        return evaluate_pages(
-            engine, path.parent, questions, reading=reading, progress=progress, **pipeline_of(options)
-        )
+    with measuring(options) as (engine, shown):
+        return evaluate_pages(engine, path.parent, questions, **shown, **pipeline_of(options))
 
 
 _NOTHING: dict[str, Any] = {"recall": {}, "baselines": {}}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from graphrag_rdf.documents.readers.pdf_words import MAX_DRAWN, Word
+from graphrag_rdf.documents.readers.pdf_words import Word, drawn_on
 
 INSTALL = "pip install 'graphrag-rdf[ocr]'"
 _LEAST_SHARE = 0.2  # of the page that its images cover
@@ -30,14 +29,11 @@ def is_scan(page: Any) -> bool:
     import pypdfium2.raw as pdfium
 
     width, height = page.get_size()
-    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
     covered = 0.0
-    for number in range(min(pdfium.FPDFPage_CountObjects(page.raw), MAX_DRAWN)):
-        drawn = pdfium.FPDFPage_GetObject(page.raw, number)
-        # a form holds objects of its own: its extent is taken
-        if pdfium.FPDFPageObj_GetType(drawn) in {pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_FORM}:
-            pdfium.FPDFPageObj_GetBounds(drawn, left, bottom, right, top)
-            covered += (right.value - left.value) * (top.value - bottom.value)
+    # a form holds objects of its own: its extent is taken
+    for drawn in drawn_on(page, pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_FORM):
+        left, bottom, right, top = drawn.get_bounds()
+        covered += (right - left) * (top - bottom)
     return bool(covered >= _LEAST_SHARE * width * height)
 
 
@@ -50,13 +46,9 @@ def picture_of(page: Any) -> Any | None:
     """A page as an array of pixels for `read_picture`; None if an image on it is too large to unpack."""
     import pypdfium2.raw as pdfium
 
-    width, height = ctypes.c_uint(), ctypes.c_uint()
-    for number in range(min(pdfium.FPDFPage_CountObjects(page.raw), MAX_DRAWN)):
-        drawn = pdfium.FPDFPage_GetObject(page.raw, number)
-        if pdfium.FPDFPageObj_GetType(drawn) == pdfium.FPDF_PAGEOBJ_IMAGE:
-            pdfium.FPDFImageObj_GetImagePixelSize(drawn, width, height)
-            if width.value * height.value > _MOST_PIXELS:
-                return None
+    sizes = (image.get_px_size() for image in drawn_on(page, pdfium.FPDF_PAGEOBJ_IMAGE))
+    if any(width * height > _MOST_PIXELS for width, height in sizes):
+        return None
     scale = min(_DOTS_PER_POINT, _LONGEST_SIDE / max(page.get_size()))
     bitmap = page.render(scale=scale)
     try:

@@ -17,6 +17,7 @@ from itertools import pairwise
 from statistics import median
 
 from graphrag_rdf.documents.model import Span, Table
+from graphrag_rdf.documents.readers.content import barred
 from graphrag_rdf.documents.readers.pdf_cells import Cell, cells_of
 from graphrag_rdf.documents.readers.pdf_words import Row, Rule
 from graphrag_rdf.documents.table_heads import is_period
@@ -469,7 +470,7 @@ def _written(
         for label, heading in zip(labels, headings, strict=True)
     ]
     again = Counter(label for label, line in zip(told, merged, strict=True) if line.cells)
-    parts = [_barred([stub, *names])]
+    parts = [barred([stub, *names])]
     header = (0, len(parts[0]))
     position = len(parts[0]) + 1
     spans = []
@@ -480,16 +481,12 @@ def _written(
         elif placed is None:
             text = " ".join([line.label, *(cell.text for cell in line.cells)]).strip()
         else:
-            text = _barred([label, *placed])
+            text = barred([label, *placed])
             if label and again[label] == 1:
                 spans.append((position, position + len(text)))
         parts.append(text)
         position += len(text) + 1
     return "\n".join(parts), header, tuple(spans)
-
-
-def _barred(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def _placed(cells: Sequence[Cell], columns: Sequence[Extent]) -> list[str] | None:

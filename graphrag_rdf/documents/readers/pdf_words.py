@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from graphrag_rdf.documents.readers.content import UnreadableError
@@ -103,8 +104,7 @@ def read_words(text_page: Any) -> list[list[Word]]:
     """
     import pypdfium2.raw as pdfium
 
-    page = text_page.raw
-    count = pdfium.FPDFText_CountChars(page)
+    count = pdfium.FPDFText_CountChars(text_page)
     if count > MAX_PAGE_CHARACTERS:
         raise UnreadableError(f"{count:,} characters, more than {MAX_PAGE_CHARACTERS:,}")
     unicode_of = pdfium.FPDFText_GetUnicode
@@ -112,14 +112,14 @@ def read_words(text_page: Any) -> list[list[Word]]:
     letters: list[str] = []
     first = last = 0
     for number in range(count + 1):
-        code = unicode_of(page, number) if number < count else 32
+        code = unicode_of(text_page, number) if number < count else 32
         if code not in _SPACES:
             if not letters:
                 first = number
             last = number
             letters.append(_letter(code))
         elif letters:
-            _place(page, "".join(letters), first, last, turned)
+            _place(text_page, "".join(letters), first, last, turned)
             letters = []
     return sorted(turned.values(), key=lambda words: -sum(len(word.text) for word in words))
 
@@ -133,22 +133,22 @@ def _letter(code: int) -> str:
     return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
 
 
-def _place(page: Any, text: str, first: int, last: int, turned: dict[int, list[Word]]) -> None:
+def _place(text_page: Any, text: str, first: int, last: int, turned: dict[int, list[Word]]) -> None:
     import pypdfium2.raw as pdfium
 
-    quarter = -round(pdfium.FPDFText_GetCharAngle(page, first) / (math.pi / 2)) % 4  # it turns clockwise
-    start, end = _box(page, first, quarter), _box(page, last, quarter)
+    quarter = -round(pdfium.FPDFText_GetCharAngle(text_page, first) / (math.pi / 2)) % 4  # it turns clockwise
+    start, end = _box(text_page, first, quarter), _box(text_page, last, quarter)
     x, y = ctypes.c_double(), ctypes.c_double()
-    pdfium.FPDFText_GetCharOrigin(page, first, x, y)
+    pdfium.FPDFText_GetCharOrigin(text_page, first, x, y)
     _, base = _turn(x.value, y.value, quarter)
     height = max(start[3] - start[1], 0.1)
     length = last - first + 1
     if length > 1 and not -1 < end[2] - start[0] < _WIDEST * height * length:
         middle = (first + last) // 2  # the library put no space between parts far from each other
         cut = max(1, round(len(text) * (middle - first + 1) / length))
-        _place(page, text[:cut], first, middle, turned)
+        _place(text_page, text[:cut], first, middle, turned)
         if text[cut:]:
-            _place(page, text[cut:], middle + 1, last, turned)
+            _place(text_page, text[cut:], middle + 1, last, turned)
         return
     word = Word(text, start[0], max(end[2], start[0]), -base, height, first)
     turned.setdefault(quarter, []).append(word)
@@ -158,12 +158,9 @@ def _turn(x: float, y: float, quarter: int) -> tuple[float, float]:
     return ((x, y), (y, -x), (-x, -y), (-y, x))[quarter]
 
 
-def _box(page: Any, number: int, quarter: int) -> tuple[float, float, float, float]:
-    import pypdfium2.raw as pdfium
-
-    box = pdfium.FS_RECTF()
-    pdfium.FPDFText_GetLooseCharBox(page, number, box)
-    xs, ys = zip(_turn(box.left, box.bottom, quarter), _turn(box.right, box.top, quarter), strict=True)
+def _box(text_page: Any, number: int, quarter: int) -> tuple[float, float, float, float]:
+    left, bottom, right, top = text_page.get_charbox(number, loose=True)
+    xs, ys = zip(_turn(left, bottom, quarter), _turn(right, top, quarter), strict=True)
     return min(xs), min(ys), max(xs), max(ys)
 
 
@@ -203,7 +200,7 @@ def mark_bold(text_page: Any, rows: Sequence[Row]) -> None:
     flags = ctypes.c_int()
 
     def bold(word: Word) -> bool:
-        pdfium.FPDFText_GetFontInfo(text_page.raw, word.first, buffer, len(buffer), flags)
+        pdfium.FPDFText_GetFontInfo(text_page, word.first, buffer, len(buffer), flags)
         return any(name in buffer.value for name in _BOLD)
 
     for row in rows:
@@ -215,14 +212,10 @@ def read_rules(page: Any) -> list[Rule]:
     import pypdfium2.raw as pdfium
 
     pieces = []
-    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
-    for number in range(min(pdfium.FPDFPage_CountObjects(page.raw), MAX_DRAWN)):
-        drawn = pdfium.FPDFPage_GetObject(page.raw, number)
-        if pdfium.FPDFPageObj_GetType(drawn) != pdfium.FPDF_PAGEOBJ_PATH:
-            continue
-        pdfium.FPDFPageObj_GetBounds(drawn, left, bottom, right, top)
-        if top.value - bottom.value < _THIN and _is_dark(drawn):
-            pieces.append((round(-(top.value + bottom.value) / 2), left.value, right.value))
+    for drawn in drawn_on(page, pdfium.FPDF_PAGEOBJ_PATH):
+        left, bottom, right, top = drawn.get_bounds()
+        if top - bottom < _THIN and _is_dark(drawn):
+            pieces.append((round(-(top + bottom) / 2), left, right))
     rules: list[Rule] = []
     for y, x0, x1 in sorted(pieces):
         if rules and rules[-1][2] == y and x0 <= rules[-1][1] + _TOUCHING:
@@ -230,6 +223,11 @@ def read_rules(page: Any) -> list[Rule]:
         else:
             rules.append((x0, x1, float(y)))
     return [rule for rule in rules if rule[1] - rule[0] > _SHORTEST_RULE]
+
+
+def drawn_on(page: Any, *kinds: int) -> Iterator[Any]:
+    """The objects of some types on a page, not those in forms; of a crowded page only the first ones."""
+    return islice(page.get_objects(kinds, max_depth=1), MAX_DRAWN)
 
 
 def _is_dark(drawn: Any) -> bool:

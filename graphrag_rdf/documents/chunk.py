@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 from typing import Literal
 from zlib import crc32
 
-from graphrag_rdf.documents.model import Chunk, Heading, ParsedDocument, Span, Table
+from graphrag_rdf.documents.model import Chunk, Heading, ParsedDocument, Span, Table, trimmed
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.documents.tables import cell_ends, row_spans
 from graphrag_rdf.documents.text import count_tokens
@@ -145,20 +145,15 @@ def _cells_together(text: str, row: Span, separator: str, size: int, unit: Unit)
     begin, last = row[0], row[0]
     for end in (row[0] + place for place in cell_ends(text[slice(*row)], separator)):
         if _length(text, begin, end, unit) > size:
-            if begin < last:
-                yield from _trimmed(text, begin, last)
+            if piece := trimmed(text, begin, last):
+                yield piece
             begin = last
             if _length(text, begin, end, unit) > size:
                 yield from _pieces(text, (begin, end), size, unit)
                 begin = end
         last = end
-    yield from _trimmed(text, begin, last)
-
-
-def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
-    if piece := text[start:end].strip():
-        begin = start + text[start:end].index(piece)
-        yield begin, begin + len(piece)
+    if piece := trimmed(text, begin, last):
+        yield piece
 
 
 def _pieces(text: str, sentence: Span, size: int, unit: Unit) -> Iterator[Span]:
@@ -177,11 +172,10 @@ def _pieces(text: str, sentence: Span, size: int, unit: Unit) -> Iterator[Span]:
         found = splitter.chunk_indices(text[start:stop])
         rest = start + found[-1][0] if stop < end and len(found) > 1 else stop
         for offset, piece in found:
-            if start + offset < rest:
-                for first, last in _trimmed(
-                    piece, 0, len(piece)
-                ):  # its definition of white space differs from Python's
-                    yield start + offset + first, start + offset + last
+            begin = start + offset
+            # its definition of white space differs from Python's
+            if begin < rest and (span := trimmed(text, begin, begin + len(piece))):
+                yield span
         start = rest
 
 

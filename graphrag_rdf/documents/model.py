@@ -236,3 +236,11 @@ def in_spans(spans: Sequence[tuple[int, int]], offset: int) -> bool:
     """Whether a place is in one of the spans, which are in order."""
     number = bisect_right(spans, offset, key=lambda span: span[0]) - 1
     return number >= 0 and offset < spans[number][1]
+
+
+def trimmed(text: str, start: int, end: int) -> Span | None:
+    """A span without white space around it; None if there is nothing else in it."""
+    piece = text[start:end]
+    inner = piece.strip()
+    begin = start + len(piece) - len(piece.lstrip())
+    return (begin, begin + len(inner)) if inner else None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from graphrag_rdf.documents.model import Sentence, Span
+from graphrag_rdf.documents.model import Sentence, Span, trimmed
 from graphrag_rdf.documents.text import read_data
 
 _CLOSERS = r"\"'”’»«“‘›‹)\]}*_`"
@@ -126,8 +126,8 @@ def _sentences_and_rows(text: str, language: str | None, rows: Sequence[Span]) -
         between = text[position:row_start]
         if not between.isspace():
             yield from ((position + start, position + end) for start, end in _sentences(between, language))
-        if trimmed := _trim(text, row_start, row_end):
-            yield trimmed
+        if span := trimmed(text, row_start, row_end):
+            yield span
         position = row_end
 
 
@@ -151,24 +151,16 @@ def _sentences(text: str, language: str | None) -> Iterator[Span]:
                 end = _EMOJI.match(text, end, block_end).end()  # type: ignore[union-attr]
                 if end > last:
                     break
-                if trimmed := _trim(text, start, end):
-                    yield trimmed
+                if span := trimmed(text, start, end):
+                    yield span
                 start = end
-        if trimmed := _trim(text, start, block_end):
-            yield trimmed
+        if span := trimmed(text, start, block_end):
+            yield span
 
 
 def without_emoji(sentence: str) -> str:
     """A sentence without the emoji after its full stop."""
     return _LAST_EMOJI.sub("", sentence)
-
-
-def _trim(text: str, start: int, end: int) -> Span | None:
-    piece = text[start:end]
-    stripped = piece.lstrip()
-    start = end - len(stripped)
-    stripped = stripped.rstrip()
-    return (start, start + len(stripped)) if stripped else None
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
@@ -329,10 +321,9 @@ def _ends_sentence(
     )
     # a long sentence is not copied for each of its full stops
     before = text[start:stop].strip() if stop - start <= _LONGEST_INDENT else ""
-    first = before == token
-    if (first or begins) and len(token) < _LONGEST_NUMBER and _NUMBERED.fullmatch(before):
+    if (before == token or begins) and len(token) < _LONGEST_NUMBER and _NUMBERED.fullmatch(before):
         return False
-    return _stop_ends(token, following, starts, first, rules)
+    return _stop_ends(token, following, starts, rules)
 
 
 def _says(text: str, start: int, end: int, rules: _Rules) -> bool:
@@ -343,19 +334,16 @@ def _says(text: str, start: int, end: int, rules: _Rules) -> bool:
     return spoken > 0 and not any(mark in between for mark in ',.;:!?"”“')
 
 
-def _stop_ends(token: str, following: str, starts: bool, first: bool, rules: _Rules) -> bool:
+def _stop_ends(token: str, following: str, starts: bool, rules: _Rules) -> bool:
     """Whether a full stop after `token` ends the sentence.
 
     Args:
         token: what stands before the full stop, back to white space.
         following: the next word.
         starts: whether that is a word that begins sentences.
-        first: whether the token is the first of its sentence.
     """
     lower = token.lower()
     if token.isdigit():
-        if first and len(token) <= 3:  # the number of a heading or list item
-            return False
         return starts or not (rules.ordinals and len(token) <= 2)
     if rules.ordinals and len(token) > 1 and _ROMAN.fullmatch(token):  # Ludwig XIV.
         return starts

@@ -99,7 +99,7 @@ def _count_lines(lines: Sequence[Line]) -> int:
     ]
     count = int(_names(lines[0], body, measures))
     while 0 < count < min(_MOST_LINES, len(lines) - 1) and _goes_on(lines[count - 1], lines[count], measures):
-        if not _names(lines[count], lines[count + 1 :], measures, above=True):
+        if not _names(lines[count], lines[count + 1 :], measures):
             break
         count += 1
     if count == 0 and _has_spans(lines[0]) and names_columns(lines[1], lines[2:]):
@@ -114,21 +114,18 @@ def _goes_on(line: Line, other: Line, measures: Sequence[int]) -> bool:
     return any(other[column] and not line[column] for column in measures)
 
 
-def _names(line: Line, below: Sequence[Line], measures: Sequence[int], *, above: bool = False) -> bool:
+def _names(line: Line, below: Sequence[Line], measures: Sequence[int]) -> bool:
     """Whether a line has names above columns of values, and no value.
 
     Args:
         line, below: it and the lines below it.
         measures: columns of values.
-        above: whether a line above it names columns.
     """
     if not any(not _is_nothing(line[column]) for column in measures):
         return False
     numbers = [column for column, cell in enumerate(line) if _is_value(cell)]
     if not numbers:
         return True
-    if above and line[0] and not _is_value(line[0]):  # what a row is about stands there
-        return False
     cells = [row[column] for column in numbers for row in below[:SAMPLE] if _is_value(row[column])]
     told = list(dict.fromkeys(line[column] for column in numbers))
     return bool(cells) and _share(cells, is_period) < 0.5 and _are_periods(told, sure=not line[0])

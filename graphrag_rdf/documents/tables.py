@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, zip_longest
 
-from graphrag_rdf.documents.model import Chunk, ParsedDocument, Sentence, Span, Table
+from graphrag_rdf.documents.model import Chunk, ParsedDocument, Sentence, Span, Table, trimmed
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.documents.table_json import items, members
 from graphrag_rdf.documents.text import unmarked
@@ -306,14 +306,9 @@ def rows_in(document: ParsedDocument, chunk: Chunk) -> tuple[RowPart, ...]:
             if whole[0] >= end:
                 break
             start, stop = max(whole[0], chunk.offset), min(whole[1], end)
-            if start < stop:
-                piece = document.text[start:stop]
-                start += len(piece) - len(piece.lstrip())
-                if length := len(piece.strip()):
-                    begin, offset = start - whole[0], start - chunk.offset
-                    parts.append(
-                        RowPart(number, table.separator, document.text, whole, begin, offset, length)
-                    )
+            if start < stop and (span := trimmed(document.text, start, stop)):
+                begin, offset, length = span[0] - whole[0], span[0] - chunk.offset, span[1] - span[0]
+                parts.append(RowPart(number, table.separator, document.text, whole, begin, offset, length))
     return tuple(sorted(parts, key=lambda part: part.offset))
 
 
@@ -344,12 +339,10 @@ def _silent(document: ParsedDocument, chunk: Chunk) -> Iterator[Span]:
 
 def _within(chunk: Chunk, spans: Iterable[Span]) -> Iterator[Span]:
     """The parts of spans in a chunk, without blanks around them."""
-    end = chunk.offset + len(chunk.text)
-    for span_start, span_end in spans:
-        start, stop = max(span_start - chunk.offset, 0), min(span_end, end) - chunk.offset
-        if start < stop and (piece := chunk.text[start:stop].strip()):
-            start += chunk.text[start:stop].index(piece)
-            yield start, start + len(piece)
+    end = len(chunk.text)
+    for start, stop in spans:
+        if span := trimmed(chunk.text, max(start - chunk.offset, 0), min(max(stop - chunk.offset, 0), end)):
+            yield span
 
 
 def columns_above(document: ParsedDocument, chunk: Chunk) -> tuple[str, ...]:

@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from graphrag_rdf.han import simplified
 
-from .lexicon import base_language, read_table
-from .names import mostly_cjk
+from .lexicon import read_table
 
 if TYPE_CHECKING:
     from rjieba import Jieba
 
-_OTHER_SCRIPTS = re.compile("[\u3040-\u30ff\uac00-\ud7af]")  # of Japanese and Korean
 _DOTS = "·・‧•"
 _LONGEST = 16  # characters of a name of an organisation or a place
 _BETWEEN = 3  # words between the name that it begins with and what it is
@@ -59,15 +57,6 @@ class Name(NamedTuple):
     start: int
     end: int
     type: str | None
-
-
-def is_chinese(text: str, language: str | None) -> bool:
-    """Whether a text is read as Chinese: one of that language, or one in its characters whose language is
-    neither Japanese nor Korean.
-    """
-    base = base_language(language)
-    in_characters = base not in {"ja", "ko"} and mostly_cjk(text) and not _OTHER_SCRIPTS.search(text)
-    return base == "zh" or in_characters
 
 
 @lru_cache(maxsize=1)

@@ -202,17 +202,13 @@ class _Reader(ItemRow):
         end = self._past_complements(at + 1)
         second = self._phrase(end + 1) if self._at(end) == "c" and role is other and role.of else None
         end = end if second is None or second.kind != "name" else end + 2
-        if (
-            not is_role
-            or not (role.determiner or role.possessive or role.of)
-            or self._at(end) not in {",", "."}
-        ):
+        if not is_role or not role.determiner or self._at(end) not in {",", "."}:
             return None, at
         self.says.describe(named, role, stated=True, pattern="apposition")
         if second is not None:
             self.says.role(named, role, self.words.of, second, "apposition")
         after = self._phrase(at + 2) if second is None and end > at + 1 else None
-        if after is not None and role is other and not role.of:
+        if after is not None:
             self.says.role(named, role, self.items[at + 1].unit.lower, after, "apposition")
         return named, end + 1 if self._at(end) == "," else end
 
@@ -265,8 +261,7 @@ class _Reader(ItemRow):
             passive = verb.passive or bool(auxiliary)
             words = f"{auxiliary} {verb.words}".lstrip()
             self.says.doubt = doubt or doubt_of_verb(verb, self.words)
-            capital = at > 0 and verb.units[-1].text[:1].isupper() and not self.words.keeps_case
-            if self.says.agree(subjects, verb) and not capital:
+            if self.says.agree(subjects, verb) and not verb.units[-1].text[:1].isupper():
                 at = self._verb(Clause(subjects, words, passive, verb.copula, verb.have, pattern), at + 1)
             else:
                 return at + 1
@@ -356,8 +351,6 @@ class _Reader(ItemRow):
 
     def _complement(self, clause: Clause, preposition: str, members: Sequence[NounPhrase]) -> None:
         pattern = clause.pattern or ("passive" if clause.passive else "complement")
-        if preposition == self.words.of and clause.copula:
-            return
         for subject in clause.subjects:
             for member in members:
                 self.says.state(subject, f"{clause.words} {preposition}", member, pattern)

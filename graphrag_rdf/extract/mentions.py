@@ -14,10 +14,10 @@ from itertools import pairwise
 
 from graphrag_rdf.documents.model import Sentence
 
-from .chinese import is_chinese, names_in
+from .chinese import names_in
 from .lexicon import base_language, read_table, stopwords
 from .model import Mention
-from .names import CJK, WORD, Word, has_capitals, is_acronym, match_key, mostly_cjk, words_of
+from .names import CJK, WORD, Word, has_capitals, is_acronym, is_chinese, match_key, mostly_cjk, words_of
 from .numbers import month_words
 
 _QUOTED = re.compile(r"“([^“”\n]{2,80})”|\"([^\"\n]{2,80})\"|„([^„“”\n]{2,80})[“”]|«\s?([^«»\n]{2,80}?)\s?»")

@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import accumulate, islice
 from typing import NamedTuple
 
-from .lexicon import all_stopwords, read_table
+from .lexicon import all_stopwords, base_language, read_table
 
 _SPACE = re.compile(r"\s+")
 # invisible characters that come with copied text and never tell two names apart
@@ -106,6 +106,7 @@ WORD = re.compile(
 _WORDS_BETWEEN = re.compile(f"({WORD.pattern})")
 _POSSESSIVE = re.compile(r"(?:['’][sS]|(?<=[sS])['’])$")
 CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
+_NOT_CHINESE = re.compile("[\u3040-\u30ff\uac00-\ud7af]")  # of Japanese and Korean
 OPENING = re.compile(r"(?:\([^\W_]{1,3}\)|[\W\d_])*")
 """What may stand before the first word of a sentence: quotation marks, bullets, `(a)`, numbers."""
 _ARABIC_ARTICLE = re.compile(r"(?!non|pre|mid|pro|ex|un)[a-z]{2,3}[-‐‑][A-Z]").match  # al-Karim
@@ -149,6 +150,15 @@ def mostly_cjk(text: str) -> bool:
     if not CJK.search(text):
         return False
     return len(CJK.findall(text)) * 2 >= sum(character.isalpha() for character in text)
+
+
+def is_chinese(text: str, language: str | None) -> bool:
+    """Whether a text is read as Chinese: one of that language, or one in its characters whose language is
+    neither Japanese nor Korean.
+    """
+    base = base_language(language)
+    in_characters = base not in {"ja", "ko"} and mostly_cjk(text) and not _NOT_CHINESE.search(text)
+    return base == "zh" or in_characters
 
 
 # --- names that are left out ---------------------------------------------------------------------------

@@ -158,8 +158,6 @@ class References:
             or (meant is not self.topic and self._rivals(meant))
         ):
             return None
-        if last is not None and last is not meant and last.type == "Person":
-            return None
         if (self.mixed and meant is not self.topic and not meant.gender) or (
             meant is self.topic and meant.type is None and " " not in meant.name
         ):

@@ -15,7 +15,6 @@ from dataclasses import replace
 from graphrag_rdf.documents.model import Sentence, Turn, in_spans
 from graphrag_rdf.documents.turns import turn_at
 
-from .chinese import is_chinese
 from .chinese_prose import ChineseProse
 from .clauses import read_clauses
 from .lexicon import Lexicon, lexicon
@@ -30,7 +29,7 @@ from .modality import (
 )
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
 from .name_filter import NameFilter, is_clause, life_dates, other_names
-from .names import RuleSettings, fold
+from .names import RuleSettings, fold, is_chinese
 from .numbers import LiteralSpan
 from .phrases import NounPhrase, read_items, surface, verb_second_order
 from .reference import CERTAINTY, Known, References, in_third_person, speaker_mentions, with_speaker_labels

@@ -224,6 +224,8 @@ def _show(messages: Iterable[GraphRagResponse], explained: Explained | None, *, 
             streamed = True
             say(safe(message.response), newline=False)
             sys.stdout.flush()
+        elif message.kind in _ON_THE_WAY and stream:
+            output.note(_ON_THE_WAY[message.kind].format(text=_shortened(one_line(message.response))))
     if streamed:
         say()
     assert last is not None  # noqa: S101 - a run has at least its last message
@@ -242,6 +244,19 @@ def _show(messages: Iterable[GraphRagResponse], explained: Explained | None, *, 
     if not any(warning["type"] == "trace_not_stored" for warning in last.answer["warnings"]):
         _explain(explained, session)
     return 0
+
+
+_ON_THE_WAY = {
+    "thought": "Thought: {text}",
+    "action": "Action: {text}",
+    "observation": "Observation: {text}",
+}
+"""What agents say before the answer, by the kind of the message."""
+_LONGEST_NOTE = 300
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_NOTE else text[:_LONGEST_NOTE] + "…"
 
 
 def _sources(answer: Mapping[str, Any]) -> None:

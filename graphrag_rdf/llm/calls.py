@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -133,6 +133,14 @@ def raw_output(content: str | None, thinking: str | None, finish_reason: str | N
     if finish_reason == "content_filter":
         raise failure("bad_request", "a content filter withheld the answer", target)
     raise failure("server", "an answer without text", target)
+
+
+def written_call(content: str | None, calls: Sequence[Any] | None) -> str | None:
+    """What a model wrote, with the first function that it calls in lines `Action:` and `Args:`."""
+    if not calls:
+        return content
+    function = calls[0].function
+    return f"{content or ''}\nAction: {function.name}\nArgs: {function.arguments or '{}'}".lstrip()
 
 
 class Told(NamedTuple):

@@ -9,7 +9,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.llm.budget import Budget, LlmUsage, RateLimiter
 from graphrag_rdf.llm.cache import EMBEDDING, ResponseCache
-from graphrag_rdf.llm.calls import Asked, Take, Told, marked_messages, raw_output, told_tokens
+from graphrag_rdf.llm.calls import Asked, Take, Told, marked_messages, raw_output, told_tokens, written_call
 from graphrag_rdf.llm.failures import RetryPolicy, Target, call_with_retries, explain, failure, retry_after
 from graphrag_rdf.llm.library import has_price, litellm_for, price_of
 from graphrag_rdf.llm.model import (
@@ -94,6 +94,7 @@ class LlmGateway:
         use_cache: bool = True,
         since: float | None = None,
         shared: int = 0,
+        functions: Sequence[Mapping[str, Any]] = (),
     ) -> Completion:
         """Ask for a complete answer.
 
@@ -107,11 +108,13 @@ class LlmGateway:
                 erased from the cache later.
             shared: characters at the beginning of the first message that other calls begin with too; a
                 provider that caches only marked text gets a mark there.
+            functions: that the model may call, in the form of OpenAI's `tools`. A call is in the text of the
+                answer, as `calls.written_call` writes it.
 
         Raises:
             LlmError: the call failed, for good or too often; or the budget is used up.
         """
-        asked = self._asked(messages, purpose, model, json_mode, max_tokens, since, shared)
+        asked = self._asked(messages, purpose, model, json_mode, max_tokens, since, shared, functions)
         return (self._kept(asked) if use_cache else None) or self._ask(asked)
 
     def stream(self, messages: Sequence[Message], *, purpose: str, since: float | None = None) -> ChatStream:
@@ -191,6 +194,11 @@ class LlmGateway:
             raise failure("server", f"{len(scores)} scores for {len(documents)} documents", target)
         return [scores[index] for index in range(len(documents))]
 
+    def calls_tools(self) -> bool:
+        """Whether the model is known to call functions."""
+        name = self._model(self.settings.model, "model")
+        return bool(litellm_for(name).supports_function_calling(model=name))
+
     def discard(self, completion: Completion) -> None:
         """Remove a useless answer from the cache."""
         if self._cache is not None:
@@ -216,6 +224,7 @@ class LlmGateway:
         max_tokens: int | None = None,
         since: float | None = None,
         shared: int = 0,
+        functions: Sequence[Mapping[str, Any]] = (),
     ) -> Asked:
         settings = self.settings
         parameters: dict[str, Any] = {
@@ -223,6 +232,7 @@ class LlmGateway:
             "max_tokens": settings.max_tokens if max_tokens is None else max_tokens,
             "seed": settings.seed,
             "response_format": {"type": "json_object"} if json_mode else None,
+            "tools": list(functions) or None,
         }
         return Asked(
             self._model(model or settings.model, "model"),
@@ -267,6 +277,7 @@ class LlmGateway:
                 message = choice.message
                 fields = getattr(message, "provider_specific_fields", None) or {}
                 content = message.content if message.content is not None else fields.get("refusal")
+                content = written_call(content, getattr(message, "tool_calls", None))
                 thinking = getattr(message, "reasoning_content", None)
                 raw = raw_output(content, thinking, choice.finish_reason, target)
                 tokens = told_tokens(getattr(answer, "usage", None))

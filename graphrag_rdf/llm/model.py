@@ -243,6 +243,8 @@ TAGS = (
     "second",
     "answer",
     "problems",
+    "tools",
+    "observation",
 )
 """The tags of our prompts."""
 

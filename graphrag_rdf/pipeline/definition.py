@@ -20,15 +20,17 @@ from graphrag_rdf.steps.kinds import StepKind, Value, Way, check_values, kinds
 from graphrag_rdf.trace.kinds import QUESTION
 
 CALL = StepKind("call", QUESTION, "Runs another pipeline.", {"call": Way(lambda *_: iter(()))})
-"""The kind of a step that calls a pipeline; it has no parameters."""
+RUN = StepKind("run", QUESTION, "Runs the steps of another pipeline.", {"run": Way(lambda *_: iter(()))})
+"""The kinds of steps that name a pipeline; they have no parameters."""
 
 
 class StepDefinition(BaseModel):
     """One step of a pipeline.yaml.
 
     Attributes:
-        step: a kind of step; "" if another pipeline is called.
-        call: the name of that pipeline.
+        step: a kind of step; "" if another pipeline is named.
+        call: a pipeline to run on the question, or on the item in hand, as a run of its own.
+        run: a pipeline whose steps run in this run.
         slot: of the flow; "" in a sequence.
         use: a way of it; "" for its default.
         prompts: what a prompt is for → a file other than the default.
@@ -41,6 +43,7 @@ class StepDefinition(BaseModel):
     name: str
     step: str = ""
     call: str = ""
+    run: str = ""
     slot: str = ""
     use: str = ""
     prompts: dict[str, str] = {}
@@ -48,10 +51,15 @@ class StepDefinition(BaseModel):
     stop_when_empty: bool = False
 
     @property
+    def pipeline(self) -> str:
+        """The pipeline that it names; "" if it is a step of its own."""
+        return self.call or self.run
+
+    @property
     def kind(self) -> StepKind:
         """The kind of the step. Raises ConfigError for an unknown one."""
-        if self.call:
-            return CALL
+        if self.pipeline:
+            return CALL if self.call else RUN
         known = kinds()
         if self.step not in known:
             close = difflib.get_close_matches(self.step, known)
@@ -83,8 +91,8 @@ class StepDefinition(BaseModel):
         Raises:
             ConfigError: naming what is wrong.
         """
-        if bool(self.step) == bool(self.call):
-            raise ConfigError(f"step {self.name} needs either step: or call:")
+        if [bool(self.step), bool(self.call), bool(self.run)].count(True) != 1:
+            raise ConfigError(f"step {self.name} needs one of step:, call: and run:")
         kind = self.kind
         if self.use and self.use not in kind.uses:
             others = [other.name for other in kinds().values() if self.use in other.ways]
@@ -108,6 +116,7 @@ class PipelineDefinition(BaseModel):
         flow, limits: see `flows`.
         label, question: of the question in traces: what its label begins with, and its classes.
         prompts_of: another pipeline, whose prompts are used where the folder lacks one.
+        calls: further pipelines that its steps may run, e.g. as tools.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -119,6 +128,7 @@ class PipelineDefinition(BaseModel):
     label: str
     question: tuple[str, ...]
     prompts_of: str | None = None
+    calls: tuple[str, ...] = ()
     steps: tuple[StepDefinition, ...] = Field(min_length=1)
 
     def check(self) -> None:

@@ -5,6 +5,7 @@
     map_reduce   begin; split makes items; each runs for every item, several at once; reduce joins results
     best_first   begin finds items with scores; visit takes the best one, and may find more, until none is
                  left, a step is done or a limit is reached; end
+    choice       choose names a step of the slot option, which goes on alone
 
 Each flow has slots, and each step of a pipeline.yaml names its slot. A slot may hold several steps, which run
 in order. Steps and flow share `State.work`.
@@ -35,10 +36,12 @@ class Stage:
 
     Attributes:
         stop_when_empty: whether, of a sequence, only the last step still runs if this one finds nothing.
+        name: of the step.
     """
 
     run: Callable[[Context, State], Messages]
     stop_when_empty: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,13 @@ def best_first(plan: Plan, context: Context, state: State) -> Messages:
     yield from _all(plan, "end", context, state)
 
 
+def choice(plan: Plan, context: Context, state: State) -> Messages:
+    """See the module."""
+    yield from _all(plan, "choose", context, state)
+    (chosen,) = (stage for stage in plan.slots["option"] if stage.name == state.work.choice)
+    yield from chosen.run(context, state)
+
+
 def map_reduce(plan: Plan, context: Context, state: State) -> Messages:
     """See the module. Results are in the order of items, whichever is done first."""
     yield from _all(plan, "begin", context, state)
@@ -135,6 +145,7 @@ FLOWS: Mapping[str, Flow] = {
     "best_first": Flow(
         best_first, {"begin": True, "visit": True, "end": True}, ("visits", "tokens", "seconds")
     ),
+    "choice": Flow(choice, {"choose": True, "option": True}),
 }
 
 

@@ -23,7 +23,7 @@ from graphrag_rdf.pipeline.flows import FLOWS, Messages, Plan, Stage
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.steps.answer import give_again
 from graphrag_rdf.steps.kinds import StepKind, kinds, read_value
-from graphrag_rdf.steps.state import Context, State
+from graphrag_rdf.steps.state import Called, Context, State
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import TraceRecorder
 from graphrag_rdf.trace.reuse import KeptAnswer
@@ -68,8 +68,8 @@ class Pipeline:
         """What each step uses, and its parameters; of a called pipeline those of its steps."""
         found = _parameters([(step, step.choose(with_model=with_model)) for step in self.definition.steps])
         for step in self.definition.steps:
-            if step.call:
-                found[step.name]["parameters"] = self.called[step.call].parameters(with_model=with_model)
+            if step.pipeline:
+                found[step.name]["parameters"] = self.called[step.pipeline].parameters(with_model=with_model)
         return found
 
     def with_stored(self, settings: Mapping[str, Mapping[str, str]]) -> Pipeline:
@@ -275,32 +275,52 @@ class Pipeline:
     ) -> Messages:
         slots: dict[str, list[Stage]] = {}
         for step, use in steps:
-            run = partial(self._call, step.call, model) if step.call else partial(_run_step, step, use)
-            slots.setdefault(step.slot, []).append(Stage(run, step.stop_when_empty))
+            if step.call:
+                run = partial(self._call, step.call, model)
+            elif step.run:
+                run = partial(self._run, step.run, model)
+            else:
+                run = partial(_run_step, step, use)
+            slots.setdefault(step.slot, []).append(Stage(run, step.stop_when_empty, step.name))
         plan = Plan(slots, self.definition.limits, context.jobs)
+        context = replace(context, call=partial(self._answer_of, model=model))
         return FLOWS[self.definition.flow].run(plan, context, state)
 
-    def _call(self, name: str, model: str | None, context: Context, state: State) -> Messages:
-        """Run another pipeline on the item in hand, else on the question, as a run of its own. Its messages
-        are not passed on: they are in its trace, to which the next step leads.
-        """
-        yield None
+    def _run(self, name: str, model: str | None, context: Context, state: State) -> Messages:
+        """Run the steps of another pipeline in this run."""
         pipeline = self.called[name]
+        inside = replace(context, prompt_folders=pipeline.prompt_folders)
+        return pipeline._flow(inside, state, pipeline._chosen(model), model)
+
+    def _call(self, name: str, model: str | None, context: Context, state: State) -> Messages:
+        """Run another pipeline on the item in hand, else on the question, as a run of its own."""
+        yield None
+        question = state.question if state.work.item is None else str(state.work.item)
+        called = self._answer_of(name, question, context, state, model=model)
+        state.work.results.append(called.answer)
+
+    def _answer_of(
+        self, name: str, question: str, context: Context, state: State, *, model: str | None
+    ) -> Called:
+        """See `steps.state.Call`. Messages of the run are not passed on: they are in its trace, to which the
+        next step leads.
+        """
+        pipeline = self.called.get(name)
+        if pipeline is None:
+            raise ConfigError(
+                f"{self.definition.name} has no pipeline {name} to call",
+                hint=f"add it to calls: in {self.folder}",
+            )
         recorder = context.recorder.sub_run(pipeline.definition.question)
-        asked = State(
-            state.question if state.work.item is None else str(state.work.item),
-            state.language,
-            include=state.include,
-            exclude=state.exclude,
-        )
+        asked = State(question, state.language, include=state.include, exclude=state.exclude)
         inside = replace(context, recorder=recorder, prompt_folders=pipeline.prompt_folders, reuse=None)
         *_, last = pipeline.run(inside, asked, model=model)
         context.recorder.last = recorder.last
-        if last is None or last.answer is None:
-            said = ((last and last.error) or {}).get("message", "it has no answer")
+        if last.answer is None:
+            said = (last.error or {}).get("message", "it has no answer")
             raise GraphRagError(f"pipeline {name}, called by {self.definition.name}: {said}")
-        state.work.results.append(last.answer)
         state.work.usage.append(last.answer["usage"])
+        return Called(last.answer, asked)
 
 
 def _as_stored(
@@ -362,7 +382,9 @@ def _run_step(step: StepDefinition, use: str, context: Context, state: State) ->
 
 def _parameters(steps: Sequence[tuple[StepDefinition, str]]) -> dict[str, dict[str, Any]]:
     return {
-        step.name: {"call": step.call} if step.call else {"use": use, **step.values_of(step.kind.ways[use])}
+        step.name: {use: step.pipeline}
+        if step.pipeline
+        else {"use": use, **step.values_of(step.kind.ways[use])}
         for step, use in steps
     }
 
@@ -399,7 +421,7 @@ def load_pipeline(name: str, folders: Sequence[Path], callers: Sequence[str] = (
             raise ConfigError(f"{path}: prompts_of: there is no pipeline named {definition.prompts_of!r}")
         prompts += [at for folder in reversed(folders) if (at := folder / definition.prompts_of).is_dir()][:1]
     called: dict[str, Pipeline] = {}
-    for other in {step.call for step in definition.steps if step.call}:
+    for other in sorted({step.pipeline for step in definition.steps if step.pipeline} | {*definition.calls}):
         if other in (path_of := (*callers, name)):
             raise ConfigError(
                 f"{path}: pipelines call each other in a circle: {' → '.join((*path_of, other))}"

@@ -258,6 +258,21 @@ STEP_FORMS: Mapping[str, tuple[str, str, str]] = {
 }
 """Class of the question → the forms of the IRIs of question, steps and answer text: those of TrustGraph."""
 
+AGENT_STEPS: Mapping[str, str] = {
+    "analysis": "i{number}",
+    "observation": "i{number}/observation",
+    "conclusion": "final",
+    "decomposition": "decompose",
+    "finding": "finding/{index}",
+    "step-result": "step/{index}",
+}
+"""Step of an agent → its part of the IRI in TrustGraph: `number` counts from 1, `index` from 0. Steps that
+are not listed have their name there, as further ones of `conclusion` and `decomposition` have their number.
+"""
+
+ITEM_FORMS: Mapping[str, str] = {"thought": "{step}/thought"}
+"""Kind of item → the form of its IRI, where TrustGraph names it by its step."""
+
 
 def trace_form(question_types: Iterable[str]) -> tuple[str, str, str]:
     """The forms for a question of some classes (prefixed names); of other classes those of GraphRAG."""
@@ -278,11 +293,22 @@ def trace_step(
     Args:
         number: which of the steps of its kind, from 1; the first has the form that TrustGraph gives it.
     """
-    return NamedNode(form[1].format(run=run, step=step) + (f"/{number}" if number > 1 else ""))
+    own = AGENT_STEPS.get(step) if form is STEP_FORMS["tg:AgentQuestion"] else None
+    name = own.format(number=number, index=number - 1) if own else step
+    counted = own is not None and own != name
+    return NamedNode(
+        form[1].format(run=run, step=name) + (f"/{number}" if number > 1 and not counted else "")
+    )
 
 
-def trace_item(kind: str, run: str, index: int) -> NamedNode:
-    """The index-th (0-based) thing of a kind in a run: edge (selection), seed, concept, sentence, call …"""
+def trace_item(kind: str, run: str, index: int, owner: NamedNode | None = None) -> NamedNode:
+    """The index-th (0-based) thing of a kind in a run: edge (selection), seed, concept, sentence, call …
+
+    Args:
+        owner: the step or item that it belongs to.
+    """
+    if owner is not None and kind in ITEM_FORMS:
+        return NamedNode(ITEM_FORMS[kind].format(step=owner.value))
     return NamedNode(f"urn:trustgraph:prov:{kind}:{run}:{index}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,19 +62,35 @@ def quoted(value: Any) -> Any:
 
 
 def ask_model(context: Context, step: Step, purpose: str, *, prompt: str, **values: Any) -> str:
+    """The text of `complete`, which has the same arguments and errors."""
+    return complete(context, step, purpose, prompt=prompt, **values).text
+
+
+def complete(
+    context: Context,
+    step: Step,
+    purpose: str,
+    *,
+    prompt: str,
+    functions: Sequence[Mapping[str, Any]] = (),
+    **values: Any,
+) -> Completion:
     """The model's whole answer to one of the step's prompts; the call is recorded with the step.
 
     Args:
         prompt: what the prompt is for, as the kind of the step declares it.
+        functions: that the model may call, see `LlmGateway.chat`.
 
     Raises:
         LlmError: when the call fails after its retries, or no model is set.
     """
-    gateway, text = _ready(context, prompt, values)
+    gateway, text = _ready(context, prompt, {**values, "functions": functions})
     messages = [{"role": "user", "content": text}]
-    completion = gateway.chat(messages, purpose=purpose, since=context.recorder.began)
+    completion: Completion = gateway.chat(
+        messages, purpose=purpose, since=context.recorder.began, functions=functions
+    )
     _record(context, step, purpose, text, completion)
-    return str(completion.text)
+    return completion
 
 
 def stream_model(

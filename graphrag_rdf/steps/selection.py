@@ -5,7 +5,9 @@ Of a chunk that is too long it is a window: whole sentences around the one that 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from pyoxigraph import NamedNode
@@ -13,9 +15,10 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.steps.checking import MARKER
 from graphrag_rdf.steps.exploration import Edge, PassageHit
 from graphrag_rdf.steps.sources import chunk_of, chunk_texts
-from graphrag_rdf.steps.state import Context, Parameters, Selection, State
+from graphrag_rdf.steps.state import Called, Context, Parameters, Selection, State
 from graphrag_rdf.trace.model import CHUNK, EDGE, SENTENCE
 from graphrag_rdf.trace.recorder import Step
 
@@ -209,3 +212,34 @@ def record_selections(context: Context, step: Step, selections: Sequence[Selecti
 
 def _nodes(found: Iterable[str | None]) -> tuple[NamedNode, ...]:
     return tuple(NamedNode(iri) for iri in dict.fromkeys(found) if iri)
+
+
+def adopted(state: State, called: Called) -> str:
+    """The answer of another run, its citations numbered on. What it cites becomes a selection of this run,
+    which can be cited too; what is cited already keeps its number.
+    """
+    known = {_key(one): one for one in state.selections}
+    numbers: dict[int, int] = {}
+    for selection in called.state.selections:
+        if selection.marker is None:
+            continue
+        one = known.get(_key(selection))
+        if one is None:
+            number = numbers.get(
+                selection.marker, 1 + max((m.marker or 0 for m in known.values()), default=0)
+            )
+            one = replace(selection, marker=number, iri=None, taken_from=selection.iri)
+            known[_key(one)] = one
+            state.selections.append(one)
+        numbers.setdefault(selection.marker, one.marker or 0)
+
+    def written(marker: re.Match[str]) -> str:
+        number = numbers.get(int(marker[1]))
+        return f"[{number}]" if number else ""
+
+    return MARKER.sub(written, str(called.answer["answer"]))
+
+
+def _key(selection: Selection) -> object:
+    edge, hit = selection.edge, selection.hit
+    return edge.triple if edge else hit.sentence if hit else selection.chunk

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pyoxigraph import Literal, NamedNode
 
@@ -50,6 +50,7 @@ class Context:
         prompts: of the step: what each is for → its file.
         jobs: items that a flow works on at once.
         reuse: under what the answer may be kept, to be given again; None where none is kept.
+        call: runs another pipeline on a question, as a run of its own.
     """
 
     store: Store
@@ -64,6 +65,7 @@ class Context:
     prompts: Mapping[str, str] = field(default_factory=dict)
     jobs: int = 4
     reuse: Reuse | None = None
+    call: Call | None = None
 
     def select(self, step: Step, template: str, /, **values: Any) -> list[Row]:
         """Run a template; the trace keeps the query with the step."""
@@ -81,6 +83,34 @@ class Context:
         self.recorder.say(step, RAG.decidedBy, call)
         step.quads.append(self.recorder.quad(call, RAG.resultHash, Literal(result_hash(run.rows))))
         return run.rows
+
+
+class Call(Protocol):
+    """Runs a pipeline that the running one names under `call:` or `calls:`, on a question."""
+
+    def __call__(self, name: str, question: str, context: Context, state: State) -> Called:
+        """What it answered. The next step of `context.recorder` derives from its last step.
+
+        Args:
+            state: of the run that asks: language, and entities that must be followed, or not.
+
+        Raises:
+            ConfigError: when the running pipeline does not name it.
+            GraphRagError: when it failed.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What a called pipeline answered.
+
+    Attributes:
+        answer: as `ask --format json` prints it.
+        state: how its run ended, e.g. with its selections.
+    """
+
+    answer: dict[str, Any]
+    state: State
 
 
 @dataclass(slots=True)
@@ -149,6 +179,8 @@ class Work:
         items: what a step splits the work into; each is worked on for itself.
         found: items with their scores, the best of which is worked on next.
         item: the one in hand; None outside of such a step.
+        tool_state: of an agent, which of its tools may be used.
+        choice: of the flow `choice` the step that goes on.
         results: what steps made of items, and the answers of sub-pipelines, in order.
         stopped_by: why a loop ended: done, empty, or the limit that was reached.
         usage: of the runs of sub-pipelines: calls, tokens and cost, as answers have them.
@@ -158,6 +190,8 @@ class Work:
     items: list[Any] = field(default_factory=list)
     found: list[tuple[float, Any]] = field(default_factory=list)
     item: Any = None
+    tool_state: str = "undefined"
+    choice: str | None = None
     results: list[Any] = field(default_factory=list)
     stopped_by: str | None = None
     usage: list[dict[str, Any]] = field(default_factory=list)

@@ -87,7 +87,7 @@ def find_trace(store: Store, text: str) -> NamedNode:
 
     Args:
         text: the IRI of a session, question or step; a run's UUID or an unambiguous beginning of it (4
-            characters or more); or `last`.
+            characters or more); or `last`: that of the last question that no other run asked.
 
     Raises:
         UsageError: when nothing, or more than one trace, is called so.
@@ -98,7 +98,7 @@ def find_trace(store: Store, text: str) -> NamedNode:
         newest = store.select("trace/find", prefix="", limit=1)
         if not newest:
             raise UsageError("there is no trace yet", hint='graphrag-rdf ask "…" makes one')
-        return rows.node(newest[0], "session")
+        return _outermost(store, rows.node(newest[0], "session"))
     uuid = _UUID.search(name.lower())
     if ":" in name and not uuid:
         try:
@@ -118,6 +118,13 @@ def find_trace(store: Store, text: str) -> NamedNode:
         listed = ", ".join(rows.must(row, "session").rsplit(":", 1)[-1] for row in matches)
         raise UsageError(f"{name!r} begins several traces: {listed}", hint="give more of the UUID")
     return rows.node(matches[0], "session")
+
+
+def _outermost(store: Store, session: NamedNode) -> NamedNode:
+    """The run that no other started, and that started this one or runs on the way to it."""
+    while found := store.select("trace/parents", sessions=[session]):
+        session = rows.node(found[0], "parent")
+    return session
 
 
 def _summaries(store: Store, page: Sequence[Row]) -> list[TraceSummary]:

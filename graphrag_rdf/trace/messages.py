@@ -28,9 +28,9 @@ class GraphRagResponse:
 
     Attributes:
         message_type: `explain` or `chunk`.
-        kind: what the message is about: session, question, grounding, exploration, focus, synthesis, answer,
-            final, error.
-        response: text of the answer (a piece of it when streaming).
+        kind: what the message is about: session, question, a kind of step, answer, final, error; of agents
+            also thought, action, observation.
+        response: text of the answer (a piece of it when streaming), or what an agent says on the way.
         explain_id: IRI of the step; the root of `explain_triples`.
         explain_graph: the named graph that holds them.
         explain_triples: the step's triples.

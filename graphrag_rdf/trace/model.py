@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pyoxigraph import Literal as RdfLiteral
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG
 from graphrag_rdf.rdf.terms import local_name, text_of
 from graphrag_rdf.trace.documents import Source
 from graphrag_rdf.trace.kinds import ItemKind, Node, NodeKind, Statement, Warned, item, said, value_of
@@ -97,6 +97,7 @@ class Selected:
         marker: its number in the answer; None when it is not cited.
         look_up: of a chunk the look-up that found it.
         used_chunks, used_origins, evidence: what supports it: chunks, imported files, quotes.
+        taken_from: the selection of another run that it repeats.
         fact, removed: with labels, and what a person decided since, by which the fact holds no more.
         closest: whether it comes nearest to an answer where there is none.
     """
@@ -126,6 +127,7 @@ class Selected:
     used_chunks: tuple[NamedNode, ...] = said(RAG.usedChunk, default=())
     used_origins: tuple[NamedNode, ...] = said(RAG.usedOrigin, default=())
     evidence: tuple[NamedNode, ...] = said(RAG.supportedBy, default=())
+    taken_from: NamedNode | None = said(PROV.wasDerivedFrom, default=None)
     fact: Fact | None = None
     removed: DecisionNote | None = None
     closest: bool = False

@@ -304,7 +304,7 @@ class TraceRecorder:
         with self._shared.lock:
             number = self._shared.counts[kind.name]
             self._shared.counts[kind.name] += 1
-        node = item.iri = iris.trace_item(kind.name, self.run, number)
+        node = item.iri = iris.trace_item(kind.name, self.run, number, owner or step.iri)
         step.quads.append(self.quad(owner or step.iri, kind.link, node))
         step.quads += [self.quad(node, predicate, value) for predicate, value in triples(item, kind.type)]
         for name, part in kind.parts.items():
@@ -421,9 +421,9 @@ class TraceRecorder:
             writing.result()
         return message
 
-    def text_chunk(self, text: str) -> GraphRagResponse:
-        """A piece of the answer's text."""
-        return GraphRagResponse(message_type="chunk", kind="answer", message_id=self._number(), response=text)
+    def text_chunk(self, text: str, kind: str = "answer") -> GraphRagResponse:
+        """A piece of the answer's text, or what a step says on the way to it (thought, action …)."""
+        return GraphRagResponse(message_type="chunk", kind=kind, message_id=self._number(), response=text)
 
     def final(self, answer: dict[str, Any], model: str | None) -> GraphRagResponse:
         """The last message of a run."""

@@ -248,7 +248,11 @@ def test_a_pipeline_calls_others_for_each_item(engine: Engine) -> None:
         ("flow: map_reduce", MAP.replace("name: shout", "name: parts"), "two steps are named parts"),
         ("flow: map_reduce", MAP.replace("step: shout", "call: nothing"), "no pipeline named 'nothing'"),
         ("flow: map_reduce", MAP.replace("step: shout", "call: wrong"), "in a circle: wrong → wrong"),
-        ("flow: map_reduce", MAP.replace("step: shout", "step: shout, call: wrong"), "either step: or call:"),
+        (
+            "flow: map_reduce",
+            MAP.replace("step: shout", "step: shout, call: wrong"),
+            "one of step:, call: and run:",
+        ),
         ("flow: sequence", "  []\n", "steps"),
     ],
 )

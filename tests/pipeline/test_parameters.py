@@ -98,6 +98,8 @@ def test_every_declared_parameter_is_read(
         list(full.ask("Who knew Roda Tennant?", settings=settings))
     scripted_server.answer_with(lambda _: SENTINEL)
     list(full.ask(QUESTION))
+    scripted_server.answer_with(lambda _: "SELECT * { ?s ?p ?o } LIMIT 3")
+    list(full.ask("Who knew Roda Tennant?", "sparql"))
     declared = {
         (kind.name, use): set(way.parameters.model_fields)
         for kind in kinds().values()

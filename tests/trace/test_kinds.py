@@ -51,6 +51,9 @@ def values(make: Any, name: str) -> st.SearchStrategy[Any]:
         return st.tuples(IRIS, IRIS, IRIS | st.text(max_size=9).map(Literal))
     if NamedNode in get_args(hint) and Ellipsis in get_args(hint):
         return st.lists(IRIS, unique=True, max_size=3).map(lambda found: tuple(sorted(found, key=str)))
+    if Ellipsis in get_args(hint):
+        numbers = st.lists(st.integers(0, 99), unique=True, max_size=3)
+        return numbers.map(lambda found: tuple(sorted(found, key=str)))
     known = [VALUES[one] for one in (hint, *get_args(hint)) if one in VALUES]
     known += [st.none()] if type(None) in get_args(hint) else []
     return st.one_of(known or [st.sampled_from(get_args(hint))])

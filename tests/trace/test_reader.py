@@ -257,7 +257,7 @@ def test_what_trustgraph_writes_is_read(sample: Sample) -> None:
     run = "0b0d4b9c-5c1e-4a35-8f57-0e4f8a6c2d11"
     session, question = NamedNode(f"{base}session:{run}"), NamedNode(f"{base}question:{run}")
     focus, edge = NamedNode(f"{base}prov:focus:{run}"), NamedNode(f"{base}prov:edge:{run}:0")
-    plan = NamedNode(f"{base}agent:{run}/plan")
+    plan, other = NamedNode(f"{base}agent:{run}/plan"), NamedNode(f"{base}agent:{run}/other")
     said: list[tuple[NamedNode, NamedNode, Term]] = [
         (session, PROV.startedAtTime, Literal("2026-01-02T03:04:05Z")),
         (session, TG.query, Literal("Who?")),
@@ -275,12 +275,18 @@ def test_what_trustgraph_writes_is_read(sample: Sample) -> None:
         (plan, TG.planStep, Literal("first ask")),
         (plan, PROV.wasDerivedFrom, focus),
         (plan, PROV.wasGeneratedBy, session),
+        (other, RDF.type, TG.Unheard),
+        (other, TG.planStep, Literal("then ask")),
+        (other, PROV.wasDerivedFrom, plan),
+        (other, PROV.wasGeneratedBy, session),
     ]
     sample.edit(add=[Quad(*one, Graphs.RETRIEVAL) for one in said])
     trace = read_trace(sample.store, session)
     assert trace.started is None
     (selection,) = step(trace, "focus").selections
     assert (selection.score, step(trace, "focus").in_tokens) == (0.75, 12)
-    assert step(trace, "plan").values == {"planStep": ["first ask"]}
-    assert "planStep: first ask" in render_trace(trace, full=True)
+    assert step(trace, "plan").values == {"goals": ["first ask"]}
+    assert step(trace, "unheard").values == {"planStep": ["then ask"]}
+    assert "first ask" in render_trace(trace, full=True)
+    assert "planStep: then ask" in render_trace(trace, full=True)
     json.dumps(to_json(trace))

@@ -1,0 +1,368 @@
+"""An agent (ReAct, Yao et al. 2023): it thinks, uses a tool, sees what that returns, until it can answer.
+
+The flow is a loop of `think` and `use_tool`, which `conclude` ends.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+from typing import Literal as Choice
+
+from pydantic import Field
+from pyoxigraph import Literal, NamedNode
+
+from graphrag_rdf.errors import LlmError
+from graphrag_rdf.llm.model import Completion
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG
+from graphrag_rdf.rdf.terms import integer
+from graphrag_rdf.steps.answer import (
+    compose,
+    in_one_form,
+    name_documents,
+    name_entities,
+    record_answer,
+)
+from graphrag_rdf.steps.checking import SENTINEL, cited_numbers, not_answered
+from graphrag_rdf.steps.kinds import Some, StepKind, StepParameters, Way, register
+from graphrag_rdf.steps.prompts import complete
+from graphrag_rdf.steps.selection import record_selections
+from graphrag_rdf.steps.state import Context, Parameters, State
+from graphrag_rdf.steps.tools import OBSERVATION, TEXT, Observed, ToolDefinition, Use, read_tools
+from graphrag_rdf.trace.kinds import ItemKind, NodeKind, StepField, item, said
+from graphrag_rdf.trace.lines import Lines
+from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.model import ANSWER_SENTENCE, SELECTIONS, TraceStep
+from graphrag_rdf.trace.recorder import INLINE_LIMIT, Step
+
+LIMITS = {
+    "rounds": "max-iterations",
+    "visits": "max-iterations",
+    "tokens": "max-tokens",
+    "seconds": "max-seconds",
+}
+"""Limit that ended a flow → `tg:terminationReason`."""
+_LABELS = re.compile(
+    r"^[ \t>*_#-]*(thought|action input|action|args|arguments|final answer|answer|observation)"
+    r"[*_ \t]*[:：][*_ \t]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ARGUMENTS = ("args", "arguments", "action input")
+_FENCE = re.compile(r"^```\w*\s*|\s*```$")
+_CALL = re.compile(r"^(?P<name>[\w.-]+)\s*\(?\s*(?P<arguments>\{.*\})\s*\)?$", re.DOTALL)
+
+
+@item
+class Thought:
+    """What the model wrote before it chose a tool, or answered."""
+
+    JSON: ClassVar = ("iri", "text")
+
+    text: str | None = said(TG.content, words=True)
+    derived_from: NamedNode | None = said(PROV.wasDerivedFrom)
+    iri: NamedNode | None = None
+
+
+THOUGHT = ItemKind("thought", "thoughts", TG.thought, TG.Thought, Thought)
+
+
+def _analysis(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+    for thought in step.items["thoughts"]:
+        page.paragraph(thought.text or "(erased)", "    ", "Thought: ")
+    if step.values["action"]:
+        page.paragraph(
+            f"{step.values['action']} {step.values['arguments'] or '(erased)'}", "    ", "Action: "
+        )
+
+
+def _conclusion(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+    page.line(f"    Ended by: {step.values['reason']}")
+    page.line()
+    page.prose(step.answer or "(the text was erased)", "")
+
+
+def _one(values: Sequence[str]) -> list[str]:
+    return sorted(values)
+
+
+ANALYSIS = NodeKind(
+    "analysis",
+    TG.Analysis,
+    "What the agent thinks, and the tool that it chooses.",
+    fields=(
+        StepField("number", TG.stepNumber),
+        StepField("action", TG.action),
+        StepField("arguments", TG.arguments, words=True),
+        StepField("tools", TG.toolCandidate, read=_one),
+        StepField("llm_ms", TG.llmDurationMs),
+    ),
+    items=(THOUGHT,),
+    text=_analysis,
+)
+CONCLUSION = NodeKind(
+    "conclusion",
+    TG.Conclusion,
+    "The agent's answer, with its citations.",
+    types=(TG.Answer,),
+    fields=(*TEXT, StepField("reason", TG.terminationReason)),
+    items=(ANSWER_SENTENCE, *SELECTIONS),
+    text=_conclusion,
+)
+
+
+@dataclass
+class Turn:
+    """A round of the agent.
+
+    Attributes:
+        action: the tool that it chose; "" if it answered, or wrote something else.
+        answer: None before the last round.
+        malformed: what was wrong with its reply.
+    """
+
+    thought: str = ""
+    action: str = ""
+    arguments: dict[str, Any] = field(default_factory=dict)
+    answer: str | None = None
+    malformed: str = ""
+    observation: str = ""
+
+
+def read_reply(text: str) -> Turn:
+    """What a model wrote: a thought with a tool to use, or with the answer.
+
+    A reply that has neither is malformed, and so is one with arguments that are no JSON object.
+    """
+    lead, *labelled = _LABELS.split(text)
+    parts: dict[str, str] = {}
+    for label, words in zip(labelled[::2], labelled[1::2], strict=True):
+        name = label.lower()
+        if name == "observation":
+            break  # made up, and all that follows
+        parts.setdefault("args" if name in _ARGUMENTS else name, words.strip())
+    turn = Turn(thought=parts.get("thought", lead.strip()))
+    if action := parts.get("action", "").strip(" `*"):
+        call = _CALL.match(action)
+        turn.action = call["name"] if call else action.splitlines()[0].strip(" `*\"'")
+        written = _FENCE.sub("", parts.get("args", call["arguments"] if call else "")).strip()
+        try:
+            turn.arguments = json.JSONDecoder(strict=False).raw_decode(written)[0] if written else {}
+        except ValueError:
+            turn.malformed = "the arguments are no JSON object"
+        if not isinstance(turn.arguments, dict):
+            turn.arguments, turn.malformed = {}, "the arguments are no JSON object"
+        return turn
+    turn.answer = parts.get("final answer", parts.get("answer"))
+    if not turn.answer:
+        turn.answer, turn.malformed = None, "the reply has neither an Action nor a Final Answer"
+    return turn
+
+
+class ThinkParameters(StepParameters):
+    """Of the step that thinks."""
+
+    tools: str = Field("default", description="groups of tools that may be used, or *")
+    tool_calls: Choice["auto", "never"] = Field(
+        "auto", description="auto: a model that can call tools does so; never: it writes what to use as text"
+    )
+    observation_chars: Some = Field(4000, description="characters of each observation that the model reads")
+    response_type: str = Field(
+        "a short answer of a few sentences", description="what the answer should be like"
+    )
+
+
+def think(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """Ask the model what to do next, or for the answer."""
+    tools = _visible(context, state, parameters)
+    turns = _turns(state)
+    step = context.recorder.step(ANALYSIS)
+    completion = complete(
+        context,
+        step,
+        "think",
+        prompt="think",
+        functions=_functions(context, tools, parameters),
+        question=state.question,
+        history=state.conversation,
+        tools=[_told(tool) for tool in tools],
+        turns=[_shown(turn, parameters["observation_chars"]) for turn in turns],
+        response_type=parameters["response_type"],
+        unknown=SENTINEL,
+    )
+    turn = read_reply(completion.text)
+    state.work.results.append(turn)
+    _record_turn(context, step, turn, len(turns) + 1, tools, completion)
+    yield context.recorder.finish(step)
+    if turn.thought:
+        yield context.recorder.text_chunk(turn.thought, "thought")
+    if turn.answer is not None:
+        state.work.done = True
+        state.completion = completion
+    else:
+        yield context.recorder.text_chunk(f"{turn.action} {_as_json(turn.arguments)}", "action")
+
+
+def _turns(state: State) -> list[Turn]:
+    return [one for one in state.work.results if isinstance(one, Turn)]
+
+
+def _visible(context: Context, state: State, parameters: Parameters) -> list[ToolDefinition]:
+    groups = parameters["tools"].split()
+    tools = read_tools(context.prompt_folders).values()
+    return [tool for tool in tools if tool.visible(groups, state.work.tool_state)]
+
+
+def _functions(
+    context: Context, tools: Sequence[ToolDefinition], parameters: Parameters
+) -> list[dict[str, Any]]:
+    native = (
+        parameters["tool_calls"] == "auto" and context.gateway is not None and context.gateway.calls_tools()
+    )
+    return [tool.as_function() for tool in tools] if native else []
+
+
+def _told(tool: ToolDefinition) -> dict[str, Any]:
+    """A tool as the prompt lists it."""
+    schema = tool.takes.model_json_schema()
+    arguments = [
+        {
+            "name": name,
+            "type": one.get("type", "string"),
+            "description": one.get("description", ""),
+            "needed": name in schema.get("required", ()),
+        }
+        for name, one in schema.get("properties", {}).items()
+    ]
+    return {"name": tool.name, "description": tool.description, "arguments": arguments}
+
+
+def _shown(turn: Turn, longest: int) -> dict[str, Any]:
+    seen = turn.observation
+    if len(seen) > longest:
+        seen = f"{seen[:longest]}\n… (cut: {len(seen):,} characters)"
+    return {
+        "thought": turn.thought,
+        "action": turn.action,
+        "arguments": _as_json(turn.arguments),
+        "observation": seen,
+    }
+
+
+def _as_json(arguments: Mapping[str, Any]) -> str:
+    return json.dumps(arguments, ensure_ascii=False)
+
+
+def _record_turn(
+    context: Context,
+    step: Step,
+    turn: Turn,
+    number: int,
+    tools: Sequence[ToolDefinition],
+    completion: Completion,
+) -> None:
+    say = context.recorder.say
+    say(step, TG.stepNumber, integer(number))
+    say(step, TG.llmDurationMs, integer(round(completion.seconds * 1000)))
+    for tool in tools:
+        say(step, TG.toolCandidate, Literal(tool.name))
+    if turn.action:
+        say(step, RDF.type, TG.ToolUse)
+        say(step, TG.action, Literal(turn.action))
+        say(step, TG.arguments, Literal(_as_json(turn.arguments)))
+    if turn.thought:
+        context.recorder.item(step, THOUGHT, Thought(turn.thought, step.iri))
+
+
+def use_tool(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """Use the tool that was chosen, and record what it returned. A mistake of the model is told to it."""
+    del parameters
+    turn = _turns(state)[-1]
+    if turn.answer is not None:
+        return
+    yield from ()
+    tools = read_tools(context.prompt_folders)
+    tool = tools.get(turn.action)
+    mistake = turn.malformed or ("" if tool else f"there is no tool {turn.action!r}; use {', '.join(tools)}")
+    seen = Observed.of(Use(tool, context, state), turn.arguments, mistake)
+    if seen.error is None and tool is not None and tool.state is not None:
+        state.work.tool_state = tool.state
+    turn.observation = f"Error: {seen.error}" if seen.error is not None else seen.text
+    recorder, step = context.recorder, seen.step
+    recorder.say(step, TG.toolDurationMs, integer(seen.ms))
+    recorder.say(step, RAG.storedText, recorder.keep_text(turn.observation))
+    recorder.say(step, TG.document, step.iri)
+    if len(turn.observation) <= INLINE_LIMIT:
+        recorder.say(step, TG.content, Literal(turn.observation))
+    if seen.error is not None:
+        recorder.say(step, TG.toolError, Literal(seen.error))
+    yield recorder.finish(step)
+    yield recorder.text_chunk(turn.observation, "observation")
+
+
+def conclude(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """The answer, with what it cites of the answers of tools; or that a limit was reached before."""
+    del parameters
+    step = context.recorder.step(CONCLUSION)
+    turn = _turns(state)[-1]
+    known = {one.marker for one in state.selections if one.marker is not None}
+    stopped = state.work.stopped_by or "done"
+    if turn.answer is None:
+        state.answered = False
+        state.answer = not_answered(state.language)
+        state.warn("limit_reached", f"the agent was stopped before it had an answer: limit of {stopped}")
+    else:
+        state.answer, refused = in_one_form(turn.answer, state.language, known)
+        state.answered = bool(state.answer) and not refused
+        if not state.answered:
+            state.answer = state.answer or not_answered(state.language)
+            state.warn("answer_refused", "the model says that it does not know")
+    yield context.recorder.text_chunk(state.answer)
+    yield finish_answer(context, state, step, LIMITS.get(stopped, "final-answer"))
+
+
+def finish_answer(context: Context, state: State, step: Step, reason: str) -> GraphRagResponse:
+    """Record an answer that rests on the selections of other runs: those that it cites."""
+    cited = set(cited_numbers(state.answer)) if state.answered else set()
+    state.selections = [one for one in state.selections if one.marker in cited]
+    state.selections.sort(key=lambda one: one.marker or 0)
+    record_selections(context, step, state.selections)
+    context.recorder.say(step, TG.document, context.recorder.answer_document)
+    context.recorder.say(step, TG.terminationReason, Literal(reason))
+    name_entities(context, state, step)
+    name_documents(context, state, step)
+    record_answer(context, state, step, compose(state))
+    return context.recorder.finish(step)
+
+
+def _refuse(context: Context) -> None:
+    if context.gateway is None:
+        raise LlmError("an agent needs a model, and none is set", kind="model", hint="name one with --model")
+
+
+THINK = register(
+    StepKind(
+        "think",
+        ANALYSIS,
+        "Has the model choose a tool, or answer.",
+        {"llm": Way(think, ThinkParameters, needs_model=True, prompts={"think": "think.j2"})},
+    )
+)
+USE_TOOL = register(
+    StepKind(
+        "use_tool",
+        OBSERVATION,
+        "Uses the tool that the model chose.",
+        {"llm": Way(use_tool, needs_model=True, prompts={"complete": "complete.j2"})},
+    )
+)
+CONCLUDE = register(
+    StepKind(
+        "conclude",
+        CONCLUSION,
+        "Gives the answer, and cites what the answers of tools rest on.",
+        {"llm": Way(conclude, templates=("retrieval/labels", "documents/named-alike"))},
+    )
+)

@@ -1,0 +1,488 @@
+"""Agents that divide a question: into parts that are answered at once, or into a plan of steps.
+
+The parts are answered by another pipeline, each in a run of its own. The answer cites what theirs cite.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+from typing import Literal as Choice
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pyoxigraph import Literal, NamedNode
+
+from graphrag_rdf.errors import ConfigError, GraphRagError
+from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG
+from graphrag_rdf.steps.agent import LIMITS, finish_answer
+from graphrag_rdf.steps.answer import SYNTHESIS, in_one_form
+from graphrag_rdf.steps.checking import SENTINEL, not_answered
+from graphrag_rdf.steps.kinds import Few, Some, StepKind, StepParameters, Way, register
+from graphrag_rdf.steps.prompts import ask_model, complete
+from graphrag_rdf.steps.selection import adopted
+from graphrag_rdf.steps.state import Called, Context, Parameters, State
+from graphrag_rdf.steps.tools import TEXT
+from graphrag_rdf.trace.kinds import ItemKind, NodeKind, StepField, item, said
+from graphrag_rdf.trace.lines import Lines
+from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.model import TraceStep
+from graphrag_rdf.trace.recorder import INLINE_LIMIT, Step
+
+_ARRAY = re.compile(r"\[.*\]", re.DOTALL)
+PATTERNS = {
+    "react": "one line of work, in which each step depends on what the last one found",
+    "plan": "several steps that are known beforehand, some of which need results of others",
+    "supervisor": "parts that can be answered independently of one another and are then put together",
+}
+"""The ways in which an agent can work → what each is good for."""
+
+
+# --- in traces ------------------------------------------------------------------------------------------
+
+
+@item
+class Part:
+    """A part of the work, in words.
+
+    Attributes:
+        needs: the numbers (`index`) of the parts whose results it needs.
+    """
+
+    JSON: ClassVar = ("iri", "text", "needs")
+
+    text: str | None = said(RDFS.label, words=True)
+    needs: tuple[int, ...] = said(RAG.needsPart, default=())
+    index: int | None = said(RAG.index, default=None)
+    iri: NamedNode | None = None
+
+
+PART = ItemKind("part", "parts", RAG.part, RAG.WorkPart, Part)
+
+
+def _parts_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+    for goal in () if step.items["parts"] else step.values["goals"]:  # TrustGraph's have no order
+        page.paragraph(goal, "      ", "- ")
+    for part in step.items["parts"]:
+        after = f" (after {', '.join(str(number + 1) for number in part.needs)})" if part.needs else ""
+        page.paragraph(f"{part.text or '(erased)'}{after}", "      ", f"{(part.index or 0) + 1}. ")
+
+
+def _result_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+    page.paragraph(step.values["goal"] or "(erased)", "    ", "Goal: ")
+    page.prose(step.answer or "(no answer)", "    ")
+
+
+DECISION = NodeKind(
+    "pattern-decision",
+    TG.PatternDecision,
+    "How the agent works on the question.",
+    fields=(StepField("pattern", TG.pattern), StepField("task", TG.taskType, words=True)),
+)
+DECOMPOSITION = NodeKind(
+    "decomposition",
+    TG.Decomposition,
+    "The parts of the question, which are answered at once.",
+    fields=(StepField("goals", TG.subagentGoal, words=True, read=list),),
+    items=(PART,),
+    text=_parts_text,
+)
+FINDING = NodeKind(
+    "finding",
+    TG.Finding,
+    "The answer to a part of the question.",
+    types=(TG.Answer,),
+    fields=(
+        *TEXT,
+        StepField("goal", TG.subagentGoal, words=True),
+        StepField("error", RAG.reason, words=True),
+    ),
+    text=_result_text,
+)
+PLAN = NodeKind(
+    "plan",
+    TG.Plan,
+    "The steps by which the question is answered.",
+    fields=(StepField("goals", TG.planStep, words=True, read=list),),
+    items=(PART,),
+    text=_parts_text,
+)
+STEP_RESULT = NodeKind(
+    "step-result",
+    TG.StepResult,
+    "What a step of the plan found.",
+    types=(TG.Answer,),
+    fields=(
+        *TEXT,
+        StepField("goal", TG.planStep, words=True),
+        StepField("error", RAG.reason, words=True),
+    ),
+    text=_result_text,
+)
+
+
+# --- what models write ----------------------------------------------------------------------------------
+
+
+class PlanStep(BaseModel):
+    """A step of a plan, as a model writes it: what to find out, and the steps (from 1) that it needs."""
+
+    goal: str = Field(min_length=1)
+    depends_on: tuple[int, ...] = ()
+
+
+_GOALS = TypeAdapter(list[str])
+_STEPS = TypeAdapter(list[PlanStep])
+
+
+def read_goals(text: str, most: int) -> list[str]:
+    """The questions that a model listed as a JSON array; empty if it wrote none."""
+    goals = _read(_GOALS, text)
+    return list(dict.fromkeys(goal.strip() for goal in goals if goal.strip()))[:most]
+
+
+def read_plan(text: str, most: int) -> list[PlanStep]:
+    """The steps that a model listed as a JSON array; a step can only need earlier ones."""
+    steps: list[PlanStep] = _read(_STEPS, text)[:most]
+    return [
+        PlanStep(goal=step.goal, depends_on=tuple(sorted({n for n in step.depends_on if 0 < n <= number})))
+        for number, step in enumerate(steps)
+    ]
+
+
+def _read(form: TypeAdapter[Any], text: str) -> Any:
+    found = _ARRAY.search(text)
+    try:
+        return form.validate_python(json.loads(found[0])) if found else []
+    except (ValueError, ValidationError):
+        return []
+
+
+# --- how to work ----------------------------------------------------------------------------------------
+
+
+class RouteParameters(StepParameters):
+    """Of the step that decides how an agent works."""
+
+    pattern: Choice["auto", "react", "plan", "supervisor"] = Field(
+        "auto", description="auto: the model chooses; else the pattern to work by"
+    )
+
+
+def route(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """Choose how to work: the model does, unless it is said. An answer that names none means react."""
+    step = context.recorder.step(DECISION)
+    chosen = parameters["pattern"]
+    if chosen == "auto":
+        text = ask_model(
+            context,
+            step,
+            "route",
+            prompt="route",
+            question=state.question,
+            history=state.conversation,
+            patterns=PATTERNS,
+        )
+        named, _, task = text.strip().partition("\n")
+        chosen = next((one for one in PATTERNS if re.search(rf"\b{one}\b", named, re.IGNORECASE)), "react")
+        if task.strip():
+            context.recorder.say(step, TG.taskType, Literal(" ".join(task.split())[:200]))
+    context.recorder.say(step, TG.pattern, Literal(chosen))
+    state.work.choice = chosen
+    yield context.recorder.finish(step)
+
+
+# --- parts at once --------------------------------------------------------------------------------------
+
+
+class DecomposeParameters(StepParameters):
+    """Of the step that divides a question."""
+
+    parts: Some = Field(5, description="parts of the question, at most")
+
+
+def decompose(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """Divide the question into questions that are answered independently; it may be a single one."""
+    step = context.recorder.step(DECOMPOSITION)
+    text = ask_model(
+        context,
+        step,
+        "decompose",
+        prompt="decompose",
+        question=state.question,
+        history=state.conversation,
+        most=parameters["parts"],
+    )
+    goals = read_goals(text, parameters["parts"]) or [state.question]
+    for goal in goals:
+        context.recorder.say(step, TG.subagentGoal, Literal(goal))
+    context.recorder.items(step, PART, [Part(goal) for goal in goals])
+    state.work.items = list(goals)
+    yield context.recorder.finish(step)
+
+
+class FindParameters(StepParameters):
+    """Of the step that answers a part."""
+
+    pipeline: str = Field("agent_react", description="the pipeline that answers it, one of calls:")
+
+
+def find(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """Have a part answered. That it has no answer, or failed, is found too."""
+    goal = str(state.work.item)
+    called, error = _called(context, state, parameters["pipeline"], goal)
+    step = context.recorder.step(FINDING)
+    context.recorder.say(step, TG.subagentGoal, Literal(goal))
+    text = str(called.answer["answer"]) if called else ""
+    _record_text(context, step, text, error)
+    state.work.results.append((goal, called, error))
+    yield context.recorder.finish(step)
+    yield context.recorder.text_chunk(f"{goal}\n{text or error}", "observation")
+
+
+def _called(context: Context, state: State, pipeline: str, question: str) -> tuple[Called | None, str]:
+    """What a pipeline answered, and why there is no answer; "" if there is one."""
+    assert context.call is not None  # noqa: S101
+    try:
+        called = context.call(pipeline, question, context, state)
+    except ConfigError:
+        raise
+    except GraphRagError as failed:
+        return None, str(failed)
+    return called, "" if called.answer["answered"] else "it has no answer"
+
+
+class MergeParameters(StepParameters):
+    """Of the step that puts results together."""
+
+    response_type: str = Field(
+        "a short answer of a few sentences", description="what the answer should be like"
+    )
+
+
+def merge_findings(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """The answer, from the answers to the parts."""
+    found: list[tuple[str, Called | None, str]] = state.work.results
+    results = [(goal, adopted(state, called) if called else error) for goal, called, error in found]
+    yield from _merge(context, state, parameters, results, "subagents-complete")
+
+
+def _merge(
+    context: Context,
+    state: State,
+    parameters: Parameters,
+    results: Sequence[tuple[str, str]],
+    reason: str,
+) -> Iterator[GraphRagResponse]:
+    step = context.recorder.step(SYNTHESIS)
+    state.completion = complete(
+        context,
+        step,
+        "merge",
+        prompt="merge",
+        question=state.question,
+        history=state.conversation,
+        results=[{"goal": goal, "result": result} for goal, result in results],
+        response_type=parameters["response_type"],
+        unknown=SENTINEL,
+    )
+    known = {one.marker for one in state.selections if one.marker is not None}
+    state.answer, refused = in_one_form(state.completion.text, state.language, known)
+    state.answered = bool(state.answer) and not refused
+    if not state.answered:
+        state.answer = state.answer or not_answered(state.language)
+        state.warn("answer_refused", "the model says that it does not know")
+    yield context.recorder.text_chunk(state.answer)
+    yield finish_answer(context, state, step, reason)
+
+
+def _record_text(context: Context, step: Step, text: str, error: str) -> None:
+    """Write a result, and why there is none."""
+    if error:
+        context.recorder.say(step, RAG.reason, Literal(error))
+    context.recorder.say(step, RAG.storedText, context.recorder.keep_text(text))
+    context.recorder.say(step, TG.document, step.iri)
+    if len(text) <= INLINE_LIMIT:
+        context.recorder.say(step, TG.content, Literal(text))
+
+
+# --- a plan ---------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Task:
+    """A step of a plan at work.
+
+    Attributes:
+        number: in its plan, from 0.
+        node: of the plan in the trace.
+        result: None until it is done.
+    """
+
+    goal: str
+    number: int
+    node: NamedNode
+    needs: tuple[Task, ...] = ()
+    queued: bool = False
+    result: str | None = None
+    at: NamedNode | None = None
+
+
+@dataclass
+class Plan:
+    """The tasks of a plan, and how often it was made anew."""
+
+    tasks: list[Task] = field(default_factory=list)
+    made: int = 0
+
+
+class PlanParameters(StepParameters):
+    """Of the step that plans."""
+
+    steps: Some = Field(6, description="steps of the plan, at most")
+
+
+def make_plan(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """Divide the question into steps that build on one another; it may be a single one."""
+    plan = Plan()
+    state.work.results = [plan]
+    yield _plan(context, state, plan, parameters["steps"], "")
+
+
+def _plan(context: Context, state: State, plan: Plan, most: int, failed: str) -> GraphRagResponse:
+    """Make the plan, or its rest after a step that failed."""
+    done = [task for task in plan.tasks if task.result is not None]
+    step = context.recorder.step(PLAN)
+    text = ask_model(
+        context,
+        step,
+        "plan",
+        prompt="plan",
+        question=state.question,
+        history=state.conversation,
+        results=[{"goal": task.goal, "result": task.result} for task in done],
+        failed=failed,
+        most=most,
+    )
+    steps = read_plan(text, most) or ([] if failed else [PlanStep(goal=state.question)])
+    parts = [Part(one.goal, tuple(number - 1 for number in one.depends_on)) for one in steps]
+    for part in parts:
+        context.recorder.say(step, TG.planStep, Literal(part.text or ""))
+    context.recorder.items(step, PART, parts)
+    tasks: list[Task] = []
+    for part in parts:
+        needs = (*(done if failed else ()), *(tasks[number] for number in part.needs))
+        tasks.append(Task(part.text or "", len(tasks), step.iri, needs))
+    plan.tasks, plan.made = [*done, *tasks], plan.made + 1
+    _queue_ready(state, plan)
+    return context.recorder.finish(step)
+
+
+def _queue_ready(state: State, plan: Plan) -> None:
+    """Queue the tasks whose needs are met, in the order of the plan."""
+    for task in plan.tasks:
+        if not task.queued and all(one.result is not None for one in task.needs):
+            task.queued = True
+            state.work.found.append((-float(task.number), task))
+
+
+class ExecuteParameters(PlanParameters):
+    """Of the step that carries out a step of a plan."""
+
+    pipeline: str = Field("agent_react", description="the pipeline that answers it, one of calls:")
+    replans: Few = Field(1, description="how often the rest is planned anew after a step without an answer")
+
+
+def execute(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """Have a step of the plan answered. If it has no answer, the rest is planned anew."""
+    plan: Plan = state.work.results[0]
+    task: Task = state.work.item
+    if task not in plan.tasks:
+        return  # of a plan that was given up
+    recorder = context.recorder
+    recorder.last = (task.node, *(one.at for one in task.needs if one.at is not None))
+    called, error = _called(context, state, parameters["pipeline"], _asked(task))
+    result = adopted(state, called) if called else ""
+    step = recorder.step(STEP_RESULT)
+    recorder.say(step, TG.planStep, Literal(task.goal))
+    _record_text(context, step, result, error)
+    task.result, task.at = result or error, step.iri
+    yield recorder.finish(step)
+    yield recorder.text_chunk(f"{task.goal}\n{task.result}", "observation")
+    if error and plan.made <= parameters["replans"]:
+        yield _plan(context, state, plan, parameters["steps"], f"{task.goal}: {error}")
+    else:
+        _queue_ready(state, plan)
+
+
+def _asked(task: Task) -> str:
+    """A step as a question of its own, with the results that it needs."""
+    known = "\n".join(f"- {one.goal}: {one.result}" for one in task.needs)
+    return f"{task.goal}\n\nThis is known already:\n{known}" if known else task.goal
+
+
+def merge_results(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """The answer, from the results of all steps. Those without a result were not reached."""
+    plan: Plan = state.work.results[0]
+    done = [task for task in plan.tasks if task.result is not None]
+    context.recorder.last = tuple(task.at for task in done if task.at is not None) or context.recorder.last
+    stopped = state.work.stopped_by or "empty"
+    if stopped not in ("empty", "done"):
+        state.warn("limit_reached", f"the plan was stopped before its end: limit of {stopped}")
+    results = [(task.goal, task.result or "") for task in done]
+    yield from _merge(context, state, parameters, results, LIMITS.get(stopped, "plan-complete"))
+
+
+_ANSWERED = ("retrieval/labels", "documents/named-alike")
+
+ROUTE = register(
+    StepKind(
+        "route",
+        DECISION,
+        "Chooses how an agent works on the question.",
+        {"llm": Way(route, RouteParameters, needs_model=True, prompts={"route": "route.j2"})},
+    )
+)
+DECOMPOSE = register(
+    StepKind(
+        "decompose",
+        DECOMPOSITION,
+        "Divides the question into parts that are answered independently.",
+        {"llm": Way(decompose, DecomposeParameters, needs_model=True, prompts={"decompose": "decompose.j2"})},
+    )
+)
+FIND = register(
+    StepKind(
+        "find", FINDING, "Has a part answered by another pipeline.", {"pipeline": Way(find, FindParameters)}
+    )
+)
+MAKE_PLAN = register(
+    StepKind(
+        "make_plan",
+        PLAN,
+        "Divides the question into steps that build on one another.",
+        {"llm": Way(make_plan, PlanParameters, needs_model=True, prompts={"plan": "plan.j2"})},
+    )
+)
+EXECUTE = register(
+    StepKind(
+        "execute",
+        STEP_RESULT,
+        "Has a step of the plan answered by another pipeline.",
+        {"llm": Way(execute, ExecuteParameters, needs_model=True, prompts={"plan": "plan.j2"})},
+    )
+)
+_MERGE = {"merge": "merge.j2"}
+MERGE = register(
+    StepKind(
+        "merge",
+        SYNTHESIS,
+        "Puts the results of parts, or of the steps of a plan, together.",
+        {
+            "findings": Way(merge_findings, MergeParameters, True, _MERGE, _ANSWERED),
+            "results": Way(merge_results, MergeParameters, True, _MERGE, _ANSWERED),
+        },
+    )
+)

@@ -1,0 +1,105 @@
+"""Questions as SPARQL, over the wire to a scripted model: what is tried, corrected, answered and cited."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from graphrag_rdf.checks import run_shapes
+from graphrag_rdf.engine import Engine
+from graphrag_rdf.trace.text import render_trace
+from tests.pipeline.test_with_a_model import settings
+from tests.support.scripted_server import Reply, Request, ScriptedServer
+from tests.support.stores import open_engine
+
+QUESTION = "What did Rhoda Tennant invent?"
+R = "http://trustgraph.ai/r/"
+E = "http://trustgraph.ai/e/"
+INVENTED = f"<{E}rhoda-tennant> <{R}invented> ?thing"
+GOOD = f"SELECT ?thing ?name {{ {INVENTED} OPTIONAL {{ ?thing rdfs:label ?name }} }}"
+COUNT = f"SELECT (COUNT(DISTINCT ?thing) AS ?count) {{ ?who <{R}invented> ?thing }}"
+
+
+@pytest.fixture
+def engine(sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer) -> Iterator[Engine]:
+    folder = tmp_path / "store"
+    shutil.copytree(sample_folder, folder)
+    with open_engine(folder, config=settings(scripted_server)) as opened:
+        yield opened
+
+
+def writing(*queries: str, answer: str = "It was the reversing gear. [1]") -> object:
+    """A model that writes these queries in turn, then the answer."""
+    left = list(queries)
+
+    def reply(request: Request) -> str | Reply | None:
+        if "Write a SPARQL" in request.prompt:
+            return f"Here it is:\n```sparql\n{left.pop(0)}\n```"
+        return answer
+
+    return reply
+
+
+def test_the_rows_lead_to_the_characters(engine: Engine, scripted_server: ScriptedServer) -> None:
+    scripted_server.answer_with(writing(GOOD))  # type: ignore[arg-type]
+    *_, last = engine.ask(QUESTION, "sparql")
+    assert last.answer is not None, last.error
+    assert last.answer["warnings"] == []
+    (citation,) = last.answer["citations"]
+    assert citation["edge"]["p_label"] == "invented"
+    assert "invented the reversing gear" in citation["sources"][0]["quote"]
+    asked, answered = scripted_server.requests[-2:]
+    assert f"{E}rhoda-tennant" in asked.prompt
+    assert f"{R}invented" in asked.prompt
+    assert re.search(r"^\[1\] .*reversing gear", answered.prompt, re.MULTILINE | re.IGNORECASE)
+    trace = engine.traces["last"]
+    assert [step.kind for step in trace.steps] == ["question", "grounding", "query", "synthesis"]
+    assert "SELECT ?thing ?name" in render_trace(trace)
+    assert run_shapes(engine.store.quads()) == []
+    assert [check for check in engine.traces.verify(trace.iri) if not check.ok] == []
+
+
+def test_a_count_cites_the_facts_that_were_counted(engine: Engine, scripted_server: ScriptedServer) -> None:
+    scripted_server.answer_with(writing(COUNT, answer="One thing. [1]"))  # type: ignore[arg-type]
+    *_, last = engine.ask("How many things were invented?", "sparql")
+    assert last.answer is not None, last.error
+    assert {one["edge"]["p_label"] for one in last.answer["citations"]} == {"invented"}
+
+
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [
+        ("SELECT ?x { ?x <http://trustgraph.ai/r/invent> ?y }", "does not know"),
+        ("SELECT ?x { ?x rdfs:label }", "malformed"),
+        ("DELETE WHERE { ?s ?p ?o }", "neither a SELECT nor an ASK"),
+        ("SELECT * { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }", "SERVICE is not allowed"),
+        ('SELECT ?x { ?x rdfs:label "Nobody At All" }', "returns nothing"),
+    ],
+)
+def test_what_does_not_do_is_corrected(
+    engine: Engine, scripted_server: ScriptedServer, query: str, problem: str
+) -> None:
+    before = engine.store.count()
+    scripted_server.answer_with(writing(query, GOOD))  # type: ignore[arg-type]
+    *_, last = engine.ask(QUESTION, "sparql")
+    assert last.answer is not None, last.error
+    assert last.answer["answered"] is True
+    (first, second) = engine.traces["last"].steps[2].items["attempts"]
+    assert problem in first.problem
+    assert second.problem is None
+    asked = [one.prompt for one in scripted_server.requests if "Write a SPARQL" in one.prompt]
+    assert problem in asked[-1]
+    assert engine.store.count() > before, "nothing was deleted, a trace was added"
+
+
+def test_it_gives_up_after_two_corrections(engine: Engine, scripted_server: ScriptedServer) -> None:
+    scripted_server.answer_with(writing(*["SELECT"] * 3))  # type: ignore[arg-type]
+    *_, last = engine.ask(QUESTION, "sparql")
+    assert last.answer is not None, last.error
+    assert last.answer["answered"] is False
+    assert "query_failed" in [warning["type"] for warning in last.answer["warnings"]]
+    assert len(engine.traces["last"].steps[2].items["attempts"]) == 3

@@ -164,6 +164,8 @@ class PipelineDefinition(BaseModel):
             raise ConfigError(f"flow {self.flow} needs limits", hint=f"one of {', '.join(flow.limits)}")
 
 
+_RETIRED = {"synonym_weight"}
+"""Parameters that earlier versions had."""
 _FIRST_PROMPTS = {"ground": "concepts", "focus": "select", "synthesise": "answer"}
 """Kind of step → what its `prompt:` was for, in files of earlier versions."""
 
@@ -173,8 +175,8 @@ def read_definition(text: str) -> tuple[PipelineDefinition, tuple[str, ...]]:
     """The definition in a pipeline.yaml, and what is unused in it. Each text is read once, as that takes
     longer than many a query.
 
-    Files of earlier versions are read too. Unused are keys that kinds of steps declare now, and parameters of
-    ways of exploring that are pipelines of their own now.
+    Files of earlier versions are read too. Unused are keys that kinds of steps declare now, and parameters
+    that only other kinds, or earlier versions of the program, have.
 
     Raises:
         ConfigError: if it holds no keys.
@@ -202,7 +204,7 @@ def _take_unused(step: dict[str, Any]) -> Iterator[str]:
             role = key.removesuffix("prompt").rstrip("_") or _FIRST_PROMPTS.get(kind.name, "")
             step.setdefault("prompts", {})[role] = file
         parameters = step.get("parameters") or {}
-        elsewhere = {name for other in known.values() for name in other.parameters} - kind.parameters.keys()
+        elsewhere = _RETIRED.union(*(other.parameters for other in known.values())) - kind.parameters.keys()
         for name in [name for name in parameters if name in elsewhere]:
             del parameters[name]
             keys.append(name)

@@ -275,7 +275,8 @@ steps:
   - {name: grounding, step: ground, class: tg:Grounding, use: auto, prompt: concepts.j2,
      templates: [documents/languages], parameters: {max_concepts: 7}}
   - {name: exploration, step: explore, class: tg:Exploration, use: activation, templates: [retrieval/names],
-     parameters: {rounds: 2, entity_limit: 50, relation_hops: 1, weight_causes: 0.22}, stop_when_empty: true}
+     parameters: {rounds: 2, entity_limit: 50, relation_hops: 1, weight_causes: 0.22,
+                  synonym_weight: 0.5}, stop_when_empty: true}
   - {name: focus, step: focus, class: tg:Focus, prompt: mine.j2, filter_prompt: filter.j2}
   - {name: synthesis, step: synthesise, class: tg:Synthesis, prompt: answer.j2, suggest_prompt: suggest.j2,
      repair_prompt: repair.j2}
@@ -309,7 +310,7 @@ def test_a_file_of_an_earlier_version_still_works(
     assert told == again
     assert len(told) == 4
     assert all(words.startswith(str(mine / "pipeline.yaml")) for words in told)
-    unused = "class, templates, entity_limit, relation_hops, weight_causes"
+    unused = "class, templates, entity_limit, relation_hops, weight_causes, synonym_weight"
     assert told[1].endswith(f"step exploration does not use {unused}: remove them")
 
 

@@ -28,6 +28,8 @@ from graphrag_rdf.errors import (
 )
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
     from graphrag_rdf.checks import Violation
     from graphrag_rdf.config import Settings
     from graphrag_rdf.engine import Engine
@@ -229,55 +231,48 @@ def bounded(work: Callable[[], T], limit_mb: int) -> T:
     """
     if not hasattr(os, "fork"):
         return work()
-    ours, theirs = os.pipe()
+    import multiprocessing
+
+    fork = multiprocessing.get_context("fork")
+    results, theirs = fork.Pipe(duplex=False)
     sys.stdout.flush()
     sys.stderr.flush()
-    child = os.fork()
-    if child == 0:
-        os.close(ours)
-        _work(work, limit_mb, theirs)
-    os.close(theirs)
-    with os.fdopen(ours, "rb") as results:
-        written = results.read()
-    status = os.waitpid(child, 0)[1]
+    process = fork.Process(target=_work, args=(work, limit_mb, theirs))
+    process.start()
+    theirs.close()
     try:
-        raised, found = pickle.loads(written)  # noqa: S301 - written by ourselves
-    except (EOFError, pickle.UnpicklingError):
-        raise ProcessEndedError(_reason(os.waitstatus_to_exitcode(status), limit_mb)) from None
+        raised, found = results.recv()
+    except EOFError:
+        process.join()
+        raise ProcessEndedError(_reason(process.exitcode or 0, limit_mb)) from None
+    process.join()
     if raised:
         raise found
     done: T = found
     return done
 
 
-def _work(work: Callable[[], object], limit_mb: int, output: int) -> None:
+def _work(work: Callable[[], object], limit_mb: int, results: Connection) -> None:
     from graphrag_rdf.server.execution.memory import Memory, limit_address_space, resident_mb, watch
 
-    code = 1
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # messages of aborting libraries
+    limit_address_space(limit_mb)
+    most = limit_mb + int(resident_mb())
+    threading.Thread(target=watch, args=(most, os.getppid(), Memory()), daemon=True).start()
     try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # messages of aborting libraries
-        limit_address_space(limit_mb)
-        most = limit_mb + int(resident_mb())
-        threading.Thread(target=watch, args=(most, os.getppid(), Memory()), daemon=True).start()
-        try:
-            written = pickle.dumps((False, work()))
-        except Exception as error:  # noqa: BLE001 - raised again by the parent
-            written = _pickled(error)
-        with os.fdopen(output, "wb") as results:
-            results.write(written)
-        code = 0
-    finally:
-        os._exit(code)
+        results.send((False, work()))
+    except Exception as error:  # noqa: BLE001 - raised again by the parent
+        results.send((True, _portable(error)))
 
 
-def _pickled(error: Exception) -> bytes:
+def _portable(error: Exception) -> Exception:
     """An error for the parent, with the traceback of this process as a note, which -vv prints."""
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301 - exceptions with arguments of their own fail here
     except Exception:  # noqa: BLE001 - then at least its message
         error = RuntimeError(f"{type(error).__name__}: {error}")
     error.add_note(traceback.format_exc())
-    return pickle.dumps((True, error))
+    return error
 
 
 def _reason(code: int, limit_mb: int) -> str:

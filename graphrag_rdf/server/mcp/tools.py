@@ -18,15 +18,14 @@ from starlette.requests import HTTPConnection
 from graphrag_rdf.config import Role
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.namespaces import prefixed
-from graphrag_rdf.server.execution.evaluate import Job
 from graphrag_rdf.server.http.access import ROLES, Access
 from graphrag_rdf.server.http.problems import Problem, TransferAborted
 from graphrag_rdf.server.http.questions import AskRequest, RetrieveRequest
 from graphrag_rdf.server.routes import ask
-from graphrag_rdf.server.routes.sparql import forms_for, look_at
+from graphrag_rdf.server.routes.sparql import forms_for, job_of
 from graphrag_rdf.server.routes.uploads import ingest_named, may_read
 from graphrag_rdf.server.service import Service, client_of
-from graphrag_rdf.sparql.render import Dialect, prologue
+from graphrag_rdf.sparql.render import Dialect
 from graphrag_rdf.trace.catalogue import TraceSummary, find_trace, list_traces
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
@@ -215,15 +214,11 @@ async def _retrieve(call: Call, asked: RetrieveRequest) -> Outcome:
 
 async def _sparql(call: Call, asked: SparqlArguments) -> Outcome:
     service, settings = call.service, call.service.settings
-    text = prologue(asked.query).replace("\n", " ") + asked.query
-    looked_at = await look_at(text, service)
-    results, graph = forms_for("application/sparql-results+json, text/turtle")
-    job = Job(
-        text=text,
-        masked=looked_at.masked,
-        roams=looked_at.roams,
-        results=results,
-        graph=graph,
+    job, _ = await job_of(
+        service,
+        asked.query,
+        *forms_for("application/sparql-results+json, text/turtle"),
+        with_prefixes=True,
         max_rows=min(ROWS, settings.max_rows),
         max_bytes=min(_BYTES, settings.max_result_mb << 20),
     )

@@ -17,8 +17,7 @@ from starlette.responses import Response
 
 from graphrag_rdf.errors import TemplateError
 from graphrag_rdf.rdf.namespaces import PREFIXES
-from graphrag_rdf.server.execution.evaluate import Job, Wanted
-from graphrag_rdf.server.execution.sparql_text import inspect_query
+from graphrag_rdf.server.execution.evaluate import Wanted
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import Parameters, read_body
 from graphrag_rdf.server.http.negotiation import GRAPHS, RESULTS, Format
@@ -27,7 +26,7 @@ from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import HTML, iri_of
 from graphrag_rdf.server.routes.resource import TermView, named_in, view_term
-from graphrag_rdf.server.routes.sparql import run
+from graphrag_rdf.server.routes.sparql import job_of, run
 from graphrag_rdf.server.service import Service, address_of, client_of, service_of
 from graphrag_rdf.sparql.render import prologue
 from graphrag_rdf.store.base import Store
@@ -136,35 +135,17 @@ def _readable(store: Store) -> list[str]:
     return sorted(name for name in store.templates if store.templates[name].header.kind != "update")
 
 
-def _job(request: Request, service: Service, text: str, results: Wanted | None, graph: Wanted | None) -> Job:
-    settings = service.settings
-    if len(text) > settings.max_query_kb << 10:
-        raise Problem(413, f"the query is longer than {settings.max_query_kb} kB")
-    looked_at = inspect_query(text, settings.allow_service)
-    # on the first line, so that line numbers in messages are the user's; the user's own prefixes win
-    declared = prologue(text).replace("\n", " ")
-    return Job(
-        text=declared + text,
-        masked=looked_at.masked and declared + looked_at.masked,
-        base=address_of(request),
-        roams=looked_at.roams,
-        results=results,
-        graph=graph,
-        max_rows=settings.max_rows,
-        max_bytes=settings.max_result_mb << 20,
-    )
-
-
 async def _download(request: Request, service: Service, text: str, form: Download) -> Response:
     wanted = Wanted(form.format.media_type, form.format.content_type, form.format.rdf12)
-    job = _job(request, service, text, *((None, wanted) if form.graph else (wanted, None)))
+    forms = (None, wanted) if form.graph else (wanted, None)
+    job, _ = await job_of(service, text, *forms, with_prefixes=True, base=address_of(request))
     response = await run(request, service, job, service.min_commit(request), validated=None)
     response.headers["Content-Disposition"] = f'attachment; filename="{form.file}"'
     return response
 
 
 async def _run(request: Request, service: Service, text: str) -> Table:
-    job = await asyncio.to_thread(_job, request, service, text, _LINES, _TRIPLES)
+    job, _ = await job_of(service, text, _LINES, _TRIPLES, with_prefixes=True, base=address_of(request))
     with service.concurrency.slot(client_of(request)):
         answer = await service.queries.run(job, service.min_commit(request), request.is_disconnected)
         lines, data = 0, bytearray()

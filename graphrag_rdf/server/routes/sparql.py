@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import pyoxigraph as ox
 from starlette.requests import Request
@@ -24,7 +24,6 @@ from graphrag_rdf.server.execution.evaluate import Job, Wanted
 from graphrag_rdf.server.execution.queries import Answer, retry
 from graphrag_rdf.server.execution.sparql_text import (
     NO_CALLS,
-    Inspected,
     inspect_query,
     inspect_update,
     nothing_missed,
@@ -38,6 +37,7 @@ from graphrag_rdf.server.http.problems import Problem, TransferAborted
 from graphrag_rdf.server.routes.dataset import describe_service
 from graphrag_rdf.server.service import COMMIT, Service, address_of, client_of, service_of
 from graphrag_rdf.sparql.complaints import complaint
+from graphrag_rdf.sparql.render import prologue
 from graphrag_rdf.store.migrations import migrate
 
 FORM = "application/x-www-form-urlencoded"
@@ -157,54 +157,60 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
     service = service_of(request)
     if text is None:
         return await asyncio.to_thread(describe_service, request)
-    settings = service.settings
-    if len(text) > settings.max_query_kb << 10:
-        raise Problem(413, f"the query is longer than {settings.max_query_kb} kB")
-    looked_at = await look_at(text, service)
-    accept = request.headers.get("accept")
-    job = _job(request, text, parameters, looked_at, service, accept)
-    if request.method in ("GET", "HEAD") and not looked_at.volatile:
-        types = [wanted.content_type for wanted in (job.results, job.graph) if wanted is not None]
+    results, graph = forms_for(request.headers.get("accept"))
+    if results is None and graph is None:
+        raise Problem(406, "Accept names no supported format")
+    default, named = parameters.all("default-graph-uri"), parameters.all("named-graph-uri")
+    job, volatile = await job_of(
+        service,
+        text,
+        results,
+        graph,
+        base=address_of(request),
+        default_graphs=tuple(default) if default or named else None,
+        named_graphs=tuple(named) if default or named else None,
+        union="union-default-graph" in parameters,
+    )
+    if request.method in ("GET", "HEAD") and not volatile:
+        types = [wanted.content_type for wanted in (results, graph) if wanted is not None]
         if (same := not_modified(request, service, types)) is not None:
             return same
     min_commit = service.min_commit(request)
-    return await run(request, service, job, min_commit, validated=None if looked_at.volatile else "weak")
+    return await run(request, service, job, min_commit, validated=None if volatile else "weak")
 
 
-async def look_at(text: str, service: Service) -> Inspected:
-    """See `inspect_query`; in a thread if it takes long."""
-    allowed = service.settings.allow_service
-    if len(text) < _LONG:
-        return inspect_query(text, allowed)
-    return await asyncio.to_thread(inspect_query, text, allowed)
-
-
-def _job(
-    request: Request,
-    text: str,
-    parameters: Parameters,
-    looked_at: Inspected,
+async def job_of(
     service: Service,
-    accept: str | None,
-) -> Job:
-    default, named = parameters.all("default-graph-uri"), parameters.all("named-graph-uri")
-    given = bool(default or named)
-    results, graph = forms_for(accept)
-    if results is None and graph is None:
-        raise Problem(406, "Accept names no supported format")
-    return Job(
-        text=text,
-        masked=looked_at.masked,
-        base=address_of(request),
-        default_graphs=tuple(default) if given else None,
-        named_graphs=tuple(named) if given else None,
-        roams=looked_at.roams,
-        union="union-default-graph" in parameters,
-        results=results,
-        graph=graph,
-        max_rows=service.settings.max_rows,
-        max_bytes=service.settings.max_result_mb << 20,
+    text: str,
+    results: Wanted | None,
+    graph: Wanted | None,
+    *,
+    with_prefixes: bool = False,
+    **more: Any,
+) -> tuple[Job, bool]:
+    """A query as a job, and whether two runs of it on the same data may differ.
+
+    Args:
+        with_prefixes: it may use those of the program; its own win.
+        more: further attributes of the job.
+
+    Raises:
+        Problem: 413 when it is too long; see `inspect_query`.
+    """
+    settings = service.settings
+    if len(text) > settings.max_query_kb << 10:
+        raise Problem(413, f"the query is longer than {settings.max_query_kb} kB")
+    if with_prefixes:  # on the first line, so that line numbers in messages are the client's
+        text = prologue(text).replace("\n", " ") + text
+    inspecting = text, settings.allow_service
+    looked_at = (
+        inspect_query(*inspecting)
+        if len(text) < _LONG
+        else await asyncio.to_thread(inspect_query, *inspecting)
     )
+    limits = {"max_rows": settings.max_rows, "max_bytes": settings.max_result_mb << 20}
+    seen = {"masked": looked_at.masked, "roams": looked_at.roams}
+    return Job(text=text, results=results, graph=graph, **{**limits, **seen, **more}), looked_at.volatile
 
 
 @lru_cache(maxsize=512)

@@ -166,32 +166,13 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _FAILED, _INTERRUPTED = 1, 130
 
 
-class Deadline:
-    """Ends the process at a time that can be moved, whatever else it does."""
-
-    def __init__(self) -> None:
-        self._timer: threading.Timer | None = None
-
-    def move(self, seconds: float, code: int, why: str) -> None:
-        """End it in so many seconds.
-
-        Args:
-            why: logged then.
-        """
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = threading.Timer(seconds, _late, (code, why))
-        self._timer.daemon = True
-        self._timer.start()
-
-
 class Server(uvicorn.Server):
     """uvicorn's server with the stop that the module describes. A second signal ends the process at once."""
 
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
         self._service = service
-        self._deadline = Deadline()
+        self._timer: threading.Timer | None = None
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -215,7 +196,7 @@ class Server(uvicorn.Server):
         begun = time.monotonic()
         if self._service.writes.waiting or self.server_state.tasks:
             log.warning("stopping after running requests; once more to stop at once")
-        self._deadline.move(
+        self._end_in(
             WRITES,
             _FAILED,
             f"a write that took longer than {WRITES:g} s was abandoned; nothing of it was stored",
@@ -227,10 +208,18 @@ class Server(uvicorn.Server):
         for connection in list(self.server_state.connections):
             connection.shutdown()
         await self._service.finish_writes()
-        self._deadline.move(GRACE + CLOSING, 0, "threads that do not end were abandoned")
+        self._end_in(GRACE + CLOSING, 0, "threads that do not end were abandoned")
         await self._answered(max(_TAKEN, begun + GRACE - time.monotonic()))
         await self._cut_off()
         await self.lifespan.shutdown()
+
+    def _end_in(self, seconds: float, code: int, why: str) -> None:
+        """End the process then, whatever else it does; `why` is logged."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = threading.Timer(seconds, _late, (code, why))
+        self._timer.daemon = True
+        self._timer.start()
 
     async def _answered(self, seconds: float) -> None:
         """Wait until all clients have their answers."""

@@ -399,7 +399,7 @@ def test_a_stop_finishes_writes_and_leaves_nothing_behind(tmp_path: Path) -> Non
         with ThreadPoolExecutor(1) as pool, endpoint.client() as client:
             triples = " ".join(f"<urn:s{n}> <urn:count> {n} ." for n in range(20_000))
             sent = pool.submit(client.post, "/update", data={"update": f"INSERT DATA {{ {triples} }}"})
-            time.sleep(0.3)
+            eventually(lambda: "graphrag_rdf_writes_waiting 1.0" in client.get("/metrics").text)
             endpoint.process.terminate()
             assert sent.result().status_code == 204
         assert endpoint.process.wait(40) == 0

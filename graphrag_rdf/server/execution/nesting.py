@@ -12,7 +12,6 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from xml.parsers import expat
 
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.sparql.tokens import tokens
@@ -33,6 +32,12 @@ _SHORT = 1000
 _ENDS = re.compile(rf"(?:\)>>(?:\s|#[^\n\r]*+)*+){{{DEEPEST + 1}}}")
 """So many triple terms that end together: they are nested, as only an object can be one."""
 _JSON = re.compile(r'"(?:[^"\\]|\\.)*+"?|([{\[])|([}\]])', re.DOTALL)
+_XML = re.compile(
+    r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>"
+    r"""|(<[^<>!?/](?:"[^"]*+"|'[^']*+'|[^>"'])*+(?<!/)>)|(</)""",
+    re.DOTALL,
+)
+"""Opening and closing brackets, or tags, after what may hold others that mean nothing."""
 
 
 def check_nesting(text: str) -> None:
@@ -83,47 +88,21 @@ def check_rdf_nesting(text: str, media_type: str) -> None:
         Problem: 400 otherwise.
     """
     if media_type == "application/rdf+xml":
-        deep = text.count("</") > DEEPEST and _is_deep_xml(text)
+        deep = text.count("</") > DEEPEST and _is_deep(text, _XML)
     elif "json" in media_type:
-        deep = text.count("{") + text.count("[") > DEEPEST and _is_deep_json(text)
+        deep = text.count("{") + text.count("[") > DEEPEST and _is_deep(text, _JSON)
     else:
         deep = text.count(")>>") > DEEPEST and _ENDS.search(text) is not None
     if deep:
         raise _too_deep("the RDF")
 
 
-def _is_deep_json(text: str) -> bool:
+def _is_deep(text: str, brackets: re.Pattern[str]) -> bool:
     depth = 0
-    for match in _JSON.finditer(text):
+    for match in brackets.finditer(text):
         depth += {1: 1, 2: -1}.get(match.lastindex or 0, 0)
         if depth > DEEPEST:
             return True
-    return False
-
-
-def _is_deep_xml(text: str) -> bool:
-    """Whether elements are too deep; invalid XML is left to the RDF parser."""
-    depth, deep = 0, False
-
-    def start(name: str, attributes: object) -> None:
-        nonlocal depth, deep
-        del name, attributes
-        depth += 1
-        if depth > DEEPEST:
-            deep = True
-            raise expat.ExpatError
-
-    def end(name: str) -> None:
-        nonlocal depth
-        del name
-        depth -= 1
-
-    parser = expat.ParserCreate()
-    parser.StartElementHandler, parser.EndElementHandler = start, end
-    try:
-        parser.Parse(text.encode(), True)
-    except expat.ExpatError:
-        return deep
     return False
 
 

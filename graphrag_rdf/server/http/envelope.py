@@ -152,25 +152,8 @@ def _is_abort(error: BaseException | None) -> bool:
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
-_AREAS = frozenset(
-    {
-        "sparql",
-        "query",
-        "update",
-        "store",
-        "ask",
-        "retrieve",
-        "mcp",
-        "traces",
-        "documents",
-        "entities",
-        "resource",
-        "health",
-        "metrics",
-        "diagnostics",
-        "openapi.json",
-    }
-)
+_AREAS = {"sparql", "query", "update", "store", "ask", "retrieve", "mcp", "traces", "documents", "entities"}
+_AREAS |= {"resource", "health", "metrics", "diagnostics", "openapi.json"}
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "QUERY", "OPTIONS", "WEBSOCKET"})
 
 

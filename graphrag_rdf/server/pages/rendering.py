@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import Match, Route
 
 from graphrag_rdf.server.http.negotiation import Format, negotiate
@@ -65,17 +65,11 @@ def _environment() -> Environment:
     return environment
 
 
-_HERE = Path(__file__).resolve().parent
+_PAGES = Path(__file__).resolve().parent
 _FILES = {
-    "style.css": (_HERE.parent.parent / "trace" / "style.css", "text/css; charset=utf-8"),
-    "site.css": (_HERE / "static" / "site.css", "text/css; charset=utf-8"),
-    "icon.svg": (_HERE / "static" / "icon.svg", "image/svg+xml"),
-    "ask.js": (_HERE / "static" / "ask.js", "text/javascript; charset=utf-8"),
-    "upload.js": (_HERE / "static" / "upload.js", "text/javascript; charset=utf-8"),
-    "graph.js": (_HERE / "static" / "graph.js", "text/javascript; charset=utf-8"),
-    "cytoscape.min.js": (_HERE / "static" / "cytoscape.min.js", "text/javascript; charset=utf-8"),
+    path.name: path for path in (_PAGES.parents[1] / "trace" / "style.css", *(_PAGES / "static").iterdir())
 }
-"""Name → file, media type. No path comes from a client."""
+"""Name → file. No path comes from a client."""
 
 
 async def static_file(request: Request) -> Response:
@@ -83,13 +77,7 @@ async def static_file(request: Request) -> Response:
     name: str = request.path_params["name"]
     if name not in _FILES:
         raise Problem(404, "there is no such file")
-    headers = {"Content-Type": _FILES[name][1], "Cache-Control": "max-age=300"}
-    return Response(_content(name), headers=headers)
-
-
-@cache
-def _content(name: str) -> bytes:
-    return _FILES[name][0].read_bytes()
+    return FileResponse(_FILES[name], headers={"Cache-Control": "max-age=300"})
 
 
 # --- problems ------------------------------------------------------------------------------------------

@@ -52,10 +52,16 @@ async def upload(request: Request) -> Response:
     require(request, "write")
     service = service_of(request)
     service.require_writable()
-    run = _Run(request, await _files(request))
+    files = await _files(request)
     if wants_events(request):
-        return StreamingResponse(run.lines(), media_type=EVENTS, headers={"Cache-Control": "no-store"})
-    report, headers = await run.report(), _headers(service)
+        lines = _lines(request, files)
+        return StreamingResponse(lines, media_type=EVENTS, headers={"Cache-Control": "no-store"})
+    report: dict[str, Any] = {}
+    async for found in _ingested(request, files, _LOOK):
+        if await request.is_disconnected():
+            raise Problem(CLIENT_LEFT, "the client disconnected")
+        report = found[1] if found is not None else report
+    headers = _headers(service)
     choice = negotiate(request.headers.get("accept"), (JSON, HTML))
     if choice is not None and choice.format is HTML:
         return Response(report_page(request, service, report), headers=headers, media_type=HTML.content_type)
@@ -88,67 +94,54 @@ async def forget(request: Request) -> Response:
     return JSONResponse(found.as_json(), headers=_headers(service))
 
 
-class _Run:
-    """An ingest of uploads; it stops if its report or events are not awaited to the end."""
+async def _lines(request: Request, files: list[Upload]) -> AsyncIterator[str]:
+    """Progress and report of an ingest as server-sent events."""
+    try:
+        async for found in _ingested(request, files, BEAT):
+            yield ALIVE if found is None else event(*found)
+    except (GraphRagError, Problem) as error:
+        problem = error if isinstance(error, Problem) else problem_of(error)
+        yield event("error", problem.document())
 
-    def __init__(self, request: Request, uploads: list[Upload]) -> None:
-        self._request = request
-        self._service = service_of(request)
-        self._uploads = uploads
-        self._loop = asyncio.get_running_loop()
-        self._news: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
 
-    def _start(self) -> asyncio.Future[IngestReport]:
-        return asyncio.ensure_future(run_ingest(self._service, self._work))
+async def _ingested(
+    request: Request, files: list[Upload], patience: float
+) -> AsyncIterator[tuple[str, dict[str, Any]] | None]:
+    """An ingest of uploads: its progress, then its report; None after so many seconds without either.
 
-    def _work(self, stop: Stop) -> IngestReport:
-        engine = self._service.engine
-        report = engine.ingest_uploads(self._uploads, progress=self._notify, stop=stop)
-        self._service.wrote(self._request, engine.store.commit_number())
+    It stops if this is not awaited to the end.
+
+    Raises:
+        GraphRagError: of the run.
+    """
+    service, loop = service_of(request), asyncio.get_running_loop()
+    news: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+
+    def notify(done: int, total: int, path: str) -> None:
+        progress = {"done": done, "total": max(done, total), "path": path}
+        loop.call_soon_threadsafe(news.put_nowait, progress)
+
+    def work(stop: Stop) -> IngestReport:
+        report = service.engine.ingest_uploads(files, progress=notify, stop=stop)
+        service.wrote(request, service.engine.store.commit_number())
         return report
 
-    def _notify(self, done: int, total: int, path: str) -> None:
-        news = {"done": done, "total": max(done, total), "path": path}
-        self._loop.call_soon_threadsafe(self._news.put_nowait, news)
-
-    async def report(self) -> dict[str, Any]:
-        """The report at the end.
-
-        Raises:
-            Problem: when the client disconnected.
-            GraphRagError: of the run.
-        """
-        done = self._start()
-        try:
-            while not (await asyncio.wait([done], timeout=_LOOK))[0]:
-                if await self._request.is_disconnected():
-                    raise Problem(CLIENT_LEFT, "the client disconnected")
-            report: dict[str, Any] = to_json(await done)
-            return report
-        finally:
-            done.cancel()
-
-    async def lines(self) -> AsyncIterator[str]:
-        """Its progress and its report as server-sent events."""
-        done: asyncio.Future[Any] = self._start()
-        received: asyncio.Future[Any] = asyncio.ensure_future(self._news.get())
-        try:
-            while True:
-                await asyncio.wait([done, received], timeout=BEAT, return_when=asyncio.FIRST_COMPLETED)
-                if received.done():
-                    news, received = received.result(), asyncio.ensure_future(self._news.get())
-                    yield event("progress", news)
-                elif done.done():
-                    break
-                else:
-                    yield ALIVE
-            yield event("report", to_json(await done))
-        except (GraphRagError, Problem) as error:
-            problem = error if isinstance(error, Problem) else problem_of(error)
-            yield event("error", problem.document())
-        finally:
-            done.cancel()
-            received.cancel()
+    running = asyncio.ensure_future(run_ingest(service, work))
+    running.add_done_callback(lambda _: news.put_nowait(None))
+    try:
+        while True:
+            try:
+                async with asyncio.timeout(patience):
+                    progress = await news.get()
+            except TimeoutError:
+                yield None
+                continue
+            if progress is None:
+                break
+            yield "progress", progress
+        yield "report", to_json(await running)
+    finally:
+        running.cancel()
 
 
 def _headers(service: Service) -> dict[str, str]:

@@ -147,7 +147,7 @@ def import_command(
         return _import_evalset(files[1:], overrides, extraction, titles=not no_titles, form=form)
     from graphrag_rdf.cli.process import ended_at_once
     from graphrag_rdf.exchange import import_file
-    from graphrag_rdf.exchange.formats import format_of
+    from graphrag_rdf.exchange.dump import format_of
 
     paths = [Path(file) for file in files]
     for path in paths:  # before a store is created for them

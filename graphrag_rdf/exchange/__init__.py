@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from graphrag_rdf.exchange.dump import ExportReport, export_graph
-from graphrag_rdf.exchange.formats import FORMATS, Format
+from graphrag_rdf.exchange.dump import FORMATS, ExportReport, Format, export_graph
 from graphrag_rdf.exchange.import_ import ImportReport, import_file
 
 __all__ = ["FORMATS", "ExportReport", "Format", "ImportReport", "export_graph", "import_file"]

@@ -2,25 +2,29 @@
 
 A dump of the whole store in TriG or N-Quads, dialect `rdf12` or `classic`, contains all quads and can be
 restored. Blobs (original bytes, prompts, rendered queries) are not part of a dump; chunks contain their text.
+
+GraphML (graphml.graphdrawing.org, 1.0) has entities as nodes and relations between them as edges, for
+programs that draw graphs. Every node and edge has its IRI.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from typing import IO
+from pathlib import Path
+from typing import IO, TypeAlias, get_args
+from typing import Literal as Choice
+from xml.sax.saxutils import escape
 
-from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple, serialize
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple, serialize
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.exchange.formats import FORMATS, RDF_FORMATS, Format, star_line
-from graphrag_rdf.exchange.graphml import write_graphml
 from graphrag_rdf.rdf.iris import ANONYMOUS
-from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
-from graphrag_rdf.rdf.terms import Term
-from graphrag_rdf.sparql.render import Dialect, encode
+from graphrag_rdf.rdf.namespaces import PREFIXES, RDF, RDFS, SKOS, Graphs
+from graphrag_rdf.rdf.terms import Term, local_name, one_label, text_of
+from graphrag_rdf.sparql.render import Dialect, encode, spelled
 from graphrag_rdf.store.base import Store, plain_quads
 
 _DATASETS = frozenset({"trig", "nquads"})
@@ -152,3 +156,117 @@ _SPELL: dict[str, Callable[[Iterable[Quad], IO[bytes]], None]] = {
     "turtle": _lines,
     "trig": _blocks,
 }
+
+
+Format: TypeAlias = Choice["trig", "nquads", "turtle", "ntriples", "rdfxml", "graphml"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+RDF_FORMATS: Mapping[str, RdfFormat] = {
+    "trig": RdfFormat.TRIG,
+    "nquads": RdfFormat.N_QUADS,
+    "turtle": RdfFormat.TURTLE,
+    "ntriples": RdfFormat.N_TRIPLES,
+    "rdfxml": RdfFormat.RDF_XML,
+}
+
+BY_SUFFIX: Mapping[str, RdfFormat] = {
+    ".trig": RdfFormat.TRIG,
+    ".nq": RdfFormat.N_QUADS,
+    ".ttl": RdfFormat.TURTLE,
+    ".nt": RdfFormat.N_TRIPLES,
+    ".rdf": RdfFormat.RDF_XML,
+    ".owl": RdfFormat.RDF_XML,
+    ".xml": RdfFormat.RDF_XML,
+    ".n3": RdfFormat.N3,
+    ".jsonld": RdfFormat.JSON_LD,
+}
+
+
+def format_of(path: Path) -> RdfFormat:
+    """The format for the suffix of a file.
+
+    Raises:
+        UsageError: for an unknown suffix.
+    """
+    found = BY_SUFFIX.get(path.suffix.lower())
+    if found is None:
+        raise UsageError(
+            f"{path}: unknown RDF format",
+            hint=f"rename it to one of: {' '.join(BY_SUFFIX)}",
+        )
+    return found
+
+
+def star_line(quad: Quad, *, with_graph: bool) -> str:
+    """A quad as one line of N-Quads-star, or without its graph as one of N-Triples-star."""
+    parts = [spelled(term, "rdf-star") for term in (quad.subject, quad.predicate, quad.object)]
+    if with_graph and not isinstance(quad.graph_name, DefaultGraph):
+        parts.append(str(quad.graph_name))
+    return " ".join([*parts, "."]) + "\n"
+
+
+_NAMES = frozenset({RDFS.label, SKOS.altLabel})
+_REPLACED = "\ufffd"
+_HEAD = """<?xml version="1.0" encoding="UTF-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key id="label" for="all" attr.name="label" attr.type="string"/>
+  <key id="iri" for="all" attr.name="iri" attr.type="string"/>
+  <key id="type" for="node" attr.name="type" attr.type="string"/>
+  <key id="canonical" for="node" attr.name="canonical" attr.type="string"/>
+  <graph id="facts" edgedefault="directed">
+"""
+_TAIL = "  </graph>\n</graphml>\n"
+
+
+def write_graphml(store: Store, facts: Iterable[Quad], output: IO[bytes]) -> tuple[int, int, int]:
+    """Write entities and relations.
+
+    Args:
+        facts: the quads of the graph of facts.
+
+    Returns:
+        (entities, relations, facts left out because their object is not an entity)
+    """
+    labels = {row["thing"]: text_of(row["label"]) for row in one_label(store.select("exchange/labels"))}
+    types: dict[object, str] = {}
+    for row in store.select("exchange/types"):
+        types.setdefault(row["entity"], text_of(row["label"]))
+    output.write(_HEAD.encode())
+    nodes: dict[object, str] = {}
+    for row in store.select("exchange/entities"):
+        entity = row["entity"]
+        nodes[entity] = f"n{len(nodes)}"
+        canonical = "" if row["canonical"] == entity else text_of(row["canonical"])
+        data = {
+            "label": labels.get(entity, local_name(text_of(entity))),
+            "iri": text_of(entity),
+            "type": types.get(entity, ""),
+            "canonical": canonical,
+        }
+        output.write(f'    <node id="{nodes[entity]}">{_data(data)}</node>\n'.encode())
+    relations = left_out = 0
+    for quad in facts:
+        s, p, o = quad.subject, quad.predicate, quad.object
+        if s not in nodes or p in _NAMES or p == RDF.type:
+            continue
+        if o not in nodes:
+            left_out += 1
+            continue
+        data = {"label": labels.get(p, _readable(p)), "iri": p.value}
+        ends = f'source="{nodes[s]}" target="{nodes[o]}"'
+        output.write(f'    <edge id="e{relations}" {ends}>{_data(data)}</edge>\n'.encode())
+        relations += 1
+    output.write(_TAIL.encode())
+    return len(nodes), relations, left_out
+
+
+def _data(values: dict[str, str]) -> str:
+    return "".join(
+        f'<data key="{key}">{escape(_NOT_XML.sub(_REPLACED, value))}</data>'
+        for key, value in values.items()
+        if value
+    )
+
+
+def _readable(predicate: NamedNode) -> str:
+    return local_name(predicate.value).replace("-", " ")

@@ -18,8 +18,8 @@ from typing import Literal as Choice
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, parse
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.exchange.dump import format_of
 from graphrag_rdf.exchange.foreign import take_facts
-from graphrag_rdf.exchange.formats import format_of
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.formats import check_entities
 from graphrag_rdf.rdf.namespaces import ENDPOINT_NODE, RAG, RDF, STORE_NODE, Graphs

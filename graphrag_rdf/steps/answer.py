@@ -125,6 +125,7 @@ SYNTHESIS = NodeKind(
     ),
     items=(ANSWER_SENTENCE, SUGGESTION, MARGIN, *SELECTIONS),
     quotes=("extractive",),
+    answered_by=("answer", "repair"),
     text=_text,
     page=Path(__file__).with_name("synthesis.html.j2"),
 )

@@ -29,8 +29,8 @@ from pyoxigraph import (
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.formats import line_end, write_csv
-from graphrag_rdf.rdf.namespaces import Graphs
-from graphrag_rdf.rdf.terms import Term, to_sparql_json
+from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
+from graphrag_rdf.rdf.terms import Term, integer, to_sparql_json
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.sparql.render import Dialect, Renderer, decode
 
@@ -164,6 +164,21 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Close files and release locks."""
+
+
+def commit_mark(predicate: NamedNode, number: int) -> Quad:
+    """The triple with a commit number: `rag:commit`, or `rag:contentCommit`."""
+    return Quad(STORE_NODE, predicate, integer(number), Graphs.SYSTEM)
+
+
+def commit_marks(number: int, *, content: bool) -> list[Quad]:
+    """The triples with the number of a commit.
+
+    Args:
+        content: whether it changed documents, facts or names.
+    """
+    predicates = (RAG.commit, RAG.contentCommit) if content else (RAG.commit,)
+    return [commit_mark(predicate, number) for predicate in predicates]
 
 
 class TemplateStore:

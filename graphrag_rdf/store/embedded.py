@@ -27,12 +27,19 @@ from graphrag_rdf.errors import (
     short_cause,
 )
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
-from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.sparql.complaints import complaint
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.sparql.render import Dialect, encode, encode_removal
 from graphrag_rdf.store import generations
-from graphrag_rdf.store.base import Answer, Changes, Row, TemplateStore, write_found
+from graphrag_rdf.store.base import (
+    Answer,
+    Changes,
+    Row,
+    TemplateStore,
+    commit_mark,
+    commit_marks,
+    write_found,
+)
 from graphrag_rdf.store.generations import Generation
 from graphrag_rdf.store.lock import FolderLock
 from graphrag_rdf.store.updates import data, drop_update, graph_update, placed, sequence
@@ -204,7 +211,7 @@ class EmbeddedStore(TemplateStore):
         with self._write_lock, _write_errors(self.path):
             number = self._commit + 1
             add = self._placed(encode(changes.add, self.renderer.dialect))
-            marks = self._marks(number, content=changes.content)
+            marks = commit_marks(number, content=changes.content)
             if changes.updates or changes.remove:
                 parts = [self.render(name, **values) for name, values in changes.updates]
                 remove = self._placed(encode_removal(changes.remove, self.renderer.dialect))
@@ -362,7 +369,7 @@ class EmbeddedStore(TemplateStore):
         """
         self._require_writable()
         with self._write_lock, _write_errors(self.path):
-            marks = self._marks(self._commit + 1, content=content)
+            marks = commit_marks(self._commit + 1, content=content)
             self._engine.extend(marks)
             try:
                 yield
@@ -381,18 +388,13 @@ class EmbeddedStore(TemplateStore):
                 hint="open it for writing. If you lack the permission, change it, or copy the store",
             )
 
-    @staticmethod
-    def _marks(number: int, *, content: bool) -> list[Quad]:
-        predicates = (RAG.commit, RAG.contentCommit) if content else (RAG.commit,)
-        return [_number_quad(predicate, number) for predicate in predicates]
-
     def _advance(self, number: int, *, content: bool) -> int:
         # The new number is already stored with the data. A crash leaves both; the greater one counts.
         if self._commit:
-            self._engine.remove(_number_quad(RAG.commit, self._commit))
+            self._engine.remove(commit_mark(RAG.commit, self._commit))
         if content:
             if self._content_commit:
-                self._engine.remove(_number_quad(RAG.contentCommit, self._content_commit))
+                self._engine.remove(commit_mark(RAG.contentCommit, self._content_commit))
             self._content_commit = number
         self._commit = number
         if number % _LOOK == 0:
@@ -483,10 +485,6 @@ def _way_out(error: Exception) -> str:
     if any(cause in str(error) for cause in _PASSING):
         return "check free space and permissions. Everything committed before is intact"
     return "restore it from a backup, or ingest again into a new folder"
-
-
-def _number_quad(predicate: NamedNode, number: int) -> Quad:
-    return Quad(STORE_NODE, predicate, integer(number), Graphs.SYSTEM)
 
 
 @contextmanager

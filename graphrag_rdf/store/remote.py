@@ -19,13 +19,13 @@ from typing import IO
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf.errors import EndpointError, MalformedError, StoreError, StoreMissingError, UsageError
-from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
-from graphrag_rdf.rdf.terms import Term, integer, text_of
+from graphrag_rdf.rdf.namespaces import RAG, Graphs
+from graphrag_rdf.rdf.terms import Term, text_of
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.sparql.render import encode, encode_removal
 from graphrag_rdf.sparql.tokens import with_base
 from graphrag_rdf.store.answers import Reader
-from graphrag_rdf.store.base import Answer, Changes, TemplateStore, write_answer
+from graphrag_rdf.store.base import Answer, Changes, TemplateStore, commit_mark, commit_marks, write_answer
 from graphrag_rdf.store.endpoint import SEE_ITS_LOG, Endpoint
 from graphrag_rdf.store.probe import COMMIT_HEADER, Capabilities, LiteralSupport, Probe
 from graphrag_rdf.store.updates import canonical, canonical_term, data, line, placed, sequence
@@ -211,7 +211,7 @@ class RemoteStore(TemplateStore):
         self._keeping.require(new)
         remove, add = (list(placed(quads, renderer.facts_graph)) for quads in (gone, new))
         size = sum(len(part.encode()) for part in parts) + sum(map(self._bytes, (*remove, *add)))
-        marks = [] if self.capabilities.numbered else self._marks(number, content=changes.content)
+        marks = [] if self.capabilities.numbered else commit_marks(number, content=changes.content)
         stale = [] if self.capabilities.numbered else self._stale(content=changes.content)
         if size <= settings.batch_bytes and len(remove) + len(add) <= settings.batch_quads:
             parts += [self._data("DELETE", remove), self._data("INSERT", [*add, *marks])]
@@ -328,7 +328,7 @@ class RemoteStore(TemplateStore):
         if self.capabilities.numbered:
             yield
             return
-        marks = self._marks(number, content=content)
+        marks = commit_marks(number, content=content)
         self._write(self._data("INSERT", marks), content=content)
         try:
             yield
@@ -343,15 +343,10 @@ class RemoteStore(TemplateStore):
         self._write(sequence(filter(None, parts)), content=content)
         self._advance(number, content=content)
 
-    @staticmethod
-    def _marks(number: int, *, content: bool) -> list[Quad]:
-        predicates = (RAG.commit, RAG.contentCommit) if content else (RAG.commit,)
-        return [_mark(predicate, number) for predicate in predicates]
-
     def _stale(self, *, content: bool) -> list[Quad]:
         """The numbers that a new one replaces."""
         predicates = (RAG.commit, RAG.contentCommit) if content else (RAG.commit,)
-        return [_mark(p, number) for p in predicates for number in sorted(self._numbers.get(p, ()))]
+        return [commit_mark(p, number) for p in predicates for number in sorted(self._numbers.get(p, ()))]
 
     def _advance(self, number: int, *, content: bool) -> int:
         if not self.capabilities.numbered:
@@ -441,10 +436,6 @@ def _capabilities(
             hint="run: graphrag-rdf ingest DOCUMENTS, with the same --store",
         )
     return probe.by_writing(), True
-
-
-def _mark(predicate: NamedNode, number: int) -> Quad:
-    return Quad(STORE_NODE, predicate, integer(number), Graphs.SYSTEM)
 
 
 def _number(term: Term) -> int:

@@ -141,6 +141,7 @@ class NodeKind:
         fields, items: what is written of it; the JSON of a step has their keys.
         words: properties of its nodes that are no field and hold words, which `forget` erases.
         quotes: modes in which its answer is made of quotes.
+        answered_by: purposes of the calls whose prompt holds nothing but selections as evidence.
         text: writes its part of `trace show`; without it all values and items are listed.
         page: the template of its part of a page, likewise.
     """
@@ -153,6 +154,7 @@ class NodeKind:
     items: tuple[ItemKind, ...] = ()
     words: tuple[NamedNode, ...] = ()
     quotes: tuple[str, ...] = ()
+    answered_by: tuple[str, ...] = ()
     text: Callable[[Lines, TraceStep, bool], None] | None = None
     page: Path | None = None
 

@@ -25,7 +25,6 @@ from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.text import fact_words
 
-_ANSWERS = frozenset({"answer", "repair"})
 _LINE = re.compile(r"^\[(\d+)\]\*? (.+)$", re.MULTILINE)  # of the evidence in a prompt
 _SHOWN = 5  # failures that a detail spells out
 _ALIKE = 1e-9  # scores that differ less are the same: the order in which an engine adds up is its own
@@ -233,7 +232,8 @@ class _Verifier:
         return _check("answer", count, bad, "sentences stand at their offsets in the answer")
 
     def _prompt(self) -> Check:
-        calls = [call for step in self._trace.steps for call in step.calls if call.purpose in _ANSWERS]
+        steps = self._trace.steps
+        calls = [call for one in steps for call in one.calls if call.purpose in one.declared.answered_by]
         prompts = [self._blobs.text(call.prompt.value) or "" for call in calls if call.prompt]
         shown = [line for prompt in prompts for line in _numbered(prompt)]
         found = self._select("shown-texts") if shown else []

@@ -14,7 +14,7 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFor
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange import FORMATS, Format, export_graph
-from graphrag_rdf.exchange.formats import RDF_FORMATS
+from graphrag_rdf.exchange.dump import RDF_FORMATS
 from graphrag_rdf.rdf.namespaces import RDF, TG, Graphs
 from graphrag_rdf.sparql.render import Dialect, decode
 from graphrag_rdf.store.base import Changes, plain_quads

@@ -29,7 +29,7 @@ from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange import export_graph, import_file
-from graphrag_rdf.exchange.formats import BY_SUFFIX
+from graphrag_rdf.exchange.dump import BY_SUFFIX
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf import iris

@@ -370,16 +370,11 @@ class Engine(Components):
         context, state = prepare(self, chosen, question, version=version, **options)
         for key, value in self.live.now.untrusted.items():
             state.warn("setting_not_trusted", f"{_untrusted(key, value)}, so it was ignored: {_TRUST_HINT}")
-        for key, why in self.live.now.ignored.items():
-            state.warn(
-                "setting_ignored",
-                f"{key} in the store has no effect: {why}. Remove it: graphrag-rdf config unset {key}",
-            )
         given = {**self.live.now.steps.get(pipeline, {}), **(settings or {})}
         with_model = self.settings.llm.model is not None
         for key, why in chosen.without_effect(given, with_model=with_model).items():
             state.warn("setting_ignored", f"{key} had no effect: {why}")
-        for words in chosen.unused:
+        for words in (*self.live.now.notes(), *chosen.unused):
             state.warn("setting_ignored", words)
         return chosen, context, state
 

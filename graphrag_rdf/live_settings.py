@@ -69,6 +69,11 @@ class InForce:
     untrusted: Mapping[str, Value] = field(default_factory=dict)
     ignored: Mapping[str, str] = field(default_factory=dict)
 
+    def notes(self) -> list[str]:
+        """What `ignored` holds, for people."""
+        told = "{key} in the store has no effect: {why}. Remove it: graphrag-rdf config unset {key}"
+        return [told.format(key=key, why=why) for key, why in self.ignored.items()]
+
 
 class LiveSettings:
     """Reads and changes the settings in the store.

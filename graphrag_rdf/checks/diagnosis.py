@@ -155,6 +155,8 @@ def warnings(engine: Engine, indexes: Mapping[str, Any]) -> list[dict[str, str]]
     def warn(kind: str, detail: str) -> None:
         found.append({"type": kind, "detail": detail})
 
+    for words in engine.live.now.notes():
+        warn("setting_ignored", words)
     if engine.settings.llm.model is None:
         warn("no_llm", "No language model is configured: the program uses rules only.")
     try:

@@ -242,8 +242,8 @@ def _described(loaded: Loaded) -> dict[str, dict[str, Any]]:
             warn(
                 f"{key} = {_text(value)} in the store is ignored. To trust it, run: graphrag-rdf config trust"
             )
-        for key, why in now.ignored.items():
-            warn(f"{key} in the store has no effect: {why}. Remove it: graphrag-rdf config unset {key}")
+        for words in now.notes():
+            warn(words)
         return describe(loaded, now)
 
 

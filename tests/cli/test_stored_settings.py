@@ -245,6 +245,7 @@ def test_settings_of_an_earlier_version_are_ignored_with_a_warning(
     listed = run("config", "list", "--format", "json")
     assert why in listed.err
     assert all(one["origin"] == "default" for one in listed.json if one["key"] == key)
+    assert warning in run("doctor", "--format", "json").json["warnings"]
     assert run("trace", "replay", "last").code == 0
     assert run("config", "unset", key).code == 0
     assert "setting_ignored" not in run("ask", "--format", "json", QUESTION).out

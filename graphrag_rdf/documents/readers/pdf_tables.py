@@ -124,7 +124,7 @@ def _values(cells: Sequence[Cell]) -> bool:
 
 def _bare(cells: Sequence[Cell]) -> bool:
     """Whether a row has values only, as sums without a label."""
-    return bool(cells) and all(c.value for c in cells) and not all(c.year for c in cells)
+    return all(c.value for c in cells) and not all(c.year for c in cells)
 
 
 # --- where a table ends and begins ---------------------------------------------------------------------
@@ -140,20 +140,14 @@ def _end(rows: Sequence[Row], cells: Sequence[Sequence[Cell]], start: int) -> in
         if row.y - above.y > _FAR * max(row.height, above.height):
             break
         found = cells[number]
-        if _values(found) and found[0].x0 < left:
+        if _values(found):
             last = number
             left = min(left, *(c.x0 for c in found[1:] if c.value))
             right = max(right, found[-1].x1)
-        elif _bare(found) and found[0].x0 >= left - row.height:
+        elif _bare(found):
             last = number
         elif not _heads_rows(found, left, right) or number - last > 4:
             break
-    # a label that goes on below its values
-    following = last + 1
-    if following < len(rows) and len(cells[following]) == 1 and not cells[following][0].value:
-        near = rows[following].y - rows[last].y < 1.25 * rows[last].height
-        if near and cells[following][0].text[:1].islower() and cells[following][0].x1 < left:
-            return following + 1
     return last + 1
 
 
@@ -181,7 +175,7 @@ def _table(
     if len(columns) >= MOST_COLUMNS:
         return None
     labels = min(max(line.x1 for line in full if line.label), columns[0][0])
-    head, start = _head(rows, cells, first, done, columns, labels)
+    head, start = _head(rows, first, done, columns, labels)
     while start < first and head and rows[first - 1] not in head:  # headings below the head
         above = first - 1
         if len(cells[above]) != 1 or cells[above][0].x1 > columns[-1][0] or cells[above][0].value:
@@ -220,7 +214,6 @@ def _columns(lines: Sequence[_Line]) -> list[Extent]:
 
 def _head(
     rows: Sequence[Row],
-    cells: Sequence[Sequence[Cell]],
     first: int,
     done: int,
     columns: Sequence[Extent],
@@ -236,12 +229,10 @@ def _head(
             break
         parts = cells_of(row, _HEAD_APART)
         over = [cell for cell in parts if cell.middle > labels]
-        titles = [cell for cell in parts if _is_title(cell, row, columns, labels, margin)]
+        titles = [cell for cell in parts if _is_title(cell, row, labels, margin)]
         if titles:
             if head and any(cell not in titles for cell in over):  # names, perhaps, beside a sentence
                 return [], first
-            break
-        if _values(cells[number]):
             break
         if len(parts) == 1 and _is_centred(parts[0], row, columns, margin):
             break
@@ -256,14 +247,13 @@ def _head(
     return head, start
 
 
-def _is_title(cell: Cell, row: Row, columns: Sequence[Extent], labels: float, margin: float) -> bool:
-    """Whether it is a title or a sentence: long, or begins above the labels and reaches over columns."""
+def _is_title(cell: Cell, row: Row, labels: float, margin: float) -> bool:
+    """Whether it is a title or a sentence: long, or begins at the margin and reaches over columns."""
     if cell.text.count(" ") >= _LONGEST_NAME:
         return True
     if cell.x0 >= labels - 1.5 * row.height or cell.middle <= labels:
         return False
-    following = columns[1][0] if len(columns) > 1 else columns[0][1] + 2 * row.height
-    return cell.x0 < margin + _NEAR_MARGIN * row.height or cell.x1 > following
+    return cell.x0 < margin + _NEAR_MARGIN * row.height
 
 
 def _is_centred(cell: Cell, row: Row, columns: Sequence[Extent], margin: float) -> bool:
@@ -294,8 +284,8 @@ def _names(
         stub[:0] = [cell.text for cell in cells if cell.middle <= labels]
         if any(_like_year(c) and margin + _NEAR_MARGIN * row.height < c.x0 <= labels for c in cells):
             doubtful.add(0)  # it may be the first column's
-        if len(over) == 1 and _IN_BRACKETS.fullmatch(over[0].text) and _between(over[0], extents):
-            stub.append(over[0].text)  # the unit of several columns
+        if len(over) == 1 and _IN_BRACKETS.fullmatch(over[0].text):
+            stub.append(over[0].text)  # a unit
             continue
         shares = _shares(over, extents)
         beside = _beside(head, number, rules)
@@ -338,11 +328,6 @@ def _beside(head: Sequence[Row], number: int, rules: Sequence[Rule]) -> list[Cel
             if not any(above - 1 < y < below and x0 <= cell.middle <= x1 for x0, x1, y in rules)
         ]
     return found
-
-
-def _between(cell: Cell, columns: Sequence[Extent]) -> bool:
-    """Whether a text stands above two columns, rather than above one."""
-    return not any((x0 <= cell.x0 and cell.x1 <= x1) or x0 <= cell.middle <= x1 for x0, x1 in columns)
 
 
 def _line_below(cell: Cell, row: Row, spread: Sequence[tuple[Cell, float, list[int]]]) -> list[int]:

@@ -166,7 +166,7 @@ class Service:
         await self.runs.stop()
         self.queries.stop()
         if self.readers is not None:
-            await self.readers.stop()
+            self.readers.stop()
 
     def wrote(self, connection: HTTPConnection, commit: int) -> None:
         """Remember a client's write, so that it sees it at once."""

@@ -161,7 +161,7 @@ async def ask_readers(snapshots: SnapshotSource, seconds: float = 30) -> bytes:
         return b"".join([part async for part in answer.parts()])
     finally:
         queries.stop()
-        await pool.stop()
+        pool.stop()
 
 
 def test_a_reader_that_ends_before_it_has_its_query_is_not_given_it(tmp_path: Path) -> None:
@@ -467,7 +467,7 @@ def test_a_reader_that_ends_before_it_is_ready_is_not_started_over_and_over(
         pool = ReaderPool(Unchanging(tmp_path, 1), 1, 1024)
         pool.start()
         await asyncio.sleep(0.8)
-        await pool.stop()
+        pool.stop()
 
     asyncio.run(wait())
     assert started.read_text() == "one\n"

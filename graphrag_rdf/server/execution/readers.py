@@ -34,8 +34,8 @@ _IDLE, _IDLE_MB = 5.0, 56
 """A reader that was idle for so many seconds is replaced if it holds more than this (2^20 bytes)."""
 _STARTING = 60.0
 """Seconds that a process may take until it reports that it is ready; a busy machine needs many."""
-_TIDY, _LOOK, _ENDING = 1.0, 0.01, 2.0
-"""Seconds between two tidyings, between two looks, and until killed readers have ended."""
+_TIDY, _LOOK = 1.0, 0.01
+"""Seconds between two tidyings, and between two looks."""
 _PASSED_ON = (
     *("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "TMPDIR"),
     *("GLIBC_TUNABLES", "LD_PRELOAD", "MALLOC_CONF"),
@@ -161,17 +161,13 @@ class ReaderPool:
             self._starter.submit(self._start_one)
         threading.Thread(target=self._tidy_often, name="tidy", daemon=True).start()
 
-    async def stop(self) -> None:
+    def stop(self) -> None:
         """Kill all readers; running queries are cut off."""
         self._stopping.set()
         with self._news:
             self._news.notify_all()
-            readers = list(self._readers)
-        for reader in readers:
-            reader.kill()  # an idle one has nothing to lose, and one that is stopped (SIGSTOP) sees no close
-        end = time.monotonic() + _ENDING
-        while not all(reader.gone for reader in readers) and time.monotonic() < end:
-            await asyncio.sleep(_LOOK)
+            for reader in self._readers:
+                reader.kill()  # also one that is stopped (SIGSTOP), which sees no close
         self._starter.shutdown(wait=False, cancel_futures=True)
         self._snapshots.close()
 

@@ -51,7 +51,7 @@ _SKIPPED = (
 @click.option(
     "--full", is_flag=True, help="Also read every quad through every index, and the search indexes."
 )
-@click.option("--shapes", is_flag=True, help="Also validate with ontology/shapes.ttl (needs pySHACL).")
+@click.option("--shapes", is_flag=True, help="Also validate with the shapes in ontology/ (needs pySHACL).")
 @click.option(
     "--memory-mb",
     type=click.IntRange(min=256),

@@ -47,9 +47,9 @@ Protégé, open `ontology/graphrag-rdf.ttl`: the catalogue beside it finds the i
 | `rag:` | `https://w3id.org/graphrag-rdf/ns#` | `ontology/graphrag-rdf.ttl` |
 | `prov:` | `http://www.w3.org/ns/prov#` | `ontology/prov-o.ttl` (W3C, unchanged in meaning) |
 
-`ontology/shapes.ttl` says in SHACL what the data must look like. Domain and range are what OWL states; ∪
-means any of these, … that nothing is stated. The kind is *class*, *object* (a property whose values are
-resources or triple terms) or *data* (a property whose values are literals).
+`ontology/shapes.ttl` and `ontology/trace-shapes.ttl` say in SHACL what the data must look like. Domain and
+range are what OWL states; ∪ means any of these, … that nothing is stated. The kind is *class*, *object* (a
+property whose values are resources or triple terms) or *data* (a property whose values are literals).
 """
 
 _OLD_NAMES_INTRODUCTION = """\

@@ -93,14 +93,12 @@ def locate_by_content(
     wanted = _words_of(quote) if quote else frozenset()
     if len(wanted) > 1:
         words = [_words_of(text[s.offset : s.offset + s.length]) for s in sentences]
-        shared = [len(wanted & there) for there in words]
-        best = max(range(len(words)), key=lambda i: (shared[i], -i), default=None)
-        if best is not None and shared[best] >= _SHARED * len(wanted):
-            return _sentences_at(sentences, best, 1, round(shared[best] / len(wanted), 4))
-        pairs = [len(wanted & (left | right)) for left, right in pairwise(words)]
-        best = max(range(len(pairs)), key=lambda i: (pairs[i], -i), default=None)
-        if best is not None and pairs[best] >= _SHARED * len(wanted):
-            return _sentences_at(sentences, best, 2, round(pairs[best] / len(wanted), 4))
+        for count in (1, 2):
+            groups = zip(*(words[first:] for first in range(count)), strict=False)
+            shared = [len(wanted & frozenset().union(*group)) for group in groups]
+            best = max(range(len(shared)), key=lambda i: (shared[i], -i), default=None)
+            if best is not None and shared[best] >= _SHARED * len(wanted):
+                return _sentences_at(sentences, best, count, round(shared[best] / len(wanted), 4))
     return locate_fact(subject, predicate, object, text, sentences, topic=topic)
 
 

@@ -60,6 +60,7 @@ CHECKS: Mapping[str, Severity] = {
     "sessions-ended": "warning",
     "sessions-whole": "error",
     "steps-derived": "error",
+    "trace-ends": "error",
     "selections": "error",
     "runs-finished": "warning",
     "erasures-finished": "warning",

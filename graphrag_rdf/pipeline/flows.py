@@ -113,7 +113,7 @@ def map_reduce(plan: Plan, context: Context, state: State) -> Messages:
     """See the module. Results are in the order of items, whichever is done first."""
     yield from _all(plan, "begin", context, state)
     yield from _all(plan, "split", context, state)
-    branches = [(_branch(context), _copy(state, item)) for item in state.work.items]
+    branches = [(_branch(context), _copy(state, n, item)) for n, item in enumerate(state.work.items, start=1)]
     yield None
     yield from _at_once(plan, branches)
     if branches:
@@ -183,10 +183,10 @@ def _branch(context: Context) -> Context:
     return replace(context, recorder=context.recorder.branch())
 
 
-def _copy(state: State, item: Any) -> State:
+def _copy(state: State, number: int, item: Any) -> State:
     """A state to work on an item with, which shares no list with that of the run but the warnings."""
     copied = {one.name: copy.copy(getattr(state, one.name)) for one in fields(state)}
-    return State(**{**copied, "warnings": state.warnings, "work": Work(item=item)})
+    return State(**{**copied, "warnings": state.warnings, "work": Work(item=item, number=number)})
 
 
 def _at_once(plan: Plan, branches: Sequence[tuple[Context, State]]) -> Messages:

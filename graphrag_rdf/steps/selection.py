@@ -15,7 +15,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.steps.checking import MARKER
+from graphrag_rdf.steps.checking import MARKER, cited_numbers
 from graphrag_rdf.steps.exploration import Edge, PassageHit
 from graphrag_rdf.steps.sources import chunk_of, chunk_texts
 from graphrag_rdf.steps.state import Called, Context, Parameters, Selection, State
@@ -218,11 +218,13 @@ def adopted(state: State, called: Called) -> str:
     """The answer of another run, its citations numbered on. What it cites becomes a selection of this run,
     which can be cited too; what is cited already keeps its number.
     """
+    answer = str(called.answer["answer"])
+    cited = cited_numbers(answer)
     known = {_key(one): one for one in state.selections}
     numbers: dict[int, int] = {}
-    for selection in called.state.selections:
-        if selection.marker is None:
-            continue
+    marked = [one for one in called.state.selections if one.marker in cited]
+    for selection in sorted(marked, key=lambda one: cited.index(one.marker or 0)):
+        assert selection.marker is not None  # noqa: S101 - it is cited
         one = known.get(_key(selection))
         if one is None:
             number = numbers.get(
@@ -237,7 +239,7 @@ def adopted(state: State, called: Called) -> str:
         number = numbers.get(int(marker[1]))
         return f"[{number}]" if number else ""
 
-    return MARKER.sub(written, str(called.answer["answer"]))
+    return MARKER.sub(written, answer)
 
 
 def _key(selection: Selection) -> object:

@@ -179,6 +179,7 @@ class Work:
         items: what a step splits the work into; each is worked on for itself.
         found: items with their scores, the best of which is worked on next.
         item: the one in hand; None outside of such a step.
+        number: of that item among `items`, from 1; None where items have no order.
         tool_state: of an agent, which of its tools may be used.
         choice: of the flow `choice` the step that goes on.
         results: what steps made of items, and the answers of sub-pipelines, in order.
@@ -190,6 +191,7 @@ class Work:
     items: list[Any] = field(default_factory=list)
     found: list[tuple[float, Any]] = field(default_factory=list)
     item: Any = None
+    number: int | None = None
     tool_state: str = "undefined"
     choice: str | None = None
     results: list[Any] = field(default_factory=list)

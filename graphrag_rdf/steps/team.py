@@ -233,7 +233,7 @@ def find(context: Context, state: State, parameters: Parameters) -> Iterator[Gra
     """Have a part answered. That it has no answer, or failed, is found too."""
     goal = str(state.work.item)
     called, error = _called(context, state, parameters["pipeline"], goal)
-    step = context.recorder.step(FINDING)
+    step = context.recorder.step(FINDING, number=state.work.number)
     context.recorder.say(step, TG.subagentGoal, Literal(goal))
     text = str(called.answer["answer"]) if called else ""
     _record_text(context, step, text, error)
@@ -427,7 +427,9 @@ def merge_results(context: Context, state: State, parameters: Parameters) -> Ite
     """The answer, from the results of all steps. Those without a result were not reached."""
     plan: Plan = state.work.results[0]
     done = [task for task in plan.tasks if task.result is not None]
-    context.recorder.last = tuple(task.at for task in done if task.at is not None) or context.recorder.last
+    ends = [task.at for task in done if task.at is not None]
+    ends += [node for node in context.recorder.last if node not in ends]  # a plan without further steps
+    context.recorder.last = tuple(ends)
     stopped = state.work.stopped_by or "empty"
     if stopped not in ("empty", "done"):
         state.warn("limit_reached", f"the plan was stopped before its end: limit of {stopped}")

@@ -42,6 +42,7 @@ TEXT = (
 def _observation(page: Lines, step: TraceStep, full: bool) -> None:
     if step.values["error"]:
         page.paragraph(step.values["error"], "    ", "Error: ")
+        return
     text = step.values["answer"]
     if text and not full and len(text) > _LONGEST_SHOWN:
         text = f"{text[:_LONGEST_SHOWN]} … ({len(text):,} characters)"

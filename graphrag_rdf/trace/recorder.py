@@ -67,6 +67,7 @@ class _Run:
     texts: list[str] = field(default_factory=list)  # named by what is to be written next
     unwritten: dict[str, Future[None]] = field(default_factory=dict)  # by the number of the message
     messages: int = 0
+    ends: dict[NamedNode, None] = field(default_factory=dict)  # steps that no other follows yet, in order
     clock: float = field(default_factory=time.perf_counter)
     steps: list[dict[str, Any]] = field(default_factory=list)
     in_tokens: int | None = None
@@ -135,6 +136,9 @@ class TraceRecorder:
 
         The step that waits for its answer derives from that: `step(kind, after=sub.last)`.
         """
+        with self._shared.lock:
+            for before in self.last:
+                self._shared.ends.pop(before, None)
         return TraceRecorder(
             self._store,
             self._blobs,
@@ -271,16 +275,20 @@ class TraceRecorder:
 
     # --- steps -------------------------------------------------------------------------------------
 
-    def step(self, kind: NodeKind, after: Sequence[NamedNode] = (), label: str = "") -> Step:
+    def step(
+        self, kind: NodeKind, after: Sequence[NamedNode] = (), label: str = "", number: int | None = None
+    ) -> Step:
         """Begin a step.
 
         Args:
             after: the steps that it derives from; by default the one before it.
             label: for people; by default that of the kind.
+            number: which step of its kind it is, from 1; by default they are counted as they begin.
         """
         with self._shared.lock:
             self._shared.counts[f"step {kind.name}"] += 1
-            node = iris.trace_step(kind.name, self.run, self._form, self._shared.counts[f"step {kind.name}"])
+            count = number or self._shared.counts[f"step {kind.name}"]
+        node = iris.trace_step(kind.name, self.run, self._form, count)
         step = Step(kind, node, tuple(after) or self.last, now(), time.perf_counter())
         for rdf_type in (PROV.Entity, kind.type, *kind.types):
             self.say(step, RDF.type, rdf_type)
@@ -367,6 +375,10 @@ class TraceRecorder:
             if count is not None:
                 self.say(step, predicate, integer(count))
         self.last = (step.iri,)
+        with self._shared.lock:
+            for before in step.derived_from:
+                self._shared.ends.pop(before, None)
+            self._shared.ends[step.iri] = None
         self.steps.append(
             {
                 "iri": step.iri.value,
@@ -385,10 +397,12 @@ class TraceRecorder:
         )
 
     def fail(self, error: Exception, kind: str) -> Iterable[GraphRagResponse]:
-        """End the trace with an error node; the explain message and the final message."""
+        """End the trace with an error node, which derives from all ends so far; the explain message and the
+        final message.
+        """
         if self._shared.writer is not None:
             self._shared.writer.recover()
-        step = self.step(ERROR)
+        step = self.step(ERROR, after=tuple(self._shared.ends))
         self.say(step, RAG.reason, Literal(str(error)))
         self.say(step, RAG.stage, Literal(kind))
         explained = self.finish(step)

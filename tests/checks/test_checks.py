@@ -449,7 +449,7 @@ SPOILT: dict[Callable[[Spoiler], None], set[str]] = {
     a_chunk_too_few: {"document-finished"},
     a_session_that_was_stopped: {"sessions-ended"},
     a_session_without_a_question: {"sessions-whole", "steps-derived"},
-    a_step_from_nowhere: {"steps-derived"},
+    a_step_from_nowhere: {"steps-derived", "trace-ends"},
     an_empty_selection: {"selections"},
     a_run_that_was_stopped: {"runs-finished"},
     an_erasure_that_was_stopped: {"erasures-finished"},

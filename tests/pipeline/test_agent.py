@@ -289,6 +289,47 @@ def test_the_router_runs_what_it_chose_in_its_own_run(
     assert [step.kind for step in engine.traces["last"].steps][1:3] == ["pattern-decision", "analysis"]
 
 
+def test_a_failure_among_parts_ends_the_trace_once(engine: Engine, scripted_server: ScriptedServer) -> None:
+    def failing(request: Request) -> str | Reply | None:
+        return Reply("no", status=401) if "results below" in request.prompt else team(request)
+
+    scripted_server.answer_with(failing)
+    *_, last = engine.ask("Compare the gear and the Petrel.", "agent_supervisor")
+    assert last.error is not None
+    trace = engine.traces["last"]
+    assert [step.kind for step in trace.steps][-1] == "error"
+    assert len(trace.steps[-1].derived_from) == 2, "both findings lead to it"
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
+
+
+def test_a_part_that_fails_is_a_finding(engine: Engine, scripted_server: ScriptedServer) -> None:
+    def failing(request: Request) -> str | Reply | None:
+        asked = request.prompt.rpartition("<question>")[2].partition("</question>")[0]
+        broken = "step by step" in request.prompt and "Petrel" in asked
+        return Reply("no", status=401) if broken else team(request)
+
+    scripted_server.answer_with(failing)
+    *_, last = engine.ask("Compare the gear and the Petrel.", "agent_supervisor")
+    assert last.answer is not None, last.error
+    findings = [step for step in engine.traces["last"].steps if step.kind == "finding"]
+    assert {step.iri[-1]: bool(step.values["error"]) for step in findings} == {"0": False, "1": True}
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
+
+
+@pytest.mark.parametrize("messages", range(1, 9))
+def test_a_client_that_leaves_leaves_a_whole_trace(
+    engine: Engine, scripted_server: ScriptedServer, messages: int
+) -> None:
+    scripted_server.answer_with(model)
+    asked = engine.ask(QUESTION, "agent_react")
+    for _ in range(messages):
+        next(asked)
+    asked.close()
+    trace = engine.traces["last"]
+    assert trace.outcome == "cancelled"
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
+
+
 @pytest.mark.parametrize(
     ("text", "plan"),
     [

@@ -58,7 +58,7 @@ class Lexicon:
     """Closed word classes and type hints of one language; keys are case folded.
 
     Args:
-        tags: start of a tagger's tag -> unit class (see `units`), longest start wins.
+        tags: start of a tagger's tag -> unit class (see `tagging`), longest start wins.
         words: word -> unit class, whatever the tagger says.
         intransitive: past forms that are finite verbs although they look like participles.
         verbs_too: forms that the tagger takes for nouns and that are verbs between names ("stars").

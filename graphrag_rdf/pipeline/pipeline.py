@@ -23,7 +23,7 @@ from graphrag_rdf.pipeline.flows import FLOWS, Messages, Plan, Stage
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.steps.answer import give_again
 from graphrag_rdf.steps.kinds import StepKind, kinds, read_value
-from graphrag_rdf.steps.state import Called, Context, State
+from graphrag_rdf.steps.state import Called, Context, Known, State
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import TraceRecorder
 from graphrag_rdf.trace.reuse import KeptAnswer
@@ -300,7 +300,14 @@ class Pipeline:
         state.work.results.append(called.answer)
 
     def _answer_of(
-        self, name: str, question: str, context: Context, state: State, *, model: str | None
+        self,
+        name: str,
+        question: str,
+        context: Context,
+        state: State,
+        known: Sequence[Known] = (),
+        *,
+        model: str | None,
     ) -> Called:
         """See `steps.state.Call`. Messages of the run are not passed on: they are in its trace, to which the
         next step leads.
@@ -312,7 +319,7 @@ class Pipeline:
                 hint=f"add it to calls: in {self.folder}",
             )
         recorder = context.recorder.sub_run(pipeline.definition.question)
-        asked = State(question, state.language, include=state.include, exclude=state.exclude)
+        asked = State(question, state.language, known=known, include=state.include, exclude=state.exclude)
         inside = replace(context, recorder=recorder, prompt_folders=pipeline.prompt_folders, reuse=None)
         *_, last = pipeline.run(inside, asked, model=model)
         context.recorder.last = recorder.last

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 from typing import Literal as Choice
 
@@ -178,6 +178,9 @@ def think(context: Context, state: State, parameters: Parameters) -> Iterator[Gr
     """Ask the model what to do next, or for the answer."""
     tools = _visible(context, state, parameters)
     turns = _turns(state)
+    if not turns:  # what is known can be cited, too
+        cited = (one for known in state.known for one in known.selections)
+        state.selections = [replace(one, iri=None, taken_from=one.taken_from or one.iri) for one in cited]
     step = context.recorder.step(ANALYSIS)
     completion = complete(
         context,
@@ -187,6 +190,7 @@ def think(context: Context, state: State, parameters: Parameters) -> Iterator[Gr
         functions=_functions(context, tools, parameters),
         question=state.question,
         history=state.conversation,
+        known=[{"goal": one.goal, "result": one.result} for one in state.known],
         tools=[_told(tool) for tool in tools],
         turns=[_shown(turn, parameters["observation_chars"]) for turn in turns],
         response_type=parameters["response_type"],

@@ -42,6 +42,8 @@ from graphrag_rdf.trace.recorder import Step
 
 _FENCED = re.compile(r"```(?:sparql)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 _NAMES = frozenset({RDFS.label, SKOS.altLabel, RDF.type})
+_PREFIXES = frozenset({"rdf", "rdfs", "skos", "xsd"})
+"""Those that the model is always shown."""
 _TRIED = 2000  # rows in which the values of all variables are looked for
 _FACTS = 12  # of a row: what a count rests on is cited in part
 _SHOWN = 8  # relations of an entity in the prompt
@@ -164,8 +166,10 @@ def _schema(context: Context, state: State, step: Step, parameters: Parameters) 
     entities = [seed.entity for seed in state.seeds]
     near = context.select(step, "schema/relations-of", entities=entities) if entities else []
     named = _labels(context, step, state, (row["example"] for row in near))
+    nodes = [row["relation"] for row in (*relations, *near)] + [row["type"] for row in types]
+    used = {_written(node_of(node)).partition(":")[0] for node in nodes} | _PREFIXES
     return {
-        "prefixes": PREFIXES,
+        "prefixes": {prefix: iri for prefix, iri in PREFIXES.items() if prefix in used},
         "relations": _listed(relations, "relation"),
         "types": _listed(types, "type"),
         "entities": [

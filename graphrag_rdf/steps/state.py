@@ -88,16 +88,34 @@ class Context:
 class Call(Protocol):
     """Runs a pipeline that the running one names under `call:` or `calls:`, on a question."""
 
-    def __call__(self, name: str, question: str, context: Context, state: State) -> Called:
+    def __call__(
+        self, name: str, question: str, context: Context, state: State, known: Sequence[Known] = ()
+    ) -> Called:
         """What it answered. The next step of `context.recorder` derives from its last step.
 
         Args:
             state: of the run that asks: language, and entities that must be followed, or not.
+            known: what was found out before; only agents read it.
 
         Raises:
             ConfigError: when the running pipeline does not name it.
             GraphRagError: when it failed.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was found out before a run.
+
+    Attributes:
+        goal: what was asked.
+        result: the answer, with citations.
+        selections: what it cites, by their markers.
+    """
+
+    goal: str
+    result: str
+    selections: Sequence[Selection] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +228,7 @@ class State:
 
     Attributes:
         history: what was asked and answered before in the session, the oldest first.
+        known: what an agent is told that was found out before.
         concepts: names and phrases whose entities exploration starts from.
         also: those of them by which chunks are searched for beside the question's words.
         exploring: the parameters of exploration, by which look-ups search too.
@@ -233,6 +252,7 @@ class State:
     question: str
     language: str | None = None
     history: Sequence[Turn] = ()
+    known: Sequence[Known] = ()
     concepts: list[str] = field(default_factory=list)
     also: tuple[str, ...] = ()
     seeds: list[Seed] = field(default_factory=list)

@@ -19,11 +19,11 @@ from graphrag_rdf.errors import ConfigError, GraphRagError
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG
 from graphrag_rdf.steps.agent import LIMITS, finish_answer
 from graphrag_rdf.steps.answer import SYNTHESIS, in_one_form
-from graphrag_rdf.steps.checking import SENTINEL, not_answered
+from graphrag_rdf.steps.checking import SENTINEL, cited_numbers, not_answered
 from graphrag_rdf.steps.kinds import Few, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.prompts import ask_model, complete
 from graphrag_rdf.steps.selection import adopted
-from graphrag_rdf.steps.state import Called, Context, Parameters, State
+from graphrag_rdf.steps.state import Called, Context, Known, Parameters, State
 from graphrag_rdf.steps.tools import TEXT
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, StepField, item, said
 from graphrag_rdf.trace.lines import Lines
@@ -242,11 +242,13 @@ def find(context: Context, state: State, parameters: Parameters) -> Iterator[Gra
     yield context.recorder.text_chunk(f"{goal}\n{text or error}", "observation")
 
 
-def _called(context: Context, state: State, pipeline: str, question: str) -> tuple[Called | None, str]:
+def _called(
+    context: Context, state: State, pipeline: str, question: str, known: Sequence[Known] = ()
+) -> tuple[Called | None, str]:
     """What a pipeline answered, and why there is no answer; "" if there is one."""
     assert context.call is not None  # noqa: S101
     try:
-        called = context.call(pipeline, question, context, state)
+        called = context.call(pipeline, question, context, state, known)
     except ConfigError:
         raise
     except GraphRagError as failed:
@@ -403,7 +405,8 @@ def execute(context: Context, state: State, parameters: Parameters) -> Iterator[
         return  # of a plan that was given up
     recorder = context.recorder
     recorder.last = (task.node, *(one.at for one in task.needs if one.at is not None))
-    called, error = _called(context, state, parameters["pipeline"], _asked(task))
+    known = [_known(state, one) for one in task.needs]
+    called, error = _called(context, state, parameters["pipeline"], task.goal, known)
     result = adopted(state, called) if called else ""
     step = recorder.step(STEP_RESULT)
     recorder.say(step, TG.planStep, Literal(task.goal))
@@ -417,10 +420,11 @@ def execute(context: Context, state: State, parameters: Parameters) -> Iterator[
         _queue_ready(state, plan)
 
 
-def _asked(task: Task) -> str:
-    """A step as a question of its own, with the results that it needs."""
-    known = "\n".join(f"- {one.goal}: {one.result}" for one in task.needs)
-    return f"{task.goal}\n\nThis is known already:\n{known}" if known else task.goal
+def _known(state: State, task: Task) -> Known:
+    """The result of a step that is done, with what it cites."""
+    result = task.result or ""
+    cited = {*cited_numbers(result)}
+    return Known(task.goal, result, [one for one in state.selections if one.marker in cited])
 
 
 def merge_results(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:

@@ -267,8 +267,8 @@ def test_a_plan_is_carried_out_and_made_anew(engine: Engine, scripted_server: Sc
     first, failed, again = [step for step in trace.steps if step.kind == "step-result"]
     assert failed.values["error"] == "it has no answer"
     assert again.values["goal"] == PARTS[1]
-    asked = [sub.question or "" for step in trace.steps for sub in step.sub_runs]
-    assert any(one.startswith("What else") and "That is what the documents say" in one for one in asked)
+    told, *_ = [one.prompt for one in scripted_server.requests if "found out before" in one.prompt]
+    assert "That is what the documents say. [1]" in told
     assert set(trace.steps[-1].derived_from) == {first.iri, failed.iri, again.iri}
     assert trace.steps[-1].answer == "Rhoda Tennant invented it. [1]"
     assert run_checks(engine.store, engine.blobs, engine.text_index) == []

@@ -235,6 +235,7 @@ def ask(
     step: Step,
     items: Items,
     *,
+    ask: str = "choose",
     lookups: int = 0,
     chosen_before: Sequence[str] = (),
 ) -> tuple[Choice, list[str]]:
@@ -252,12 +253,12 @@ def ask(
     text = ask_model(
         context,
         step,
-        "select further" if state.looked_up else "select",
+        "select further" if state.looked_up else {"choose": "select"}.get(ask, f"select {ask}"),
         prompt="select",
         question=state.question,
         history=state.conversation,
         documents=state.evidence.told(lines, items.keys()),
-        ask="choose",  # of copies of the prompt that earlier versions wrote
+        ask=ask,
         lookups=lookups,
         before=chosen_before,
         searched=state.looked_up,

@@ -3,9 +3,10 @@
 The best chunks by rank are selected within a number of tokens (`steps/selection.py`). Facts and sentences are
 selected by score (`rank`) or, within these chunks, by the model (`llm`), whose answer is JSON Lines of
 `{"id", "reasoning", "score"}`. What it says is missing is searched for (`steps/choice.py`), and it chooses
-among what that adds. `chunks` asks nothing where the best chunks fit whole. With `edges` the model chooses
-among facts alone, and the answer rests on these and their sentences only. What is selected keeps its terms,
-its score, why it was selected, and all its sources.
+among what that adds. `llm-score` asks it for scores first and then for its reasons for the best.
+`chunks` asks nothing where the best chunks fit whole. With `edges` the model chooses among facts alone, and
+the answer rests on these and their sentences only. What is selected keeps its terms, its score, why it was
+selected, and all its sources.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import double, text_of
 from graphrag_rdf.steps.activate import TEMPLATES
-from graphrag_rdf.steps.choice import LOOK_UP, ask, choose, offered, selections_of
+from graphrag_rdf.steps.choice import LOOK_UP, ask, choose, offer, offered, selections_of
 from graphrag_rdf.steps.evidence import collect
 from graphrag_rdf.steps.kinds import Few, Limit, Share, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.reranking import FILTER_DECISION, filter_found, rerank_found, write_decisions
@@ -78,7 +79,11 @@ class EdgesParameters(_Parameters):
     offered_limit: Limit = Field(15, description="facts that the model chooses from")
 
 
-class ModelParameters(_WithChunks, EdgesParameters):
+class ScoreParameters(_WithChunks, EdgesParameters):
+    """Of scores by the model."""
+
+
+class ModelParameters(ScoreParameters):
     """Of the choice by the model."""
 
     lookups: Few = Field(2, description="times that the program searches for what the model misses; 0: never")
@@ -112,6 +117,25 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
     step = _begin(context, state, parameters, "llm")
     state.chunks = select_chunks(context, state, step, parameters)
     yield _select_chosen(context, state, parameters, step, choose(context, state, parameters, step))
+
+
+def score_then_reason(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """Let the model score sentences and facts of the selected chunks, then say what the best contribute."""
+    step = _begin(context, state, parameters, "llm-score")
+    state.chunks = select_chunks(context, state, step, parameters)
+    items = offer(context, state, parameters, step)
+    scores, _ = ask(context, state, parameters, step, items, ask="score")
+    scored = [key for key, (score, _) in scores.items() if score is not None]
+    rows = context.decide(
+        step,
+        "selection/scored",
+        scores=[(place, scores[key][0]) for place, key in enumerate(scored)],
+        limit=parameters["edge_limit"],
+    )
+    best = {key: items[key] for key in (scored[int(text_of(row["place"]))] for row in rows)}
+    reasons, _ = ask(context, state, parameters, step, best, ask="reason")
+    chosen = {key: (scores[key][0], reasons.get(key, (None, None))[1]) for key in best}
+    yield _select_chosen(context, state, parameters, step, selections_of(state, parameters, items, chosen))
 
 
 def chunks_alone(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -272,6 +296,13 @@ FOCUS = register(
         {
             "rank": Way(rank, RankParameters, prompts=_FILTER, templates=_TEMPLATES),
             "llm": Way(by_model, ModelParameters, needs_model=True, prompts=_SELECT, templates=_LOOK_UP),
+            "llm-score": Way(
+                score_then_reason,
+                ScoreParameters,
+                needs_model=True,
+                prompts=_SELECT,
+                templates=(*_TEMPLATES, "selection/scored"),
+            ),
             "chunks": Way(
                 chunks_alone, ModelParameters, needs_model=True, prompts=_SELECT, templates=_LOOK_UP
             ),

@@ -268,6 +268,24 @@ def test_with_edges_alone_the_answer_has_nothing_else(
     assert not answer["answered"]
 
 
+def test_scores_first_then_reasons(engine: Engine, scripted_server: ScriptedServer) -> None:
+    def choose(offers: dict[str, str]) -> list[dict[str, Any]]:
+        return [
+            {"id": key, "score": 0.9 - n / 10} if n < 9 else {"id": key, "score": 0}
+            for n, key in enumerate(offers)
+        ]
+
+    asked = scripted(scripted_server, choose, "She did. [1]")
+    answer, trace = ask(engine, focus__use="llm-score", focus__edge_limit="3")
+    assert len(offered(asked["reasons"])) <= 4
+    assert sorted(one.score or 0 for one in trace.selections if not one.whole) == pytest.approx(
+        [0.7, 0.8, 0.9]
+    )
+    focus = next(step for step in trace.steps if step.kind == "focus")
+    assert focus.in_tokens == sum(call.in_tokens or 0 for call in focus.calls)
+    assert answer["usage"]["llm_calls"] == 4
+
+
 def test_chunks_that_fit_cost_no_call(engine: Engine, scripted_server: ScriptedServer) -> None:
     asked = scripted(scripted_server, nothing, "She did. [1]")
     answer, trace = ask(

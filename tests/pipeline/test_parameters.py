@@ -90,7 +90,7 @@ def test_every_declared_parameter_is_read(
             list(engine.ask("Where did Roda Tennant work?", pipeline))
     for use in ("words", "meaning", "both"):
         list(full.ask(QUESTION, "doc_rag", settings={"exploration.use": use, "focus.diversity": "mmr"}))
-    for use in ("rank", "chunks", "edges"):
+    for use in ("rank", "llm-score", "chunks", "edges"):
         list(full.ask(QUESTION, settings={"focus.filter": "rerank", "focus.use": use}))
     scripted_server.answer_with(lambda _: '{"missing": "Roda Tennant"}')
     for use in ("llm", "chunks"):
@@ -120,7 +120,8 @@ def test_declared_templates_are_those_that_run(
         for step in full.pipeline(pipeline).definition.steps:
             for way in step.kind.ways.values():
                 declared.setdefault(f"{pipeline}.{step.name}", set()).update(way.templates)
-        collect(full, ran, pipeline, {"focus.use": "rank"})
+        for use in ("rank", "llm-score"):
+            collect(full, ran, pipeline, {"focus.use": use})
         scripted_server.answer_with(lambda _: '{"missing": "Roda Tennant"}')
         collect(full, ran, pipeline, {"focus.chunk_tokens": "30"})
         scripted_server.answer_with(model())

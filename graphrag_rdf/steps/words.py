@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
+from math import fsum
 from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
@@ -122,7 +123,8 @@ class QuestionWords:
 
     def weight(self, terms: Iterable[str]) -> float:
         """The weight of some of the words, 0 to 1; of a question without content words always 1."""
-        return sum(self.weights[term] for term in terms) if self.weights else 1.0
+        # the same sum in any order, and no rounding above 1
+        return min(1.0, fsum(self.weights[term] for term in terms)) if self.weights else 1.0
 
     def coverage(self, *texts: str) -> float:
         """How much of the question (0 to 1) any of the texts speaks of."""

@@ -1,4 +1,4 @@
-"""Modules, templates, commands, options and parameters that the pages name exist."""
+"""Modules, templates, commands, options and parameters that pages, docstrings and comments name exist."""
 
 from __future__ import annotations
 
@@ -36,12 +36,26 @@ def named(pattern: str) -> set[tuple[str, str]]:
     }
 
 
+_FOLDERS = ("graphrag_rdf", "benchmarks", "docs", "examples", "queries", "pipelines", "ontology", "tests")
+_ELSEWHERE = "scripted_llm.py"
+"""A tool that `benchmarks/ingest_book.py` runs from the folder of the data."""
+
+
 def test_modules_exist() -> None:
-    places = (REPOSITORY, REPOSITORY / "graphrag_rdf", REPOSITORY / "graphrag_rdf" / "documents")
+    """Those that pages, docstrings and comments name: `module.py`, with or without folders."""
+    tests = REPOSITORY / "tests"
+    module = r"(?<![\w.{}*/])((?:\w+/)*\w+\.py)\b"
+    files = [path for name in _FOLDERS for path in (REPOSITORY / name).rglob("*.*")]
+    paths = [path.relative_to(REPOSITORY).parts for path in files if path.suffix == ".py"]
+    existing = {"/".join(path[start:]) for path in paths for start in range(len(path))}
+    in_code = {
+        (path.name, found)
+        for path in [REPOSITORY / "pyproject.toml", *files]
+        if path.suffix in {".py", ".rq", ".ru", ".ttl", ".yaml", ".toml"} and tests not in path.parents
+        for found in re.findall(module, path.read_text("utf-8"))
+    }
     assert {
-        (page, path)
-        for page, path in named(r"`((?:\w+/)+\w+\.py)`")
-        if not any((place / path).exists() for place in places)
+        (place, found) for place, found in named(module) | in_code if found not in {*existing, _ELSEWHERE}
     } == set()
 
 

@@ -74,7 +74,7 @@ class BoundedProtocol(H11Protocol):
 
     def _time_head(self) -> None:
         """Wait for the rest of a head, but not for long; likewise for a body that nobody reads any more."""
-        if self._is_busy():
+        if self._is_busy() or self.transport.get_protocol() is not self:  # a WebSocket by now
             self._stop_timer()
         elif self._head_timer is None:
             late = 408, "the head of the request did not come in time"

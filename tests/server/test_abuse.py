@@ -9,18 +9,24 @@ import resource
 import select
 import socket
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
+import uvicorn
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.applications import Starlette
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket
 from websockets.exceptions import ConnectionClosedError
 from websockets.sync.client import connect
 
 from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.server import connection as server_connection
 from graphrag_rdf.server.connection import HEAD_SECONDS
 from graphrag_rdf.server.execution.nesting import DEEPEST, LONGEST_CHAIN, check_nesting, check_rdf_nesting
 from graphrag_rdf.server.execution.sparql_text import inspect_query
@@ -450,6 +456,35 @@ def test_what_is_no_text_ends_a_websocket_with_a_reason(answering: Endpoint) -> 
         with pytest.raises(ConnectionClosedError):
             socket_.recv(timeout=30)
         assert (socket_.close_code, socket_.close_reason) == (1003, "questions are sent as text")
+
+
+def test_a_websocket_has_no_head_that_could_be_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is of the request that it began as."""
+    monkeypatch.setattr(server_connection, "HEAD_SECONDS", 0.2)
+
+    async def echo(socket_: WebSocket) -> None:
+        await socket_.accept()
+        await socket_.send_text(await socket_.receive_text())
+
+    config = uvicorn.Config(
+        Starlette(routes=[WebSocketRoute("/", echo)]),
+        http=server_connection.BoundedProtocol,
+        ws="websockets-sansio",
+        log_config=None,
+        lifespan="off",
+    )
+    server = uvicorn.Server(config)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            with connect(f"ws://127.0.0.1:{listening.getsockname()[1]}/", proxy=None) as client:
+                time.sleep(0.6)
+                client.send("still here")
+                assert client.recv(timeout=10) == "still here"
+        finally:
+            server.should_exit = True
+            thread.join(10)
 
 
 @pytest.mark.parametrize("token", ["pässword-of-letters", "a token with spaces", "line\nends-0123456789"])

@@ -53,7 +53,7 @@ BOUNDS: Mapping[str, float] = {
     "retrieval/unread-facts": 500,
     # what the store describes itself by: in the background, seldom
     "server/graph-statistics": 10_000,
-    "server/property-partitions": 10_000,
+    "schema/properties": 10_000,
     # all that was imported or corrected by hand, by name: asked once for a command of a person
     "provenance/drawn-from": 2_000,
     # the last resort of a look-up: there is no index into triple terms; as long as a client's query may take

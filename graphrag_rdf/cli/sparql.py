@@ -59,6 +59,8 @@ def sparql_command(query: str | None, file: Path | None, update: bool, form: str
     Facts are in the default graph; provenance is in urn:graph:source, traces are in urn:graph:retrieval. The
     prefixes of the program (tg, rag, prov, rdfs, skos, dcterms …) need no declaration.
     """
+    from graphrag_rdf.sparql.render import with_prefixes
+
     text = with_prefixes(_text(query, file))
     with open_engine() as engine:
         if not update:
@@ -89,13 +91,6 @@ def _text(query: str | None, file: Path | None) -> str:
         return query
     assert file is not None  # noqa: S101 - one of the two is given
     return read_text(file)
-
-
-def with_prefixes(text: str) -> str:
-    """The query with the program's prefixes on its first line; its own declarations override them."""
-    from graphrag_rdf.sparql.render import prologue
-
-    return prologue(text).replace("\n", " ") + text
 
 
 def write_result(store: Store, query: str, form: str) -> None:

@@ -126,8 +126,8 @@ def _count_graph(store: Store, graph: NamedNode | None) -> GraphCounts:
     named = [] if graph is None else [graph]
     row = store.select("server/graph-statistics", graphs=named)[0]
     numbers = {key: rows.whole(row, key) or 0 for key in ("triples", "subjects", "properties", "classes")}
-    classes = store.select("server/class-partitions", graphs=named, limit=_PARTS)
-    properties = store.select("server/property-partitions", graphs=named, limit=_PARTS)
+    classes = store.select("schema/classes", graphs=named, limit=_PARTS)
+    properties = store.select("schema/properties", graphs=named, limit=_PARTS)
     return GraphCounts(
         graph,
         **numbers,

@@ -184,6 +184,13 @@ class Renderer:
 
 
 @lru_cache(maxsize=1024)
+def with_prefixes(query: str) -> str:
+    """A query with the program's prefixes on its first line, so that lines keep their numbers; its own
+    declarations override them.
+    """
+    return prologue(query).replace("\n", " ") + query
+
+
 def prologue(body: str) -> str:
     """PREFIX lines for the prefixes in a template's text and in the output of its macros."""
     used = set(_PREFIX_USE.findall(_IRI.sub("", body))) & PREFIXES.keys()

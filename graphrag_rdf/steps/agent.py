@@ -15,28 +15,20 @@ from typing import Literal as Choice
 from pydantic import Field
 from pyoxigraph import Literal, NamedNode
 
-from graphrag_rdf.errors import LlmError
 from graphrag_rdf.llm.model import Completion
-from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG
+from graphrag_rdf.rdf.namespaces import PROV, RDF, TG
 from graphrag_rdf.rdf.terms import integer
-from graphrag_rdf.steps.answer import (
-    compose,
-    in_one_form,
-    name_documents,
-    name_entities,
-    record_answer,
-)
-from graphrag_rdf.steps.checking import SENTINEL, cited_numbers, not_answered
+from graphrag_rdf.steps.answer import TEXT, finish_answer, read_answer
+from graphrag_rdf.steps.checking import SENTINEL, not_answered
 from graphrag_rdf.steps.kinds import Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.prompts import complete
-from graphrag_rdf.steps.selection import record_selections
 from graphrag_rdf.steps.state import Context, Parameters, State
-from graphrag_rdf.steps.tools import OBSERVATION, TEXT, Observed, ToolDefinition, Use, read_tools
+from graphrag_rdf.steps.tools import OBSERVATION, Observed, ToolDefinition, Use, read_tools
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, StepField, item, said
 from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import ANSWER_SENTENCE, SELECTIONS, TraceStep
-from graphrag_rdf.trace.recorder import INLINE_LIMIT, Step
+from graphrag_rdf.trace.recorder import Step
 
 LIMITS = {
     "rounds": "max-iterations",
@@ -84,10 +76,6 @@ def _conclusion(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG0
     page.prose(step.answer or "(the text was erased)", "")
 
 
-def _one(values: Sequence[str]) -> list[str]:
-    return sorted(values)
-
-
 ANALYSIS = NodeKind(
     "analysis",
     TG.Analysis,
@@ -96,7 +84,7 @@ ANALYSIS = NodeKind(
         StepField("number", TG.stepNumber),
         StepField("action", TG.action),
         StepField("arguments", TG.arguments, words=True),
-        StepField("tools", TG.toolCandidate, read=_one),
+        StepField("tools", TG.toolCandidate, read=sorted),
         StepField("llm_ms", TG.llmDurationMs),
     ),
     items=(THOUGHT,),
@@ -121,6 +109,8 @@ class Turn:
         action: the tool that it chose; "" if it answered, or wrote something else.
         answer: None before the last round.
         malformed: what was wrong with its reply.
+        offered: the tools that it could choose from.
+        leaves: the state that the tool leaves the run in; None for the one before.
     """
 
     thought: str = ""
@@ -128,7 +118,9 @@ class Turn:
     arguments: dict[str, Any] = field(default_factory=dict)
     answer: str | None = None
     malformed: str = ""
+    offered: Sequence[ToolDefinition] = ()
     observation: str = ""
+    leaves: str | None = None
 
 
 def read_reply(text: str) -> Turn:
@@ -176,8 +168,8 @@ class ThinkParameters(StepParameters):
 
 def think(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Ask the model what to do next, or for the answer."""
-    tools = _visible(context, state, parameters)
     turns = _turns(state)
+    tools = _visible(context, turns, parameters)
     if not turns:  # what is known can be cited, too
         cited = (one for known in state.known for one in known.selections)
         state.selections = [replace(one, iri=None, taken_from=one.taken_from or one.iri) for one in cited]
@@ -197,8 +189,9 @@ def think(context: Context, state: State, parameters: Parameters) -> Iterator[Gr
         unknown=SENTINEL,
     )
     turn = read_reply(completion.text)
+    turn.offered = tools
     state.work.results.append(turn)
-    _record_turn(context, step, turn, len(turns) + 1, tools, completion)
+    _record_turn(context, step, turn, len(turns) + 1, completion)
     yield context.recorder.finish(step)
     if turn.thought:
         yield context.recorder.text_chunk(turn.thought, "thought")
@@ -213,10 +206,10 @@ def _turns(state: State) -> list[Turn]:
     return [one for one in state.work.results if isinstance(one, Turn)]
 
 
-def _visible(context: Context, state: State, parameters: Parameters) -> list[ToolDefinition]:
+def _visible(context: Context, turns: Sequence[Turn], parameters: Parameters) -> list[ToolDefinition]:
     groups = parameters["tools"].split()
-    tools = read_tools(context.prompt_folders).values()
-    return [tool for tool in tools if tool.visible(groups, state.work.tool_state)]
+    state = next((turn.leaves for turn in reversed(turns) if turn.leaves is not None), "undefined")
+    return [tool for tool in read_tools(context.prompt_folders).values() if tool.visible(groups, state)]
 
 
 def _functions(
@@ -264,13 +257,12 @@ def _record_turn(
     step: Step,
     turn: Turn,
     number: int,
-    tools: Sequence[ToolDefinition],
     completion: Completion,
 ) -> None:
     say = context.recorder.say
     say(step, TG.stepNumber, integer(number))
     say(step, TG.llmDurationMs, integer(round(completion.seconds * 1000)))
-    for tool in tools:
+    for tool in turn.offered:
         say(step, TG.toolCandidate, Literal(tool.name))
     if turn.action:
         say(step, RDF.type, TG.ToolUse)
@@ -287,19 +279,16 @@ def use_tool(context: Context, state: State, parameters: Parameters) -> Iterator
     if turn.answer is not None:
         return
     yield from ()
-    tools = read_tools(context.prompt_folders)
-    tool = tools.get(turn.action)
-    mistake = turn.malformed or ("" if tool else f"there is no tool {turn.action!r}; use {', '.join(tools)}")
+    tool = next((one for one in turn.offered if one.name == turn.action), None)
+    names = ", ".join(one.name for one in turn.offered)
+    mistake = turn.malformed or ("" if tool else f"there is no tool {turn.action!r}; use {names}")
     seen = Observed.of(Use(tool, context, state), turn.arguments, mistake)
-    if seen.error is None and tool is not None and tool.state is not None:
-        state.work.tool_state = tool.state
+    turn.leaves = tool.state if tool is not None and seen.error is None else None
     turn.observation = f"Error: {seen.error}" if seen.error is not None else seen.text
     recorder, step = context.recorder, seen.step
     recorder.say(step, TG.toolDurationMs, integer(seen.ms))
-    recorder.say(step, RAG.storedText, recorder.keep_text(turn.observation))
+    recorder.text(step, turn.observation)
     recorder.say(step, TG.document, step.iri)
-    if len(turn.observation) <= INLINE_LIMIT:
-        recorder.say(step, TG.content, Literal(turn.observation))
     if seen.error is not None:
         recorder.say(step, TG.toolError, Literal(seen.error))
     yield recorder.finish(step)
@@ -310,40 +299,17 @@ def conclude(context: Context, state: State, parameters: Parameters) -> Iterator
     """The answer, with what it cites of the answers of tools; or that a limit was reached before."""
     del parameters
     step = context.recorder.step(CONCLUSION)
-    turn = _turns(state)[-1]
-    known = {one.marker for one in state.selections if one.marker is not None}
     stopped = state.work.stopped_by or "done"
-    if turn.answer is None:
+    answer = next((turn.answer for turn in _turns(state)[-1:]), None)
+    if answer is None:
         state.answered = False
         state.answer = not_answered(state.language)
         state.warn("limit_reached", f"the agent was stopped before it had an answer: limit of {stopped}")
     else:
-        state.answer, refused = in_one_form(turn.answer, state.language, known)
-        state.answered = bool(state.answer) and not refused
-        if not state.answered:
-            state.answer = state.answer or not_answered(state.language)
-            state.warn("answer_refused", "the model says that it does not know")
+        read_answer(state, state.markers, answer)
+    context.recorder.say(step, TG.terminationReason, Literal(LIMITS.get(stopped, "final-answer")))
     yield context.recorder.text_chunk(state.answer)
-    yield finish_answer(context, state, step, LIMITS.get(stopped, "final-answer"))
-
-
-def finish_answer(context: Context, state: State, step: Step, reason: str) -> GraphRagResponse:
-    """Record an answer that rests on the selections of other runs: those that it cites."""
-    cited = set(cited_numbers(state.answer)) if state.answered else set()
-    state.selections = [one for one in state.selections if one.marker in cited]
-    state.selections.sort(key=lambda one: one.marker or 0)
-    record_selections(context, step, state.selections)
-    context.recorder.say(step, TG.document, context.recorder.answer_document)
-    context.recorder.say(step, TG.terminationReason, Literal(reason))
-    name_entities(context, state, step)
-    name_documents(context, state, step)
-    record_answer(context, state, step, compose(state))
-    return context.recorder.finish(step)
-
-
-def _refuse(context: Context) -> None:
-    if context.gateway is None:
-        raise LlmError("an agent needs a model, and none is set", kind="model", hint="name one with --model")
+    yield finish_answer(context, state, step)
 
 
 THINK = register(

@@ -28,6 +28,7 @@ from graphrag_rdf.steps.checking import (
     without_sentinel,
 )
 from graphrag_rdf.steps.exploration import Edge
+from graphrag_rdf.steps.selection import record_selections
 from graphrag_rdf.steps.state import Context, Selection, State
 from graphrag_rdf.trace.documents import Source, names_of
 from graphrag_rdf.trace.kinds import WARNING, ItemKind, NodeKind, Statement, StepField, Warned, item, said
@@ -35,7 +36,7 @@ from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import ANSWER_SENTENCE, SELECTIONS, AnswerSentence, Fact, ScoreShare, TraceStep
 from graphrag_rdf.trace.reader import Reading
-from graphrag_rdf.trace.recorder import INLINE_LIMIT, Step
+from graphrag_rdf.trace.recorder import Step
 from graphrag_rdf.trace.reuse import KeptAnswer, keep_answer
 from graphrag_rdf.trace.text import write_sentences
 
@@ -110,14 +111,19 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
         page.line()
 
 
+TEXT = (
+    StepField("answer", TG.content, words=True, stored=RAG.storedText),
+    StepField("stored", RAG.storedText),
+)
+"""Fields of a step that has a text (`TraceRecorder.text`)."""
+
 SYNTHESIS = NodeKind(
     "synthesis",
     TG.Synthesis,
     "The answer, with its citations.",
     types=(TG.Answer,),
     fields=(
-        StepField("answer", TG.content, words=True, stored=RAG.storedText),
-        StepField("stored", RAG.storedText),
+        *TEXT,
         StepField("evidence_tokens", RAG.evidenceTokens),
         StepField("left_out", RAG.leftOut, read=len),
         StepField("draft", RAG.supersededDraft),
@@ -148,17 +154,18 @@ class CitedSentence:
     invalid: tuple[int, ...] = ()
 
 
-def read_answer(state: State, known: AbstractSet[int]) -> None:
+def read_answer(state: State, known: AbstractSet[int], answer: str | None = None) -> None:
     """Take over what the model wrote, with its citations in one form; it may say that it does not know.
 
     Args:
         known: the numbers that it was given.
+        answer: the part of what it wrote that answers; None for all of it.
     """
     completion = state.completion
     assert completion is not None  # noqa: S101
     if completion.truncated:
         state.warn("answer_truncated", "the model's answer was cut off at its limit of tokens")
-    text, refused = in_one_form(completion.text, state.language, known)
+    text, refused = in_one_form(completion.text if answer is None else answer, state.language, known)
     state.answer = text
     if refused or not text:
         state.answered = False
@@ -377,21 +384,41 @@ def give_again(context: Context, state: State, kept: KeptAnswer) -> Iterator[Gra
     recorder.say(step, RAG.mode, Literal("cached"))
     recorder.say(step, RAG.reusesAnswer, kept.step)
     recorder.say(step, TG.document, recorder.answer_document)
-    recorder.say(step, RAG.storedText, recorder.keep_text(state.answer))
-    if len(state.answer) <= INLINE_LIMIT:
-        recorder.say(step, TG.content, Literal(state.answer))
+    recorder.text(step, state.answer)
     for chunk in sorted({source["chunk"] for source in kept.answer["sources"] if source["chunk"]}):
         recorder.say(step, RAG.usedChunk, NamedNode(chunk))
     yield recorder.text_chunk(state.answer)
     yield recorder.finish(step)
 
 
+def settle(context: Context, state: State, step: Step) -> list[CitedSentence]:
+    """Resolve and check what the answer cites. An unreliable answer of the model leaves the cache.
+
+    Asked again, the model may do better.
+    """
+    name_entities(context, state, step)
+    name_documents(context, state, step)
+    cited = compose(state)
+    if context.gateway and state.completion and not is_reliable(state):
+        context.gateway.discard(state.completion)
+    return cited
+
+
+def finish_answer(context: Context, state: State, step: Step) -> GraphRagResponse:
+    """Record an answer as it stands, and of the state's selections those that it cites."""
+    cited = {*cited_numbers(state.answer)} if state.answered else set()
+    chosen = [one for one in state.selections if one.marker in cited]
+    state.selections = sorted(chosen, key=lambda one: one.marker or 0)
+    record_selections(context, step, state.selections)
+    context.recorder.say(step, TG.document, context.recorder.answer_document)
+    record_answer(context, state, step, settle(context, state, step))
+    return context.recorder.finish(step)
+
+
 def record_answer(context: Context, state: State, step: Step, sentences: Sequence[CitedSentence]) -> None:
     """Write the answer's text, its sentences with what each cites, and the warnings."""
     recorder = context.recorder
-    recorder.say(step, RAG.storedText, recorder.keep_text(state.answer))
-    if len(state.answer) <= INLINE_LIMIT:
-        recorder.say(step, TG.content, Literal(state.answer))
+    recorder.text(step, state.answer)
     for index, sentence in enumerate(sentences):
         cites = tuple(one.iri for one in sentence.selections if one.iri is not None)
         recorder.item(

@@ -9,24 +9,22 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, ClassVar, TypeAlias
 
-import pyoxigraph as ox
 from pydantic import Field
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.rdf.namespaces import PREFIXES, RAG, RDF, RDFS, SKOS, TG, prefixed
 from graphrag_rdf.rdf.terms import Term, integer, local_name, node_of, one_label, text_of
-from graphrag_rdf.sparql.complaints import complaint
-from graphrag_rdf.sparql.render import prologue
+from graphrag_rdf.sparql.render import with_prefixes
 from graphrag_rdf.sparql.tokens import Token, may_call, tokens
-from graphrag_rdf.steps.agent import finish_answer
-from graphrag_rdf.steps.answer import SYNTHESIS, in_one_form
-from graphrag_rdf.steps.checking import SENTINEL, not_answered, nothing_found
+from graphrag_rdf.steps.answer import SYNTHESIS, finish_answer, read_answer
+from graphrag_rdf.steps.checking import SENTINEL, nothing_found
 from graphrag_rdf.steps.exploration import SEED, Edge
 from graphrag_rdf.steps.kinds import Few, Share, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.prompts import ask_model, complete
@@ -41,11 +39,13 @@ from graphrag_rdf.trace.model import TraceStep
 from graphrag_rdf.trace.recorder import Step
 
 _FENCED = re.compile(r"```(?:sparql)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|^`\\]+\Z")
 _NAMES = frozenset({RDFS.label, SKOS.altLabel, RDF.type})
 _PREFIXES = frozenset({"rdf", "rdfs", "skos", "xsd"})
 """Those that the model is always shown."""
 _TRIED = 2000  # rows in which the values of all variables are looked for
 _FACTS = 12  # of a row: what a count rests on is cited in part
+_HINTS = 5  # unknown terms that the model is told at once
 _SHOWN = 8  # relations of an entity in the prompt
 Pattern: TypeAlias = tuple[Any, Any, Any]
 """Subject, predicate and object: terms, or the names of variables as text."""
@@ -161,37 +161,32 @@ def write_query(context: Context, state: State, parameters: Parameters) -> Itera
 
 
 def _schema(context: Context, state: State, step: Step, parameters: Parameters) -> dict[str, Any]:
-    relations = context.select(step, "schema/relations", limit=parameters["relations"])
-    types = context.select(step, "schema/types", limit=parameters["types"])
+    relations = context.select(step, "schema/properties", graphs=[], limit=parameters["relations"])
+    types = context.select(step, "schema/classes", graphs=[], limit=parameters["types"])
     entities = [seed.entity for seed in state.seeds]
     near = context.select(step, "schema/relations-of", entities=entities) if entities else []
-    named = _labels(context, step, state, (row["example"] for row in near))
-    nodes = [row["relation"] for row in (*relations, *near)] + [row["type"] for row in types]
-    used = {_written(node_of(node)).partition(":")[0] for node in nodes} | _PREFIXES
+    listed = [row["property"] for row in relations] + [row["class"] for row in types]
+    labels = _labels(context, step, state, [*listed, *(row["example"] for row in near)])
+    used = {
+        _written(node_of(node)).partition(":")[0] for node in (*listed, *(row["relation"] for row in near))
+    }
     return {
-        "prefixes": {prefix: iri for prefix, iri in PREFIXES.items() if prefix in used},
-        "relations": _listed(relations, "relation"),
-        "types": _listed(types, "type"),
+        "prefixes": {name: iri for name, iri in PREFIXES.items() if name in used | _PREFIXES},
+        "relations": [_counted(row["property"], row["triples"], labels) for row in relations],
+        "types": [_counted(row["class"], row["entities"], labels) for row in types],
         "entities": [
             {
                 "iri": _written(seed.entity),
                 "name": seed.label,
-                "relations": [_near(row, named) for row in near if row["entity"] == seed.entity][:_SHOWN],
+                "relations": [_near(row, labels) for row in near if row["entity"] == seed.entity][:_SHOWN],
             }
             for seed in state.seeds
         ],
     }
 
 
-def _listed(rows: Sequence[Row], key: str) -> list[dict[str, str]]:
-    return [
-        {
-            "iri": _written(node_of(row[key])),
-            "label": label_of(row.get("label"), row[key]),
-            "count": text_of(row["count"]),
-        }
-        for row in one_label(rows, None, thing=key)
-    ]
+def _counted(node: Term, count: Term, labels: Mapping[str, str]) -> dict[str, str]:
+    return {"iri": _written(node_of(node)), "label": _called(node, labels), "count": text_of(count)}
 
 
 def _near(row: Row, labels: Mapping[str, str]) -> dict[str, str]:
@@ -217,25 +212,22 @@ def _query_in(text: str) -> str:
 
 
 def _problem(context: Context, step: Step, query: str) -> str | None:
-    """What is wrong with a query, for the model; None if it can run."""
-    whole = prologue(query).replace("\n", " ") + query
-    words = [token.text.upper() for token in tokens(query) if token.kind == "word"]
-    if not {"SELECT", "ASK"} & {*words[:40]}:
+    """What is wrong with a query, for the model; None if it can run. The engine judges the syntax."""
+    words = (token.text.upper() for token in tokens(query) if token.kind == "word")
+    form = next((word for word in words if word not in ("PREFIX", "BASE") and ":" not in word), "")
+    if form not in ("SELECT", "ASK"):
         return "it is neither a SELECT nor an ASK query"
-    try:
-        ox.Store().query(whole)
-    except SyntaxError as error:
-        return complaint(whole, error)
+    whole = with_prefixes(query)
     if may_call(whole):
         return "SERVICE is not allowed"
-    named = _named(whole)
-    known = {
-        text_of(row["term"]) for row in context.select(step, "schema/known", terms=sorted(named, key=str))
-    }
-    unknown = [node for node in sorted(named, key=str) if node.value not in known and not _of_language(node)]
-    if unknown:
-        return "the store does not know " + "; ".join(_hint(context, node) for node in unknown[:5])
-    return None
+    iris = _named(whole)
+    if relative := sorted(iri for iri in iris if not _ABSOLUTE.match(iri)):
+        return f"not a whole IRI: {', '.join(relative[:_HINTS])}"
+    named = [NamedNode(iri) for iri in sorted(iris)]
+    rows = context.select(step, "schema/known", terms=named) if named else []
+    known = {text_of(row["term"]) for row in rows}
+    unknown = [node for node in named if node.value not in known and not _of_language(node)]
+    return "the store does not know " + _hints(context, step, unknown[:_HINTS]) if unknown else None
 
 
 def _of_language(node: NamedNode) -> bool:
@@ -243,53 +235,51 @@ def _of_language(node: NamedNode) -> bool:
     return node.value.startswith("http://www.w3.org/2001/XMLSchema#") or node in _NAMES
 
 
-def _named(query: str) -> set[NamedNode]:
+def _named(query: str) -> set[str]:
     """The IRIs in a query, beside those that its prefixes stand for."""
     prefixes: dict[str, str] = {}
-    found: set[NamedNode] = set()
+    found: set[str] = set()
     before: list[Token] = []
     for token in tokens(query):
         declared = len(before) > 1 and before[-2].text.upper() == "PREFIX"
         if declared and token.kind == "iri":
             prefixes[before[-1].text.removesuffix(":")] = token.text[1:-1]
         elif token.kind == "iri":
-            found.add(NamedNode(token.text[1:-1]))
+            found.add(token.text[1:-1])
         elif token.kind == "word" and ":" in token.text and not token.text.endswith(":"):
             prefix, _, local = token.text.partition(":")
             if prefix in prefixes:
-                found.add(NamedNode(prefixes[prefix] + local))
+                found.add(prefixes[prefix] + local)
         before = [*before[-1:], token]
     return found
 
 
-def _hint(context: Context, node: NamedNode) -> str:
-    """An unknown term, with known ones that are spelt alike."""
-    relations = [text_of(row["relation"]) for row in context.store.select("schema/relations", limit=2000)]
-    names = {local_name(iri): iri for iri in relations}
-    close = difflib.get_close_matches(local_name(node.value), names, n=3, cutoff=0.5)
-    alike = ", ".join(_written(NamedNode(names[name])) for name in close)
-    return _written(node) + (f" (it knows {alike})" if alike else "")
+def _hints(context: Context, step: Step, unknown: Sequence[NamedNode]) -> str:
+    """Unknown terms, with relations that are spelt alike."""
+    rows = context.select(step, "schema/properties", graphs=[], limit=_TRIED)
+    names = {local_name(text_of(row["property"])): node_of(row["property"]) for row in rows}
+    hints = []
+    for node in unknown:
+        close = difflib.get_close_matches(local_name(node.value), names, n=3, cutoff=0.5)
+        alike = ", ".join(_written(names[name]) for name in close)
+        hints.append(_written(node) + (f" (it knows {alike})" if alike else ""))
+    return "; ".join(hints)
 
 
 def _run(context: Context, attempt: Attempt, limit: int) -> tuple[Result, str | None]:
     query = attempt.query or ""
     try:
-        answer = context.store.query(_limited(_with_prefixes(query), limit))
+        answer = context.store.query(_limited(with_prefixes(query), limit))
     except GraphRagError as error:
         return Result(), str(error)
-    rows = answer.rows
-    if rows is None:
-        rows = [{"answer": Literal(bool(answer.boolean))}]
+    rows: list[Row] = [{"answer": Literal(bool(answer.boolean))}]
+    if answer.rows is not None:
+        rows = answer.rows[:limit]
     attempt.rows = len(rows)
     if not rows or all(not row for row in rows):
         return Result(), "it returns nothing"
     variables = answer.variables or ("answer",)
-    facts = _facts_of_rows(context, query, rows) if answer.rows is not None else []
-    return Result(query, variables, rows, facts or [[] for _ in rows]), None
-
-
-def _with_prefixes(query: str) -> str:
-    return prologue(query).replace("\n", " ") + query
+    return Result(query, variables, rows, _facts_of_rows(context, query, variables, rows)), None
 
 
 def _limited(query: str, limit: int) -> str:
@@ -304,25 +294,29 @@ def _limited(query: str, limit: int) -> str:
 # --- the facts of a row ---------------------------------------------------------------------------------
 
 
-def _facts_of_rows(context: Context, query: str, rows: Sequence[Row]) -> list[list[Triple]]:
+def _facts_of_rows(
+    context: Context, query: str, variables: Sequence[str], rows: Sequence[Row]
+) -> list[list[Triple]]:
     """Of each row the facts that its values make of the query's triple patterns. Empty lists for a query that
     says nothing of facts, or that is too intricate to tell (RDF 1.2, property paths).
     """
-    patterns = _patterns(_with_prefixes(query))
+    patterns = _patterns(with_prefixes(query))
     where = _where(query)
     if not patterns or where is None:
         return [[] for _ in rows]
     try:
-        whole = _with_prefixes(f"{_prologue_of(query)}SELECT * WHERE {where} LIMIT {_TRIED}")
-        wide = context.store.query(whole).rows or []
+        whole = with_prefixes(f"{_prologue_of(query)}SELECT * WHERE {where} LIMIT {_TRIED}")
+        wide = context.store.query(whole)
     except GraphRagError:
         return [[] for _ in rows]
+    shared = [name for name in variables if name in wide.variables]
+    by_values: defaultdict[tuple[Term | None, ...], list[Row]] = defaultdict(list)
+    for values in wide.rows or ():
+        by_values[tuple(values.get(name) for name in shared)].append(values)
     found = []
     for row in rows:
-        facts: dict[Triple, None] = {}
-        for values in wide:
-            if all(values.get(name, term) == term for name, term in row.items()):
-                facts.update(dict.fromkeys(_filled(patterns, values)))
+        matching = by_values[tuple(row.get(name) for name in shared)]
+        facts = dict.fromkeys(fact for values in matching for fact in _filled(patterns, values))
         own = [fact for fact in facts if fact[1] not in _NAMES] or list(facts)
         found.append(own[:_FACTS])
     return found
@@ -446,14 +440,9 @@ def answer_rows(context: Context, state: State, parameters: Parameters) -> Itera
             response_type=parameters["response_type"],
             unknown=SENTINEL,
         )
-        known = {*range(1, len(rows) + 1)}
-        state.answer, refused = in_one_form(state.completion.text, state.language, known)
-        state.answered = bool(state.answer) and not refused
-        if not state.answered:
-            state.answer = state.answer or not_answered(state.language)
-            state.warn("answer_refused", "the model says that it does not know")
+        read_answer(state, {*range(1, len(rows) + 1)})
     yield context.recorder.text_chunk(state.answer)
-    yield finish_answer(context, state, step, "final-answer")
+    yield finish_answer(context, state, step)
 
 
 def _labels(context: Context, step: Step, state: State, terms: Iterable[Term]) -> dict[str, str]:
@@ -492,7 +481,7 @@ def _selections(
     return [selection for selection in found if selection.sources]
 
 
-_SCHEMA = ("schema/relations", "schema/types", "schema/relations-of", "schema/known")
+_SCHEMA = ("schema/properties", "schema/classes", "schema/relations-of", "schema/known")
 WRITE_QUERY = register(
     StepKind(
         "write_query",

@@ -198,7 +198,6 @@ class Work:
         found: items with their scores, the best of which is worked on next.
         item: the one in hand; None outside of such a step.
         number: of that item among `items`, from 1; None where items have no order.
-        tool_state: of an agent, which of its tools may be used.
         choice: of the flow `choice` the step that goes on.
         results: what steps made of items, and the answers of sub-pipelines, in order.
         stopped_by: why a loop ended: done, empty, or the limit that was reached.
@@ -210,7 +209,6 @@ class Work:
     found: list[tuple[float, Any]] = field(default_factory=list)
     item: Any = None
     number: int | None = None
-    tool_state: str = "undefined"
     choice: str | None = None
     results: list[Any] = field(default_factory=list)
     stopped_by: str | None = None
@@ -283,6 +281,11 @@ class State:
     sources: dict[str, tuple[Source, ...]] = field(default_factory=dict)
     texts: dict[str, tuple[str, int]] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
+
+    @property
+    def markers(self) -> set[int]:
+        """The numbers that can be cited."""
+        return {one.marker for one in self.selections if one.marker is not None}
 
     @property
     def selected(self) -> int:

@@ -18,13 +18,10 @@ from graphrag_rdf.steps.answer import (
     SYNTHESIS,
     cite,
     claims_of,
-    compose,
     in_one_form,
-    is_reliable,
-    name_documents,
-    name_entities,
     read_answer,
     record_answer,
+    settle,
 )
 from graphrag_rdf.steps.checking import (
     SENTINEL,
@@ -306,11 +303,7 @@ def _finish(
     context: Context, state: State, parameters: Parameters, step: Step, text: str
 ) -> Iterator[GraphRagResponse]:
     state.answer = text
-    name_entities(context, state, step)
-    name_documents(context, state, step)
-    cited = compose(state)
-    if context.gateway and state.completion and not is_reliable(state):
-        context.gateway.discard(state.completion)  # asked again, the model may do better
+    cited = settle(context, state, step)
     if number := parameters["suggestions"]:
         state.final["suggestions"] = suggest(context, state, step, number)
     record_answer(context, state, step, cited)

@@ -17,19 +17,18 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import ConfigError, GraphRagError
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG
-from graphrag_rdf.steps.agent import LIMITS, finish_answer
-from graphrag_rdf.steps.answer import SYNTHESIS, in_one_form
-from graphrag_rdf.steps.checking import SENTINEL, cited_numbers, not_answered
+from graphrag_rdf.steps.agent import LIMITS
+from graphrag_rdf.steps.answer import SYNTHESIS, TEXT, finish_answer, read_answer
+from graphrag_rdf.steps.checking import SENTINEL, cited_numbers
 from graphrag_rdf.steps.kinds import Few, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.prompts import ask_model, complete
 from graphrag_rdf.steps.selection import adopted
 from graphrag_rdf.steps.state import Called, Context, Known, Parameters, State
-from graphrag_rdf.steps.tools import TEXT
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, StepField, item, said
 from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import TraceStep
-from graphrag_rdf.trace.recorder import INLINE_LIMIT, Step
+from graphrag_rdf.trace.recorder import Step
 
 _ARRAY = re.compile(r"\[.*\]", re.DOTALL)
 PATTERNS = {
@@ -81,46 +80,39 @@ DECISION = NodeKind(
     "How the agent works on the question.",
     fields=(StepField("pattern", TG.pattern), StepField("task", TG.taskType, words=True)),
 )
-DECOMPOSITION = NodeKind(
-    "decomposition",
-    TG.Decomposition,
-    "The parts of the question, which are answered at once.",
-    fields=(StepField("goals", TG.subagentGoal, words=True, read=list),),
-    items=(PART,),
-    text=_parts_text,
+
+
+def _divided(name: str, rdf_type: NamedNode, about: str, goal: NamedNode) -> NodeKind:
+    """A step that divides the work. TrustGraph's have each part as a text (`goal`), ours have items, too."""
+    return NodeKind(
+        name,
+        rdf_type,
+        about,
+        fields=(StepField("goals", goal, words=True, read=list),),
+        items=(PART,),
+        text=_parts_text,
+    )
+
+
+def _result(name: str, rdf_type: NamedNode, about: str, goal: NamedNode) -> NodeKind:
+    """A step that has the answer to a part."""
+    return NodeKind(
+        name,
+        rdf_type,
+        about,
+        types=(TG.Answer,),
+        fields=(*TEXT, StepField("goal", goal, words=True), StepField("error", RAG.reason, words=True)),
+        text=_result_text,
+    )
+
+
+_GOAL, _STEP = TG.subagentGoal, TG.planStep
+DECOMPOSITION = _divided(
+    "decomposition", TG.Decomposition, "The parts of the question, which are answered at once.", _GOAL
 )
-FINDING = NodeKind(
-    "finding",
-    TG.Finding,
-    "The answer to a part of the question.",
-    types=(TG.Answer,),
-    fields=(
-        *TEXT,
-        StepField("goal", TG.subagentGoal, words=True),
-        StepField("error", RAG.reason, words=True),
-    ),
-    text=_result_text,
-)
-PLAN = NodeKind(
-    "plan",
-    TG.Plan,
-    "The steps by which the question is answered.",
-    fields=(StepField("goals", TG.planStep, words=True, read=list),),
-    items=(PART,),
-    text=_parts_text,
-)
-STEP_RESULT = NodeKind(
-    "step-result",
-    TG.StepResult,
-    "What a step of the plan found.",
-    types=(TG.Answer,),
-    fields=(
-        *TEXT,
-        StepField("goal", TG.planStep, words=True),
-        StepField("error", RAG.reason, words=True),
-    ),
-    text=_result_text,
-)
+FINDING = _result("finding", TG.Finding, "The answer to a part of the question.", _GOAL)
+PLAN = _divided("plan", TG.Plan, "The steps by which the question is answered.", _STEP)
+STEP_RESULT = _result("step-result", TG.StepResult, "What a step of the plan found.", _STEP)
 
 
 # --- what models write ----------------------------------------------------------------------------------
@@ -290,24 +282,18 @@ def _merge(
         response_type=parameters["response_type"],
         unknown=SENTINEL,
     )
-    known = {one.marker for one in state.selections if one.marker is not None}
-    state.answer, refused = in_one_form(state.completion.text, state.language, known)
-    state.answered = bool(state.answer) and not refused
-    if not state.answered:
-        state.answer = state.answer or not_answered(state.language)
-        state.warn("answer_refused", "the model says that it does not know")
+    read_answer(state, state.markers)
+    context.recorder.say(step, TG.terminationReason, Literal(reason))
     yield context.recorder.text_chunk(state.answer)
-    yield finish_answer(context, state, step, reason)
+    yield finish_answer(context, state, step)
 
 
 def _record_text(context: Context, step: Step, text: str, error: str) -> None:
     """Write a result, and why there is none."""
     if error:
         context.recorder.say(step, RAG.reason, Literal(error))
-    context.recorder.say(step, RAG.storedText, context.recorder.keep_text(text))
+    context.recorder.text(step, text)
     context.recorder.say(step, TG.document, step.iri)
-    if len(text) <= INLINE_LIMIT:
-        context.recorder.say(step, TG.content, Literal(text))
 
 
 # --- a plan ---------------------------------------------------------------------------------------------

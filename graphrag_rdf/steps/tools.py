@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
@@ -17,7 +17,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from graphrag_rdf.errors import ConfigError, GraphRagError, short_cause
-from graphrag_rdf.rdf.namespaces import RAG, TG
+from graphrag_rdf.rdf.namespaces import TG
+from graphrag_rdf.steps.answer import TEXT
 from graphrag_rdf.steps.prompts import ask_model
 from graphrag_rdf.steps.selection import adopted
 from graphrag_rdf.steps.state import Context, State
@@ -30,13 +31,6 @@ Arguments: TypeAlias = type[BaseModel]
 """What the arguments of a tool must be."""
 
 _LONGEST_SHOWN = 1000
-
-
-TEXT = (
-    StepField("answer", TG.content, words=True, stored=RAG.storedText),
-    StepField("stored", RAG.storedText),
-)
-"""Fields of a step that holds a text."""
 
 
 def _observation(page: Lines, step: TraceStep, full: bool) -> None:
@@ -136,8 +130,7 @@ def read_tools(folders: Sequence[Path]) -> dict[str, ToolDefinition]:
     if path is None:
         raise ConfigError(f"{folders[0]} has no tools.yaml", hint="copy the one of pipelines/agent_react")
     try:
-        listed = yaml.safe_load(path.read_text("utf-8"))
-        tools = [ToolDefinition.model_validate(one) for one in listed or ()]
+        tools = _tools(path.read_text("utf-8"))
     except (OSError, yaml.YAMLError, ValidationError, TypeError) as error:
         raise ConfigError(f"{path}: {short_cause(error)}") from error
     for tool in tools:
@@ -147,6 +140,12 @@ def read_tools(folders: Sequence[Path]) -> dict[str, ToolDefinition]:
                 hint=f"types: {', '.join(TYPES)}",
             )
     return {tool.name: tool for tool in tools}
+
+
+@lru_cache(maxsize=64)
+def _tools(text: str) -> tuple[ToolDefinition, ...]:
+    """The tools in a tools.yaml. Each text is read once: that takes longer than a step of an agent."""
+    return tuple(ToolDefinition.model_validate(one) for one in yaml.safe_load(text) or ())
 
 
 @dataclass
@@ -243,6 +242,8 @@ class Observed:
                 text = TYPES[tool.type].run(tool, use, tool.takes.model_validate(arguments))
             except ValidationError as wrong:
                 error = f"wrong arguments: {short_cause(wrong)}"
+            except ConfigError:
+                raise  # the model cannot mend what a file says
             except GraphRagError as failed:
                 error = str(failed)
         return cls(use.step, text, error, round((time.perf_counter() - clock) * 1000))

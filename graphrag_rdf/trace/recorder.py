@@ -303,6 +303,12 @@ class TraceRecorder:
         """One triple about a step."""
         step.quads.append(self.quad(step.iri, predicate, value))
 
+    def text(self, step: Step, text: str) -> None:
+        """The text of a step: in the blob store, and in the graph if it is short enough."""
+        self.say(step, RAG.storedText, self.keep_text(text))
+        if len(text) <= INLINE_LIMIT:
+            self.say(step, TG.content, Literal(text))
+
     def item(self, step: Step, kind: ItemKind, item: Any, owner: NamedNode | None = None) -> NamedNode:
         """A thing of a step (a selection, seed, sentence …) with its parts; its IRI, which the item has then.
 

@@ -77,6 +77,8 @@ def test_a_count_cites_the_facts_that_were_counted(engine: Engine, scripted_serv
         ("SELECT ?x { ?x rdfs:label }", "malformed"),
         ("DELETE WHERE { ?s ?p ?o }", "neither a SELECT nor an ASK"),
         ("SELECT * { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }", "SERVICE is not allowed"),
+        ("CONSTRUCT { ?s ?p ?o } { SELECT * { ?s ?p ?o } }", "neither a SELECT nor an ASK"),
+        ("SELECT ?x { ?x <r/invented> ?y }", "not a whole IRI: r/invented"),
         ('SELECT ?x { ?x rdfs:label "Nobody At All" }', "returns nothing"),
     ],
 )

@@ -36,8 +36,8 @@ from graphrag_rdf.server.http.negotiation import GRAPHS, RESULTS, Choice, conten
 from graphrag_rdf.server.http.problems import Problem, TransferAborted
 from graphrag_rdf.server.routes.dataset import describe_service
 from graphrag_rdf.server.service import COMMIT, Service, address_of, client_of, service_of
+from graphrag_rdf.sparql import render
 from graphrag_rdf.sparql.complaints import complaint
-from graphrag_rdf.sparql.render import prologue
 from graphrag_rdf.store.migrations import migrate
 
 FORM = "application/x-www-form-urlencoded"
@@ -201,7 +201,7 @@ async def job_of(
     if len(text) > settings.max_query_kb << 10:
         raise Problem(413, f"the query is longer than {settings.max_query_kb} kB")
     if with_prefixes:  # on the first line, so that line numbers in messages are the client's
-        text = prologue(text).replace("\n", " ") + text
+        text = render.with_prefixes(text)
     inspecting = text, settings.allow_service
     looked_at = (
         inspect_query(*inspecting)

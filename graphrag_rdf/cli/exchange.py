@@ -13,7 +13,7 @@ import click
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command, embedding_option, model_option, output_option
 from graphrag_rdf.cli.output import format_option, note, one_line, say, warn
-from graphrag_rdf.cli.process import DONE, IN_PART
+from graphrag_rdf.cli.process import DONE, IN_PART, ended_at_once
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
 
@@ -145,7 +145,6 @@ def import_command(
     overrides = {"llm.model": model, "embedding.model": embedding_model}
     if files[0] == "evalset" and len(files) > 1:
         return _import_evalset(files[1:], overrides, extraction, titles=not no_titles, form=form)
-    from graphrag_rdf.cli.process import ended_at_once
     from graphrag_rdf.exchange import import_file
     from graphrag_rdf.exchange.dump import format_of
 

@@ -11,7 +11,7 @@ import click
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command, embedding_option, model_option, server_options
 from graphrag_rdf.cli.output import counts, format_option, pairs, planned, say, usage
-from graphrag_rdf.cli.process import DONE, IN_PART, outcome
+from graphrag_rdf.cli.process import DONE, IN_PART, outcome, stop_requests
 from graphrag_rdf.cli.session import client_of, in_folder, load, open_engine, refuse
 from graphrag_rdf.errors import DocumentError, StoreMissingError, UsageError
 
@@ -93,7 +93,6 @@ def ingest_command(
     require_documents(paths, settings, exclude, sync=sync)
     if dry_run:
         return _dry_run(paths, overrides, settings, refresh=refresh, sync=sync, exclude=exclude, form=form)
-    from graphrag_rdf.cli.process import stop_requests
     from graphrag_rdf.cli.progress import IngestProgress
 
     with (

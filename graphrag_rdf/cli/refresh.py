@@ -10,7 +10,7 @@ import click
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group, embedding_option, model_option
 from graphrag_rdf.cli.output import counts, format_option, pairs, planned, say, usage
-from graphrag_rdf.cli.process import DONE, FAILED, outcome
+from graphrag_rdf.cli.process import DONE, FAILED, outcome, stop_requests
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
 
@@ -127,7 +127,6 @@ def relations(
     if dry_run:
         _estimate(overrides, sources, again=again, form=form)
         return DONE
-    from graphrag_rdf.cli.process import stop_requests
     from graphrag_rdf.cli.progress import IngestProgress
 
     with (
@@ -219,7 +218,6 @@ def _texts(
     sources: Sequence[str], every: bool, form: str, overrides: dict[str, Any], *, mentions_only: bool
 ) -> int:
     from graphrag_rdf.cli.ingest import show_report
-    from graphrag_rdf.cli.process import stop_requests
     from graphrag_rdf.cli.progress import IngestProgress
 
     _check(sources, every)

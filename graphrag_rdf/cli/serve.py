@@ -12,7 +12,7 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command, allow_ingest_option, embedding_option, model_option
 from graphrag_rdf.cli.process import INTERRUPTED
 from graphrag_rdf.cli.session import load, open_engine
-from graphrag_rdf.errors import StoreLockedError
+from graphrag_rdf.errors import StoreLockedError, without_credentials
 from graphrag_rdf.loopback import is_loopback
 
 if TYPE_CHECKING:
@@ -109,7 +109,6 @@ def serve_command(
 
 def _tell_of_endpoint(engine: Engine) -> None:
     """Print what differs if the store is behind an endpoint."""
-    from graphrag_rdf.errors import without_credentials
     from graphrag_rdf.store.remote import RemoteStore
 
     store = engine.store

@@ -15,7 +15,7 @@ from graphrag_rdf.cli.output import format_option, note, safe, say
 from graphrag_rdf.cli.progress import question_counter
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.cli.tune_prompts import prompts
-from graphrag_rdf.errors import UsageError
+from graphrag_rdf.errors import StoreError, StoreLockedError, UsageError
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -131,7 +131,6 @@ def _set(
 
 def _now(pipeline: str, *, needed: bool) -> Weights | None:
     """The weights of the store to change; None without a store, if none is needed."""
-    from graphrag_rdf.errors import StoreError, StoreLockedError
     from graphrag_rdf.tuning.weights import weights_in_force
 
     try:

@@ -23,7 +23,7 @@ from graphrag_rdf.cli.output import (
     warn,
     warn_of,
 )
-from graphrag_rdf.cli.process import DONE, IN_PART
+from graphrag_rdf.cli.process import DONE, IN_PART, stop_requests
 from graphrag_rdf.cli.session import in_folder, load, open_engine
 from graphrag_rdf.errors import UsageError
 
@@ -163,7 +163,6 @@ def prompts(
 
 
 def _run(engine: Engine, store: Store, request: Request, model: str) -> Outcome:
-    from graphrag_rdf.cli.process import stop_requests
     from graphrag_rdf.cli.progress import IngestProgress
     from graphrag_rdf.tuning.prompt_run import tune_prompts
 

@@ -30,8 +30,6 @@ from graphrag_rdf.prepare import language_of
 from graphrag_rdf.replay import copy_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from graphrag_rdf.engine import Engine
     from graphrag_rdf.ingest.schedule import Progress, Stop
 

@@ -22,7 +22,7 @@ from graphrag_rdf.extract.model import (
     RelationCandidate,
 )
 from graphrag_rdf.extract.names import fold
-from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
+from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted, choose_extractor
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.plan import ChunkSettings, Incoming, IngestSettings, Planner
 from graphrag_rdf.ingest.report import IngestReport
@@ -96,8 +96,6 @@ def extractors(engine: Engine, evalset: EvalSet, spec: str) -> list[ChunkExtract
 
 
 def _chosen(engine: Engine, use: str) -> ChunkExtractor:
-    from graphrag_rdf.ingest.extractors import choose_extractor
-
     extract = engine.settings.extract.model_copy(update={"use": use})
     settings = engine.settings.model_copy(update={"extract": extract})
     return choose_extractor(settings, lambda: engine.gateway)

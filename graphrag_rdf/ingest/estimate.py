@@ -30,7 +30,6 @@ from graphrag_rdf.ingest.stages import ingest_pipeline
 from graphrag_rdf.rdf.terms import text_of, to_python
 
 if TYPE_CHECKING:
-    from graphrag_rdf.extract.model import ChunkContext
     from graphrag_rdf.ingest import NeededComponents
     from graphrag_rdf.ingest.extractors import ChunkExtractor
 

@@ -38,7 +38,6 @@ from graphrag_rdf.store.base import Changes, Store, in_batches, select_in_batche
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents
-    from graphrag_rdf.store.base import Store
 
 
 Pair = tuple[NamedNode, NamedNode]

@@ -232,8 +232,6 @@ class Ingest:
             self._progress(self._done, self.report.chunks.added, task.incoming.plan.name)
 
 
-log = logging.getLogger(__name__)
-
 _GONE = "another client removed or changed its document meanwhile. Ingest it again"
 MENTIONS_COMPONENT = "graphrag-rdf-mentions"
 _PROBLEMS = {

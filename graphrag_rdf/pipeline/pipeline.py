@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from graphrag_rdf.errors import ConfigError, GraphRagError, UnknownParameterError, short_cause
+from graphrag_rdf.errors import ConfigError, GraphRagError, LlmError, UnknownParameterError, short_cause
 from graphrag_rdf.pipeline.definition import PipelineDefinition, StepDefinition, meant, read_definition
 from graphrag_rdf.pipeline.flows import FLOWS, Messages, Plan, Stage
 from graphrag_rdf.rdf import iris
@@ -383,6 +383,12 @@ def _run_step(step: StepDefinition, use: str, context: Context, state: State) ->
     if context.gateway is not None or context.reranker is not None:
         yield None
     way = step.kind.ways[use]
+    if way.needs_model and context.gateway is None:
+        others = [name for name, other in step.kind.ways.items() if not other.needs_model]
+        hint = f", or use it without one: --set {step.name}.use={others[0]}" if others else ""
+        raise LlmError(
+            f"the step {step.name} needs a model, and none is set", "model", f"name one with --model{hint}"
+        )
     context = replace(context, prompts={**way.prompts, **step.prompts})
     yield from way.run(context, state, step.values_of(way))
 

@@ -13,6 +13,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.json_values import to_json
+from graphrag_rdf.resources import folder
 from graphrag_rdf.steps.agent import read_reply
 from graphrag_rdf.steps.checking import SENTINEL
 from graphrag_rdf.steps.team import read_plan
@@ -29,9 +30,9 @@ WORDS = "Tennant invented"
 
 @pytest.fixture
 def engine(sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer) -> Iterator[Engine]:
-    folder = tmp_path / "store"
-    shutil.copytree(sample_folder, folder)
-    with open_engine(folder, config=settings(scripted_server)) as opened:
+    store = tmp_path / "store"
+    shutil.copytree(sample_folder, store)
+    with open_engine(store, config=settings(scripted_server)) as opened:
         yield opened
 
 
@@ -154,6 +155,76 @@ def test_a_limit_ends_it_with_a_conclusion_that_says_so(
     trace = engine.traces["last"]
     assert trace.steps[-1].values["reason"] == "max-iterations"
     assert len(trace.steps) == 1 + 2 * 10 + 1
+
+
+TOOLS = """
+- {name: open, type: prompt, prompt: open.j2, description: Opens., state: opened,
+   arguments: [{name: what, description: a thing}]}
+- {name: look, type: text-completion, description: After it., states: [opened]}
+- {name: other, type: text-completion, description: Of others., group: [others]}
+- {name: ask, type: pipeline, pipeline: basic, description: Not listed under calls.}
+"""
+
+
+@pytest.fixture
+def own_tools(
+    sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer
+) -> Iterator[tuple[Engine, Path]]:
+    """An engine whose agent_react has other tools, and their file."""
+    own = tmp_path / "pipelines" / "agent_react"
+    shutil.copytree(folder("pipelines") / "agent_react", own)
+    (own / "tools.yaml").write_text(TOOLS)
+    (own / "open.j2").write_text("Open {{ what }}.")
+    store = tmp_path / "store"
+    shutil.copytree(sample_folder, store)
+    config = settings(scripted_server, pipelines=str(tmp_path / "pipelines"))
+    with open_engine(store, config=config) as opened:
+        yield opened, own / "tools.yaml"
+
+
+def test_tools_are_offered_by_group_and_state(
+    own_tools: tuple[Engine, Path], scripted_server: ScriptedServer
+) -> None:
+    engine, _ = own_tools
+    scripted_server.script(
+        'Action: look\nArgs: {"question": "x"}',  # not before it was opened
+        'Action: other\nArgs: {"question": "x"}',  # of another group
+        'Action: open\nArgs: {"what": "the door"}',
+        "It is open.",
+        'Action: look\nArgs: {"question": "What is there?"}',
+        "A room.",
+        "Final Answer: A room.",
+    )
+    list(engine.ask(QUESTION, "agent_react"))
+    trace = engine.traces["last"]
+    analyses = [step for step in trace.steps if step.kind == "analysis"]
+    assert [step.values["tools"] for step in analyses] == [["ask", "open"]] * 3 + [
+        ["ask", "look", "open"]
+    ] * 2
+    seen = [step for step in trace.steps if step.kind == "observation"]
+    assert ["there is no tool" in (step.values["error"] or "") for step in seen] == [True, True, False, False]
+    assert [step.answer for step in seen[2:]] == ["It is open.", "A room."]
+    assert "Open the door." in [request.prompt for request in scripted_server.requests]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (TOOLS, "agent_react has no pipeline basic to call"),
+        ("- {name: ask, type: magic, description: x}", "tool ask has the unknown type 'magic'"),
+        ("- {name: ask}", "tools.yaml: "),
+        ("{", "tools.yaml: "),
+    ],
+)
+def test_what_is_wrong_with_the_tools_is_told(
+    own_tools: tuple[Engine, Path], scripted_server: ScriptedServer, text: str, told: str
+) -> None:
+    engine, file = own_tools
+    file.write_text(text)
+    scripted_server.answer_with(lambda _: 'Action: ask\nArgs: {"question": "x"}')
+    *_, last = engine.ask(QUESTION, "agent_react")
+    assert last.error is not None
+    assert told in last.error["message"]
 
 
 def test_without_a_model_it_refuses(sample_folder: Path, tmp_path: Path) -> None:

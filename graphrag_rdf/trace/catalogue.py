@@ -121,9 +121,16 @@ def find_trace(store: Store, text: str) -> NamedNode:
 
 
 def _outermost(store: Store, session: NamedNode) -> NamedNode:
-    """The run that no other started, and that started this one or runs on the way to it."""
+    """The run that no other started, and that started this one or runs on the way to it.
+
+    Imported traces may start one another in a circle; then it is one of them.
+    """
+    seen = {session}
     while found := store.select("trace/parents", sessions=[session]):
         session = rows.node(found[0], "parent")
+        if session in seen:
+            break
+        seen.add(session)
     return session
 
 

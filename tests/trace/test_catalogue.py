@@ -80,6 +80,13 @@ def test_last_is_the_newest(sample: Sample, run: TraceRecorder) -> None:
     assert find_trace(sample.store, "last") == newest.session
 
 
+def test_the_last_of_traces_that_started_one_another_is_one_of_them(sample: Sample) -> None:
+    runs = [record(sample), record(sample)]
+    nest(sample, runs[0], runs[1])
+    nest(sample, runs[1], runs[0])
+    assert find_trace(sample.store, "last") in {run.session for run in runs}
+
+
 @pytest.mark.parametrize(
     "name", ["", "zz", "abc", "0000", "urn:nothing", "not an iri:", '"', iris.new_uuid()]
 )

@@ -381,6 +381,12 @@ def a_step_from_nowhere(store: Spoiler) -> None:
     store.drop(store.find(PROV.wasDerivedFrom, s=step))
 
 
+def steps_in_a_circle(store: Spoiler) -> None:
+    later = store.find(RDF.type, o=TG.Focus).subject
+    earlier = store.find(PROV.wasDerivedFrom, s=later).object
+    store.add(earlier, PROV.wasDerivedFrom, later, Graphs.RETRIEVAL)
+
+
 def an_empty_selection(store: Spoiler) -> None:
     selection = store.find(TG.selectedEdge).object
     store.drop(store.find(TG.edge, s=selection))
@@ -450,6 +456,7 @@ SPOILT: dict[Callable[[Spoiler], None], set[str]] = {
     a_session_that_was_stopped: {"sessions-ended"},
     a_session_without_a_question: {"sessions-whole", "steps-derived"},
     a_step_from_nowhere: {"steps-derived", "trace-ends"},
+    steps_in_a_circle: {"steps-derived"},
     an_empty_selection: {"selections"},
     a_run_that_was_stopped: {"runs-finished"},
     an_erasure_that_was_stopped: {"erasures-finished"},

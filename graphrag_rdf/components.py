@@ -38,6 +38,21 @@ if TYPE_CHECKING:
     from graphrag_rdf.llm.model import LlmSettings
     from graphrag_rdf.llm.servers import Servers
 
+log = logging.getLogger(__name__)
+
+Warn = Callable[[str, str], None]
+"""Hears of what could not be done as well as it might: (type, detail)."""
+
+_MADE_WITH: Mapping[str, tuple[str, ...]] = {
+    "llm": ("gateway", "budget"),
+    "embedding": ("gateway", "embedder", "vectors", "indexer"),
+    "rerank": ("gateway", "cross_encoder"),
+    "cache": ("gateway", "response_cache"),
+}
+"""Section of the settings → parts that are made with it."""
+
+_IMPATIENT = 20.0  # seconds
+
 
 def is_read_only(where: str, settings: Settings) -> bool:
     """Whether a store exists that this user cannot write: no permission, or a read-only disk."""
@@ -95,22 +110,6 @@ def endpoint_of(url: str, settings: Settings) -> Endpoint:
         batch_bytes=remote.batch_mb << 20,
     )
     return Endpoint(Addresses.of(url, remote.query_url, remote.update_url), spoken)
-
-
-log = logging.getLogger(__name__)
-
-Warn = Callable[[str, str], None]
-"""Hears of what could not be done as well as it might: (type, detail)."""
-
-_MADE_WITH: Mapping[str, tuple[str, ...]] = {
-    "llm": ("gateway", "budget"),
-    "embedding": ("gateway", "embedder", "vectors", "indexer"),
-    "rerank": ("gateway", "cross_encoder"),
-    "cache": ("gateway", "response_cache"),
-}
-"""Section of the settings → parts that are made with it."""
-
-_IMPATIENT = 20.0  # seconds
 
 
 class Components:
@@ -176,8 +175,6 @@ class Components:
     @property
     def known_as(self) -> str:
         """What the store is called where trust is recorded: its address, or its folder."""
-        from graphrag_rdf.store.embedded import EmbeddedStore
-
         if not isinstance(self.store, EmbeddedStore):  # the module of endpoints is slow to import
             from graphrag_rdf.store.remote import RemoteStore
 

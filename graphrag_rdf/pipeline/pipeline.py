@@ -1,6 +1,6 @@
 """Pipelines: found by name, changed by settings, run step by step.
 
-In the place of a step, `call:` runs another pipeline as a run of its own.
+In the place of a step, `call:` runs another pipeline as a run of its own, and `run:` its steps in this run.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Pipeline:
         prompt_folders: where its prompts are; the first that has one counts.
         folders: where all pipelines are.
         unused: what its pipeline.yaml holds that no step reads, in words.
-        called: the pipelines that its steps call, by name.
+        called: the pipelines that it names, by name.
     """
 
     definition: PipelineDefinition
@@ -442,7 +442,7 @@ def load_pipeline(name: str, folders: Sequence[Path], callers: Sequence[str] = (
         try:
             called[other] = load_pipeline(other, folders, path_of)
         except ConfigError as error:
-            raise ConfigError(f"{path}: call: {error}", hint=error.hint) from error
+            raise ConfigError(f"{path}: {other}: {error}", hint=error.hint) from error
     words = tuple(f"{path}: {words}" for words in unused)
     return Pipeline(definition, tuple(prompts), tuple(folders), words, called)
 

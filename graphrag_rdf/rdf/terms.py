@@ -21,7 +21,6 @@ Value: TypeAlias = str | bool | int | float | Decimal | date | datetime
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _INTEGER = NamedNode(_XSD + "integer")
-_DOUBLE = NamedNode(_XSD + "double")
 _DATETIME = NamedNode(_XSD + "dateTime")
 _STRING = NamedNode(_XSD + "string")
 _READERS: Mapping[str, Callable[[str], Value]] = {

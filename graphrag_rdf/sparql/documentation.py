@@ -51,6 +51,7 @@ _PURPOSES: Mapping[str, str] = {
     "migrations": "Changes of a store from one version of the program to the next.",
     "provenance": "From facts and sentences to documents.",
     "retrieval": "The graph around a question, and the ranking of chunks.",
+    "schema": "What the graph of facts has: classes, relations and terms, for queries that a model writes.",
     "selection": "Selection of the evidence for an answer.",
     "system": "The store as a whole.",
     "trace": "Traces: listing and reading them.",

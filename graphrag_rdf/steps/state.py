@@ -242,7 +242,7 @@ class State:
         set_aside: sentences that are left out: somebody decided that what they say is wrong.
         document_names: what to call documents that share their title with others, by IRI.
         mentioned, topics: what sentences mention and what chunks are about, as far as it was asked
-            (`mentions.mentions_of`).
+            (`sources.mentions_of`).
         sources: where sentences stand, likewise (`sources.sentence_sources`).
         texts: what chunks say, and where they begin, likewise (`sources.chunk_texts`).
     """

@@ -157,6 +157,8 @@ def write_query(context: Context, state: State, parameters: Parameters) -> Itera
     state.empty = not result.rows
     if attempts[-1].problem is not None:
         state.warn("query_failed", f"no query did: {attempts[-1].problem}")
+    if result.rows and not any(result.facts):
+        state.warn("rows_uncited", "the facts behind the rows of this query cannot be told")
     yield context.recorder.finish(step)
 
 

@@ -28,14 +28,6 @@ SUB_QUESTION = "Who invented the reversing gear?"
 WORDS = "Tennant invented"
 
 
-@pytest.fixture
-def engine(sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer) -> Iterator[Engine]:
-    store = tmp_path / "store"
-    shutil.copytree(sample_folder, store)
-    with open_engine(store, config=settings(scripted_server)) as opened:
-        yield opened
-
-
 def think(prompt: str) -> str | None:
     """What the agent writes: it asks the graph once, and answers with what that cites."""
     if "step by step" not in prompt:

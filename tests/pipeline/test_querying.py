@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from graphrag_rdf.checks import run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.trace.text import render_trace
-from tests.pipeline.test_with_a_model import settings
 from tests.support.scripted_server import Reply, Request, ScriptedServer
-from tests.support.stores import open_engine
 
 QUESTION = "What did Rhoda Tennant invent?"
 R = "http://trustgraph.ai/r/"
@@ -22,14 +17,6 @@ E = "http://trustgraph.ai/e/"
 INVENTED = f"<{E}rhoda-tennant> <{R}invented> ?thing"
 GOOD = f"SELECT ?thing ?name {{ {INVENTED} OPTIONAL {{ ?thing rdfs:label ?name }} }}"
 COUNT = f"SELECT (COUNT(DISTINCT ?thing) AS ?count) {{ ?who <{R}invented> ?thing }}"
-
-
-@pytest.fixture
-def engine(sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer) -> Iterator[Engine]:
-    folder = tmp_path / "store"
-    shutil.copytree(sample_folder, folder)
-    with open_engine(folder, config=settings(scripted_server)) as opened:
-        yield opened
 
 
 def writing(*queries: str, answer: str = "It was the reversing gear. [1]") -> object:
@@ -96,6 +83,15 @@ def test_what_does_not_do_is_corrected(
     asked = [one.prompt for one in scripted_server.requests if "Write a SPARQL" in one.prompt]
     assert problem in asked[-1]
     assert engine.store.count() > before, "nothing was deleted, a trace was added"
+
+
+def test_rows_without_facts_are_told(engine: Engine, scripted_server: ScriptedServer) -> None:
+    query = f"SELECT ?thing {{ <{E}rhoda-tennant> <{R}invented>+ ?thing }}"
+    scripted_server.answer_with(writing(query))  # type: ignore[arg-type]
+    *_, last = engine.ask(QUESTION, "sparql")
+    assert last.answer is not None, last.error
+    assert last.answer["citations"] == []
+    assert "rows_uncited" in [warning["type"] for warning in last.answer["warnings"]]
 
 
 def test_it_gives_up_after_two_corrections(engine: Engine, scripted_server: ScriptedServer) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +19,10 @@ from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.page import render_page
 from tests.support.pages import Page
 from tests.support.scripted_server import Reply, Request, ScriptedServer, offered
-from tests.support.stores import open_engine
 
 QUESTION = "Who invented the reversing gear?"
 ANSWER = "Rhoda Tennant invented the reversing gear. [1] It was made in 1999. [2] Nobody knows more. [77]"
 CITED = "Rhoda Tennant invented the reversing gear. [16]"
-
-
-@pytest.fixture
-def engine(sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer) -> Iterator[Engine]:
-    """The sample store with a scripted model."""
-    folder = tmp_path / "store"
-    shutil.copytree(sample_folder, folder)
-    with open_engine(folder, config=settings(scripted_server)) as opened:
-        yield opened
 
 
 def settings(server: ScriptedServer, **more: Any) -> Settings:

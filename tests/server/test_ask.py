@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,8 +15,10 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
+from tests.support.commands import environment, program
 from tests.support.endpoint import READ, Endpoint, eventually
-from tests.support.scripted_server import Reply, Request, ScriptedServer
+from tests.support.scripted_server import Reply, Request, ScriptedServer, number_of, offered, shown
+from tests.support.tools import over_http, talk
 
 QUESTION = "Who founded the Tarnay Electric Light Company?"
 EVENTS = {"Accept": "text/event-stream"}
@@ -265,6 +268,77 @@ def test_a_server_that_only_reads_answers_and_keeps_nothing(documents_store: Pat
 
 
 # --- with a model -------------------------------------------------------------------------------------
+
+
+def agent(request: Request) -> str:
+    """It asks the graph once, and answers with what that cites."""
+    prompt = request.prompt
+    if "step by step" in prompt:
+        if "<observation>" not in prompt:
+            arguments = json.dumps({"question": QUESTION})
+            return f"Thought: Who it was is unknown.\nAction: knowledge-query\nArgs: {arguments}"
+        return "Thought: That is enough.\nFinal Answer: Walter Pennock founded it. [1]"
+    if "JSON Lines" in prompt:
+        return json.dumps({"id": number_of(offered(prompt), "Pennock"), "reasoning": "it says who"})
+    if "knowledge graph will be searched" in prompt:
+        return "Tarnay Electric Light Company"
+    return f"Walter Pennock founded it. [{number_of(shown(prompt), 'Pennock')}]"
+
+
+@pytest.mark.slow
+def test_what_an_agent_says_on_the_way_reaches_every_client(
+    documents_store: Path, tmp_path: Path, scripted_server: ScriptedServer
+) -> None:
+    """Events, a WebSocket, the command line and tools; only messages of the kind `answer` are its text."""
+    pytest.importorskip("mcp")
+    shutil.copytree(documents_store, tmp_path / "store")
+    env = {"GRAPHRAG_RDF_LLM__API_BASE": scripted_server.base_url, "GRAPHRAG_RDF_LLM__API_KEY": "sk-scripted"}
+    scripted_server.answer_with(agent)
+    question = {"question": QUESTION, "pipeline": "agent_react"}
+    answer = "Walter Pennock founded it. [1]"
+    with Endpoint.start(
+        tmp_path / "store", "--model", "openai/scripted", "--anonymous", "write", **env
+    ) as endpoint:
+        with (
+            endpoint.client() as client,
+            client.stream("POST", "/ask", json=question, headers=EVENTS) as response,
+        ):
+            found = events(response)
+        with connect(f"ws{endpoint.url[4:]}/ask/ws") as socket:
+            socket.send(json.dumps(question))
+            received = [json.loads(socket.recv(timeout=20))]
+            while not received[-1]["end_of_session"]:
+                received.append(json.loads(socket.recv(timeout=20)))
+        assert [message["kind"] for message in received] == [message["kind"] for message in found]
+        said = [message for message in found if message["message_type"] == "chunk"]
+        assert [message["kind"] for message in said] == [
+            *("thought", "action", "observation", "thought", "answer", "final")
+        ]
+        assert said[0]["response"] == "Who it was is unknown."
+        assert "".join(message["response"] for message in said if message["kind"] == "answer") == answer
+        assert said[-1]["answer"]["answer"] == answer
+        with endpoint.client() as client:
+            assert client.post("/ask", json=question).json()["answer"] == answer
+
+        asked = program("ask", "--server", endpoint.url, "--pipeline", "agent_react", QUESTION)
+        printed = subprocess.run(asked, capture_output=True, text=True, env=environment(), check=True)
+        assert printed.stdout.startswith(answer)
+        assert "Thought: Who it was is unknown." in printed.stderr
+        assert "Action: knowledge-query" in printed.stderr
+        assert "Observation: Walter Pennock" in printed.stderr
+
+        told: list[str] = []
+
+        async def progress(done: float, total: float | None, message: str | None) -> None:
+            del done, total
+            told.append(message or "")
+
+        async def work(client: Any) -> Any:
+            return (await client.call_tool("ask", question, progress_callback=progress)).structured_content
+
+        assert talk(over_http(endpoint), work)["answer"] == answer
+        assert "thought: Who it was is unknown." in told
+        assert any(line.startswith("observation: Walter Pennock") for line in told)
 
 
 @pytest.mark.slow

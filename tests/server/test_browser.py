@@ -12,6 +12,7 @@ import pytest
 
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.server.http.events import message_event
+from graphrag_rdf.trace.messages import GraphRagResponse
 from tests.pipeline import test_any_shape as any_shape
 from tests.support.commands import documents_in
 from tests.support.endpoint import TOKENS, WRITE, Endpoint
@@ -190,6 +191,31 @@ def test_steps_of_kinds_that_no_script_knows_are_shown_live(
     assert len(looks) == 8
     assert any("seen: " in look for look in looks)
     assert steps[-1].startswith("Join – notes: ")
+
+
+def test_what_an_agent_says_on_the_way_is_shown_live(tab: Watched) -> None:
+    """As steps, and not as part of the answer."""
+    said = [
+        ("thought", "Who is <b>unknown</b>."),
+        ("action", "ask"),
+        ("observation", "o" * 400),
+        ("answer", "Orr."),
+    ]
+    messages = [
+        GraphRagResponse("chunk", kind, str(number), response=text)
+        for number, (kind, text) in enumerate(said)
+    ]
+    page = tab.open("/ask")
+    events = "".join(map(message_event, messages))
+    page.route(
+        "**/ask", lambda route: route.fulfill(status=200, content_type="text/event-stream", body=events)
+    )
+    page.get_by_label("Question").fill("Who owned what?")
+    page.get_by_role("button", name="Ask").click()
+    page.get_by_text("Orr.").wait_for(timeout=60_000)
+    steps = page.locator("#steps li").all_inner_texts()
+    assert steps == ["Thought: Who is <b>unknown</b>.", "Action: ask", f"Observation: {'o' * 300}"]
+    assert page.locator("#live-answer").inner_text() == "Orr."
 
 
 def test_where_nothing_is_kept_the_live_answer_says_what_it_rests_on(

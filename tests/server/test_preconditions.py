@@ -56,6 +56,15 @@ def test_a_graph_is_made_only_if_it_is_not_there(tag: str, client: httpx.Client)
     assert objects(client) == {"4"}
 
 
+def test_dates_are_no_condition_but_tags_beside_them_are(tag: str, client: httpx.Client) -> None:
+    """RFC 9110, section 13.1.4: what has no modification date ignores the header."""
+    old = {**TURTLE, "If-Unmodified-Since": "Thu, 01 Jan 1970 00:00:00 GMT"}
+    assert client.put(G, content="<urn:s> <urn:p> 2 .", headers=old).status_code == 204
+    refused = client.put(G, content="<urn:s> <urn:p> 3 .", headers={**old, "If-Match": tag})
+    assert refused.status_code == 412
+    assert objects(client) == {"2"}
+
+
 def test_tags_of_solutions_are_weak_and_hold_nothing(tag: str, client: httpx.Client) -> None:
     assert tag
     weak = client.get("/sparql", params={"query": "SELECT * { ?s ?p ?o } ORDER BY ?s"}).headers["etag"]

@@ -27,10 +27,14 @@ from graphrag_rdf.server.routes.uploads import ingest_named, may_read
 from graphrag_rdf.server.service import Service, client_of
 from graphrag_rdf.sparql.render import Dialect
 from graphrag_rdf.trace.catalogue import TraceSummary, find_trace, list_traces
+from graphrag_rdf.trace.lines import one_line
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.sources import FactSource, source_fact
 from graphrag_rdf.trace.text import render_fact_sources, render_list, render_trace
+
+_LONGEST_REMARK = 300
+"""Characters that progress reports of what an agent says before the answer."""
 
 Progress = Callable[[int, int | None, str], Awaitable[None]]
 """Called with what is done, the total if it is known, and a description."""
@@ -196,6 +200,10 @@ async def _ask(call: Call, asked: AskRequest) -> Outcome:
                 done += 1
                 session = session or message.explain_id or ""
                 await call.progress(done, None, message.kind)
+            elif message.response and message.kind != "answer":  # what an agent thinks, does, and sees
+                done += 1
+                said = one_line(message.response)[:_LONGEST_REMARK]
+                await call.progress(done, None, f"{message.kind}: {said}")
     finally:
         run.close()
     if last is None:

@@ -8,14 +8,19 @@
   const quotes = document.getElementById("live-quotes");
   const warnings = document.getElementById("live-warnings");
   const status = document.getElementById("status");
+  const longest = 300;  // characters of an agent's line
   let run = null;
+
+  function line(text) {
+    const item = document.createElement("li");
+    item.textContent = text;
+    steps.append(item);
+  }
 
   function add(message) {
     if (message.message_type === "explain") {
       if (message.kind === "session") run = message.explain_id.split(":").pop();
-      const item = document.createElement("li");
-      item.textContent = message.label + (message.summary ? ` – ${message.summary}` : "");
-      steps.append(item);
+      line(message.label + (message.summary ? ` – ${message.summary}` : ""));
     } else if (message.kind === "answer") {
       answer.hidden = false;
       answer.append(message.response);
@@ -23,6 +28,8 @@
       answer.hidden = false;
       answer.textContent = message.answer.answer;
       finish({ citations: [], closest: [], suggestions: [], warnings: [], ...message.answer });
+    } else if (message.response) {  // a thought, an action or an observation of an agent
+      line(`${message.kind[0].toUpperCase()}${message.kind.slice(1)}: ${message.response.slice(0, longest)}`);
     }
     if (message.error) fail(message.error.message);
   }

@@ -342,6 +342,8 @@ class LlmGateway:
             # a parameter that a model does not take is left out, not an error
             "drop_params": True,
             "no-log": True,
+            # else litellm looks for tools of its own MCP gateway, which needs the package mcp
+            **({"_skip_mcp_handler": True} if "tools" in parameters else {}),
             **parameters,
             **self._connection(),
         }

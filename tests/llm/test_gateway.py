@@ -54,6 +54,21 @@ def test_parameters(make_gateway, scripted_server):
     assert body["response_format"] == {"type": "json_object"}
 
 
+def test_functions_need_no_package_beyond_ours(make_gateway, scripted_server, monkeypatch):
+    """litellm's search for tools of its own MCP gateway imports `mcp`, which we do not depend on."""
+    monkeypatch.setitem(sys.modules, "litellm.responses.mcp.chat_completions_handler", None)
+    function = {"type": "function", "function": {"name": "look", "description": "Looks.", "parameters": {}}}
+    gateway = make_gateway(model="openai/gpt-4.1")
+    assert gateway.chat(HELLO, purpose="test", functions=[function]).text == "ok"
+    (request,) = scripted_server.requests
+    assert request.body == {
+        "model": "gpt-4.1",
+        "messages": HELLO,
+        "temperature": 0.0,
+        "tools": [function],
+    }
+
+
 def test_the_prompt_hash_covers_messages_model_and_parameters(make_gateway):
     gateway = make_gateway()
     hashes = {

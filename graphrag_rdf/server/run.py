@@ -26,8 +26,10 @@ import uvicorn
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.server.connection import BoundedProtocol
+from graphrag_rdf.server.app import create_app
+from graphrag_rdf.server.connection import HEAD_BYTES, BoundedProtocol
 from graphrag_rdf.server.execution.readers import kill_all
+from graphrag_rdf.server.http.envelope import NoAborts
 from graphrag_rdf.server.service import Service
 
 _FILES = 8192
@@ -53,13 +55,6 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
         UsageError: when the address cannot be listened on.
         ConfigError: when a token is unfit.
     """
-    import uvicorn
-
-    from graphrag_rdf.server.app import create_app
-    from graphrag_rdf.server.connection import HEAD_BYTES, BoundedProtocol
-    from graphrag_rdf.server.http.envelope import NoAborts
-    from graphrag_rdf.server.run import Server
-
     files = open_files()
     backlog = min(_BACKLOG, files // 8)
     app = create_app(engine, settings)
@@ -67,9 +62,8 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
     url = _url(settings, listening)
     note_address(engine, url)
     logging.getLogger("uvicorn.error").addFilter(NoAborts())
-    logging.getLogger("python_multipart").setLevel(
-        logging.ERROR
-    )  # malformed forms return an error to the client
+    # malformed forms return an error to the client
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)
     config = uvicorn.Config(
         app,
         http=BoundedProtocol,
@@ -93,8 +87,6 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
 
 def leave() -> None:
     """End the process if threads are left that cannot be stopped. The store is closed; they only read."""
-    from graphrag_rdf.server.run import end_now
-
     if any(thread is not threading.main_thread() and not thread.daemon for thread in threading.enumerate()):
         end_now(0)
 

@@ -458,8 +458,10 @@ def test_what_is_no_text_ends_a_websocket_with_a_reason(answering: Endpoint) -> 
         assert (socket_.close_code, socket_.close_reason) == (1003, "questions are sent as text")
 
 
-def test_a_websocket_has_no_head_that_could_be_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit is of the request that it began as."""
+def test_a_websocket_has_no_head_that_could_be_late(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The limit is of the request that it began as, and ends with it, also if the client leaves early."""
     monkeypatch.setattr(server_connection, "HEAD_SECONDS", 0.2)
 
     async def echo(socket_: WebSocket) -> None:
@@ -479,12 +481,16 @@ def test_a_websocket_has_no_head_that_could_be_late(monkeypatch: pytest.MonkeyPa
         thread.start()
         try:
             with connect(f"ws://127.0.0.1:{listening.getsockname()[1]}/", proxy=None) as client:
+                with connect(f"ws://127.0.0.1:{listening.getsockname()[1]}/", proxy=None) as early:
+                    early.send("bye")
+                    early.recv(timeout=10)
                 time.sleep(0.6)
                 client.send("still here")
                 assert client.recv(timeout=10) == "still here"
         finally:
             server.should_exit = True
             thread.join(10)
+    assert "Exception in callback" not in caplog.text
 
 
 @pytest.mark.parametrize("token", ["pässword-of-letters", "a token with spaces", "line\nends-0123456789"])

@@ -261,14 +261,23 @@ class Pipeline:
             pipeline=self.definition.name,
             pipeline_hash=self.hash,
             label=self.definition.label,
-            parameters={
-                **_parameters(steps),
-                **({"limits": limits} if (limits := self.definition.limits) else {}),
-            },
+            parameters=self._recorded(steps, model),
             model=model,
             include=state.include,
             exclude=state.exclude,
         )
+
+    def _recorded(
+        self, steps: Sequence[tuple[StepDefinition, str]], model: str | None
+    ) -> dict[str, dict[str, Any]]:
+        """Parameters and limits, also those of pipelines whose steps run in this run."""
+        found = _parameters(steps)
+        for step, _ in steps:
+            if step.run:
+                inside = self.called[step.run]
+                recorded = inside._recorded(inside._chosen(model), model)
+                found |= {f"{step.name}.{name}": values for name, values in recorded.items()}
+        return {**found, "limits": self.definition.limits} if self.definition.limits else found
 
     def _flow(
         self, context: Context, state: State, steps: Sequence[tuple[StepDefinition, str]], model: str | None

@@ -349,7 +349,11 @@ def test_the_router_runs_what_it_chose_in_its_own_run(
     assert trace.steps[1].values == {"pattern": "supervisor", "task": "a comparison"}
     *_, last = engine.ask(QUESTION, "agent", settings={"pattern.pattern": "react"})
     assert last.answer is not None, last.error
-    assert [step.kind for step in engine.traces["last"].steps][1:3] == ["pattern-decision", "analysis"]
+    trace = engine.traces["last"]
+    assert [step.kind for step in trace.steps][1:3] == ["pattern-decision", "analysis"]
+    limits = engine.pipeline("agent_react").definition.limits
+    assert limits
+    assert trace.parameters["react.limits"] == limits, "of the pipeline whose steps ran"
 
 
 def test_a_failure_among_parts_ends_the_trace_once(engine: Engine, scripted_server: ScriptedServer) -> None:

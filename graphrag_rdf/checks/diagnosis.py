@@ -20,9 +20,9 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf import __version__
 from graphrag_rdf.errors import ConfigError, GraphRagError, SearchIndexError, short_cause, without_credentials
+from graphrag_rdf.extract.names import LONGEST_NAME
 from graphrag_rdf.index.records import KINDS
 from graphrag_rdf.ingest.extractors import choose_extractor, choose_relation_reader, prompt_data
-from graphrag_rdf.ingest.facts import LONGEST_NAME
 from graphrag_rdf.ingest.files import ingest_settings
 from graphrag_rdf.ingest.relations import built, fallback, relation_counts, relation_names, relation_settings
 from graphrag_rdf.live_settings import describe

@@ -18,7 +18,7 @@ from graphrag_rdf.han import simplified
 
 from .chinese import names_in, table, tokens_of
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
-from .names import RuleSettings, fold
+from .names import RuleSettings, fold, reject_reason
 from .numbers import HAN_DATE, read_date
 
 _CERTAINTY = {"copula": 0.85, "attribute": 0.85, "passive": 0.85, "verb": 0.8, "event": 0.8}
@@ -121,7 +121,7 @@ class ChineseProse:
                 self.rejected.setdefault(Rejected("unresolved_pronoun", said))
 
     def _meet(self, name: str, kind: str | None, span: tuple[int, int], alias: str = "") -> None:
-        if self.settings.reject(name) is not None:
+        if reject_reason(name) is not None:
             return
         if self.settings.entity_types:
             kind = {fold(one): one for one in self.settings.entity_types}.get(fold(kind or ""))
@@ -145,7 +145,7 @@ class ChineseProse:
         target = names.get(fact.object, words[slice(*fact.object)]) if fact.entity else ""
         text = words[slice(*fact.object)]
         lexical, datatype = (None if fact.entity else read_date(text)) or (target or text, None)
-        unfit = self.settings.reject(subject) or (fact.entity and self.settings.reject(target)) or ""
+        unfit = reject_reason(subject) or (fact.entity and reject_reason(target)) or ""
         if len(lexical) > _LONGEST:
             unfit = unfit or "too_long"
         if fold(subject) == fold(lexical):

@@ -28,13 +28,13 @@ _NOT_IN_PATH = re.compile(
     + "".join(f"{chr(plane * 0x10000)}-{chr(plane * 0x10000 + 0xFFFD)}" for plane in range(1, 14))
     + "\U000e1000-\U000efffd]"
 )
-_LONGEST_NAME = 200  # names recur and are remembered, texts are not
+_LONGEST_REMEMBERED = 200  # names recur and are remembered, texts are not
 _EDGE = re.compile(r"^[\W_]+|[\W_]+$")
 
 
 def fold(text: str) -> str:
     """NFKC, case folded, white space collapsed and trimmed, invisible characters dropped."""
-    return _fold_name(text) if len(text) <= _LONGEST_NAME else _fold(text)
+    return _fold_name(text) if len(text) <= _LONGEST_REMEMBERED else _fold(text)
 
 
 def _fold(text: str) -> str:
@@ -173,11 +173,15 @@ _PLACEHOLDERS = frozenset(
 )
 
 
+LONGEST_NAME = 120
+"""Code points of a name, at most."""
+
+
 def reject_reason(
     name: str,
     *,
     min_length: int = 2,
-    max_length: int = 120,
+    max_length: int = LONGEST_NAME,
     allowed: Collection[str] = DEFAULT_SHORT_NAMES,
 ) -> str | None:
     """Why a name should not become an entity.
@@ -249,27 +253,12 @@ class RuleSettings:
 
     Args:
         entity_types: types to use, compared without case; empty for all that the rules know.
-        min_name_length: code points.
-        max_name_length: code points.
-        allowed_names: names that are kept however short.
         max_facts: statements kept of one chunk, surest first.
         max_words: words of a subject, predicate or object.
         min_confidence: below it a statement is rejected.
     """
 
     entity_types: tuple[str, ...] = ()
-    min_name_length: int = 2
-    max_name_length: int = 120
-    allowed_names: frozenset[str] = DEFAULT_SHORT_NAMES
     max_facts: int = 200
     max_words: int = 12
     min_confidence: float = 0.4
-
-    def reject(self, name: str) -> str | None:
-        """Why a name should not become an entity; None if it may."""
-        return reject_reason(
-            name,
-            min_length=self.min_name_length,
-            max_length=self.max_name_length,
-            allowed=self.allowed_names,
-        )

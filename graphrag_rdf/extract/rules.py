@@ -29,7 +29,7 @@ from .modality import (
 )
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
 from .name_filter import NameFilter, is_clause, life_dates, other_names
-from .names import RuleSettings, fold, is_chinese
+from .names import RuleSettings, fold, is_chinese, reject_reason
 from .numbers import LiteralSpan
 from .phrases import NounPhrase, read_items, surface, verb_second_order
 from .reference import CERTAINTY, Known, References, in_third_person, speaker_mentions, with_speaker_labels
@@ -120,7 +120,7 @@ class RuleExtractor:
         if tagger is None:
             why = f"no grammar for language '{language}'" if language else "a language was not recognised"
             warning = f"{why}: names only, no statements"
-            return Extraction(_named(mentions, self.settings), (), (), mentions, warning)
+            return Extraction(_named(mentions), (), (), mentions, warning)
         return Prose(text, sentences, tagger, mentions, synonyms, self.settings, turns).read(title, topic)
 
 
@@ -146,10 +146,10 @@ def _together(prose: Extraction, rows: Extraction) -> Extraction:
     )
 
 
-def _named(mentions: Sequence[Mention], settings: RuleSettings) -> tuple[EntityCandidate, ...]:
+def _named(mentions: Sequence[Mention]) -> tuple[EntityCandidate, ...]:
     first: dict[str, EntityCandidate] = {}
     for mention in mentions:
-        if settings.reject(mention.name) is None:
+        if reject_reason(mention.name) is None:
             candidate = EntityCandidate(mention.name, None, None, (), (mention.offset, mention.length))
             first.setdefault(fold(mention.name), candidate)
     return tuple(first.values())
@@ -199,7 +199,7 @@ class Prose:
         for mention in mentions:
             self.places.setdefault(fold(mention.name), mention.offset)
         self.references = References(self.words, self.places, self._articled())
-        self.arguments = Arguments(self.words, self.references, synonyms.name_of, settings.reject)
+        self.arguments = Arguments(self.words, self.references, synonyms.name_of, reject_reason)
         self.relations: dict[tuple[str, str, str], RelationCandidate] = {}
         self.rejected: dict[Rejected, None] = {}
         for mention in mentions:  # before "I" is met
@@ -428,7 +428,7 @@ class Prose:
             fold(r.object) for r in relations if r.object_is_entity
         }
         for mention in self.mentions:
-            if self.settings.reject(mention.name) is None:
+            if reject_reason(mention.name) is None:
                 known = self.references.meet(mention.name)
                 as_written = " ".join(self.text[mention.offset : mention.offset + mention.length].split())
                 if fold(as_written) != fold(mention.name):

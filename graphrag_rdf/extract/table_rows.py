@@ -20,7 +20,7 @@ from graphrag_rdf.documents.turns import turns_in
 from .mentions import Synonyms, find_mentions
 from .model import ChunkContext, EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
 from .name_filter import is_plain, lower_words
-from .names import RuleSettings, fold
+from .names import RuleSettings, fold, reject_reason
 from .table_columns import Column, TableReading, currency_of, kind_of, literal_of, looks_like_name
 from .tagging import tagger_for
 
@@ -209,7 +209,7 @@ class _Rows:
     def _column(self, column: Column, part: RowPart) -> str | None:
         """The name of a column as a subject: what a row of a period tells of."""
         name = self.synonyms.name_of(column.name)
-        if not column.predicate or self.settings.reject(name):
+        if not column.predicate or reject_reason(name):
             return None
         self._name(name, (part.offset, part.length), term=self._is_label(name))
         return name
@@ -219,7 +219,7 @@ class _Rows:
         keys = [cells[number] for number in reading.key]
         called = " ".join(cell.text for cell in keys if cell.text)
         name = self._without_article(called)
-        reason = "empty" if kind_of(name) == "nothing" else self.settings.reject(name)
+        reason = "empty" if kind_of(name) == "nothing" else reject_reason(name)
         if fold(name).rstrip(":") in _SUMS:
             reason = "total"
         if reason:
@@ -244,7 +244,7 @@ class _Rows:
             for column, cell in zip(reading.columns, cells, strict=True)
             if column.role == "alias" and kind_of(cell.text) != "nothing"
             for other in _SEVERAL.split(cell.text)
-            if self.settings.reject(other) is None and fold(other) != fold(name)
+            if reject_reason(other) is None and fold(other) != fold(name)
         ]
         if fold(called) != fold(name):
             others.insert(0, called)
@@ -283,7 +283,7 @@ class _Rows:
         entity = literal is None and self._names_entity(column, cell.text, kind)
         entity = entity and not self._is_label(cell.text)
         name = self._without_article(cell.text) if entity else cell.text
-        if entity and self.settings.reject(name) is None:
+        if entity and reject_reason(name) is None:
             self._name(name, _place(cell, part))
         elif literal is None:
             entity = False
@@ -351,7 +351,7 @@ class _Rows:
                 word = self.lines or " " not in found.name
                 opens = not found.offset and words[found.length : found.length + 2].strip().islower()
                 named = inside and not (word and (opens or self._is_plain(found.name)))
-                if named and self.settings.reject(found.name) is None:
+                if named and reject_reason(found.name) is None:
                     self._name(self.synonyms.name_of(found.name), (offset, length))
 
 

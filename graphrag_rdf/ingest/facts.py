@@ -41,10 +41,6 @@ class Fit:
     rejected: list[tuple[str, str]] = field(default_factory=list)
 
 
-LONGEST_NAME = 120
-"""Code points of a name, at most."""
-
-
 class CandidateFilter:
     """Rejects names and statements that cannot be facts.
 
@@ -66,7 +62,7 @@ class CandidateFilter:
     def unfit(self, name: str) -> str | None:
         """Why a name may not become an entity; None if it may."""
         if name not in self._reasons:
-            self._reasons[name] = reject_reason(name, min_length=self._min, max_length=LONGEST_NAME)
+            self._reasons[name] = reject_reason(name, min_length=self._min)
         return self._reasons[name]
 
     def _fit_entities(self, candidates: Iterable[EntityCandidate], fit: Fit) -> None:

@@ -13,7 +13,7 @@ from jinja2 import TemplateError as JinjaError
 from jinja2.loaders import FileSystemLoader
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from graphrag_rdf.errors import TemplateError
+from graphrag_rdf.errors import LlmError, TemplateError
 from graphrag_rdf.llm.model import fenced
 from graphrag_rdf.steps.state import Context
 from graphrag_rdf.trace.model import Call
@@ -82,7 +82,8 @@ def complete(
         functions: that the model may call, see `LlmGateway.chat`.
 
     Raises:
-        LlmError: when the call fails after its retries.
+        LlmError: when the call fails after its retries, or no model is set (a filter's, say; a step
+            that needs one does not begin).
     """
     gateway, text = _ready(context, prompt, {**values, "functions": functions})
     messages = [{"role": "user", "content": text}]
@@ -123,7 +124,8 @@ def stream_model(
 
 
 def _ready(context: Context, prompt: str, values: dict[str, Any]) -> tuple[Any, str]:
-    assert context.gateway is not None  # noqa: S101 - else the step was not begun
+    if context.gateway is None:
+        raise LlmError("this needs a model, and none is set", "model", "name one with --model")
     return context.gateway, render(context.prompt_folders, context.prompts[prompt], **values)
 
 

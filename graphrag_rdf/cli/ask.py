@@ -224,7 +224,7 @@ def _show(messages: Iterable[GraphRagResponse], explained: Explained | None, *, 
             streamed = True
             say(safe(message.response), newline=False)
             sys.stdout.flush()
-        elif message.kind in _ON_THE_WAY and stream:
+        elif message.message_type == "chunk" and message.kind in _ON_THE_WAY and stream:
             output.note(_ON_THE_WAY[message.kind].format(text=_shortened(one_line(message.response))))
     if streamed:
         say()

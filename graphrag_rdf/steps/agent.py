@@ -15,6 +15,7 @@ from typing import Literal as Choice
 from pydantic import Field
 from pyoxigraph import Literal, NamedNode
 
+from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.llm.model import Completion
 from graphrag_rdf.rdf.namespaces import PROV, RDF, TG
 from graphrag_rdf.rdf.terms import integer
@@ -23,7 +24,7 @@ from graphrag_rdf.steps.checking import SENTINEL, not_answered
 from graphrag_rdf.steps.kinds import Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.prompts import complete
 from graphrag_rdf.steps.state import Context, Parameters, State
-from graphrag_rdf.steps.tools import OBSERVATION, Observed, ToolDefinition, Use, read_tools
+from graphrag_rdf.steps.tools import ANY, OBSERVATION, Observed, ToolDefinition, Use, read_tools
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, StepField, item, said
 from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -209,7 +210,14 @@ def _turns(state: State) -> list[Turn]:
 def _visible(context: Context, turns: Sequence[Turn], parameters: Parameters) -> list[ToolDefinition]:
     groups = parameters["tools"].split()
     state = next((turn.leaves for turn in reversed(turns) if turn.leaves is not None), "undefined")
-    return [tool for tool in read_tools(context.prompt_folders).values() if tool.visible(groups, state)]
+    tools = read_tools(context.prompt_folders).values()
+    known = {group for tool in tools for group in tool.group}
+    if unknown := {*groups} - known - {ANY}:
+        raise ConfigError(
+            f"no tool is in the group {min(unknown)!r} (parameter tools)",
+            hint=f"groups: {', '.join(sorted(known))}, or {ANY}",
+        )
+    return [tool for tool in tools if tool.visible(groups, state)]
 
 
 def _functions(

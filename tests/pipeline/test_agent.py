@@ -199,6 +199,14 @@ def test_tools_are_offered_by_group_and_state(
     assert "Open the door." in [request.prompt for request in scripted_server.requests]
 
 
+def test_an_unknown_group_is_an_error_that_names_the_groups(own_tools: tuple[Engine, Path]) -> None:
+    engine, _ = own_tools
+    *_, last = engine.ask(QUESTION, "agent_react", settings={"analysis.tools": "default oters"})
+    assert last.error is not None
+    assert "'oters'" in last.error["message"]
+    assert last.error["hint"] == "groups: default, others, or *"
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -325,6 +325,7 @@ def test_what_an_agent_says_on_the_way_reaches_every_client(
         assert printed.stdout.startswith(answer)
         assert "Thought: Who it was is unknown." in printed.stderr
         assert "Action: knowledge-query" in printed.stderr
+        assert printed.stderr.count("Observation:") == 1
         assert "Observation: Walter Pennock" in printed.stderr
 
         told: list[str] = []

@@ -256,7 +256,7 @@ def _ask(engine: Answering, trace: Trace) -> Trace:
     session = last = None
     for message in messages:
         last = message
-        if message.kind == "session":
+        if message.kind == "session" and message.run is None:
             session = message.explain_id
     assert session is not None and last is not None  # noqa: S101, PT018 - a run has at least its session
     if last.error is not None and trace.outcome != "failed":

@@ -218,7 +218,7 @@ def _show(messages: Iterable[GraphRagResponse], explained: Explained | None, *, 
     last = None
     for message in messages:
         last = message
-        if message.kind == "session":
+        if message.kind == "session" and message.run is None:
             session = message.explain_id
         if message.kind == "answer" and stream:
             streamed = True

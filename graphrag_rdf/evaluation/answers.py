@@ -249,7 +249,7 @@ def _ask(
 ) -> dict[str, Any]:
     session = last = None
     for last in engine.ask(question, pipeline, settings=settings, stored=stored):
-        if last.kind == "session":
+        if last.kind == "session" and last.run is None:
             session = last.explain_id
     assert last is not None  # noqa: S101 - a run has at least its last message
     if last.error is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -305,7 +305,7 @@ class Pipeline:
         """Run another pipeline on the item in hand, else on the question, as a run of its own."""
         yield None
         question = state.question if state.work.item is None else str(state.work.item)
-        called = self._answer_of(name, question, context, state, model=model)
+        called = yield from self._answer_of(name, question, context, state, model=model)
         state.work.results.append(called.answer)
 
     def _answer_of(
@@ -317,10 +317,8 @@ class Pipeline:
         known: Sequence[Known] = (),
         *,
         model: str | None,
-    ) -> Called:
-        """See `steps.state.Call`. Messages of the run are not passed on: they are in its trace, to which the
-        next step leads.
-        """
+    ) -> Generator[GraphRagResponse, None, Called]:
+        """See `steps.state.Call`."""
         pipeline = self.called.get(name)
         if pipeline is None:
             raise ConfigError(
@@ -330,7 +328,10 @@ class Pipeline:
         recorder = context.recorder.sub_run(pipeline.definition.question)
         asked = State(question, state.language, known=known, include=state.include, exclude=state.exclude)
         inside = replace(context, recorder=recorder, prompt_folders=pipeline.prompt_folders, reuse=None)
-        *_, last = pipeline.run(inside, asked, model=model)
+        with closing(pipeline.run(inside, asked, model=model)) as messages:
+            for last in messages:
+                if last.message_type == "explain":
+                    yield context.recorder.pass_on(last, recorder)
         context.recorder.last = recorder.last
         if last.answer is None:
             said = (last.error or {}).get("message", "it has no answer")

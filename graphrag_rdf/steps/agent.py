@@ -286,11 +286,10 @@ def use_tool(context: Context, state: State, parameters: Parameters) -> Iterator
     turn = _turns(state)[-1]
     if turn.answer is not None:
         return
-    yield from ()
     tool = next((one for one in turn.offered if one.name == turn.action), None)
     names = ", ".join(one.name for one in turn.offered)
     mistake = turn.malformed or ("" if tool else f"there is no tool {turn.action!r}; use {names}")
-    seen = Observed.of(Use(tool, context, state), turn.arguments, mistake)
+    seen = yield from Observed.of(Use(tool, context, state), turn.arguments, mistake)
     turn.leaves = tool.state if tool is not None and seen.error is None else None
     turn.observation = f"Error: {seen.error}" if seen.error is not None else seen.text
     recorder, step = context.recorder, seen.step

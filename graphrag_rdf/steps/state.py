@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -19,6 +19,7 @@ from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace.documents import Source
 from graphrag_rdf.trace.kinds import Statement, said
+from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import Selected
 from graphrag_rdf.trace.recorder import Step, TraceRecorder
 from graphrag_rdf.trace.reuse import Reuse, Turn
@@ -90,8 +91,9 @@ class Call(Protocol):
 
     def __call__(
         self, name: str, question: str, context: Context, state: State, known: Sequence[Known] = ()
-    ) -> Called:
-        """What it answered. The next step of `context.recorder` derives from its last step.
+    ) -> Generator[GraphRagResponse, None, Called]:
+        """Yields the explain messages of its run, and returns what it answered. The next step of
+        `context.recorder` derives from its last step.
 
         Args:
             state: of the run that asks: language, and entities that must be followed, or not.

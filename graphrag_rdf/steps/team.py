@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from typing import Literal as Choice
@@ -224,7 +224,7 @@ class FindParameters(StepParameters):
 def find(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Have a part answered. That it has no answer, or failed, is found too."""
     goal = str(state.work.item)
-    called, error = _called(context, state, parameters["pipeline"], goal)
+    called, error = yield from _called(context, state, parameters["pipeline"], goal)
     step = context.recorder.step(FINDING, number=state.work.number)
     context.recorder.say(step, TG.subagentGoal, Literal(goal))
     text = str(called.answer["answer"]) if called else ""
@@ -236,11 +236,11 @@ def find(context: Context, state: State, parameters: Parameters) -> Iterator[Gra
 
 def _called(
     context: Context, state: State, pipeline: str, question: str, known: Sequence[Known] = ()
-) -> tuple[Called | None, str]:
-    """What a pipeline answered, and why there is no answer; "" if there is one."""
+) -> Generator[GraphRagResponse, None, tuple[Called | None, str]]:
+    """What a pipeline answered, and why there is no answer; "" if there is one. Yields its messages."""
     assert context.call is not None  # noqa: S101
     try:
-        called = context.call(pipeline, question, context, state, known)
+        called = yield from context.call(pipeline, question, context, state, known)
     except ConfigError:
         raise
     except GraphRagError as failed:
@@ -392,7 +392,7 @@ def execute(context: Context, state: State, parameters: Parameters) -> Iterator[
     recorder = context.recorder
     recorder.last = (task.node, *(one.at for one in task.needs if one.at is not None))
     known = [_known(state, one) for one in task.needs]
-    called, error = _called(context, state, parameters["pipeline"], task.goal, known)
+    called, error = yield from _called(context, state, parameters["pipeline"], task.goal, known)
     result = adopted(state, called) if called else ""
     step = recorder.step(STEP_RESULT)
     recorder.say(step, TG.planStep, Literal(task.goal))

@@ -7,7 +7,7 @@ has worked, the run has the state that the tool names.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -24,6 +24,7 @@ from graphrag_rdf.steps.selection import adopted
 from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.trace.kinds import NodeKind, StepField
 from graphrag_rdf.trace.lines import Lines
+from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import TraceStep
 from graphrag_rdf.trace.recorder import Step
 
@@ -167,7 +168,7 @@ class Use:
         return self.context.recorder.step(OBSERVATION)
 
 
-Run: TypeAlias = Callable[[ToolDefinition, Use, Any], str]
+Run: TypeAlias = Callable[[ToolDefinition, Use, Any], str | Generator[GraphRagResponse, None, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,7 @@ class ToolType:
     """What tools can be made of.
 
     Attributes:
-        run: takes valid arguments, returns what the model is told.
+        run: takes valid arguments, returns what the model is told; it may yield messages of runs meanwhile.
         arguments: None where each tool declares its own.
     """
 
@@ -187,10 +188,12 @@ class _Question(BaseModel):
     question: str = Field(description="a whole question, which names what it is about")
 
 
-def _ask_pipeline(tool: ToolDefinition, use: Use, arguments: _Question) -> str:
+def _ask_pipeline(
+    tool: ToolDefinition, use: Use, arguments: _Question
+) -> Generator[GraphRagResponse, None, str]:
     """The answer of another pipeline, with its citations numbered on."""
     assert use.context.call is not None  # noqa: S101
-    called = use.context.call(tool.pipeline, arguments.question, use.context, use.state)
+    called = yield from use.context.call(tool.pipeline, arguments.question, use.context, use.state)
     return adopted(use.state, called)
 
 
@@ -228,8 +231,12 @@ class Observed:
     ms: int
 
     @classmethod
-    def of(cls, use: Use, arguments: Mapping[str, Any], mistake: str = "") -> Self:
-        """Use a tool. What it raises is observed, not raised.
+    def of(
+        cls, use: Use, arguments: Mapping[str, Any], mistake: str = ""
+    ) -> Generator[GraphRagResponse, None, Self]:
+        """Use a tool, and pass on the messages of runs that it starts.
+
+        What it raises is observed, not raised.
 
         Args:
             mistake: why it is not used at all.
@@ -239,7 +246,8 @@ class Observed:
         tool = use.tool
         if tool is not None and not mistake:
             try:
-                text = TYPES[tool.type].run(tool, use, tool.takes.model_validate(arguments))
+                found = TYPES[tool.type].run(tool, use, tool.takes.model_validate(arguments))
+                text = found if isinstance(found, str) else (yield from found)
             except ValidationError as wrong:
                 error = f"wrong arguments: {short_cause(wrong)}"
             except ConfigError:

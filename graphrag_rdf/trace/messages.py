@@ -34,7 +34,8 @@ class GraphRagResponse:
         explain_id: IRI of the step; the root of `explain_triples`.
         explain_graph: the named graph that holds them.
         explain_triples: the step's triples.
-        message_id: number of the message in its run, from 0, as text.
+        message_id: number of the message in the run that was asked for, from 0, as text.
+        run: the session of a run that a step started, of its explain messages; None of the run itself.
         label, summary: of the step, for people; None: from what its kind declares.
         in_token, out_token, model: of the step or, on the final message, of the run; None when unknown.
         answer: on the final message, the answer as `ask --format json` prints it.
@@ -57,6 +58,7 @@ class GraphRagResponse:
     out_token: int | None = None
     model: str | None = None
     answer: dict[str, Any] | None = None
+    run: str | None = None
     error: dict[str, str] | None = field(default=None)
 
     def json_object(self) -> dict[str, Any]:
@@ -76,7 +78,7 @@ class GraphRagResponse:
         if self.explain_id is not None:
             label, summary = _told(NamedNode(self.explain_id), self.explain_triples)
             out |= {"label": self.label or label, "summary": self.summary or summary}
-        optional = {"in_token": self.in_token, "out_token": self.out_token, "model": self.model}
+        optional = {name: getattr(self, name) for name in ("in_token", "out_token", "model", "run")}
         out |= {key: value for key, value in optional.items() if value is not None}
         if self.answer is not None:
             out["answer"] = self.answer

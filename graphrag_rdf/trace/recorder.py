@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from typing import Literal as Choice
@@ -444,6 +444,10 @@ class TraceRecorder:
     def text_chunk(self, text: str, kind: str = "answer") -> GraphRagResponse:
         """A piece of the answer's text, or what a step says on the way to it (thought, action …)."""
         return GraphRagResponse(message_type="chunk", kind=kind, message_id=self._number(), response=text)
+
+    def pass_on(self, message: GraphRagResponse, run: TraceRecorder) -> GraphRagResponse:
+        """A message of a run that a step of this one started, for whoever reads the messages of this one."""
+        return replace(message, message_id=self._number(), run=message.run or run.session.value)
 
     def final(self, answer: dict[str, Any], model: str | None) -> GraphRagResponse:
         """The last message of a run."""

@@ -391,7 +391,24 @@ def test_a_part_that_fails_is_a_finding(engine: Engine, scripted_server: Scripte
     assert run_checks(engine.store, engine.blobs, engine.text_index) == []
 
 
-@pytest.mark.parametrize("messages", range(1, 9))
+def test_the_steps_of_runs_that_tools_start_are_told_with_their_run(
+    engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    scripted_server.answer_with(team)
+    messages = list(engine.ask("Compare the gear and the Petrel.", "agent_supervisor"))
+    assert [message.message_id for message in messages] == [str(n) for n in range(len(messages))]
+    own = {message.explain_id for message in messages if message.run is None}
+    runs = {message.run for message in messages} - {None}
+    assert len(runs) == 4, "two agents, each of which asked the graph"
+    for run in runs:
+        told = [message for message in messages if message.run == run]
+        assert {message.message_type for message in told} == {"explain"}, "only the answer is answered"
+        assert [one.explain_id for one in told] == [run, *(step.iri for step in engine.traces[run].steps)]
+        assert own.isdisjoint(one.explain_id for one in told)
+        assert to_json(told[0])["run"] == run
+
+
+@pytest.mark.parametrize("messages", [*range(1, 9), 11, 14])
 def test_a_client_that_leaves_leaves_a_whole_trace(
     engine: Engine, scripted_server: ScriptedServer, messages: int
 ) -> None:

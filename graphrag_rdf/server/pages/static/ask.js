@@ -19,8 +19,8 @@
 
   function add(message) {
     if (message.message_type === "explain") {
-      if (message.kind === "session") run = message.explain_id.split(":").pop();
-      line(message.label + (message.summary ? ` – ${message.summary}` : ""));
+      if (message.kind === "session" && !message.run) run = message.explain_id.split(":").pop();
+      line((message.run ? "↳ " : "") + message.label + (message.summary ? ` – ${message.summary}` : ""));
     } else if (message.kind === "answer") {
       answer.hidden = false;
       answer.append(message.response);

@@ -253,7 +253,7 @@ def bounded(work: Callable[[], T], limit_mb: int) -> T:
 
 
 def _work(work: Callable[[], object], limit_mb: int, results: Connection) -> None:
-    from graphrag_rdf.server.execution.memory import Memory, limit_address_space, resident_mb, watch
+    from graphrag_rdf.reader_process.memory import Memory, limit_address_space, resident_mb, watch
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # messages of aborting libraries
     limit_address_space(limit_mb)
@@ -276,7 +276,7 @@ def _portable(error: Exception) -> Exception:
 
 
 def _reason(code: int, limit_mb: int) -> str:
-    from graphrag_rdf.server.execution.memory import MEMORY_EXIT
+    from graphrag_rdf.reader_process.memory import MEMORY_EXIT
 
     if code == MEMORY_EXIT:
         return f"it needed more than {limit_mb:,} MB of memory"

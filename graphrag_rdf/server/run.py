@@ -26,9 +26,9 @@ import uvicorn
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.reader_process.process import kill_all
 from graphrag_rdf.server.app import create_app
 from graphrag_rdf.server.connection import HEAD_BYTES, BoundedProtocol
-from graphrag_rdf.server.execution.readers import kill_all
 from graphrag_rdf.server.http.envelope import NoAborts
 from graphrag_rdf.server.service import Service
 

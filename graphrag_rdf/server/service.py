@@ -18,7 +18,7 @@ from starlette.requests import HTTPConnection
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.server.execution.evaluate import Job
+from graphrag_rdf.reader_process.evaluate import Job
 from graphrag_rdf.server.execution.queries import Answer, Queries, on_store
 from graphrag_rdf.server.execution.readers import ReaderPool
 from graphrag_rdf.server.execution.remote import at_endpoint

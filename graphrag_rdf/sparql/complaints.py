@@ -9,6 +9,9 @@ import re
 
 from graphrag_rdf.rdf.namespaces import PREFIXES
 
+NO_CALLS = "if this calls another server: that is refused"
+"""Added to a syntax error of a text that may call another server."""
+
 _AT = re.compile(r"error at (\d+):(\d+): expected (?:one of )?(.*)", re.DOTALL)
 _CLASS = re.compile(r"\[(?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[^\]'\"])*\]")
 _OURS = re.compile(r"(?:PREFIX ([\w-]*): <([^>]*)> )+")

@@ -21,6 +21,7 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.rdf.namespaces import PREFIXES, RAG, RDF, RDFS, SKOS, TG, prefixed
 from graphrag_rdf.rdf.terms import Term, integer, local_name, node_of, one_label, text_of
+from graphrag_rdf.reader_process.limited import LimitedQueries
 from graphrag_rdf.sparql.render import with_prefixes
 from graphrag_rdf.sparql.tokens import Token, may_call, tokens
 from graphrag_rdf.steps.answer import SYNTHESIS, finish_answer, read_answer
@@ -106,7 +107,8 @@ class QueryParameters(StepParameters):
     seeds_per_concept: Some = Field(3, description="entities whose name is only similar to a concept")
     min_similarity: Share = Field(0.75, description="least similarity of such names")
     repairs: Few = Field(2, description="how often the model may correct its query")
-    row_limit: Some = Field(200, description="rows of the result")
+    row_limit: Some = Field(200, description="maximum number of rows of the result")
+    seconds: Some = Field(10, description="time limit of a query, in seconds")
 
 
 @dataclass
@@ -132,25 +134,25 @@ def write_query(context: Context, state: State, parameters: Parameters) -> Itera
     shown = _schema(context, state, step, parameters)
     attempts: list[Attempt] = []
     result = Result()
-    for _ in range(parameters["repairs"] + 1):
-        text = ask_model(
-            context,
-            step,
-            "query",
-            prompt="query",
-            question=state.question,
-            history=state.conversation,
-            attempts=[{"query": one.query, "problem": one.problem} for one in attempts],
-            **shown,
-        )
-        attempt = Attempt(_query_in(text))
-        attempts.append(attempt)
-        problem = _problem(context, step, attempt.query or "")
-        if problem is None:
-            result, problem = _run(context, attempt, parameters["row_limit"])
-        attempt.problem = problem
-        if problem is None:
-            break
+    with LimitedQueries(context.store, parameters["seconds"]) as queries:
+        for _ in range(parameters["repairs"] + 1):
+            text = ask_model(
+                context,
+                step,
+                "query",
+                prompt="query",
+                question=state.question,
+                history=state.conversation,
+                attempts=[{"query": one.query, "problem": one.problem} for one in attempts],
+                **shown,
+            )
+            attempt = Attempt(_query_in(text))
+            attempts.append(attempt)
+            attempt.problem = _problem(context, step, attempt.query or "")
+            if attempt.problem is None:
+                result, attempt.problem = _run(queries, attempt, parameters["row_limit"])
+            if attempt.problem is None:
+                break
     context.recorder.items(step, ATTEMPT, attempts)
     context.recorder.say(step, RAG.rowCount, integer(len(result.rows)))
     state.work.results = [result]
@@ -268,36 +270,27 @@ def _hints(context: Context, step: Step, unknown: Sequence[NamedNode]) -> str:
     return "; ".join(hints)
 
 
-def _run(context: Context, attempt: Attempt, limit: int) -> tuple[Result, str | None]:
+def _run(queries: LimitedQueries, attempt: Attempt, limit: int) -> tuple[Result, str | None]:
     query = attempt.query or ""
     try:
-        answer = context.store.query(_limited(with_prefixes(query), limit))
+        answer = queries.run(with_prefixes(query), limit)
     except GraphRagError as error:
         return Result(), str(error)
-    rows: list[Row] = [{"answer": Literal(bool(answer.boolean))}]
-    if answer.rows is not None:
-        rows = answer.rows[:limit]
+    rows: list[Row] = answer.rows or []
+    if answer.boolean is not None:
+        rows = [{"answer": Literal(answer.boolean)}]
     attempt.rows = len(rows)
-    if not rows or all(not row for row in rows):
+    if not any(rows):
         return Result(), "it returns nothing"
     variables = answer.variables or ("answer",)
-    return Result(query, variables, rows, _facts_of_rows(context, query, variables, rows)), None
-
-
-def _limited(query: str, limit: int) -> str:
-    """The query with a limit, if it has none of its own outside of brackets."""
-    depth, limited = 0, False
-    for token in tokens(query):
-        depth += (token.text == "{") - (token.text == "}")
-        limited = limited or (depth == 0 and token.text.upper() == "LIMIT")
-    return query if limited else f"{query}\nLIMIT {limit}"
+    return Result(query, variables, rows, _facts_of_rows(queries, query, variables, rows)), None
 
 
 # --- the facts of a row ---------------------------------------------------------------------------------
 
 
 def _facts_of_rows(
-    context: Context, query: str, variables: Sequence[str], rows: Sequence[Row]
+    queries: LimitedQueries, query: str, variables: Sequence[str], rows: Sequence[Row]
 ) -> list[list[Triple]]:
     """Of each row the facts that its values make of the query's triple patterns. Empty lists for a query that
     says nothing of facts, or that is too intricate to tell (RDF 1.2, property paths).
@@ -308,7 +301,7 @@ def _facts_of_rows(
         return [[] for _ in rows]
     try:
         whole = with_prefixes(f"{_prologue_of(query)}SELECT * WHERE {where} LIMIT {_TRIED}")
-        wide = context.store.query(whole)
+        wide = queries.run(whole, _TRIED)
     except GraphRagError:
         return [[] for _ in rows]
     shared = [name for name in variables if name in wide.variables]

@@ -61,17 +61,26 @@ def read_results(reply: Reply) -> Answer:
         EndpointError: when it is in another format, or incomplete.
     """
     try:
-        found: dict[str, Any] = json.loads(reply.body)
-        if isinstance(found.get("boolean"), bool):
-            return Answer(boolean=found["boolean"])
-        names = tuple(found["head"].get("vars", ()))
-        memory: dict[str, Term] = {}
-        rows = [_row(binding, memory) for binding in found["results"]["bindings"]]
+        found = read_json(reply.body)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _unreadable(reply, "SPARQL results in JSON", error) from error
-    if names == (_TRUTH,):
-        return Answer(boolean=any(bool(to_python(row[_TRUTH])) for row in rows))
-    return Answer(variables=names, rows=rows)
+    if found.variables == (_TRUTH,):
+        return Answer(boolean=any(bool(to_python(row[_TRUTH])) for row in found.rows or ()))
+    return found
+
+
+def read_json(data: bytes) -> Answer:
+    """The result of a SELECT or ASK, from SPARQL Query Results JSON.
+
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: when it is something else.
+    """
+    found: dict[str, Any] = json.loads(data)
+    if isinstance(found.get("boolean"), bool):
+        return Answer(boolean=found["boolean"])
+    memory: dict[str, Term] = {}
+    rows = [_row(binding, memory) for binding in found["results"]["bindings"]]
+    return Answer(variables=tuple(found["head"].get("vars", ())), rows=rows)
 
 
 def stream_results(answer: Stream) -> QuerySolutions | QueryBoolean:

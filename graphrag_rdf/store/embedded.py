@@ -91,7 +91,7 @@ class EmbeddedStore(TemplateStore):
         facts_graph = Graphs.FACTS if dialect == "classic" else None
         super().__init__(templates, dialect, facts_graph, lateral=dialect != "classic")
         self.path = path
-        self._read_only = read_only
+        self.read_only = read_only
         self.generation = 0
         self._lock = None if path is None or read_only else _lock(path)
         self._news = threading.Condition()  # notified when readers leave
@@ -303,7 +303,7 @@ class EmbeddedStore(TemplateStore):
 
     def sync(self) -> None:
         """See `Store.sync`: syncs the engine's logs, which may still be in the system's buffers."""
-        if self.path is not None and not self._read_only:
+        if self.path is not None and not self.read_only:
             with self.reading(), _write_errors(self.path):
                 folder = self.folder
                 assert folder is not None  # noqa: S101 - it is not in memory
@@ -314,7 +314,7 @@ class EmbeddedStore(TemplateStore):
 
     def flush(self) -> None:
         """See `Store.flush`."""
-        if self.path is not None and not self._read_only:
+        if self.path is not None and not self.read_only:
             with self.reading() as engine, _write_errors(self.path):
                 engine.flush()
 
@@ -329,7 +329,7 @@ class EmbeddedStore(TemplateStore):
                 database, self._database = self._database, None
                 database.engine = None
                 alone = not database.readers
-            if self.path is not None and not self._read_only and alone:
+            if self.path is not None and not self.read_only and alone:
                 with suppress(OSError):
                     generations.settle(self.path)
             self._unlock()
@@ -352,7 +352,7 @@ class EmbeddedStore(TemplateStore):
         """The greatest number. Smaller ones, which a killed process left, are removed."""
         found = list(self._engine.quads_for_pattern(STORE_NODE, predicate, None, Graphs.SYSTEM))
         found.sort(key=lambda quad: int(quad.object.value))  # type: ignore[union-attr]
-        if not self._read_only:
+        if not self.read_only:
             for quad in found[:-1]:
                 self._engine.remove(quad)
         return int(found[-1].object.value) if found else 0  # type: ignore[union-attr]
@@ -381,7 +381,7 @@ class EmbeddedStore(TemplateStore):
             self._advance(self._commit + 1, content=content)
 
     def _require_writable(self) -> None:
-        if self._read_only:
+        if self.read_only:
             place = self.path.parent if self.path else "in memory"
             raise StoreError(
                 f"the store {place} is open for reading only",

@@ -67,6 +67,7 @@ def test_a_count_cites_the_facts_that_were_counted(engine: Engine, scripted_serv
         ("CONSTRUCT { ?s ?p ?o } { SELECT * { ?s ?p ?o } }", "neither a SELECT nor an ASK"),
         ("SELECT ?x { ?x <r/invented> ?y }", "not a whole IRI: r/invented"),
         ('SELECT ?x { ?x rdfs:label "Nobody At All" }', "returns nothing"),
+        ("SELECT ?s { ?s ?p ?o . ?s2 ?p2 ?o2 }", "more than 200 rows"),
     ],
 )
 def test_what_does_not_do_is_corrected(
@@ -83,6 +84,20 @@ def test_what_does_not_do_is_corrected(
     asked = [one.prompt for one in scripted_server.requests if "Write a SPARQL" in one.prompt]
     assert problem in asked[-1]
     assert engine.store.count() > before, "nothing was deleted, a trace was added"
+
+
+@pytest.mark.embedded
+def test_a_query_over_the_time_limit_is_corrected(engine: Engine, scripted_server: ScriptedServer) -> None:
+    endless = "SELECT (COUNT(*) AS ?n) { " + " ".join(f"?s{n} ?p{n} ?o{n} ." for n in range(6)) + " }"
+    scripted_server.answer_with(writing(endless, GOOD))  # type: ignore[arg-type]
+    *_, last = engine.ask(QUESTION, "sparql", settings={"query.seconds": "1"})
+    assert last.answer is not None, last.error
+    assert last.answer["answered"] is True
+    (first, second) = engine.traces["last"].steps[2].items["attempts"]
+    assert first.problem == "the query took longer than 1 s"
+    assert second.problem is None
+    assert engine.place is not None
+    assert list(engine.place.snapshots.iterdir()) == [], "the copy of the store is gone"
 
 
 def test_rows_without_facts_are_told(engine: Engine, scripted_server: ScriptedServer) -> None:

@@ -22,11 +22,12 @@ import psutil
 import pyoxigraph as ox
 import pytest
 
+from graphrag_rdf.reader_process.evaluate import Job, Wanted
+from graphrag_rdf.reader_process.process import Snapshot
 from graphrag_rdf.resources import folder
-from graphrag_rdf.server.execution.evaluate import Job, Wanted
 from graphrag_rdf.server.execution.queries import Queries
 from graphrag_rdf.server.execution.readers import ReaderPool
-from graphrag_rdf.server.execution.snapshots import Holder, Snapshot, Snapshots, SnapshotSource, Unchanging
+from graphrag_rdf.server.execution.snapshots import Holder, Snapshots, SnapshotSource, Unchanging
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.embedded import EmbeddedStore
 from tests.support.endpoint import Endpoint, alive, eventually, wire_answers, wire_request
@@ -181,7 +182,7 @@ def test_a_reader_that_ends_before_it_has_its_query_is_not_given_it(tmp_path: Pa
             if self.kills:
                 self.kills -= 1
                 for child in psutil.Process().children():
-                    if "graphrag_rdf.server.execution.reader" in child.cmdline():
+                    if "graphrag_rdf.reader_process.main" in child.cmdline():
                         child.kill()
                 time.sleep(0.3)
             return super().fresh(min_commit, holder)

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from pyoxigraph import Literal, NamedNode, Quad
 
+from graphrag_rdf.reader_process.process import Snapshot
 from graphrag_rdf.resources import folder
-from graphrag_rdf.server.execution.snapshots import Snapshot, Snapshots
+from graphrag_rdf.server.execution.snapshots import Snapshots
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.embedded import EmbeddedStore

@@ -3,9 +3,7 @@
 | module | holds |
 |---|---|
 | `sparql_text`, `nesting` | checks and rewriting of a text before it runs |
-| `evaluate` | one query on one store, within the limits of its answer |
 | `queries` | queries in threads, and their answers on the way to the client |
-| `readers`, `snapshots` | reader processes, and the copies of the store that they read |
-| `reader`, `memory` | the reader process itself, and its memory limit |
+| `readers`, `snapshots` | the pool of reader processes, and the copies of the store that they read |
 | `remote` | queries at the endpoint of a remote store |
 """

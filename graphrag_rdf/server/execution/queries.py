@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.server.execution.evaluate import Job, QueryFailed, evaluate
+from graphrag_rdf.reader_process.evaluate import Job, QueryFailed, evaluate
 from graphrag_rdf.server.execution.nesting import deep_stacks
 from graphrag_rdf.server.http.problems import CLIENT_LEFT, Problem, TransferAborted, problem_of
 from graphrag_rdf.store.embedded import EmbeddedStore

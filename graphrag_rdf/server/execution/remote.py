@@ -17,10 +17,10 @@ import pyoxigraph as ox
 from pyoxigraph import NamedNode, Quad, Triple
 
 from graphrag_rdf.errors import MalformedError
-from graphrag_rdf.server.execution.evaluate import Job, Output, QueryFailed, write_graph, write_results
+from graphrag_rdf.reader_process.evaluate import Job, Output, QueryFailed, write_graph, write_results
 from graphrag_rdf.server.execution.queries import Answer
-from graphrag_rdf.server.execution.sparql_text import NO_CALLS, outermost, query_outside_bookkeeping
-from graphrag_rdf.sparql.complaints import complaint
+from graphrag_rdf.server.execution.sparql_text import outermost, query_outside_bookkeeping
+from graphrag_rdf.sparql.complaints import NO_CALLS, complaint
 from graphrag_rdf.sparql.tokens import tokens, with_base
 from graphrag_rdf.store.answers import graph_lines, read_graph, stream_results
 from graphrag_rdf.store.endpoint import GRAPH, RESULTS

@@ -10,35 +10,14 @@ import threading
 import time
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from graphrag_rdf.reader_process.process import Snapshot
 from graphrag_rdf.store.embedded import EmbeddedStore
 
 MAX_AGE = 0.25
 """Seconds that a reader may be behind writes that are not its client's own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A frozen store.
-
-    Attributes:
-        commit: all commits up to this one are in it.
-        generation: of the database that it is a copy of (see `EmbeddedStore.purge`).
-        taken: `time.monotonic` just before it was made.
-    """
-
-    path: Path
-    commit: int
-    taken: float
-    generation: int = 0
-
-    @property
-    def place(self) -> str:
-        """Its path, for the engine."""
-        return str(self.path)
 
 
 class Holder(Protocol):

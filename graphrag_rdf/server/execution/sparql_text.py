@@ -24,9 +24,6 @@ from graphrag_rdf.server.execution.nesting import check_nesting
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.sparql.tokens import CallsOtherServerError, Token, masked_calls, tokens
 
-NO_CALLS = "if this calls another server: that is refused"
-"""Added to a syntax error of a text that may call another server."""
-
 _VOLATILE = re.compile(r"\b(?:NOW|RAND|UUID|STRUUID|BNODE)\s*\(", re.IGNORECASE)
 _GRAPH = re.compile(r"\bGRAPH\b", re.IGNORECASE)
 _SHORT = 2048

@@ -84,9 +84,6 @@ DATASETS: tuple[Format, ...] = (_TRIG, _N_QUADS, _JSON_LD)
 RDF_BY_NAME: Mapping[str, Format] = {name: f for f in reversed(GRAPHS) for name in f.accepted}
 """Media type of RDF in requests → format."""
 
-RESULTS_BY_TYPE: Mapping[str, Format] = {f.media_type: f for f in RESULTS}
-GRAPHS_BY_TYPE: Mapping[str, Format] = {f.media_type: f for f in GRAPHS}
-
 
 _VERSIONS = {"1.1": False, "1.2": True, "1.2-basic": False}
 """Version of RDF and SPARQL → whether it has triple terms (RDF 1.2 Concepts §2.1; Basic is without them)."""

@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from graphrag_rdf.errors import TemplateError
 from graphrag_rdf.rdf.namespaces import PREFIXES
-from graphrag_rdf.server.execution.evaluate import Wanted
+from graphrag_rdf.reader_process.evaluate import Wanted
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import Parameters, read_body
 from graphrag_rdf.server.http.negotiation import GRAPHS, RESULTS, Format

@@ -17,8 +17,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.rdf.formats import check_entities
+from graphrag_rdf.reader_process.evaluate import Job, Wanted
 from graphrag_rdf.server.caching import hold, not_modified
-from graphrag_rdf.server.execution.evaluate import Job, Wanted
 from graphrag_rdf.server.execution.nesting import check_rdf_nesting
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import Parameters, read_body, read_parts, text_of

@@ -16,8 +16,8 @@ from starlette.responses import Response
 
 from graphrag_rdf.rdf.namespaces import RDF, RDFS, TG, XSD, Namespace, prefixed
 from graphrag_rdf.rdf.terms import text_of, to_sparql_json
+from graphrag_rdf.reader_process.evaluate import Job, Wanted
 from graphrag_rdf.resources import folder
-from graphrag_rdf.server.execution.evaluate import Job, Wanted
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.problems import Problem, TransferAborted
 from graphrag_rdf.server.pages.links import resource_page

@@ -19,11 +19,10 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.reader_process.evaluate import Job, Wanted
 from graphrag_rdf.server.caching import not_modified, standard, validators
-from graphrag_rdf.server.execution.evaluate import Job, Wanted
 from graphrag_rdf.server.execution.queries import Answer, retry
 from graphrag_rdf.server.execution.sparql_text import (
-    NO_CALLS,
     inspect_query,
     inspect_update,
     nothing_missed,
@@ -37,7 +36,7 @@ from graphrag_rdf.server.http.problems import Problem, TransferAborted
 from graphrag_rdf.server.routes.dataset import describe_service
 from graphrag_rdf.server.service import COMMIT, Service, address_of, client_of, service_of
 from graphrag_rdf.sparql import render
-from graphrag_rdf.sparql.complaints import complaint
+from graphrag_rdf.sparql.complaints import NO_CALLS, complaint
 from graphrag_rdf.store.migrations import migrate
 
 FORM = "application/x-www-form-urlencoded"

@@ -1,6 +1,6 @@
 """A reader: a process that answers queries on a snapshot, and may be killed at any time.
 
-Started as `python -m graphrag_rdf.server.execution.reader FD MEGABYTES`; FD is its end of a socket pair. It
+Started as `python -m graphrag_rdf.reader_process.main FD MEGABYTES`; FD is its end of a socket pair. It
 imports the engine and nothing else of weight, holds no secret (its environment is made for it), and exits
 when the server does.
 
@@ -20,8 +20,8 @@ from multiprocessing.connection import Connection
 
 import pyoxigraph as ox
 
-from graphrag_rdf.server.execution.evaluate import Job, QueryFailed, evaluate
-from graphrag_rdf.server.execution.memory import MEMORY_EXIT, Memory, limit_address_space, watch
+from graphrag_rdf.reader_process.evaluate import Job, QueryFailed, evaluate
+from graphrag_rdf.reader_process.memory import MEMORY_EXIT, Memory, limit_address_space, watch
 
 READY, HEAD, DATA, END, FAIL = b"R", b"H", b"D", b"E", b"F"
 LAST = b"last"

@@ -14,9 +14,7 @@ from pyoxigraph import DefaultGraph, NamedNode, Quad, Triple
 
 from graphrag_rdf.rdf.formats import line_end, write_csv
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
-from graphrag_rdf.server.execution.sparql_text import NO_CALLS
-from graphrag_rdf.server.http.negotiation import GRAPHS_BY_TYPE, RESULTS_BY_TYPE
-from graphrag_rdf.sparql.complaints import complaint
+from graphrag_rdf.sparql.complaints import NO_CALLS, complaint
 
 _WITH_PREFIXES = (ox.RdfFormat.TURTLE, ox.RdfFormat.TRIG)
 
@@ -138,7 +136,8 @@ def write_results(found: ox.QuerySolutions | ox.QueryBoolean, job: Job, output: 
         if isinstance(found, ox.QuerySolutions) and wanted.media_type == "text/csv":
             write_csv(found, bounded)
             return
-        found.serialize(bounded, format=RESULTS_BY_TYPE[wanted.media_type].engine)  # type: ignore[arg-type]
+        form = ox.QueryResultsFormat.from_media_type(wanted.media_type)
+        found.serialize(bounded, format=form)  # type: ignore[arg-type]
         if isinstance(found, ox.QueryBoolean):
             bounded.write(line_end(wanted.media_type))
     finally:
@@ -194,13 +193,13 @@ def _require_graph(store: ox.Store, job: Job) -> None:
 def write_graph(found: Iterable[Triple | Quad], job: Job, output: Output) -> None:
     """Write statements, as `write_results` writes solutions."""
     wanted = _wanted(job.graph, "graphs")
-    rdf_format = GRAPHS_BY_TYPE[wanted.media_type].engine
+    rdf_format = ox.RdfFormat.from_media_type(wanted.media_type)
     output.begin(wanted.content_type)
     prefixes = PREFIXES if rdf_format in _WITH_PREFIXES else None
     ox.serialize(
         _checked(found, job.max_rows, wanted),  # type: ignore[arg-type]
         _Bounded(output, job),  # type: ignore[arg-type]
-        format=rdf_format,  # type: ignore[arg-type]
+        format=rdf_format,
         prefixes=prefixes,
     )
 

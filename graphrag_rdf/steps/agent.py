@@ -22,9 +22,20 @@ from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.steps.answer import TEXT, finish_answer, read_answer
 from graphrag_rdf.steps.checking import SENTINEL, not_answered
 from graphrag_rdf.steps.kinds import Some, StepKind, StepParameters, Way, register
+from graphrag_rdf.steps.lookups import TEMPLATES as LOOKUP_TEMPLATES
 from graphrag_rdf.steps.prompts import complete
 from graphrag_rdf.steps.state import Context, Parameters, State
-from graphrag_rdf.steps.tools import ANY, OBSERVATION, Observed, ToolDefinition, Use, read_tools
+from graphrag_rdf.steps.tools import (
+    ANY,
+    OBSERVATION,
+    Observed,
+    Tool,
+    ToolDefinition,
+    Use,
+    in_groups,
+    open_tools,
+    read_tools,
+)
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, StepField, item, said
 from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -119,7 +130,7 @@ class Turn:
     arguments: dict[str, Any] = field(default_factory=dict)
     answer: str | None = None
     malformed: str = ""
-    offered: Sequence[ToolDefinition] = ()
+    offered: Sequence[Tool] = ()
     observation: str = ""
     leaves: str | None = None
 
@@ -170,7 +181,7 @@ class ThinkParameters(StepParameters):
 def think(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Ask the model what to do next, or for the answer."""
     turns = _turns(state)
-    tools = _visible(context, turns, parameters)
+    tools = _visible(context, state, parameters)
     if not turns:  # what is known can be cited, too
         cited = (one for known in state.known for one in known.selections)
         state.selections = [replace(one, iri=None, taken_from=one.taken_from or one.iri) for one in cited]
@@ -207,41 +218,54 @@ def _turns(state: State) -> list[Turn]:
     return [one for one in state.work.results if isinstance(one, Turn)]
 
 
-def _visible(context: Context, turns: Sequence[Turn], parameters: Parameters) -> list[ToolDefinition]:
+def _visible(context: Context, state: State, parameters: Parameters) -> list[Tool]:
+    """The tools of the run's groups that can be used now."""
     groups = parameters["tools"].split()
-    state = next((turn.leaves for turn in reversed(turns) if turn.leaves is not None), "undefined")
-    tools = read_tools(context.prompt_folders).values()
+    if state.work.tools is None:
+        state.work.tools = open_tools(_chosen(context, groups), state.warn)
+    leaves = (turn.leaves for turn in reversed(_turns(state)))
+    now = next((state for state in leaves if state is not None), "undefined")
+    return [tool for tool in state.work.tools if tool.visible(groups, now)]
+
+
+def _chosen(context: Context, groups: Sequence[str]) -> list[ToolDefinition]:
+    tools = read_tools(context.prompt_folders)
     known = {group for tool in tools for group in tool.group}
     if unknown := {*groups} - known - {ANY}:
         raise ConfigError(
             f"no tool is in the group {min(unknown)!r} (parameter tools)",
             hint=f"groups: {', '.join(sorted(known))}, or {ANY}",
         )
-    return [tool for tool in tools if tool.visible(groups, state)]
+    return [tool for tool in tools if in_groups(tool, groups)]
 
 
-def _functions(
-    context: Context, tools: Sequence[ToolDefinition], parameters: Parameters
-) -> list[dict[str, Any]]:
+def _functions(context: Context, tools: Sequence[Tool], parameters: Parameters) -> list[dict[str, Any]]:
     native = (
         parameters["tool_calls"] == "auto" and context.gateway is not None and context.gateway.calls_tools()
     )
     return [tool.as_function() for tool in tools] if native else []
 
 
-def _told(tool: ToolDefinition) -> dict[str, Any]:
+def _told(tool: Tool) -> dict[str, Any]:
     """A tool as the prompt lists it."""
-    schema = tool.takes.model_json_schema()
     arguments = [
         {
             "name": name,
-            "type": one.get("type", "string"),
+            "type": _type_words(one),
             "description": one.get("description", ""),
-            "needed": name in schema.get("required", ()),
+            "needed": name in tool.schema.get("required", ()),
         }
-        for name, one in schema.get("properties", {}).items()
+        for name, one in tool.schema.get("properties", {}).items()
     ]
     return {"name": tool.name, "description": tool.description, "arguments": arguments}
+
+
+def _type_words(schema: Mapping[str, Any]) -> str:
+    """The type in a JSON schema, in words."""
+    if "enum" in schema:
+        return f"one of {', '.join(map(str, schema['enum']))}"
+    kinds = [_type_words(one) for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+    return " or ".join(kinds) or str(schema.get("type", "any"))
 
 
 def _shown(turn: Turn, longest: int) -> dict[str, Any]:
@@ -290,7 +314,7 @@ def use_tool(context: Context, state: State, parameters: Parameters) -> Iterator
     names = ", ".join(one.name for one in turn.offered)
     mistake = turn.malformed or ("" if tool else f"there is no tool {turn.action!r}; use {names}")
     seen = yield from Observed.of(Use(tool, context, state), turn.arguments, mistake)
-    turn.leaves = tool.state if tool is not None and seen.error is None else None
+    turn.leaves = tool.defined.state if tool is not None and seen.error is None else None
     turn.observation = f"Error: {seen.error}" if seen.error is not None else seen.text
     recorder, step = context.recorder, seen.step
     recorder.say(step, TG.toolDurationMs, integer(seen.ms))
@@ -332,7 +356,11 @@ USE_TOOL = register(
         "use_tool",
         OBSERVATION,
         "Uses the tool that the model chose.",
-        {"llm": Way(use_tool, needs_model=True, prompts={"complete": "complete.j2"})},
+        {
+            "llm": Way(
+                use_tool, needs_model=True, prompts={"complete": "complete.j2"}, templates=LOOKUP_TEMPLATES
+            )
+        },
     )
 )
 CONCLUDE = register(

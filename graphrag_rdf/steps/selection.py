@@ -214,32 +214,47 @@ def _nodes(found: Iterable[str | None]) -> tuple[NamedNode, ...]:
     return tuple(NamedNode(iri) for iri in dict.fromkeys(found) if iri)
 
 
+def cite(state: State, selection: Selection, number: int | None = None) -> int:
+    """The number by which the run can cite a selection. The run holds each selection once.
+
+    Args:
+        number: for one that has none yet; by default the next.
+    """
+    held = next((one for one in state.selections if _key(one) == _key(selection)), None)
+    if held is None:
+        held = selection
+        state.selections.append(held)
+    if held.marker is None:
+        held.marker = number or _next_number(state)
+    return held.marker
+
+
 def adopted(state: State, called: Called) -> str:
     """The answer of another run, its citations numbered on. What it cites becomes a selection of this run,
     which can be cited too; what is cited already keeps its number.
     """
     answer = str(called.answer["answer"])
     cited = cited_numbers(answer)
-    known = {_key(one): one for one in state.selections}
-    numbers: dict[int, int] = {}
+    numbers: dict[int, dict[int, None]] = {}  # there → here
+    fresh: dict[int, int] = {}
     marked = [one for one in called.state.selections if one.marker in cited]
     for selection in sorted(marked, key=lambda one: cited.index(one.marker or 0)):
-        assert selection.marker is not None  # noqa: S101 - it is cited
-        one = known.get(_key(selection))
-        if one is None:
-            number = numbers.get(
-                selection.marker, 1 + max((m.marker or 0 for m in known.values()), default=0)
-            )
-            one = replace(selection, marker=number, iri=None, taken_from=selection.iri)
-            known[_key(one)] = one
-            state.selections.append(one)
-        numbers.setdefault(selection.marker, one.marker or 0)
+        there = selection.marker or 0
+        copied = replace(selection, marker=None, iri=None, taken_from=selection.iri)
+        offered = fresh.get(there) or _next_number(state)
+        number = cite(state, copied, offered)
+        if number == offered:
+            fresh[there] = number
+        numbers.setdefault(there, {})[number] = None
 
     def written(marker: re.Match[str]) -> str:
-        number = numbers.get(int(marker[1]))
-        return f"[{number}]" if number else ""
+        return "".join(f"[{number}]" for number in numbers.get(int(marker[1]), ()))
 
     return MARKER.sub(written, answer)
+
+
+def _next_number(state: State) -> int:
+    return 1 + max(state.markers, default=0)
 
 
 def _key(selection: Selection) -> object:

@@ -202,6 +202,7 @@ class Work:
         number: of that item among `items`, from 1; None where items have no order.
         choice: of the flow `choice` the step that goes on.
         results: what steps made of items, and the answers of sub-pipelines, in order.
+        tools: those that an agent may use in some state; None before they are known.
         stopped_by: why a loop ended: done, empty, or the limit that was reached.
         usage: of the runs of sub-pipelines: calls, tokens and cost, as answers have them.
     """
@@ -213,6 +214,7 @@ class Work:
     number: int | None = None
     choice: str | None = None
     results: list[Any] = field(default_factory=list)
+    tools: list[Any] | None = None
     stopped_by: str | None = None
     usage: list[dict[str, Any]] = field(default_factory=list)
 

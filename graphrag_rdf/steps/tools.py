@@ -1,7 +1,7 @@
 """Tools of agents: declared in `tools.yaml` of a pipeline, each of a type of this module.
 
 A tool is visible in a run if one of its groups is asked for and its states include the run's state; after it
-has worked, the run has the state that the tool names.
+has worked, the run has the state that the tool names. Nothing that a model writes is run as a command.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self, TypeAlias
+from typing import Literal as Choice
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
-from graphrag_rdf.errors import ConfigError, GraphRagError, short_cause
+from graphrag_rdf.errors import ConfigError, GraphRagError, UsageError, short_cause
 from graphrag_rdf.rdf.namespaces import TG
 from graphrag_rdf.steps.answer import TEXT
+from graphrag_rdf.steps.lookups import look_up_entity, source_of_fact
+from graphrag_rdf.steps.mcp_client import Served, Server, call_tool, served_tools
 from graphrag_rdf.steps.prompts import ask_model
 from graphrag_rdf.steps.selection import adopted
 from graphrag_rdf.steps.state import Context, State
@@ -56,14 +59,30 @@ ANY = "*"
 """A group or state that stands for all."""
 
 
+_VALUES: Mapping[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool}
+
+
 class Argument(BaseModel):
-    """An argument of a tool whose type takes any."""
+    """An argument of a tool whose type takes any.
+
+    Attributes:
+        enum: the texts that it can be; empty for any.
+        required: whether the model must give it; one that it leaves out is None.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     description: str
-    type: str = "string"
+    type: Choice["string", "integer", "number", "boolean"] = "string"
+    enum: tuple[str, ...] = ()
+    required: bool = True
+
+    def field(self) -> tuple[Any, Any]:
+        """As a field of the model that checks it."""
+        kind = Choice[self.enum] if self.enum else _VALUES[self.type]
+        about = Field(description=self.description)
+        return (kind, about) if self.required else (kind | None, Field(None, description=self.description))
 
 
 class ToolDefinition(BaseModel):
@@ -71,55 +90,130 @@ class ToolDefinition(BaseModel):
 
     Attributes:
         type: what it is made of, see `TYPES`.
-        description: tells the model when to use it.
-        pipeline, prompt: what it runs, by its type.
+        description: tells the model when to use it; of an MCP tool that of its server by default.
+        pipeline, prompt, tool: what it runs, by its type.
+        command, url, env, token_env, seconds: of the server of an MCP tool, see `mcp_client.Server`.
         arguments: of a type that has none of its own.
         group: the groups that it belongs to.
         states: those of a run in which it can be used.
         state: the state of the run once it was used; None for the one before.
+        chars: characters of a result that are kept.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     type: str
-    description: str
+    description: str = ""
     pipeline: str = ""
     prompt: str = ""
+    tool: str = ""
+    command: tuple[str, ...] = ()
+    url: str = ""
+    env: tuple[str, ...] = ()
+    token_env: str = ""
+    seconds: float = Field(60.0, gt=0, le=3600)
     arguments: tuple[Argument, ...] = ()
     group: tuple[str, ...] = ("default",)
     states: tuple[str, ...] = (ANY,)
     state: str | None = None
+    chars: int = Field(20_000, ge=100, le=1_000_000)
 
-    def visible(self, groups: Sequence[str], state: str) -> bool:
-        """Whether a run of these groups may use it in a state."""
-        in_group = ANY in groups or bool({*self.group} & {*groups})
-        return in_group and bool({ANY, state} & {*self.states})
+    @property
+    def server(self) -> Server:
+        """Of an MCP tool."""
+        return Server(self.command, self.url, self.env, self.token_env, self.seconds)
+
+    def check(self) -> None:
+        """Refuse an unknown type, and a definition that lacks what its type needs.
+
+        Raises:
+            ConfigError: naming it.
+        """
+        if self.type not in TYPES:
+            raise ConfigError(
+                f"tool {self.name} has the unknown type {self.type!r}", hint=f"types: {', '.join(TYPES)}"
+            )
+        for key in TYPES[self.type].needs:
+            if not getattr(self, key):
+                raise ConfigError(f"tool {self.name} of type {self.type} needs {key}:")
+        if self.type == "mcp" and bool(self.command) == bool(self.url):
+            raise ConfigError(f"tool {self.name} of type mcp needs either command: or url:")
 
     @cached_property
     def takes(self) -> Arguments:
-        """What its arguments must be."""
+        """What its arguments must be, unless a server says so."""
         own = TYPES[self.type].arguments
         if own is not None:
             return own
-        fields: dict[str, Any] = {
-            one.name: (_VALUES.get(one.type, str), Field(description=one.description))
-            for one in self.arguments
-        }
-        return create_model("Arguments", **fields)
+        fields: dict[str, Any] = {one.name: one.field() for one in self.arguments}
+        return create_model("Arguments", __config__=ConfigDict(extra="forbid"), **fields)
+
+    @cached_property
+    def schema_of_arguments(self) -> Mapping[str, Any]:
+        """The JSON schema of `takes`."""
+        return self.takes.model_json_schema()
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that a run may use.
+
+    Attributes:
+        served: how its server describes it; None of one without a server.
+    """
+
+    defined: ToolDefinition
+    served: Served | None = None
+
+    @property
+    def name(self) -> str:
+        """As the model calls it."""
+        return self.defined.name
+
+    @property
+    def description(self) -> str:
+        """When to use it."""
+        return self.defined.description or (self.served.description if self.served else "")
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """The JSON schema of its arguments."""
+        return self.defined.schema_of_arguments if self.served is None else self.served.schema
+
+    def visible(self, groups: Sequence[str], state: str) -> bool:
+        """Whether a run of these groups may use it in a state."""
+        return in_groups(self.defined, groups) and bool({ANY, state} & {*self.defined.states})
+
+    def read(self, arguments: Mapping[str, Any]) -> Any:
+        """The arguments as its type takes them.
+
+        Raises:
+            ValueError: saying what is wrong with them.
+        """
+        if self.served is None:
+            return self.defined.takes.model_validate(arguments)
+        from jsonschema.validators import validator_for
+
+        wrong = next(validator_for(self.schema)(self.schema).iter_errors(dict(arguments)), None)
+        if wrong is not None:
+            raise ValueError(f"{wrong.json_path.removeprefix('$.')}: {wrong.message}")
+        return arguments
 
     def as_function(self) -> dict[str, Any]:
         """What a model that can call tools is told of it."""
-        schema = {key: value for key, value in self.takes.model_json_schema().items() if key != "title"}
+        schema = {key: value for key, value in self.schema.items() if key != "title"}
         about = {"name": self.name, "description": self.description, "parameters": schema}
         return {"type": "function", "function": about}
 
 
-_VALUES = {"string": str, "integer": int, "number": float, "boolean": bool}
+def in_groups(tool: ToolDefinition, groups: Sequence[str]) -> bool:
+    """Whether a tool belongs to one of some groups."""
+    return ANY in groups or bool({*tool.group} & {*groups})
 
 
-def read_tools(folders: Sequence[Path]) -> dict[str, ToolDefinition]:
-    """The tools of a pipeline by name.
+def read_tools(folders: Sequence[Path]) -> list[ToolDefinition]:
+    """The tools of a pipeline.
 
     Args:
         folders: of the pipeline; the first that has a `tools.yaml` counts.
@@ -131,22 +225,52 @@ def read_tools(folders: Sequence[Path]) -> dict[str, ToolDefinition]:
     if path is None:
         raise ConfigError(f"{folders[0]} has no tools.yaml", hint="copy the one of pipelines/agent_react")
     try:
-        tools = _tools(path.read_text("utf-8"))
+        return list(_tools(path.read_text("utf-8")))
     except (OSError, yaml.YAMLError, ValidationError, TypeError) as error:
         raise ConfigError(f"{path}: {short_cause(error)}") from error
-    for tool in tools:
-        if tool.type not in TYPES:
-            raise ConfigError(
-                f"{path}: tool {tool.name} has the unknown type {tool.type!r}",
-                hint=f"types: {', '.join(TYPES)}",
-            )
-    return {tool.name: tool for tool in tools}
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}", hint=error.hint) from error
 
 
 @lru_cache(maxsize=64)
 def _tools(text: str) -> tuple[ToolDefinition, ...]:
     """The tools in a tools.yaml. Each text is read once: that takes longer than a step of an agent."""
-    return tuple(ToolDefinition.model_validate(one) for one in yaml.safe_load(text) or ())
+    found = tuple(ToolDefinition.model_validate(one) for one in yaml.safe_load(text) or ())
+    for tool in found:
+        tool.check()
+    return found
+
+
+def open_tools(definitions: Sequence[ToolDefinition], warn: Callable[[str, str], None]) -> list[Tool]:
+    """The tools, those of servers as these describe them. Each server is asked once; a tool whose server does
+    not answer, or does not have it, is left out.
+
+    Args:
+        warn: takes the type of a warning, and its detail.
+
+    Raises:
+        ConfigError: when something is missing on this computer.
+    """
+    tools: list[Tool] = []
+    known: dict[Server, Mapping[str, Served]] = {}
+    for one in definitions:
+        if one.type != "mcp":
+            tools.append(Tool(one))
+            continue
+        if one.server not in known:
+            try:
+                known[one.server] = served_tools(one.server)
+            except ConfigError:
+                raise
+            except GraphRagError as failed:
+                known[one.server] = {}
+                warn("tool_unavailable", f"the tools of a server are left out: {failed}")
+        served = known[one.server].get(one.tool)
+        if served is not None:
+            tools.append(Tool(one, served))
+        elif known[one.server]:
+            warn("tool_unavailable", f"{one.server.name} has no tool {one.tool!r}, so {one.name} is left out")
+    return tools
 
 
 @dataclass
@@ -158,7 +282,7 @@ class Use:
         state: of the agent's run.
     """
 
-    tool: ToolDefinition | None
+    tool: Tool | None
     context: Context
     state: State
 
@@ -178,14 +302,44 @@ class ToolType:
     Attributes:
         run: takes valid arguments, returns what the model is told; it may yield messages of runs meanwhile.
         arguments: None where each tool declares its own.
+        needs: keys that a definition must have.
     """
 
     run: Run
     arguments: Arguments | None = None
+    needs: tuple[str, ...] = ("description",)
 
 
-class _Question(BaseModel):
+class _Own(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Question(_Own):
     question: str = Field(description="a whole question, which names what it is about")
+
+
+class _Entity(_Own):
+    name: str = Field(min_length=1, description="the name of a person, thing or place")
+
+
+class _Fact(_Own):
+    number: int | None = Field(None, description="the number by which an observation cites it, like 3")
+    subject: str | None = Field(None, description="or the fact itself: a name or an IRI,")
+    relation: str | None = Field(None, description="as entity-lookup names it,")
+    object: str | None = Field(None, description="a name, an IRI or a value")
+
+    @property
+    def fact(self) -> tuple[str, str, str] | None:
+        """The fact, if it is given as such."""
+        if self.subject is None or self.relation is None or self.object is None:
+            return None
+        return self.subject, self.relation, self.object
+
+    @model_validator(mode="after")
+    def _is_given(self) -> Self:
+        if self.number is None and self.fact is None:
+            raise ValueError("give a number, or subject, relation and object")
+        return self
 
 
 def _ask_pipeline(
@@ -209,10 +363,31 @@ def _prompted(tool: ToolDefinition, use: Use, arguments: BaseModel) -> str:
     return ask_model(context, use.step, tool.name, prompt="tool", **arguments.model_dump())
 
 
+def _look_up(tool: ToolDefinition, use: Use, arguments: _Entity) -> str:
+    """What is known of an entity; its facts can be cited."""
+    del tool
+    return look_up_entity(use.context, use.state, use.step, arguments.name)
+
+
+def _source(tool: ToolDefinition, use: Use, arguments: _Fact) -> str:
+    """Where a fact stands; it can be cited."""
+    del tool
+    return source_of_fact(use.context, use.state, use.step, number=arguments.number, fact=arguments.fact)
+
+
+def _ask_server(tool: ToolDefinition, use: Use, arguments: Mapping[str, Any]) -> str:
+    """What a tool of an MCP server returns; it cites nothing."""
+    del use
+    return call_tool(tool.server, tool.tool, arguments)
+
+
 TYPES: Mapping[str, ToolType] = {
-    "pipeline": ToolType(_ask_pipeline, _Question),
+    "pipeline": ToolType(_ask_pipeline, _Question, ("description", "pipeline")),
+    "entity-lookup": ToolType(_look_up, _Entity),
+    "source-of-fact": ToolType(_source, _Fact),
     "text-completion": ToolType(_complete, _Question),
-    "prompt": ToolType(_prompted),
+    "prompt": ToolType(_prompted, None, ("description", "prompt")),
+    "mcp": ToolType(_ask_server, None, ("tool",)),
 }
 
 
@@ -221,7 +396,7 @@ class Observed:
     """What came of it.
 
     Attributes:
-        text: for the model, whole.
+        text: for the model.
         error: why there is none.
     """
 
@@ -246,12 +421,23 @@ class Observed:
         tool = use.tool
         if tool is not None and not mistake:
             try:
-                found = TYPES[tool.type].run(tool, use, tool.takes.model_validate(arguments))
-                text = found if isinstance(found, str) else (yield from found)
-            except ValidationError as wrong:
-                error = f"wrong arguments: {short_cause(wrong)}"
+                found = _used(tool, use, arguments)
+                text = _cut(tool, found if isinstance(found, str) else (yield from found))
             except ConfigError:
                 raise  # the model cannot mend what a file says
             except GraphRagError as failed:
-                error = str(failed)
+                error = _cut(tool, f"{failed} ({failed.hint})" if failed.hint else str(failed))
         return cls(use.step, text, error, round((time.perf_counter() - clock) * 1000))
+
+
+def _used(tool: Tool, use: Use, arguments: Mapping[str, Any]) -> str | Generator[GraphRagResponse, None, str]:
+    try:
+        read = tool.read(arguments)
+    except ValueError as wrong:
+        raise UsageError(f"wrong arguments: {short_cause(wrong)}") from wrong
+    return TYPES[tool.defined.type].run(tool.defined, use, read)
+
+
+def _cut(tool: Tool, text: str) -> str:
+    most = tool.defined.chars
+    return text if len(text) <= most else f"{text[:most]}\n… (cut: {most:,} of {len(text):,} characters)"

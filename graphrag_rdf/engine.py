@@ -30,6 +30,7 @@ from graphrag_rdf.trace.recorder import end_thread
 from graphrag_rdf.trace.reuse import find_answer, reuse_of
 
 if TYPE_CHECKING:
+    from graphrag_rdf.communities.build import CommunityReport
     from graphrag_rdf.editing import Facts
     from graphrag_rdf.ingest.extractors import ChunkExtractor
     from graphrag_rdf.ingest.files import Upload
@@ -294,6 +295,20 @@ class Engine(Components):
         self._take_settings()
         self._require_trust()
         return refresh_relations(self, documents, again=again, progress=progress, stop=stop)
+
+    def build_communities(self, *, again: bool = False) -> CommunityReport:
+        """Group the entities that belong together, by the settings `communities` (see `communities.build`).
+
+        Args:
+            again: also when neither the content nor the settings changed since the last build.
+
+        Raises:
+            ConfigError: when the store keeps settings that cannot be, or the clustering cannot be imported.
+        """
+        from graphrag_rdf.communities.build import CommunitySettings, build_communities
+
+        self._take_settings()
+        return build_communities(self.store, CommunitySettings.of(self.settings.communities), again=again)
 
     def extractor(self) -> ChunkExtractor:
         """The extractor that the settings ask for."""

@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "pipelines": ("pipelines", "Pipelines, their steps, and the parameters for --set: list, show."),
     "queries": ("sparql:queries", "The program's query templates: list, show, run."),
     "entities": ("entities", "Entities: list, merge, split, find those that are the same."),
+    "communities": ("communities", "Groups of entities that belong together: build, list, show."),
     "facts": ("facts", "Remove or correct facts by hand, and undo it."),
     "forget": ("documents:forget", "Erase documents and the facts that only they support."),
     "export": ("exchange:export", "Write the store, or one of its graphs, as RDF."),

@@ -183,6 +183,33 @@ class RelationSection(Section):
     )
 
 
+class CommunitySection(Section):
+    """[communities] - groups of entities that belong together."""
+
+    auto: bool = Field(
+        default=False, description="build communities after each ingest that changes something"
+    )
+    resolution: float = Field(
+        default=1.0,
+        gt=0,
+        le=100,
+        description="above 1: more and smaller communities; below: fewer and larger",
+    )
+    max_size: int = Field(
+        default=10, ge=2, le=10_000, description="larger communities are divided into those of the next level"
+    )
+    seed: int = Field(default=0, ge=0, description="of the random numbers of the clustering")
+    statement_weight: float = Field(
+        default=1.0, ge=0, le=1000, description="of each source of a fact between two entities"
+    )
+    sentence_weight: float = Field(
+        default=0.5, ge=0, le=1000, description="of each sentence that names two entities"
+    )
+    topic_weight: float = Field(
+        default=0.25, ge=0, le=1000, description="of each chunk about one entity that names the other"
+    )
+
+
 class CacheSection(Section):
     """[cache] - answers of models, cached on disk."""
 
@@ -315,6 +342,7 @@ class Settings(Section):
     documents: DocumentSection = DocumentSection()
     extract: ExtractSection = ExtractSection()
     relations: RelationSection = RelationSection()
+    communities: CommunitySection = CommunitySection()
     cache: CacheSection = CacheSection()
     answers: AnswersSection = AnswersSection()
     trace: TraceSection = TraceSection()

@@ -215,6 +215,7 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
     lost = [quad.subject for quad in changes.remove if quad.subject == quad.object]
     for what in _DERIVED:
         changes.updates += updates_in_batches(f"derived/drop-{what}", "entities", lost)
+    changes.updates += updates_in_batches("communities/drop-members", "entities", lost)
     return changes
 
 

@@ -13,6 +13,7 @@ from urllib.request import url2pathname
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.communities.build import CommunitySettings, build_communities
 from graphrag_rdf.documents.discover import Discovery, Source, discover
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.ingest.duplicates import warn_of_duplicates
@@ -215,11 +216,19 @@ def _relations(begun: Begun) -> None:
         report.failures.append(FailureReport(place, failure.second, "relations", failure.reason))
 
 
+def _communities(begun: Begun) -> None:
+    engine, report = begun.engine, begun.run.report
+    if engine.settings.communities.auto and report.stopped is None:
+        found = build_communities(engine.store, CommunitySettings.of(engine.settings.communities))
+        report.communities = sum(found.communities.values())
+
+
 AFTER_DOCUMENTS: Mapping[str, Callable[[Begun], None]] = {
     "duplicates": _duplicates,
     "written_together": _written_together,
     "aliases": _aliases,
     "relations": _relations,
+    "communities": _communities,
 }
 """The functions of the optional stages at the end of a run; `Ingest` runs the others."""
 

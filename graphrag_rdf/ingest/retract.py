@@ -50,6 +50,7 @@ def retract_chunks(
         retired = [chunk for chunk in chunks if chunk in cited]
         changes.updates.append(("ingest/entomb-chunks", {"chunks": retired, "now": now()}))
     changes.updates += [(f"derived/drop-{what}", {"chunks": chunks}) for what in ("shared", "follows")]
+    changes.updates.append(("communities/drop-chunks", {"chunks": chunks}))
     _retract_facts(candidates, changes)
 
 

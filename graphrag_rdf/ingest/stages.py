@@ -113,6 +113,16 @@ STAGES: tuple[Stage, ...] = (
         ),
         refresh="relations",
     ),
+    Stage(
+        "communities",
+        "end",
+        optional=True,
+        needs=("names",),
+        settings=(
+            *("communities.auto", "communities.resolution", "communities.max_size", "communities.seed"),
+            *("communities.statement_weight", "communities.sentence_weight", "communities.topic_weight"),
+        ),
+    ),
 )
 _BY_NAME: Mapping[str, Stage] = {stage.name: stage for stage in STAGES}
 

@@ -170,6 +170,11 @@ def relation_evidence(relation_iri: NamedNode, chunk_iri: NamedNode | None, plac
     )
 
 
+def community(level: int, members: Iterable[str]) -> NamedNode:
+    """A community, by its level and the IRIs of its members in order."""
+    return NamedNode(f"urn:community:{name_uuid(level, *members)}")
+
+
 # --- knowledge ---------------------------------------------------------------------------------
 
 

@@ -288,6 +288,12 @@ def a_relation_to_a_chunk_that_is_gone(store: Spoiler) -> None:
     store.add(chunk, RAG.follows, NamedNode("urn:chunk:gone"), Graphs.DERIVED)
 
 
+def a_community_of_what_is_gone(store: Spoiler) -> None:
+    community = NamedNode("urn:community:1")
+    store.add(community, RDF.type, RAG.Community, Graphs.COMMUNITY)
+    store.add(community, RAG.textUnit, NamedNode("urn:chunk:gone"), Graphs.COMMUNITY)
+
+
 def related(store: Spoiler) -> NamedNode:
     """Two neighbouring chunks of a document, related as a model would relate them; the relation."""
     first, second = neighbours(store)
@@ -442,6 +448,7 @@ SPOILT: dict[Callable[[Spoiler], None], set[str]] = {
     two_canonical_entities: {"one-canonical"},
     a_canonical_entity_that_is_gone: {"canonical-fixed"},
     a_relation_to_a_chunk_that_is_gone: {"derived-relations"},
+    a_community_of_what_is_gone: {"communities"},
     a_sound_relation: set(),
     a_relation_that_nobody_made: {"chunk-relations"},
     a_relation_without_evidence: {"chunk-relations"},

@@ -1,0 +1,222 @@
+"""`communities`: build, list and show groups of entities that belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.cli import output
+from graphrag_rdf.cli.command import Group
+from graphrag_rdf.cli.output import format_option, one_line, pairs, say
+from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.rdf.terms import node_of, text_of, to_python
+from graphrag_rdf.store.base import in_batches
+
+if TYPE_CHECKING:
+    from graphrag_rdf.communities.build import CommunityReport
+    from graphrag_rdf.engine import Engine
+    from graphrag_rdf.store.base import Row, Store
+
+_ALL = 10**9
+
+
+@click.group(
+    cls=Group, examples=["graphrag-rdf communities build", 'graphrag-rdf communities show "Port Merrin"']
+)
+def communities_command() -> None:
+    """Communities: groups of entities that belong together.
+
+    They are found by hierarchical Leiden clustering. Level 0 divides all entities; each further level divides
+    communities that are larger than the setting communities.max_size.
+    """
+
+
+@communities_command.command(
+    "build", examples=["graphrag-rdf communities build", "graphrag-rdf communities build --max-size 20"]
+)
+@click.option(
+    "--resolution",
+    type=click.FloatRange(0, min_open=True),
+    metavar="X",
+    help="Above 1: more and smaller communities (default: 1).",
+)
+@click.option(
+    "--max-size", type=click.IntRange(2), metavar="N", help="Divide larger communities (default: 10)."
+)
+@click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of the clustering (default: 0).")
+@click.option("--again", is_flag=True, help="Build also if nothing has changed since the last build.")
+@format_option()
+def build(resolution: float | None, max_size: int | None, seed: int | None, again: bool, form: str) -> None:
+    """Group all entities, and replace the communities of the store.
+
+    Two entities belong together by facts between them, by sentences that name both, and by chunks about one
+    that name the other; the settings communities.*_weight weigh these. The same store and settings give the
+    same communities. With the setting communities.auto, each ingest that changes something builds them.
+    """
+    overrides = {
+        "communities.resolution": resolution,
+        "communities.max_size": max_size,
+        "communities.seed": seed,
+    }
+    with open_engine(overrides) as engine:
+        report = engine.build_communities(again=again)
+    if not output.write(form, report):
+        _show_report(report)
+
+
+def _show_report(report: CommunityReport) -> None:
+    origins = report.origins
+    levels = ", ".join(f"{number:,} of level {level}" for level, number in report.communities.items())
+    changed = ", ".join(f"{getattr(report, key):,} {key}" for key in ("added", "kept", "removed"))
+    pairs(
+        [
+            ("communities", levels or "none"),
+            ("changed", "nothing since the last build" if report.unchanged else changed),
+            ("entities", f"{origins.entities:,}, of these {origins.alone:,} alone"),
+            (
+                "pairs",
+                f"{origins.edges:,}: {origins.by_facts:,} by facts, {origins.by_sentences:,} by sentences, "
+                f"{origins.by_topics:,} by topics of chunks",
+            ),
+            ("time", f"{report.seconds:.1f} s"),
+        ]
+    )
+
+
+@communities_command.command(
+    "list", examples=["graphrag-rdf communities list", "graphrag-rdf communities list --level 1 --limit 10"]
+)
+@click.option("--level", type=click.IntRange(0), metavar="N", help="Only communities of this level.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=100, show_default=True, help="Number of communities."
+)
+@format_option("text", "json", "jsonl")
+def list_(level: int | None, limit: int, form: str) -> None:
+    """List communities by level, the largest first, with their central entities."""
+    with open_engine(read_only=True) as engine:
+        _require_built(engine)
+        rows = engine.store.select(
+            "communities/list", levels=[] if level is None else [level], communities=[], limit=limit
+        )
+        members = _members(engine.store, [node_of(row["community"]) for row in rows])
+    found = [*map(_community, rows)]
+    for each in found:
+        each["central"] = [member["name"] for member in members.get(each["iri"], ()) if member["central"]]
+    if not output.write(form, found):
+        columns = ("level", "entities", "pairs", "years", "central", "iri")
+        cells = [
+            (c["level"], c["entities"], c["pairs"], _years(c), ", ".join(c["central"]), c["iri"])
+            for c in found
+        ]
+        output.table(columns, cells, numbers=columns[:3])
+
+
+@communities_command.command(
+    "show",
+    examples=['graphrag-rdf communities show "Port Merrin"', "graphrag-rdf communities show urn:community:…"],
+)
+@click.argument("name", metavar="COMMUNITY|ENTITY")
+@format_option("text", "json")
+def show(name: str, form: str) -> None:
+    """Show a community, or those of an entity: members, what they are part of, chunks and documents."""
+    with open_engine(read_only=True) as engine:
+        _require_built(engine)
+        found = [_details(engine.store, row) for row in _asked(engine, name)]
+    if not output.write(form, found):
+        for number, each in enumerate(found):
+            if number:
+                say()
+            _show(each)
+
+
+def _require_built(engine: Engine) -> None:
+    """Refuse if there are no communities; warn if they are not those of what the store holds."""
+    from graphrag_rdf.communities.build import built, is_outdated
+
+    if built(engine.store) is None:
+        raise UsageError(
+            "the store has no communities", hint="build them with: graphrag-rdf communities build"
+        )
+    if is_outdated(engine.store):
+        output.warn("the store has changed since the communities were built: graphrag-rdf communities build")
+
+
+def _asked(engine: Engine, name: str) -> list[Row]:
+    store = engine.store
+    if name.startswith("urn:community:"):
+        wanted = [NamedNode(name)]
+    else:
+        rows = store.select("communities/of-entity", entity=engine.entity(name))
+        wanted = [node_of(row["community"]) for row in rows]
+    found = store.select("communities/list", levels=[], communities=wanted, limit=_ALL) if wanted else []
+    if not found:
+        raise UsageError(f"no community: {name}", hint="see: graphrag-rdf communities list")
+    return found
+
+
+def _community(row: Row) -> dict[str, Any]:
+    keys = {
+        "iri": "community",
+        "level": "level",
+        "parent": "parent",
+        "entities": "members",
+        "pairs": "edges",
+        "weight": "weight",
+        "first_year": "first",
+        "last_year": "last",
+    }
+    return {key: to_python(row[name]) if row.get(name) is not None else None for key, name in keys.items()}
+
+
+def _members(store: Store, communities: Sequence[NamedNode]) -> dict[str, list[dict[str, Any]]]:
+    """The members of each community, central ones first."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for batch in in_batches(communities):
+        for row in store.select("communities/members", communities=batch):
+            member = {
+                "iri": text_of(row["entity"]),
+                "name": text_of(row["name"]),
+                "central": to_python(row["central"]),
+            }
+            found.setdefault(text_of(row["community"]), []).append(member)
+    return found
+
+
+def _details(store: Store, row: Row) -> dict[str, Any]:
+    community = node_of(row["community"])
+    parts = store.select("communities/parts", community=community)
+    chunks = store.select("communities/chunks", community=community)
+    documents = {text_of(each["document"]): text_of(each["title"]) for each in chunks}
+    return {
+        **_community(row),
+        "parts": [text_of(each["part"]) for each in parts],
+        "members": _members(store, [community]).get(community.value, []),
+        "documents": [{"iri": iri, "title": title} for iri, title in documents.items()],
+        "chunks": [text_of(each["chunk"]) for each in chunks],
+    }
+
+
+def _show(each: dict[str, Any]) -> None:
+    say(f"community of level {each['level']}: {each['iri']}")
+    members = [one_line(member["name"]) for member in each["members"]]
+    pairs(
+        [
+            ("entities", f"{len(members):,}: {', '.join(members)}"),
+            ("pairs", f"{each['pairs']:,}, weight {each['weight']:g}"),
+            ("years", _years(each) or "none"),
+            ("part of", each["parent"] or "none"),
+            ("parts", ", ".join(each["parts"]) or "none"),
+            ("chunks", f"{len(each['chunks']):,}"),
+            ("documents", "; ".join(one_line(document["title"]) for document in each["documents"]) or "none"),
+        ],
+        indent="  ",
+    )
+
+
+def _years(community: dict[str, Any]) -> str:
+    years = [community[key] for key in ("first_year", "last_year") if community[key] is not None]
+    return "–".join(dict.fromkeys(map(str, years)))

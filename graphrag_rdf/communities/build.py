@@ -1,0 +1,218 @@
+"""Communities of the entities of a store, in `urn:graph:community`: rebuilt, never edited."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+
+from pyoxigraph import Literal, NamedNode, Quad
+
+from graphrag_rdf.communities.clustering import Cluster, cluster
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, Graphs
+from graphrag_rdf.rdf.terms import double, integer, text_of
+from graphrag_rdf.store.base import Changes, Row, Store, updates_in_batches
+
+RECORD = NamedNode("urn:graphrag-rdf:communities")
+CENTRAL = 3
+"""How many members stand for a community: those with the greatest weight within it."""
+_WEIGHTS = ("statement_weight", "sentence_weight", "topic_weight")
+_COUNTS = ("statements", "sentences", "chunks")
+
+
+@dataclass(frozen=True, slots=True)
+class CommunitySettings:
+    """How communities are built: the settings `communities` have the meaning of each."""
+
+    resolution: float = 1.0
+    max_size: int = 10
+    seed: int = 0
+    statement_weight: float = 1.0
+    sentence_weight: float = 0.5
+    topic_weight: float = 0.25
+
+    @classmethod
+    def of(cls, section: object) -> CommunitySettings:
+        """Those of a section of the settings, which has the same names."""
+        return cls(**{one.name: getattr(section, one.name) for one in fields(cls)})
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """What communities were built from.
+
+    Attributes:
+        entities: that were clustered; `alone`: those of them without an edge.
+        edges: pairs of entities that belong together. Of these, pairs in facts (`by_facts`), in sentences
+            that name both (`by_sentences`), and of the topic of a chunk and an entity that the chunk names
+            (`by_topics`).
+    """
+
+    entities: int
+    alone: int
+    edges: int
+    by_facts: int
+    by_sentences: int
+    by_topics: int
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The record of a build.
+
+    Attributes:
+        content_commit: of the store, that the communities reflect.
+    """
+
+    settings: CommunitySettings
+    origins: Origins
+    content_commit: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityReport:
+    """What a build did.
+
+    Attributes:
+        communities: how many there are, by level.
+        added, kept, removed: compared with those before.
+        unchanged: neither the content nor the settings changed since the last build, so nothing was done.
+    """
+
+    communities: dict[int, int]
+    added: int
+    kept: int
+    removed: int
+    origins: Origins
+    unchanged: bool
+    seconds: float
+
+
+def built(store: Store) -> Built | None:
+    """The record of the last build; None if there is none."""
+    rows = store.select("communities/built")
+    if not rows:
+        return None
+    said = json.loads(text_of(rows[0]["parameters"]))
+    return Built(CommunitySettings(**said["settings"]), Origins(**said["origins"]), said["content_commit"])
+
+
+def is_outdated(store: Store) -> bool:
+    """Whether content changed since communities were built."""
+    before = built(store)
+    return before is not None and before.content_commit != store.content_commit()
+
+
+def build_communities(store: Store, settings: CommunitySettings, *, again: bool = False) -> CommunityReport:
+    """Cluster all entities and replace the communities of the store.
+
+    A community has the IRI of its level and members, so one that has not changed keeps what refers to it.
+
+    Args:
+        again: build also when neither content nor settings changed since the last build.
+
+    Raises:
+        ConfigError: when the clustering cannot be imported.
+    """
+    begun = time.perf_counter()
+    known = _levels(store)
+    before, commit = built(store), store.content_commit()
+    if not again and before is not None and (before.settings, before.content_commit) == (settings, commit):
+        return _report(known, known, before.origins, begun, unchanged=True)
+    rows = store.select("communities/edges", **{name: getattr(settings, name) for name in _WEIGHTS})
+    edges = [(text_of(row["one"]), text_of(row["other"]), float(text_of(row["weight"]))) for row in rows]
+    paired = {node for one, other, _ in edges for node in (one, other)}
+    entities = paired | {text_of(row["entity"]) for row in store.select("communities/entities")}
+    clusters = cluster(
+        [edge for edge in edges if edge[2] > 0],
+        entities,
+        resolution=settings.resolution,
+        max_size=settings.max_size,
+        seed=settings.seed,
+    )
+    named = [iris.community(each.level, each.members) for each in clusters]
+    quads = [*_quads(clusters, named, edges)]
+    store.commit(Changes(updates=[("communities/clear", {})], add=quads, content=False))
+    origins = Origins(
+        len(entities), len(entities - paired), len(edges), *(_pairs(rows, key) for key in _COUNTS)
+    )
+    # the record comes last: a build that was cut off has none, and is done again
+    updates = updates_in_batches("communities/text-units", "communities", named)
+    updates += updates_in_batches("communities/years", "communities", named)
+    record = [*_record(Built(settings, origins, commit))]
+    store.commit(Changes(updates=updates, add=record, content=False))
+    now = {iri.value: each.level for iri, each in zip(named, clusters, strict=True)}
+    return _report(known, now, origins, begun)
+
+
+def _levels(store: Store) -> dict[str, int]:
+    """The level of each community."""
+    rows = store.select("communities/levels")
+    return {text_of(row["community"]): int(text_of(row["level"])) for row in rows}
+
+
+def _report(
+    before: Mapping[str, int],
+    now: Mapping[str, int],
+    origins: Origins,
+    begun: float,
+    *,
+    unchanged: bool = False,
+) -> CommunityReport:
+    return CommunityReport(
+        communities=dict(sorted(Counter(now.values()).items())),
+        added=len(now.keys() - before.keys()),
+        kept=len(now.keys() & before.keys()),
+        removed=len(before.keys() - now.keys()),
+        origins=origins,
+        unchanged=unchanged,
+        seconds=round(time.perf_counter() - begun, 3),
+    )
+
+
+def _pairs(rows: Sequence[Row], count: str) -> int:
+    """The number of pairs for which a count is not 0."""
+    return sum(text_of(row[count]) != "0" for row in rows)
+
+
+def _quads(
+    clusters: Sequence[Cluster], named: Sequence[NamedNode], edges: Sequence[tuple[str, str, float]]
+) -> Iterator[Quad]:
+    homes: dict[str, list[int]] = defaultdict(list)
+    for index, each in enumerate(clusters):
+        for member in each.members:
+            homes[member].append(index)
+    inside = [0] * len(clusters)
+    weights = [0.0] * len(clusters)
+    strength: list[dict[str, float]] = [defaultdict(float) for _ in clusters]
+    for one, other, weight in edges:
+        for index in {*homes[one]}.intersection(homes[other]):
+            inside[index] += 1
+            weights[index] += weight
+            strength[index][one] += weight
+            strength[index][other] += weight
+    for index, (each, iri) in enumerate(zip(clusters, named, strict=True)):
+        central = sorted(each.members, key=lambda member: (-strength[index].get(member, 0.0), member))[
+            :CENTRAL
+        ]
+        yield Quad(iri, RDF.type, RAG.Community, Graphs.COMMUNITY)
+        yield Quad(iri, RAG.level, integer(each.level), Graphs.COMMUNITY)
+        yield Quad(iri, RAG.memberCount, integer(len(each.members)), Graphs.COMMUNITY)
+        yield Quad(iri, RAG.edgeCount, integer(inside[index]), Graphs.COMMUNITY)
+        yield Quad(iri, RAG.edgeWeight, double(weights[index]), Graphs.COMMUNITY)
+        yield Quad(iri, PROV.wasGeneratedBy, RECORD, Graphs.COMMUNITY)
+        if each.parent is not None:
+            yield Quad(iri, DCTERMS.isPartOf, named[each.parent], Graphs.COMMUNITY)
+        for member in each.members:
+            yield Quad(iri, PROV.hadMember, NamedNode(member), Graphs.COMMUNITY)
+        for member in central:
+            yield Quad(iri, RAG.centralEntity, NamedNode(member), Graphs.COMMUNITY)
+
+
+def _record(build: Built) -> Iterator[Quad]:
+    yield Quad(RECORD, RDF.type, PROV.Activity, Graphs.COMMUNITY)
+    parameters = json.dumps(asdict(build), sort_keys=True)
+    yield Quad(RECORD, RAG.parameters, Literal(parameters), Graphs.COMMUNITY)

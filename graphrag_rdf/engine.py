@@ -479,7 +479,7 @@ class Engine(Components):
             raise UsageError(f"cannot rank {k} results", hint="k must be 1 or more")
         wanted, stored = stored, stored and not self.read_only
         chosen, context, state = self._prepared(
-            question, pipeline, settings, include=include, exclude=exclude, stored=stored
+            question, pipeline, settings, include=include, exclude=exclude, stored=stored, streamed=stored
         )
         if wanted and not stored:
             state.warn("trace_not_stored", "the store is read-only: no trace was stored")

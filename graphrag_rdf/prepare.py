@@ -37,6 +37,7 @@ def prepare(
     include: Iterable[str] = (),
     exclude: Iterable[str] = (),
     stored: bool = True,
+    streamed: bool = True,
     session: str | None = None,
 ) -> tuple[Context, State]:
     """What a pipeline works with, and what it knows at the beginning.
@@ -46,6 +47,7 @@ def prepare(
         version: of the settings in force.
         include, exclude: labels or IRIs of entities that must be, or must not be, followed.
         stored: write the trace.
+        streamed: somebody reads its messages.
         session: the trace of an earlier question that this one goes on with.
 
     Raises:
@@ -58,7 +60,7 @@ def prepare(
         store,
         parts.blobs,
         graph=NamedNode(settings.trace.graph),
-        detail=settings.trace.detail,
+        detail=settings.trace.detail if stored or streamed else "steps",
         stored=stored,
         settings=version,
         continues=earlier,

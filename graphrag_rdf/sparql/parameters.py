@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import cache
-from math import isfinite
 from typing import Any
 from typing import Literal as Choice
 
@@ -39,40 +38,47 @@ class Slot:
     __str__ = __html__
 
 
-class SlotRow(tuple[object, ...]):
-    """A row of a VALUES block: its values, and how they print together.
+class SlotRow:
+    """A row of a VALUES block: `text` is how it prints, an index gives one of its terms.
 
-    Blocks have hundreds of rows, and printing value by value takes longer than many a query.
+    Blocks have hundreds of rows, so terms become slots only where a template asks for one.
     """
 
-    text: str
+    __slots__ = ("_cells", "text")
+
+    def __init__(self, cells: list[str]) -> None:
+        self._cells = cells
+        self.text = f"({' '.join(cells)})"
+
+    def __getitem__(self, column: int) -> Slot:
+        return Slot(self._cells[column])
 
 
-def _iri(value: object) -> Slot:
-    _refuse_markup(value)
+def _iri(value: object) -> str:
     if isinstance(value, NamedNode):
-        return Slot(str(value))
+        return str(value)
+    _refuse_markup(value)
     if isinstance(value, str):
-        return Slot(str(NamedNode(value)))
+        return str(NamedNode(value))
     raise TypeError("expected an IRI")
 
 
-def _string(value: object) -> Slot:
+def _string(value: object) -> str:
     _refuse_markup(value)
     if isinstance(value, Literal):
-        return Slot(str(value))
+        return str(value)
     if isinstance(value, str):
-        return Slot(str(Literal(value)))
+        return str(Literal(value))
     raise TypeError("expected a text")
 
 
-def _term(value: object) -> Slot:
+def _term(value: object) -> str:
     if _has_blank_node(value):
         raise TypeError("a query cannot name a blank node")
     if isinstance(value, Triple):
-        return Slot(f"<<( {value} )>>")  # str() of a triple has no brackets
+        return f"<<( {value} )>>"  # str() of a triple has no brackets
     if isinstance(value, NamedNode | Literal):
-        return Slot(str(value))
+        return str(value)
     raise TypeError("expected an RDF term")
 
 
@@ -94,14 +100,13 @@ def _int(value: object) -> int:
     return int(value)
 
 
-def _double(value: object) -> Slot:
+def _double(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError("expected a number")
-    number = float(value)
-    if not isfinite(number):
-        return Slot(str(Literal(number)))
-    text = repr(number)
-    return Slot(text if "e" in text else f"{text}e0")  # a third of the length of a typed literal
+    text = repr(float(value))
+    if "n" in text:  # inf and nan
+        return str(Literal(float(value)))
+    return text if "e" in text else f"{text}e0"  # a third of the length of a typed literal
 
 
 def _bool(value: object) -> bool:
@@ -110,45 +115,48 @@ def _bool(value: object) -> bool:
     return value
 
 
-def _datetime(value: object) -> Slot:
+def _datetime(value: object) -> str:
     if not isinstance(value, datetime):
         raise TypeError("expected a date and time")
-    return Slot(str(datetime_(value)))
+    return str(datetime_(value))
 
 
-TYPES: Mapping[str, Callable[[object], object]] = {
+_TERMS: Mapping[str, Callable[[object], str]] = {
     "iri": _iri,
     "string": _string,
     "term": _term,
-    "int": _int,
     "double": _double,
-    "bool": _bool,
     "datetime": _datetime,
 }
+"""Types whose values only print, with what prints them."""
+_PLAIN: Mapping[str, Callable[[object], int]] = {"int": _int, "bool": _bool}
+"""Types whose values templates may compare and count, with what checks them."""
 
 _ROW = re.compile(r"\((.+)\)\Z")
 
 
-def _printed(value: object) -> str:
-    return value._text if isinstance(value, Slot) else str(value).lower()
+def _printer(type_name: str) -> Callable[[object], str]:
+    if plain := _PLAIN.get(type_name):
+        return lambda value: str(plain(value)).lower()
+    return _TERMS[type_name]
 
 
 def _one(type_name: str) -> Callable[[object], object]:
     if row := _ROW.match(type_name):
-        columns = [_one(name.strip()) for name in row[1].split(",")]
+        columns = [_printer(name.strip()) for name in row[1].split(",")]
 
-        def convert_row(value: object) -> tuple[object, ...]:
+        def convert_row(value: object) -> SlotRow:
             if not isinstance(value, tuple | list):
                 raise TypeError(f"expected a row of {len(columns)} values")
-            cells = tuple(value)
-            if len(cells) != len(columns):
-                raise TypeError(f"expected {len(columns)} values, not {len(cells)}")
-            row = SlotRow([column(cell) for column, cell in zip(columns, cells, strict=True)])
-            row.text = f"({' '.join(map(_printed, row))})"
-            return row
+            if len(value) != len(columns):
+                raise TypeError(f"expected {len(columns)} values, not {len(value)}")
+            return SlotRow([column(cell) for column, cell in zip(columns, value, strict=True)])
 
         return convert_row
-    return TYPES[type_name]
+    if plain := _PLAIN.get(type_name):
+        return plain
+    term = _TERMS[type_name]
+    return lambda value: Slot(term(value))
 
 
 @cache
@@ -247,7 +255,7 @@ Kind = Choice["select", "ask", "construct", "update"]
 
 
 class Parameter(BaseModel):
-    """A typed parameter: `type` is a name in `sparql.parameters.TYPES`, with `[]` for a list.
+    """A typed parameter: `type` is a name in `_TERMS` or `_PLAIN`, or a row of them, with `[]` for a list.
 
     The sample of an optional parameter is its default.
     """

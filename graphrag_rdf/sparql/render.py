@@ -9,6 +9,7 @@ Macros that templates use:
 | macro | output |
 |---|---|
 | `values("?e", entities)`, `values("?s ?p ?o", edges)` | a VALUES block |
+| `values("?s", edges, 0)` | one with the first column of the rows |
 | `{% call facts() %}…{% endcall %}` | the pattern in the graph of facts |
 | `contains(c, s, p, o)` | container `c` (subgraph) contains the fact |
 | `reifies(r, s, p, o)` | `r` is a reifier (evidence) of the fact |
@@ -80,9 +81,11 @@ def _slot(value: object) -> str:
     raise TemplateError(f"{value!r} is not a variable, prefixed name or RDF term")
 
 
-def _values(variables: str, rows: Iterable[Any]) -> Markup:
+def _values(variables: str, rows: Iterable[Any], column: int | None = None) -> Markup:
     if not _VARIABLES.match(variables):
         raise TemplateError(f"not a list of variables: {variables!r}")
+    if column is not None:
+        rows = [row[column] for row in rows]
     if " " not in variables:
         return Markup(f"VALUES {variables} {{ {' '.join(map(_cell, rows))} }}")
     return Markup(f"VALUES ({variables}) {{ {' '.join([row.text for row in rows])} }}")
@@ -191,6 +194,7 @@ def with_prefixes(query: str) -> str:
     return prologue(query).replace("\n", " ") + query
 
 
+@lru_cache(maxsize=1024)
 def prologue(body: str) -> str:
     """PREFIX lines for the prefixes in a template's text and in the output of its macros."""
     used = set(_PREFIX_USE.findall(_IRI.sub("", body))) & PREFIXES.keys()

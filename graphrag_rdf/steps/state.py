@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import NamedNode
 
-from graphrag_rdf.rdf.namespaces import RAG, TG
+from graphrag_rdf.rdf.namespaces import TG
 from graphrag_rdf.steps.exploration import (
     Edge,
     PassageHit,
@@ -23,7 +23,6 @@ from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import Selected
 from graphrag_rdf.trace.recorder import Step, TraceRecorder
 from graphrag_rdf.trace.reuse import Reuse, Turn
-from graphrag_rdf.trace.rows import result_hash
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.embedders import Embedder
@@ -75,14 +74,9 @@ class Context:
         return run.rows
 
     def decide(self, step: Step, template: str, /, **values: Any) -> list[Row]:
-        """Run a template whose rows, in their order, are what is taken.
-
-        The trace marks the call as one that decided, with a hash of its rows: `trace verify` runs it again.
-        """
+        """Run a template whose rows, in their order, are what is taken (see `TraceRecorder.decided`)."""
         run = self.store.run(template, **values)
-        call = self.recorder.queried(step, run)
-        self.recorder.say(step, RAG.decidedBy, call)
-        step.quads.append(self.recorder.quad(call, RAG.resultHash, Literal(result_hash(run.rows))))
+        self.recorder.decided(step, run)
         return run.rows
 
 

@@ -30,6 +30,7 @@ from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace.kinds import ERROR, ItemKind, NodeKind, triples
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import CALL, Call
+from graphrag_rdf.trace.rows import result_hash
 
 _AGENT = iris.agent("graphrag-rdf")
 INLINE_LIMIT = 4096
@@ -87,7 +88,8 @@ class TraceRecorder:
         store: where traces go.
         blobs: where prompts, completions, rendered queries and long answers go.
         graph: the named graph of traces.
-        detail: `full` keeps rendered queries, prompts and completions; `summary` leaves them out.
+        detail: `full` keeps rendered queries, prompts and completions; `summary` leaves them out. `steps` also
+            leaves out what steps found and called, for runs whose trace nobody reads.
         stored: False streams the trace without writing it (read-only servers).
         settings: the version of the settings kept in the store that is in force, if any is kept.
         continues: the earlier session that the run goes on with.
@@ -101,7 +103,7 @@ class TraceRecorder:
         blobs: BlobStore,
         *,
         graph: NamedNode = Graphs.RETRIEVAL,
-        detail: Choice["full", "summary"] = "full",
+        detail: Choice["full", "summary", "steps"] = "full",
         stored: bool = True,
         settings: NamedNode | None = None,
         continues: NamedNode | None = None,
@@ -315,6 +317,8 @@ class TraceRecorder:
         Args:
             owner: the item that it is a part of.
         """
+        if self._detail == "steps":
+            return step.iri
         with self._shared.lock:
             number = self._shared.counts[kind.name]
             self._shared.counts[kind.name] += 1
@@ -335,6 +339,8 @@ class TraceRecorder:
 
     def queried(self, step: Step, run: QueryRun) -> NamedNode:
         """Record a template query that a step ran; the IRI of the call."""
+        if self._detail == "steps":
+            return step.iri
         return self._call(
             step,
             Call(
@@ -345,6 +351,17 @@ class TraceRecorder:
                 sparql=self._kept(run.sparql),
             ),
         )
+
+    def decided(self, step: Step, run: QueryRun) -> None:
+        """Record a template query whose rows, in their order, are what was taken.
+
+        The call gets a hash of the rows; `trace verify` runs it again and compares.
+        """
+        if self._detail == "steps":
+            return
+        call = self.queried(step, run)
+        self.say(step, RAG.decidedBy, call)
+        step.quads.append(self.quad(call, RAG.resultHash, Literal(result_hash(run.rows))))
 
     def called(self, step: Step, call: Call, prompt: str, completion: str) -> None:
         """Record a call to a model, and count its tokens for the step and the run.

@@ -105,16 +105,12 @@ class Weights:
 
     def splitter(self, bm25: Bm25 = DEFAULT_BM25) -> Callable[[Entry], dict[str, float]]:
         """What each term adds to the score of a document that has it, for many documents."""
-        alone = [
-            (term, Weights(((field, term, weight),), self.mean).scorer(bm25))
-            for field, term, weight in self.terms
-        ]
+        addends = self._adder(bm25)
 
         def split(entry: Entry) -> dict[str, float]:
             found: dict[str, float] = {}
-            for term, score in alone:
-                if value := score(entry):
-                    found[term] = found.get(term, 0.0) + value
+            for term, value in addends(entry):
+                found[term] = found.get(term, 0.0) + value
             return found
 
         return split
@@ -134,26 +130,38 @@ class Weights:
 
     def scorer(self, bm25: Bm25 = DEFAULT_BM25) -> Callable[[Entry], float]:
         """`score` for many documents: what does not depend on them is worked out once."""
-        k1, b = bm25.k1, bm25.b
-        by_field: dict[str, list[tuple[str, float]]] = {}  # in the order of the terms, which is by field
-        for field, term, weight in self.terms:
-            by_field.setdefault(field, []).append((f" {term} ", weight))
+        addends = self._adder(bm25)
 
         def score(entry: Entry) -> float:
-            total = 0.0
+            total = 0.0  # `sum` would round in another way
+            for _, value in addends(entry):
+                total += value
+            return total
+
+        return score
+
+    def _adder(self, bm25: Bm25) -> Callable[[Entry], list[tuple[str, float]]]:
+        """The terms of a document, in the order of the query's, with what each adds to its score."""
+        k1, b = bm25.k1, bm25.b
+        by_field: dict[str, list[tuple[str, str, float]]] = {}  # in the order of the terms, which is by field
+        for field, term, weight in self.terms:
+            by_field.setdefault(field, []).append((term, f" {term} ", weight))
+
+        def addends(entry: Entry) -> list[tuple[str, float]]:
+            found = []
             for field, wanted in by_field.items():
                 terms = entry.fields[field]
                 norm = 0.0
-                for term, weight in wanted:
-                    frequency = terms.count(term)
+                for term, framed_term, weight in wanted:
+                    frequency = terms.count(framed_term)
                     if frequency:
                         if not norm:
                             length = rounded(terms.count(" ") // 2)
                             norm = k1 * (1 - b + b * length / self.mean[field])
-                        total += weight * frequency * (k1 + 1) / (frequency + norm)
-            return total
+                        found.append((term, weight * frequency * (k1 + 1) / (frequency + norm)))
+            return found
 
-        return score
+        return addends
 
 
 class View:
@@ -166,6 +174,7 @@ class View:
     def __init__(self, searcher: tantivy.Searcher) -> None:
         self.searcher = searcher
         self._read: dict[tuple[int, int], Entry] = {}
+        self._by_iri: dict[str, Entry] = {}
 
     def hits(self, query: tantivy.Query, limit: int) -> list[tuple[Any, tantivy.DocAddress]]:
         """The best documents; without counting, Tantivy skips what cannot reach the first `limit`."""
@@ -178,8 +187,14 @@ class View:
         if entry is None:
             if len(self._read) >= _KEPT:
                 self._read.clear()
+                self._by_iri.clear()
             entry = self._read[place] = _entry(self.searcher.doc(address))
+            self._by_iri[entry.iri] = entry
         return entry
+
+    def known(self, iri: str) -> Entry | None:
+        """A document that was read before."""
+        return self._by_iri.get(iri)
 
 
 _MAGIC = (1337).to_bytes(4, "little")
@@ -316,12 +331,28 @@ class KindIndex:
         for _, address in view.hits(self._tantivy.Query.all_query(), self.count):
             yield view.searcher.doc(address)["iri"][0]
 
-    def find(self, field: str, values: Sequence[str]) -> Iterator[Entry]:
-        """Documents with one of the values in a keyword field."""
+    def entries_of(self, iris: Iterable[str]) -> Iterator[Entry]:
+        """The documents of these IRIs."""
+        view, unread = self._view, []
+        for iri in iris:
+            if (entry := view.known(iri)) is not None:
+                yield entry
+            else:
+                unread.append(iri)
+        yield from self._with_any(view, "iri", unread, len(unread))
+
+    def called(self, keys: Sequence[str]) -> Iterator[Entry]:
+        """The documents with one of these keys."""
+        return self._with_any(self._view, "keys", keys, self.count)
+
+    def _with_any(self, view: View, field: str, values: Sequence[str], limit: int) -> Iterator[Entry]:
+        """Documents with one of the values in a keyword field.
+
+        A term_set_query would walk through the dictionary of each segment, which takes twice as long.
+        """
         if values and self.count:
-            view = self._view
-            query = self._tantivy.Query.term_set_query(self._schema, field, list(values))
-            for _, address in view.hits(query, self.count):
+            parts = [(self._tantivy.Occur.Should, self._term(field, value)) for value in values]
+            for _, address in view.hits(self._tantivy.Query.boolean_query(parts), limit):
                 yield view.entry(address)
 
     def holding(self, terms: Sequence[str], language: str) -> Iterator[str]:

@@ -323,7 +323,7 @@ class TextIndex:
         kind_index = self._kinds[kind]
         with self._guard():
             split = self._weights(kind_index, query, kind, language, also).splitter(bm25)
-            return {entry.iri: split(entry) for entry in kind_index.find("iri", iris)}
+            return {entry.iri: split(entry) for entry in kind_index.entries_of(iris)}
 
     def holders(self, word: str, *, kind: Kind, language: str | None = None) -> int:
         """Number of records of a kind with a word, in any of its forms; 0 for stop words."""
@@ -357,7 +357,7 @@ class TextIndex:
         keys = {label: match_key(label) for label in labels}
         by_key: dict[str, list[str]] = {}
         with self._guard():
-            for entry in self._kinds["entity"].find("keys", [*filter(None, set(keys.values()))]):
+            for entry in self._kinds["entity"].called([*filter(None, set(keys.values()))]):
                 for key in entry.keys:
                     by_key.setdefault(key, []).append(entry.iri)
         return {label: sorted(by_key[key]) for label, key in keys.items() if key in by_key}

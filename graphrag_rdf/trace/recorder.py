@@ -88,8 +88,8 @@ class TraceRecorder:
         store: where traces go.
         blobs: where prompts, completions, rendered queries and long answers go.
         graph: the named graph of traces.
-        detail: `full` keeps rendered queries, prompts and completions; `summary` leaves them out. `steps` also
-            leaves out what steps found and called, for runs whose trace nobody reads.
+        detail: `full` keeps rendered queries, prompts and completions; `summary` leaves them out. `steps`
+            also leaves out what steps found and called, for runs whose trace nobody reads.
         stored: False streams the trace without writing it (read-only servers).
         settings: the version of the settings kept in the store that is in force, if any is kept.
         continues: the earlier session that the run goes on with.

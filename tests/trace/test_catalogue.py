@@ -88,7 +88,7 @@ def test_the_last_of_traces_that_started_one_another_is_one_of_them(sample: Samp
 
 
 @pytest.mark.parametrize(
-    "name", ["", "zz", "abc", "0000", "urn:nothing", "not an iri:", '"', iris.new_uuid()]
+    "name", ["", "zz", "abc", "0000", "urn:nothing", "not an iri:", '"', iris.name_uuid("none")]
 )
 def test_an_unknown_name_is_an_error(sample: Sample, name: str) -> None:
     with pytest.raises(UsageError):

@@ -59,7 +59,15 @@ def cluster(
     if not edges:
         return lone
     found = hierarchical_leiden(
-        edges=sorted(edges), resolution=resolution, max_cluster_size=max_size, seed=seed
+        edges=sorted(edges),
+        starting_communities=None,
+        resolution=resolution,
+        randomness=0.001,
+        iterations=1,
+        use_modularity=True,
+        max_cluster_size=max_size,
+        seed=seed,
+    ), resolution=resolution, max_cluster_size=max_size, seed=seed
     )
     members: dict[int, list[str]] = defaultdict(list)
     about: dict[int, tuple[int, int | None]] = {}

@@ -67,7 +67,6 @@ def cluster(
         use_modularity=True,
         max_cluster_size=max_size,
         seed=seed,
-    ), resolution=resolution, max_cluster_size=max_size, seed=seed
     )
     members: dict[int, list[str]] = defaultdict(list)
     about: dict[int, tuple[int, int | None]] = {}

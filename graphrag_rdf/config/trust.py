@@ -24,6 +24,7 @@ _STORE = "documents and questions are sent there, with the password or token of 
 _ACCOUNT = "the owner of this credential can see everything that is sent"
 _QUERIES = "its query templates can send the store's content to an address"
 _OUTSIDE = "files outside the folder of this file are read or written"
+_TOOLS = "tools.yaml of an agent in it starts programs, or sends text to addresses"
 _CLIENTS = "it decides which clients can reach and change a served store"
 
 _MODELS_WITHIN = ("lexical", "vector")
@@ -56,7 +57,7 @@ _EFFECTS: Mapping[str, str] = {
     "server.trusted_proxies": _CLIENTS,
 }
 _PATHS = ("store", "pipelines", "extract.synonyms", "extract.ontology", "remote.folder")
-"""Settings with a path, which is harmless within the folder of the settings file."""
+"""Settings with a path, which is harmless within the folder of the settings file (see `effect`)."""
 _HARMLESS: Mapping[str, Callable[[Any], bool]] = {
     "server.host": is_loopback,
     "server.anonymous": lambda role: role in ("nothing", "read"),
@@ -77,7 +78,9 @@ def effect(key: str, value: Any, folder: Path | None) -> str | None:
     if key in _PATHS:
         if key == "store" and "://" in value:
             return _STORE
-        return None if _is_within(str(value), folder) else _OUTSIDE
+        if folder is None or not _is_within(str(value), folder):
+            return _OUTSIDE
+        return _TOOLS if key == "pipelines" and _has_servers(folder / str(value)) else None
     if key in _NAMES_A_MODEL:
         if value in _MODELS_WITHIN:
             return None
@@ -94,6 +97,20 @@ def _is_within(path: str, folder: Path | None) -> bool:
     if folder is None or path.startswith(("~", "//", "\\")) or PureWindowsPath(path).drive:
         return False
     return (folder / path).resolve().is_relative_to(folder.resolve())
+
+
+def _has_servers(folder: Path) -> bool:
+    """Whether a tools.yaml in a folder of pipelines names MCP servers, or cannot be read."""
+    import yaml
+
+    for path in folder.glob("*/tools.yaml"):
+        try:
+            tools = yaml.safe_load(path.read_text("utf-8")) or ()
+            if any(tool.get("type") == "mcp" for tool in tools):
+                return True
+        except (OSError, ValueError, yaml.YAMLError, AttributeError, TypeError):
+            return True
+    return False
 
 
 # --- what the user trusts ------------------------------------------------------------------------

@@ -184,6 +184,31 @@ def test_what_the_user_names_is_not_asked_about(
     assert run("ask", QUESTION).code == 0
 
 
+@pytest.mark.parametrize(
+    "tools",
+    [
+        "- {name: x, type: mcp, tool: x, url: THIEF}",
+        '- {name: x, "type": "m\\x63p", tool: x, command: [touch, started]}',
+    ],
+)
+def test_programs_that_a_folder_names_are_not_started(
+    run: Run, store: Path, folder: Path, thief: Thief, tools: str
+) -> None:
+    agent = folder / "pipelines" / "agent_react"
+    agent.mkdir(parents=True)
+    (folder / "graphrag.toml").write_text('pipelines = "pipelines"\n')
+    (agent / "tools.yaml").write_text("- {name: x, type: text-completion, description: x}\n")
+    assert run("retrieve", QUESTION).code == 0
+    (agent / "tools.yaml").write_text(hostile(tools, thief))
+    found = run("ask", "--pipeline", "agent_react", QUESTION)
+    assert found.code == 2
+    assert "pipelines = " in found.err
+    assert "config trust" in found.err
+    assert "starts programs" in run("config", "trust").out
+    assert not (folder / "started").exists()
+    assert thief.heard == []
+
+
 def test_trust_is_kept_outside_the_folder(
     run: Run, store: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

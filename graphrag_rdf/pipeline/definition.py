@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
@@ -117,6 +117,8 @@ class PipelineDefinition(BaseModel):
         label, question: of the question in traces: what its label begins with, and its classes.
         prompts_of: another pipeline, whose prompts are used where the folder lacks one.
         calls: further pipelines that its steps may run, e.g. as tools.
+        good_for: what kind of question it suits, for a step that chooses between pipelines.
+        needs: what the store must have for it to find anything.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -129,6 +131,8 @@ class PipelineDefinition(BaseModel):
     question: tuple[str, ...]
     prompts_of: str | None = None
     calls: tuple[str, ...] = ()
+    good_for: str = ""
+    needs: tuple[Literal["facts", "entities", "chunks"], ...] = ()
     steps: tuple[StepDefinition, ...] = Field(min_length=1)
 
     def check(self) -> None:

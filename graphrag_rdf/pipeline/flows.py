@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, fields, replace
 from queue import SimpleQueue
 from typing import Any, TypeAlias
 
-from graphrag_rdf.steps.state import Context, State, Work
+from graphrag_rdf.steps.state import Context, Option, State, Work
 from graphrag_rdf.trace.messages import GraphRagResponse
 
 Messages: TypeAlias = Iterator[GraphRagResponse | None]
@@ -35,13 +35,13 @@ class Stage:
     """A step, ready to run.
 
     Attributes:
+        option: what it is among others, in the flow `choice`.
         stop_when_empty: whether, of a sequence, only the last step still runs if this one finds nothing.
-        name: of the step.
     """
 
     run: Callable[[Context, State], Messages]
+    option: Option
     stop_when_empty: bool = False
-    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,9 @@ def best_first(plan: Plan, context: Context, state: State) -> Messages:
 
 def choice(plan: Plan, context: Context, state: State) -> Messages:
     """See the module."""
+    state.work.options = [stage.option for stage in plan.slots["option"]]
     yield from _all(plan, "choose", context, state)
-    (chosen,) = (stage for stage in plan.slots["option"] if stage.name == state.work.choice)
+    (chosen,) = (stage for stage in plan.slots["option"] if stage.option.name == state.work.choice)
     yield from chosen.run(context, state)
 
 

@@ -23,7 +23,7 @@ from graphrag_rdf.pipeline.flows import FLOWS, Messages, Plan, Stage
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.steps.answer import give_again
 from graphrag_rdf.steps.kinds import StepKind, kinds, read_value
-from graphrag_rdf.steps.state import Called, Context, Known, State
+from graphrag_rdf.steps.state import Called, Context, Known, Option, State
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import TraceRecorder
 from graphrag_rdf.trace.reuse import KeptAnswer
@@ -63,6 +63,12 @@ class Pipeline:
     def step(self, name: str) -> StepDefinition | None:
         """A step by name."""
         return next((step for step in self.definition.steps if step.name == name), None)
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether a step of its own cannot do without a model."""
+        own = [step for step in self.definition.steps if not step.pipeline]
+        return any(step.kind.ways[step.choose(with_model=False)].needs_model for step in own)
 
     def parameters(self, *, with_model: bool) -> dict[str, dict[str, Any]]:
         """What each step uses, and its parameters; of a called pipeline those of its steps."""
@@ -230,9 +236,15 @@ class Pipeline:
         """Run only what finds (grounding and exploration), for retrieval without an answer.
 
         Raises:
+            ConfigError: when no step does.
             GraphRagError: of the step that failed, once the trace says so.
         """
         finding = [(step, use) for step, use in self._chosen(model) if step.kind.finds]
+        if not finding:
+            raise ConfigError(
+                f"{self.definition.name} has no step that searches",
+                hint="retrieve with graph_rag, for instance",
+            )
         try:
             yield from self._begin(context, state, finding, model)
             for step, use in finding:
@@ -290,10 +302,18 @@ class Pipeline:
                 run = partial(self._run, step.run, model)
             else:
                 run = partial(_run_step, step, use)
-            slots.setdefault(step.slot, []).append(Stage(run, step.stop_when_empty, step.name))
+            slots.setdefault(step.slot, []).append(Stage(run, self._option(step), step.stop_when_empty))
         plan = Plan(slots, self.definition.limits, context.jobs)
         context = replace(context, call=partial(self._answer_of, model=model))
         return FLOWS[self.definition.flow].run(plan, context, state)
+
+    def _option(self, step: StepDefinition) -> Option:
+        """A step as a router sees it."""
+        if not step.pipeline:
+            return Option(step.name)
+        inside = self.called[step.pipeline]
+        needs = (*inside.definition.needs, *(("model",) if inside.needs_model else ()))
+        return Option(step.name, inside.definition.good_for, needs)
 
     def _run(self, name: str, model: str | None, context: Context, state: State) -> Messages:
         """Run the steps of another pipeline in this run."""

@@ -184,6 +184,21 @@ class Selection(Selected):
         return self.edge.asked if self.edge else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A pipeline that the flow `choice` can go on with.
+
+    Attributes:
+        name: of its step.
+        good_for: what kind of question it suits.
+        needs: see `PipelineDefinition.needs`; and `model` if it does nothing without one.
+    """
+
+    name: str
+    good_for: str = ""
+    needs: tuple[str, ...] = ()
+
+
 @dataclass(slots=True)
 class Work:
     """What steps and the flow that runs them tell one another.
@@ -194,7 +209,8 @@ class Work:
         found: items with their scores, the best of which is worked on next.
         item: the one in hand; None outside of such a step.
         number: of that item among `items`, from 1; None where items have no order.
-        choice: of the flow `choice` the step that goes on.
+        options: of the flow `choice`.
+        choice: the one of them that goes on.
         results: what steps made of items, and the answers of sub-pipelines, in order.
         tools: those that an agent may use in some state; None before they are known.
         stopped_by: why a loop ended: done, empty, or the limit that was reached.
@@ -206,6 +222,7 @@ class Work:
     found: list[tuple[float, Any]] = field(default_factory=list)
     item: Any = None
     number: int | None = None
+    options: Sequence[Option] = ()
     choice: str | None = None
     results: list[Any] = field(default_factory=list)
     tools: list[Any] | None = None

@@ -10,7 +10,6 @@ import re
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
-from typing import Literal as Choice
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from pyoxigraph import Literal, NamedNode
@@ -31,13 +30,6 @@ from graphrag_rdf.trace.model import TraceStep
 from graphrag_rdf.trace.recorder import Step
 
 _ARRAY = re.compile(r"\[.*\]", re.DOTALL)
-PATTERNS = {
-    "react": "one line of work, in which each step depends on what the last one found",
-    "plan": "several steps that are known beforehand, some of which need results of others",
-    "supervisor": "parts that can be answered independently of one another and are then put together",
-}
-"""The ways in which an agent can work → what each is good for."""
-
 
 # --- in traces ------------------------------------------------------------------------------------------
 
@@ -72,14 +64,6 @@ def _parts_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG0
 def _result_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
     page.paragraph(step.values["goal"] or "(erased)", "    ", "Goal: ")
     page.prose(step.answer or "(no answer)", "    ")
-
-
-DECISION = NodeKind(
-    "pattern-decision",
-    TG.PatternDecision,
-    "How the agent works on the question.",
-    fields=(StepField("pattern", TG.pattern), StepField("task", TG.taskType, words=True)),
-)
 
 
 def _divided(name: str, rdf_type: NamedNode, about: str, goal: NamedNode) -> NodeKind:
@@ -150,40 +134,6 @@ def _read(form: TypeAdapter[Any], text: str) -> Any:
         return form.validate_python(json.loads(found[0])) if found else []
     except (ValueError, ValidationError):
         return []
-
-
-# --- how to work ----------------------------------------------------------------------------------------
-
-
-class RouteParameters(StepParameters):
-    """Of the step that decides how an agent works."""
-
-    pattern: Choice["auto", "react", "plan", "supervisor"] = Field(
-        "auto", description="auto: the model chooses; else the pattern to work by"
-    )
-
-
-def route(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """Choose how to work: the model does, unless it is said. An answer that names none means react."""
-    step = context.recorder.step(DECISION)
-    chosen = parameters["pattern"]
-    if chosen == "auto":
-        text = ask_model(
-            context,
-            step,
-            "route",
-            prompt="route",
-            question=state.question,
-            history=state.conversation,
-            patterns=PATTERNS,
-        )
-        named, _, task = text.strip().partition("\n")
-        chosen = next((one for one in PATTERNS if re.search(rf"\b{one}\b", named, re.IGNORECASE)), "react")
-        if task.strip():
-            context.recorder.say(step, TG.taskType, Literal(" ".join(task.split())[:200]))
-    context.recorder.say(step, TG.pattern, Literal(chosen))
-    state.work.choice = chosen
-    yield context.recorder.finish(step)
 
 
 # --- parts at once --------------------------------------------------------------------------------------
@@ -429,14 +379,6 @@ def merge_results(context: Context, state: State, parameters: Parameters) -> Ite
 
 _ANSWERED = ("retrieval/labels", "documents/named-alike")
 
-ROUTE = register(
-    StepKind(
-        "route",
-        DECISION,
-        "Chooses how an agent works on the question.",
-        {"llm": Way(route, RouteParameters, needs_model=True, prompts={"route": "route.j2"})},
-    )
-)
 DECOMPOSE = register(
     StepKind(
         "decompose",

@@ -354,7 +354,8 @@ def test_the_router_runs_what_it_chose_in_its_own_run(
     trace = engine.traces["last"]
     kinds = [step.kind for step in trace.steps]
     assert kinds == ["question", "pattern-decision", "decomposition", "finding", "finding", "synthesis"]
-    assert trace.steps[1].values == {"pattern": "supervisor", "task": "a comparison"}
+    reason = "the model chose it"
+    assert trace.steps[1].values == {"pattern": "supervisor", "task": "a comparison", "reason": reason}
     *_, last = engine.ask(QUESTION, "agent", settings={"pattern.pattern": "react"})
     assert last.answer is not None, last.error
     trace = engine.traces["last"]

@@ -1,0 +1,129 @@
+"""Routing: which of several pipelines goes on with the question.
+
+The options are those of the flow `choice`. Each says in its pipeline.yaml what it is good for (`good_for`)
+and what it needs (`needs`); those that lack something are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pydantic import Field
+from pyoxigraph import Literal
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.rdf.namespaces import RAG, TG
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.steps.kinds import StepKind, StepParameters, Way, register
+from graphrag_rdf.steps.prompts import ask_model
+from graphrag_rdf.steps.state import Context, Option, Parameters, State
+from graphrag_rdf.trace.kinds import NodeKind, StepField
+from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.recorder import Step
+
+DECISION = NodeKind(
+    "pattern-decision",
+    TG.PatternDecision,
+    "How the question is worked on.",
+    fields=(
+        StepField("pattern", TG.pattern),
+        StepField("task", TG.taskType, words=True),
+        StepField("reason", RAG.reason, words=True),
+    ),
+)
+
+
+class RouteParameters(StepParameters):
+    """Of the step that chooses."""
+
+    pattern: str = Field("auto", description="auto, or the option to choose")
+
+
+def route(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """Have the model choose; where there is one option only, that is taken."""
+    step = context.recorder.step(DECISION)
+    options, reason = _options(context, state, step, parameters)
+    chosen, task = options[0].name, ""
+    if len(options) > 1:
+        text = ask_model(
+            context,
+            step,
+            "route",
+            prompt="route",
+            question=state.question,
+            history=state.conversation,
+            options=[{"name": one.name, "good_for": one.good_for} for one in options],
+        )
+        chosen, task, reason = _read(text, options)
+    yield from _decided(context, state, step, chosen, reason, task)
+
+
+def take_first(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """Take the first option that has what it needs."""
+    step = context.recorder.step(DECISION)
+    options, reason = _options(context, state, step, parameters)
+    yield from _decided(context, state, step, options[0].name, reason)
+
+
+def _options(context: Context, state: State, step: Step, parameters: Parameters) -> tuple[list[Option], str]:
+    """The options that can be taken, and why the first one is if no model chooses."""
+    wanted, all_ = parameters["pattern"], list(state.work.options)
+    if wanted != "auto":
+        chosen = [one for one in all_ if one.name == wanted]
+        if not chosen:
+            names = ", ".join(one.name for one in all_)
+            raise UsageError(f"there is no option {wanted!r} (parameter pattern)", hint=f"auto, {names}")
+        return chosen, "it was asked for"
+    given: set[str] = set()
+    if any(one.needs for one in all_):
+        given = {text_of(row["input"]) for row in context.select(step, "system/inputs")}
+        given |= {"model"} if context.gateway is not None else set()
+    lacking = {one.name: sorted({*one.needs} - given) for one in all_}
+    possible = [one for one in all_ if not lacking[one.name]]
+    if not possible:
+        told = "; ".join(f"{name} needs {', '.join(needs)}" for name, needs in lacking.items())
+        raise UsageError(f"no pipeline can answer from this store: {told}", hint="name one with --pipeline")
+    lack = [f"{name} lacks {', '.join(needs)}" for name, needs in lacking.items() if needs]
+    return possible, "; ".join(["the first that has what it needs", *lack])
+
+
+def _read(text: str, options: list[Option]) -> tuple[str, str, str]:
+    """The option that the model named, the kind of task, and the reason. None named means the first."""
+    named, _, task = text.strip().partition("\n")
+    found = [one.name for one in options if re.search(rf"\b{re.escape(one.name)}\b", named, re.IGNORECASE)]
+    reason = "the model chose it" if found else "the model named no option, so it is the first"
+    return (found or [options[0].name])[0], " ".join(task.split())[:200], reason
+
+
+def _decided(
+    context: Context, state: State, step: Step, chosen: str, reason: str, task: str = ""
+) -> Iterator[GraphRagResponse]:
+    say = context.recorder.say
+    say(step, TG.pattern, Literal(chosen))
+    say(step, RAG.reason, Literal(reason))
+    if task:
+        say(step, TG.taskType, Literal(task))
+    state.work.choice = chosen
+    yield context.recorder.finish(step)
+    yield context.recorder.text_chunk(f"{chosen} goes on: {task or reason}", "thought")
+
+
+ROUTE = register(
+    StepKind(
+        "route",
+        DECISION,
+        "Chooses which pipeline goes on.",
+        {
+            "rules": Way(take_first, RouteParameters, templates=("system/inputs",)),
+            "llm": Way(
+                route,
+                RouteParameters,
+                needs_model=True,
+                prompts={"route": "route.j2"},
+                templates=("system/inputs",),
+            ),
+        },
+        auto=("rules", "llm"),
+    )
+)

@@ -42,13 +42,17 @@ class SlotRow:
     """A row of a VALUES block: `text` is how it prints, an index gives one of its terms.
 
     Blocks have hundreds of rows, so terms become slots only where a template asks for one.
+
+    Args:
+        cells: its terms.
+        notes: terms for people who read the query, printed as a comment.
     """
 
     __slots__ = ("_cells", "text")
 
-    def __init__(self, cells: list[str]) -> None:
+    def __init__(self, cells: list[str], notes: list[str]) -> None:
         self._cells = cells
-        self.text = f"({' '.join(cells)})"
+        self.text = f"({' '.join(cells)})" + (f" # {' '.join(notes)}\n" if notes else "")
 
     def __getitem__(self, column: int) -> Slot:
         return Slot(self._cells[column])
@@ -132,6 +136,9 @@ _TERMS: Mapping[str, Callable[[object], str]] = {
 _PLAIN: Mapping[str, Callable[[object], int]] = {"int": _int, "bool": _bool}
 """Types whose values templates may compare and count, with what checks them."""
 
+_NOTE = "note"
+"""In a row: a term that prints as a comment. The engine looks up each IRI of a VALUES block in the store,
+which takes longer than computing with the numbers of the row."""
 _ROW = re.compile(r"\((.+)\)\Z")
 
 
@@ -143,14 +150,18 @@ def _printer(type_name: str) -> Callable[[object], str]:
 
 def _one(type_name: str) -> Callable[[object], object]:
     if row := _ROW.match(type_name):
-        columns = [_printer(name.strip()) for name in row[1].split(",")]
+        names = [name.strip() for name in row[1].split(",")]
+        cells = [(place, _printer(name)) for place, name in enumerate(names) if name != _NOTE]
+        notes = [place for place, name in enumerate(names) if name == _NOTE]
 
         def convert_row(value: object) -> SlotRow:
             if not isinstance(value, tuple | list):
-                raise TypeError(f"expected a row of {len(columns)} values")
-            if len(value) != len(columns):
-                raise TypeError(f"expected {len(columns)} values, not {len(value)}")
-            return SlotRow([column(cell) for column, cell in zip(columns, value, strict=True)])
+                raise TypeError(f"expected a row of {len(names)} values")
+            if len(value) != len(names):
+                raise TypeError(f"expected {len(names)} values, not {len(value)}")
+            return SlotRow(
+                [printed(value[place]) for place, printed in cells], [_term(value[place]) for place in notes]
+            )
 
         return convert_row
     if plain := _PLAIN.get(type_name):
@@ -224,6 +235,7 @@ def parse(type_name: str, value: Any) -> Any:
         "datetime": datetime.fromisoformat,
         "iri": lambda text: NamedNode(match[1]) if (match := _N3_IRI.match(text)) else NamedNode(text),
         "term": parse_term,
+        _NOTE: parse_term,
     }
     try:
         return parsers.get(type_name, lambda text: text)(value)

@@ -40,9 +40,8 @@ from graphrag_rdf.steps.exploration import (
 from graphrag_rdf.steps.gather import Gathering, score_passages
 from graphrag_rdf.steps.kinds import Hops, Limit, Share, Some, StepKind, StepParameters, Way, Weight, register
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
-from graphrag_rdf.steps.search import COMMON, QuestionSearch, as_shares, number_of
+from graphrag_rdf.steps.search import COMMON, QuestionSearch, as_shares, number_of, whole_of
 from graphrag_rdf.steps.state import Carrier, Context, Parameters, State
-from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
 
@@ -278,11 +277,11 @@ class Activation:
         found = sorted(self.lexical.keys() | self.search.vector.keys())
         rows = self.search.decide(
             "selection/nearest-sentences",
-            sentences=[(NamedNode(iri), *self.likeness(iri)) for iri in found],
+            sentences=[(number, NamedNode(iri), *self.likeness(iri)) for number, iri in enumerate(found)],
             limit=limit,
             **self.weights,
         )
-        return [text_of(row["sentence"]) for row in rows]
+        return [found[whole_of(row["number"])] for row in rows]
 
     def _drop_common_words(self) -> None:
         """Do not start from an entity that has a common word as its name: a word in lower case, of which
@@ -304,18 +303,29 @@ class Activation:
         left = {iri: sorted(found - used, key=str) for iri, found in sorted(self.sentences.items())}
         self.left.look_up(node.value for iri in left.keys() & self.said.keys() for node in left[iri])
         found = next((iri for iri in self.found_by_words if NamedNode(iri) not in used), None)
+        entities = [NamedNode(iri) for iri, nodes in left.items() if nodes]
+        sentences = sorted({node for nodes in left.values() for node in nodes}, key=str)
+        if found:
+            sentences = sorted({*sentences, NamedNode(found)}, key=str)
+        numbers = {node: place for place, node in enumerate(sentences)}
         rows = self.search.decide(
             "selection/bridge-sentences",
-            entities=[(NamedNode(iri), self.active[iri].value) for iri, nodes in left.items() if nodes],
+            entities=[(place, node, self.active[node.value].value) for place, node in enumerate(entities)],
             candidates=[
-                (NamedNode(iri), node, *self.likeness(node.value, iri), _number_of(node))
-                for iri, nodes in left.items()
-                for node in nodes
+                (place, numbers[node], node, *self.likeness(node.value, entity.value), _number_of(node))
+                for place, entity in enumerate(entities)
+                for node in left[entity.value]
             ],
-            found=[(NamedNode(found), *self.likeness(found))] if found else [],
+            found=[(numbers[NamedNode(found)], NamedNode(found), *self.likeness(found))] if found else [],
             **self.weights,
         )
-        return [(_carrier(row, number), number_of(row["passed"])) for row in rows]
+        passed = []
+        for row in rows:
+            origin = entities[whole_of(row["entity"])] if "entity" in row else None
+            sentence = sentences[whole_of(row["sentence"])]
+            carrier = Carrier(sentence, origin, number_of(row["similarity"]), number)
+            passed.append((carrier, number_of(row["passed"])))
+        return passed
 
     def _receive(self, passed: list[tuple[Carrier, float]]) -> list[str]:
         """Let the entities that bridge sentences mention receive; returns those reached for the first time.
@@ -422,11 +432,6 @@ class Activation:
 
 def _count(number: Term, limit: int) -> int:
     return max(1, min(limit, int(to_python(number))))  # type: ignore[arg-type]
-
-
-def _carrier(row: Row, number: int) -> Carrier:
-    origin = node_of(row["entity"]) if "entity" in row else None
-    return Carrier(node_of(row["sentence"]), origin, number_of(row["similarity"]), number)
 
 
 def _number_of(sentence: NamedNode) -> int:

@@ -40,9 +40,9 @@ from typing import TypeAlias
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.namespaces import METADATA
-from graphrag_rdf.rdf.terms import Term, node_of, text_of
+from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.exploration import Activated, Edge, PassageHit, PassagePath
-from graphrag_rdf.steps.search import QuestionSearch, fact_of, number_of
+from graphrag_rdf.steps.search import QuestionSearch, fact_of, number_of, whole_of
 from graphrag_rdf.steps.sources import chunk_of, mentions_of
 from graphrag_rdf.steps.state import Carrier, Parameters, SentenceHit, Triple
 from graphrag_rdf.store.base import Row
@@ -105,18 +105,19 @@ def score_passages(
     parts = search.word_parts(known, kind="chunk")
     most = max((sum(own.values()) for own in parts.values()), default=0.0) or 1.0
 
-    def rank(first: list[Term], limit: int) -> list[Row]:
-        said = parts.get(text_of(first[0]), {}) if first else {}
+    def rank(first: list[int], limit: int) -> list[Row]:
+        said = parts.get(known[first[0]], {}) if first else {}
         return search.decide(
             "retrieval/passage-ranking",
             known=[
                 (
+                    number,
                     NamedNode(iri),
                     *graph.get(iri, (0.0, 0.0)),
                     *_split(parts.get(iri, {}), said, most),
                     cosines.get(iri, 0.0),
                 )
-                for iri in known
+                for number, iri in enumerate(known)
             ],
             first=first,
             opened=1 - sureness * (1 - parameters["passage_further"]),
@@ -125,20 +126,24 @@ def score_passages(
             **given,
         )
 
-    rows = rank([rank([], 1)[0]["passage"]], len(known))
-    hits = [_hit(row, weights) for row in rows]
+    rows = rank([whole_of(rank([], 1)[0]["number"])], len(known))
+    hits = [_hit(known[whole_of(row["number"])], row, weights) for row in rows]
     best = hits[: explained * _WITH_HUBS]
     by_chunk = {hit.chunk.value: hit for hit in best}
+    numbered = list(enumerate(sorted(best, key=lambda hit: hit.chunk.value)))
     paths = search.decide(
         "retrieval/passage-paths",
-        passages=[hit.chunk for hit in best],
+        passages=[(number, hit.chunk) for number, hit in numbered],
         entities=reached,
         left_out=search.left_out,
     )
     rows = search.decide(
         "retrieval/best-passages",
-        passages=[(hit.chunk, *(hit.signals.get(name, 0.0) for name in SIGNALS[1:])) for hit in best],
-        parts=[(row["passage"], number_of(row["part"])) for row in paths],
+        passages=[
+            (number, hit.chunk, *(hit.signals.get(name, 0.0) for name in SIGNALS[1:]))
+            for number, hit in numbered
+        ],
+        parts=[(whole_of(row["number"]), number_of(row["part"])) for row in paths],
         **given,
     )
     for row in rows:
@@ -159,9 +164,9 @@ def _activation(active: Mapping[str, Activated], carrier: Carrier) -> float:
     return 1.0 if carrier.origin is None else active[carrier.origin.value].value
 
 
-def _hit(row: Row, weights: Mapping[str, float]) -> PassageHit:
+def _hit(chunk: str, row: Row, weights: Mapping[str, float]) -> PassageHit:
     signals = {name: number_of(row[f"by{name.capitalize()}"]) for name in weights}
-    return PassageHit(node_of(row["passage"]), number_of(row["score"]), signals, dict(weights))
+    return PassageHit(NamedNode(chunk), number_of(row["score"]), signals, dict(weights))
 
 
 def _split(own: Mapping[str, float], said: Collection[str], most: float) -> tuple[float, float]:
@@ -212,6 +217,11 @@ def _explain(
         by_chunk[chunk].paths.append(path)
     for hit in hits:
         hit.paths.sort(key=lambda path: (-path.share, str(path.sentence), str(path.entity)))
+
+
+def _in_order(fact: Triple) -> tuple[str, ...]:
+    s, p, o = fact
+    return (s.value, p.value, text_of(o), str(o))
 
 
 def _strength(path: PassagePath) -> tuple[float, str, str]:
@@ -296,30 +306,29 @@ class Gathering:
         best = state.passages[0].score
         standing = {hit.chunk.value: hit.score / best if best else 0.0 for hit in state.passages}
         mentioned = mentions_of(search.context, state, search.step, [node.value for node in sentences])
+        sentences = sorted(sentences, key=str)
         rows = search.decide(
             "selection/sentence-ranking",
             sentences=[
                 (
+                    number,
                     node,
                     self.lexical.get(node.value, 0.0),
                     search.vector.get(node.value, 0.0),
                     standing[chunk_of(node.value)],
                 )
-                for node in sentences
+                for number, node in enumerate(sentences)
             ],
             mentions=[
-                (node, entity)
-                for node in sentences
+                (number, entity, self.active[entity.value].value / self.most)
+                for number, node in enumerate(sentences)
                 for entity in mentioned[node.value]
-                if entity.value in self.active
-            ],
-            entities=[
-                (active.entity, active.value / self.most) for active in self.active.values() if self.most
+                if entity.value in self.active and self.most
             ],
             **search.weights(with_meaning=bool(search.vector)),
         )
         for row in rows:
-            sentence = node_of(row["sentence"])
+            sentence = sentences[whole_of(row["number"])]
             hit = SentenceHit(
                 sentence,
                 mentioned[sentence.value],
@@ -341,9 +350,13 @@ class Gathering:
         """Facts of the most active entities that no sentence says: metadata, imported, or given by hand."""
         if not self.active:
             return []
-        active = [(active.entity, active.value) for active in self.active.values()]
-        surest = self.search.decide("selection/surest-entities", active=active, limit=_UNREAD_OF)
-        entities = [node_of(row["entity"]) for row in surest]
+        active = sorted(self.active.values(), key=lambda one: one.entity.value)
+        surest = self.search.decide(
+            "selection/surest-entities",
+            active=[(number, one.entity, one.value) for number, one in enumerate(active)],
+            limit=_UNREAD_OF,
+        )
+        entities = [active[whole_of(row["number"])].entity for row in surest]
         found = self.search.rows("retrieval/facts-by-hand", entities=entities)
         found += self.search.rows(
             "retrieval/metadata-facts", entities=entities, relations=list(METADATA), limit=_UNREAD_AMONG
@@ -385,6 +398,7 @@ class Gathering:
         """Edges by their score, from themselves and the sentences that say them."""
         search = self.search
         hits = {hit.sentence: hit for hit in self.state.hits}
+        ordered = sorted(edges.items(), key=lambda item: _in_order(item[0]))
         rows = search.decide(
             "selection/fact-ranking",
             ranked=[
@@ -395,21 +409,21 @@ class Gathering:
                     self._reached(edge.ends),
                     edge.hop,
                 )
-                for number, (fact, edge) in enumerate(edges.items())
+                for number, (fact, edge) in enumerate(ordered)
             ],
             quotes=[
                 (number, hit.lexical, hit.vector or 0.0, hit.graph)
-                for number, edge in enumerate(edges.values())
+                for number, (_, edge) in enumerate(ordered)
                 for hit in (hits[sentence] for sentence in edge.sentences)
             ],
             **search.weights(with_meaning=bool(search.vector)),
         )
-        for row in rows:
-            edge = edges[fact_of(row)]
+        ranked = [ordered[whole_of(row["fact"])][1] for row in rows]
+        for row, edge in zip(rows, ranked, strict=True):
             edge.lexical, edge.graph = number_of(row["lexical"]), number_of(row["graph"])
             edge.vector = number_of(row["cosine"]) if search.vector else None
             edge.score = number_of(row["score"])
-        return [edges[fact_of(row)] for row in rows]
+        return ranked
 
     def _edge(self, fact: Triple, names: Mapping[str, Row]) -> Edge:
         edge = self.search.edge(fact, names)

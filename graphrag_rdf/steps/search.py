@@ -427,6 +427,11 @@ def number_of(term: Term) -> float:
     return float(text_of(term))
 
 
+def whole_of(term: Term) -> int:
+    """A whole number of a row."""
+    return int(text_of(term))
+
+
 def fact_of(row: Row) -> Triple:
     """The fact of a row."""
     return node_of(row["s"]), node_of(row["p"]), row["o"]  # type: ignore[return-value]

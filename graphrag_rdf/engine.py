@@ -13,7 +13,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.components import Components, is_read_only, open_store
 from graphrag_rdf.config import Loaded, Settings, given_settings, load_settings
-from graphrag_rdf.errors import ConfigError, StoreError, UsageError
+from graphrag_rdf.errors import ConfigError, StoreError, UnknownParameterError, UsageError
 from graphrag_rdf.from_thread import from_thread
 from graphrag_rdf.live_settings import LiveSettings, pipeline_folders
 from graphrag_rdf.pipeline import Pipeline, load_pipeline
@@ -338,6 +338,7 @@ class Engine(Components):
         stored: bool = True,
         cache: bool = True,
         session: str | None = None,
+        optional: Mapping[str, str] | None = None,
     ) -> Generator[GraphRagResponse, None, None]:
         """Answer a question; the messages of the run, the last with the whole answer.
 
@@ -353,6 +354,7 @@ class Engine(Components):
             cache: give kept answers again, of this question and of the model; False asks anew.
             session: the trace of an earlier question that this one goes on with (see `find_trace`); its
                 questions and answers tell what "she" and "it" are.
+            optional: as `settings`, but what the pipeline does not have is ignored, with a warning.
 
         Raises:
             UsageError: for an empty or oversized question, an unknown entity or session, or an empty store.
@@ -360,7 +362,11 @@ class Engine(Components):
         """
         stored = stored and not self.read_only
         chosen, context, state = self._prepared(
-            question, pipeline, settings, include=include, exclude=exclude, stored=stored, session=session
+            *(question, pipeline, settings, optional),
+            include=include,
+            exclude=exclude,
+            stored=stored,
+            session=session,
         )
         if not stored:
             state.warn("trace_not_stored", "the store is read-only: this trace was streamed but not stored")
@@ -377,11 +383,22 @@ class Engine(Components):
         return chosen.run(context, state, model=model, kept=kept)
 
     def _prepared(
-        self, question: str, pipeline: str, settings: Mapping[str, str] | None, **options: Any
+        self,
+        question: str,
+        pipeline: str,
+        settings: Mapping[str, str] | None,
+        optional: Mapping[str, str] | None = None,
+        **options: Any,
     ) -> tuple[Pipeline, Context, State]:
         question = check_question(question)
         version = self._take_settings()
-        chosen = self.pipeline(pipeline).with_settings(settings or {})
+        chosen, ignored = self.pipeline(pipeline), []
+        for key, text in (optional or {}).items():
+            try:
+                chosen = chosen.with_settings({key: text})
+            except UnknownParameterError:
+                ignored.append(key)
+        chosen = chosen.with_settings(settings or {})
         context, state = prepare(self, chosen, question, version=version, **options)
         for key, value in self.live.now.untrusted.items():
             state.warn("setting_not_trusted", f"{_untrusted(key, value)}, so it was ignored: {_TRUST_HINT}")
@@ -389,6 +406,8 @@ class Engine(Components):
         with_model = self.settings.llm.model is not None
         for key, why in chosen.without_effect(given, with_model=with_model).items():
             state.warn("setting_ignored", f"{key} had no effect: {why}")
+        if ignored:
+            state.warn("setting_ignored", f"{pipeline} does not have {', '.join(ignored)}")
         for words in (*self.live.now.notes(), *chosen.unused):
             state.warn("setting_ignored", words)
         return chosen, context, state

@@ -244,7 +244,7 @@ def _explain(
 
 
 _NOT_IN_A_STORE = (
-    *("store", "collection", "queries", "pipelines", "server", "client", "remote", "trace.graph"),
+    *("store", "collection", "queries", "pipelines", "server", "gateway", "client", "remote", "trace.graph"),
     *("llm.api_base", "rerank.api_base", "extract.synonyms", "extract.ontology", "cache.max_bytes"),
 )
 """Settings of locations, of this computer's resources, and of permissions: write access to a store is not

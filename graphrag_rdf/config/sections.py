@@ -283,6 +283,14 @@ class ServerSection(Section):
     )
 
 
+class GatewaySection(Section):
+    """[gateway] - TrustGraph's clients, at `/api/v1` of `graphrag-rdf serve`."""
+
+    graph_rag: str = Field(
+        default="hops_rag", pattern=r"^[a-z][a-z0-9_]{0,63}$", description="pipeline of the service graph-rag"
+    )
+
+
 class ClientSection(Section):
     """[client] - the server that commands with `--server` use."""
 
@@ -347,6 +355,7 @@ class Settings(Section):
     answers: AnswersSection = AnswersSection()
     trace: TraceSection = TraceSection()
     server: ServerSection = ServerSection()
+    gateway: GatewaySection = GatewaySection()
     client: ClientSection = ClientSection()
     remote: RemoteSection = RemoteSection()
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
@@ -95,12 +94,16 @@ class _File:
         return sum(triple.predicate not in _LABELS for triple in self.facts)
 
 
-def take_facts(engine: Engine, path: Path, quads: Iterable[Quad]) -> Taken | None:
+def take_facts(
+    engine: Engine, data: bytes, quads: Iterable[Quad], *, name: str, source: NamedNode | None
+) -> Taken | None:
     """Import the triples of a file as facts, and index their entities.
 
     Args:
-        path: the file; the blob store keeps its bytes.
+        data: the file's bytes, which the blob store keeps.
         quads: its quads.
+        name: of the file, for people.
+        source: where it came from, if known.
 
     Returns:
         the numbers of new facts and entities; None when the same file was imported before.
@@ -109,7 +112,6 @@ def take_facts(engine: Engine, path: Path, quads: Iterable[Quad]) -> Taken | Non
         StoreError: when the blob store or the store cannot be written; then nothing is imported.
     """
     store = engine.store
-    data = path.read_bytes()
     document = iris.stored_object(iris.digest(data))
     subgraph = iris.subgraph(document, KEY)
     if store.ask("exchange/subgraph", subgraph=subgraph):
@@ -120,7 +122,7 @@ def take_facts(engine: Engine, path: Path, quads: Iterable[Quad]) -> Taken | Non
     file = _sort(_skolemised(document, quads))
     changes, new_entities = _changes(engine, subgraph, file)
     engine.blobs.put(data)
-    changes.add += _provenance(path, document, subgraph, len(data))
+    changes.add += _provenance(name, source, document, subgraph, len(data))
     activity = iris.activity(subgraph)
     changes.add += [
         prov.source(activity, PROV.startedAtTime, datetime_(started)),
@@ -231,15 +233,18 @@ def _changes(engine: Engine, subgraph: NamedNode, file: _File) -> tuple[Changes,
     return changes, len(fresh)
 
 
-def _provenance(path: Path, document: NamedNode, subgraph: NamedNode, size: int) -> Iterator[Quad]:
+def _provenance(
+    name: str, source: NamedNode | None, document: NamedNode, subgraph: NamedNode, size: int
+) -> Iterator[Quad]:
     """The file, the import, and its agent."""
     activity, agent = iris.activity(subgraph), iris.agent(COMPONENT)
     yield from prov.agent(COMPONENT, __version__)
     yield prov.source(document, RDF.type, RAG.StoredObject)
     yield prov.source(document, RDF.type, PROV.Entity)
-    yield prov.source(document, RDFS.label, Literal(path.name))
+    yield prov.source(document, RDFS.label, Literal(name))
     yield prov.source(document, RAG.byteSize, integer(size))
-    yield prov.source(document, DCTERMS.source, NamedNode(path.resolve().as_uri()))
+    if source is not None:
+        yield prov.source(document, DCTERMS.source, source)
     yield prov.source(subgraph, RDF.type, TG.Subgraph)
     yield prov.source(subgraph, RDF.type, PROV.Entity)
     yield prov.source(subgraph, PROV.wasDerivedFrom, document)

@@ -95,7 +95,9 @@ def import_file(
             traces=summary.traces,
         )
     with _parsing(file):
-        taken = take_facts(engine, file, read_quads(file, form))
+        source = NamedNode(file.resolve().as_uri())
+        quads = read_quads(file, form)
+        taken = take_facts(engine, file.read_bytes(), quads, name=file.name, source=source)
     if taken is None:
         return ImportReport("unchanged", summary.quads)
     return ImportReport("imported", summary.quads, taken.facts, taken.entities)

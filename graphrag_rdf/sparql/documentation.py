@@ -45,6 +45,7 @@ _PURPOSES: Mapping[str, str] = {
     "entities": "Entities, for the command `entities`.",
     "exchange": "Export and import.",
     "forget": "Erasing of forgotten documents.",
+    "gateway": "Triples, traces and texts as TrustGraph's clients read them.",
     "index": "Sources of the search indexes.",
     "ingest": "Questions of an ingest before it writes, and its removals.",
     "labels": "Election of a label among the names of a thing.",

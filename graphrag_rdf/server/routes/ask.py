@@ -45,7 +45,7 @@ async def ask(request: Request) -> Response:
     asked = await read_json(request, AskRequest, _BODY)
     if not wants_events(request):
         answer = await answer_of(request, asked)
-        _seen(request)
+        seen(request)
         return JSONResponse(answer, headers=_headers(service))
     client = client_of(request)
     service.concurrency.enter(client)
@@ -132,14 +132,14 @@ async def _answer_on(socket: WebSocket, service: Service, text: str) -> None:
                         raise WebSocketDisconnect
                     raise Problem(CLIENT_LEFT, "the run was cancelled")
                 if message is not None:
-                    _seen(socket)
+                    seen(socket)
                     await socket.send_json(to_json(message))
         finally:
             run.close()
             received.cancel()
 
 
-def _seen(connection: HTTPConnection) -> None:
+def seen(connection: HTTPConnection) -> None:
     """A step is stored before its message is sent, so the client can query it."""
     service = service_of(connection)
     service.wrote(connection, service.engine.store.commit_number())
@@ -262,11 +262,11 @@ class _Events(StreamingResponse):
 
     @staticmethod
     async def _lines(first: GraphRagResponse, run: Run, request: Request) -> AsyncIterator[str]:
-        _seen(request)
+        seen(request)
         yield message_event(first)
         try:
             async for message in run.items(BEAT):
-                _seen(request)
+                seen(request)
                 yield ALIVE if message is None else message_event(message)
         except GraphRagError as error:
             yield event("error", problem_of(error).document())

@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from graphrag_rdf import __version__
 from graphrag_rdf.caches import CACHES
+from graphrag_rdf.server.gateway import imports, requests
 from graphrag_rdf.server.http.negotiation import DATASETS, GRAPHS, RESULTS
 from graphrag_rdf.server.http.questions import AskRequest, RetrieveRequest
 from graphrag_rdf.server.mcp.protocol import McpEndpoint
@@ -180,6 +181,8 @@ _ROUTES = (
     _Route("/dataset", "GET", dataset.dataset, "What the store holds (VoID, DCAT).", gives=_FORMS),
     _Route("/.well-known/void", "GET", dataset.dataset, "The same.", gives=_FORMS),
     _Route("/mcp", "POST", McpEndpoint(), "The Model Context Protocol.", "", _ANY_JSON, _STREAM),
+    _Route("/api/v1/{service}", "POST", requests.post),  # clients of TrustGraph: see gateway/
+    _Route("/api/v1/flow/{flow}/service/{service}", "POST", requests.post),
     _Route("/openapi.json", "GET", openapi),
     _Route("/health", "GET", status.health, "The health of the server."),
     _Route("/metrics", "GET", status.metrics, "Figures for Prometheus.", gives=("text/plain",)),
@@ -192,7 +195,12 @@ _ROUTES = (
 def routes() -> list[BaseRoute]:
     """The routes of the app."""
     found = [Route(one.path, one.endpoint, methods=one.methods.split()) for one in _ROUTES]
-    return [WebSocketRoute("/ask/ws", ask.ask_socket), *found]
+    sockets = [
+        WebSocketRoute("/ask/ws", ask.ask_socket),
+        WebSocketRoute("/api/v1/socket", requests.socket),
+        WebSocketRoute("/api/v1/flow/{flow}/import/{kind}", imports.import_socket),
+    ]
+    return [*sockets, *found]
 
 
 _IN_PATH = re.compile(r"\{(\w+)\}")

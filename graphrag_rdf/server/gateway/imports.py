@@ -1,0 +1,121 @@
+"""Triples that clients load: `/api/v1/flow/{flow}/import/triples`.
+
+Those of a named graph are added to it. The others are facts: once the client has sent all of them, they are
+imported as `graphrag-rdf import` does it, with provenance, and searched and cited like extracted ones.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import pyoxigraph as ox
+from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Triple
+from starlette.websockets import WebSocket
+
+from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.exchange.foreign import take_facts
+from graphrag_rdf.server.gateway.session import authenticate, check_collection
+from graphrag_rdf.server.gateway.terms import from_wire
+from graphrag_rdf.server.http.access import require
+from graphrag_rdf.server.http.problems import Problem, problem_of
+from graphrag_rdf.server.representations import iri_of
+from graphrag_rdf.server.routes.sparql import settled
+from graphrag_rdf.server.service import service_of
+
+log = logging.getLogger(__name__)
+
+_REFUSED = 1008
+_IRI = re.compile(r"[a-zA-Z][\w+.-]*:[^\s<>\"{}|\\^`]+\Z")
+_TRIPLES = "triples"
+_IGNORED = ("entity-contexts",)
+"""Texts for embeddings, which the indexes take from labels here."""
+
+
+async def import_socket(socket: WebSocket) -> None:
+    """Take what a client sends until it closes the connection. It reads no answer: a refusal is a closed
+    connection, and a line in the log.
+    """
+    try:
+        _admit(socket)
+        await socket.accept()
+        name, quads = await _received(socket)
+        if quads:
+            await _write(socket, name, quads)
+    except (Problem, GraphRagError) as error:
+        problem = error if isinstance(error, Problem) else problem_of(error)
+        log.warning("an import was refused: %s", problem.detail)
+        with suppress(RuntimeError):  # it has closed the connection
+            await socket.close(_REFUSED, problem.detail[:120])
+
+
+def _admit(socket: WebSocket) -> None:
+    if socket.path_params["kind"] not in (_TRIPLES, *_IGNORED):
+        raise Problem(404, f"there is no import of {socket.path_params['kind']}")
+    authenticate(socket, socket.query_params.get("token"))
+    require(socket, "write")
+    service_of(socket).require_writable()
+
+
+async def _received(socket: WebSocket) -> tuple[str, list[Quad]]:
+    """The name of what a client loads, and its triples."""
+    service = service_of(socket)
+    most, size, name = service.settings.max_body_mb << 20, 0, ""
+    quads: list[Quad] = []
+    async for text in socket.iter_text():
+        size += len(text)
+        if size > most:
+            raise Problem(413, f"an import has at most {service.settings.max_body_mb} MB")
+        if socket.path_params["kind"] == _TRIPLES:
+            batch = _object(text)
+            about = batch.get("metadata") or {}
+            check_collection(service, about.get("collection"))
+            name = str(about.get("id") or name)
+            quads += map(_quad, batch.get("triples") or ())
+    return name, quads
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not isinstance(found.get("metadata") or {}, Mapping):
+        raise Problem(400, "a message of an import is not a JSON object with metadata and triples")
+    return found
+
+
+def _quad(data: Any) -> Quad:
+    if not isinstance(data, Mapping):
+        raise Problem(400, "a triple is not a JSON object")
+    s, p, o = (from_wire(data.get(part)) for part in "spo")
+    if not isinstance(p, NamedNode) or not isinstance(s, NamedNode | BlankNode):
+        raise Problem(400, f"not a triple: {str(data)[:200]}")
+    return Quad(s, p, o, iri_of(data["g"]) if data.get("g") else DefaultGraph())
+
+
+async def _write(socket: WebSocket, name: str, quads: list[Quad]) -> None:
+    service = service_of(socket)
+    facts = [quad for quad in quads if isinstance(quad.graph_name, DefaultGraph)]
+    graphs: dict[NamedNode, list[Triple]] = {}
+    for quad in quads:
+        if isinstance(quad.graph_name, NamedNode):
+            graphs.setdefault(quad.graph_name, []).append(quad.triple)
+
+    def write() -> int:
+        for graph, triples in graphs.items():
+            service.graphs.write_graph(graph, triples, replace=False)
+        if facts:
+            source = NamedNode(name) if _IRI.match(name) else None
+            named = ox.Dataset(facts)
+            named.canonicalize(ox.CanonicalizationAlgorithm.RDFC_1_0)  # the same file gives the same names
+            data = "".join(sorted(f"{quad.triple} .\n" for quad in named)).encode()
+            with service.engine.keeping_indexes():
+                take_facts(service.engine, data, sorted(named, key=str), name=name, source=source)
+        return settled(service)
+
+    service.wrote(socket, await service.writes.run(write))

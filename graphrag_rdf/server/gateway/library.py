@@ -1,0 +1,155 @@
+"""The service `librarian`: stored texts, and documents.
+
+A document is read when it is added, so `add-processing` only checks that it is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from pyoxigraph import NamedNode
+from starlette.requests import HTTPConnection
+
+from graphrag_rdf.documents.readers import MEDIA_TYPES, suffix_of
+from graphrag_rdf.engine import Engine
+from graphrag_rdf.ingest.files import Upload
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.server.gateway.lookups import Replies
+from graphrag_rdf.server.http.access import require
+from graphrag_rdf.server.http.problems import Problem
+from graphrag_rdf.server.representations import iri_of
+from graphrag_rdf.server.routes.uploads import identity_of, run_ingest
+from graphrag_rdf.server.service import service_of
+from graphrag_rdf.trace.documents import DocumentSummary, list_documents
+
+Request = Mapping[str, Any]
+
+
+async def librarian(connection: HTTPConnection, request: Request) -> Replies:
+    """The operations of the table below."""
+    operation = _OPERATIONS.get(str(request.get("operation")))
+    if operation is None:
+        raise Problem(
+            400,
+            f"the librarian has no operation {request.get('operation')!r}",
+            hint=f"operations: {', '.join(_OPERATIONS)}. Send documents of more than 2 MB with: graphrag-rdf "
+            "ingest --server URL",
+        )
+    yield await operation(connection, request), True
+
+
+async def _content(connection: HTTPConnection, request: Request) -> dict[str, Any]:
+    """The text of a chunk, page, step or answer, the bytes of a document or of a stored object."""
+    require(connection, "read")
+    thing = iri_of(_named(request, "document-id"))
+    data = await asyncio.to_thread(read_content, service_of(connection).engine, thing)
+    if data is None:
+        raise Problem(404, f"there is no text of {thing.value}")
+    return {"content": base64.b64encode(data).decode("ascii")}
+
+
+def read_content(engine: Engine, thing: NamedNode) -> bytes | None:
+    """The bytes behind an IRI; None without any."""
+    if thing.value.startswith("urn:sha256:"):
+        return engine.blobs.get(thing)
+    for row in engine.store.select("gateway/content", thing=thing):
+        if "text" in row:
+            return text_of(row["text"]).encode()
+        if "offset" not in row:
+            return engine.blobs.get(text_of(row["stored"]))
+        start, length = int(text_of(row["offset"])), int(text_of(row["length"]))
+        whole = engine.blobs.text(text_of(row["stored"]))
+        return None if whole is None else whole[start : start + length].encode()
+    return None
+
+
+async def _documents(connection: HTTPConnection, request: Request) -> dict[str, Any]:
+    require(connection, "read")
+    del request
+    found = await asyncio.to_thread(list_documents, service_of(connection).engine.store)
+    return {"document-metadatas": [_metadata(one) for one in found if one.bytes is not None]}
+
+
+async def _document(connection: HTTPConnection, request: Request) -> dict[str, Any]:
+    require(connection, "read")
+    name = _named(request, "document-id")
+    listed = await asyncio.to_thread(list_documents, service_of(connection).engine.store)
+    for one in listed:
+        if one.iri == name:
+            return {"document-metadata": _metadata(one)}
+    raise Problem(404, f"there is no document {name}")
+
+
+def _metadata(document: DocumentSummary) -> dict[str, Any]:
+    return {
+        "id": document.iri,
+        "time": 0 if document.added is None else int(document.added.timestamp()),
+        "kind": document.mime or "",
+        "title": document.title,
+        "comments": "",
+        "metadata": [],
+        "tags": [],
+        "document-type": "source",
+    }
+
+
+async def _add(connection: HTTPConnection, request: Request) -> dict[str, Any]:
+    """Ingest a document. It goes on if the client does not wait for its end."""
+    require(connection, "write")
+    service = service_of(connection)
+    service.require_writable()
+    about = request.get("document-metadata")
+    if not isinstance(about, Mapping):
+        raise Problem(400, "document-metadata is missing")
+    try:
+        data = base64.b64decode(str(request.get("content") or ""), validate=True)
+    except binascii.Error:
+        raise Problem(400, "content is not Base64") from None
+    upload = Upload(_identity(_named(about, "id"), str(about.get("kind") or "")), data)
+    report = await asyncio.shield(
+        run_ingest(service, lambda stop: service.engine.ingest_uploads([upload], stop=stop))
+    )
+    service.wrote(connection, service.engine.store.commit_number())
+    for failure in report.failures:
+        raise Problem(400, f"{upload.identity}: {failure.reason}")
+    return {}
+
+
+def _identity(name: str, kind: str) -> str:
+    """The name of a document here: its own, with the suffix of its media type if it has none."""
+    if suffix_of(name) not in MEDIA_TYPES:
+        name += next((suffix for suffix, known in MEDIA_TYPES.items() if known == kind), "")
+    return iri_of(name).value if "://" in name or name.startswith("urn:") else identity_of(name)
+
+
+async def _process(connection: HTTPConnection, request: Request) -> dict[str, Any]:
+    """Documents were read when they were added."""
+    require(connection, "write")
+    about = request.get("processing-metadata")
+    name = _named(about if isinstance(about, Mapping) else {}, "document-id")
+    known = {one.iri for one in await asyncio.to_thread(list_documents, service_of(connection).engine.store)}
+    names = {iris.document(_identity(name, kind)).value for kind in ("", *MEDIA_TYPES.values())}
+    if not known & names:
+        raise Problem(404, f"there is no document {name}", hint="add it with tg-add-library-document")
+    return {}
+
+
+def _named(request: Request, key: str) -> str:
+    found = request.get(key)
+    if not isinstance(found, str) or not found:
+        raise Problem(400, f"{key} is missing")
+    return found
+
+
+_OPERATIONS: Mapping[str, Callable[[HTTPConnection, Request], Awaitable[dict[str, Any]]]] = {
+    "get-document-content": _content,
+    "list-documents": _documents,
+    "get-document": _document,
+    "add-document": _add,
+    "add-processing": _process,
+}

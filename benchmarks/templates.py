@@ -54,6 +54,7 @@ BOUNDS: Mapping[str, float] = {
     # what the store describes itself by: in the background, seldom
     "server/graph-statistics": 10_000,
     "schema/properties": 10_000,
+    "schema/ends": 10_000,
     # all that was imported or corrected by hand, by name: asked once for a command of a person
     "provenance/drawn-from": 2_000,
     # the last resort of a look-up: there is no index into triple terms; as long as a client's query may take

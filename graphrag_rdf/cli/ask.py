@@ -235,6 +235,7 @@ def _show(messages: Iterable[GraphRagResponse], explained: Explained | None, *, 
     if not streamed:
         say(safe(last.answer["answer"]))
     _sources(last.answer)
+    _query(last.answer)
     _closest(last.answer)
     _suggestions(last.answer)
     if last.answer["cached"]:
@@ -274,6 +275,19 @@ def _sources(answer: Mapping[str, Any]) -> None:
         label = f"{marker} "
         for number, line in enumerate(shown[marker]):
             say(output.wrapped(line, indent=" " * len(label), first=" " * len(label) if number else label))
+
+
+def _query(answer: Mapping[str, Any]) -> None:
+    """Print which template answered, and with which values."""
+    result = answer.get("result") or {}
+    if result.get("template"):
+        values = (f"{name.replace('_', ' ')}: {', '.join(given)}" for name, given in result["values"].items())
+        say()
+        say(
+            output.wrapped(
+                one_line(f"{result['template']} ({'; '.join(values)})"), indent="  ", first="Query "
+            )
+        )
 
 
 def _closest(answer: Mapping[str, Any]) -> None:

@@ -245,6 +245,7 @@ TAGS = (
     "problems",
     "tools",
     "observation",
+    "examples",
 )
 """The tags of our prompts."""
 

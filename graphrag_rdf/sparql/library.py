@@ -59,6 +59,10 @@ class TemplateLibrary(Mapping[str, QueryTemplate]):
 
     Args:
         folders: query folders; later ones override earlier ones.
+
+    Attributes:
+        for_people: the names of queries that answer people's questions: those of the cookbook, and those
+            that only a later folder has. Updates are left out.
     """
 
     def __init__(self, *folders: Path) -> None:
@@ -68,6 +72,12 @@ class TemplateLibrary(Mapping[str, QueryTemplate]):
             for path in sorted(folder.rglob("*.r[qu]"))
         }
         self._templates: dict[str, QueryTemplate] = {}
+        program = {name for name in self._paths if folders and (folders[0] / f"{name}.rq").exists()}
+        self.for_people = [
+            name
+            for name, path in sorted(self._paths.items())
+            if path.suffix == ".rq" and (name.startswith("cookbook/") or name not in program)
+        ]
 
     def __getitem__(self, name: str) -> QueryTemplate:
         """A template.

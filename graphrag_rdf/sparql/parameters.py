@@ -281,13 +281,19 @@ class Parameter(BaseModel):
 
 
 class Header(BaseModel):
-    """The metadata of a template."""
+    """The metadata of a template.
+
+    Attributes:
+        asks: how people ask for it, with parameters in braces: "Who {relations} {object}?". See
+            `steps.matching`.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     kind: Kind
     summary: str
+    asks: tuple[str, ...] = ()
     params: dict[str, Parameter] = {}
     returns: tuple[str, ...] = ()
 

@@ -91,6 +91,14 @@ def _values(variables: str, rows: Iterable[Any], column: int | None = None) -> M
     return Markup(f"VALUES ({variables}) {{ {' '.join([row.text for row in rows])} }}")
 
 
+def _either(predicates: Iterable[Any]) -> Markup:
+    """A path of one step along any of the predicates. VALUES would read all triples."""
+    found = "|".join(map(_cell, predicates))
+    if not found:
+        raise TemplateError("either() needs a predicate")
+    return Markup(found)
+
+
 class Renderer:
     """Renders template bodies for one dialect.
 
@@ -122,6 +130,7 @@ class Renderer:
         self._fresh = count()
         environment.globals.update(
             values=_values,
+            either=_either,
             facts=self._facts,
             each=self._each,
             contains=self._linked("tg:contains"),

@@ -298,6 +298,7 @@ def _fill(state: State, sentences: Sequence[CitedSentence]) -> None:
         "warnings": state.warnings,
         "suggestions": [],
         "look_ups": state.looked_up,
+        **({} if state.result is None else {"result": state.result}),
     }
 
 

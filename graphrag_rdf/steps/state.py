@@ -251,6 +251,7 @@ class State:
         selections: facts and sentences: those selected, and further ones that the answer cites.
         evidence: what is shown to a model.
         completion: the answer as a model wrote it; None of one that was quoted.
+        result: of a query that answers the question: `template`, `query`, `columns` and `rows`, as in JSON.
         answered: false where the answer is that the program doesn't know.
         closest: what comes nearest to an answer then, best first.
         vouched: whether a model said of what was found, and is left, that it helps.
@@ -280,6 +281,7 @@ class State:
     evidence: Evidence | None = None
     answer: str = ""
     completion: Completion | None = None
+    result: dict[str, Any] | None = None
     answered: bool = True
     closest: list[Source] = field(default_factory=list)
     empty: bool = False

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from graphrag_rdf.checks import run_shapes
+from graphrag_rdf.config import Settings, load_settings
 from graphrag_rdf.engine import Engine
+from graphrag_rdf.sparql.render import with_prefixes
 from graphrag_rdf.trace.text import render_trace
 from tests.support.scripted_server import Reply, Request, ScriptedServer
+from tests.support.stores import open_engine
 
 QUESTION = "What did Rhoda Tennant invent?"
 R = "http://trustgraph.ai/r/"
@@ -116,3 +124,138 @@ def test_it_gives_up_after_two_corrections(engine: Engine, scripted_server: Scri
     assert last.answer["answered"] is False
     assert "query_failed" in [warning["type"] for warning in last.answer["warnings"]]
     assert len(engine.traces["last"].steps[2].items["attempts"]) == 3
+
+
+# --- without a model --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ruled(sample_folder: Path, tmp_path: Path) -> Iterator[Engine]:
+    """The sample store, without a model."""
+    folder = tmp_path / "ruled"
+    shutil.copytree(sample_folder, folder)
+    with open_engine(folder, config=Settings()) as opened:
+        yield opened
+
+
+def asked(engine: Engine, question: str) -> dict[str, Any]:
+    *_, last = engine.ask(question, "sparql")
+    assert last.answer is not None, last.error
+    return last.answer
+
+
+def kinds(answer: dict[str, Any]) -> set[str]:
+    return {warning["type"] for warning in answer["warnings"]} - {"no_llm"}
+
+
+@pytest.mark.parametrize(
+    ("question", "template", "told"),
+    [
+        (
+            "Who invented the reversing gear?",
+            "cookbook/who-did-words",
+            "Rhoda Tennant, object reversing gear [1]",
+        ),
+        ("How many did Elspeth Marwick design?", "cookbook/how-many-what", "1 [1]"),
+        ("When was the Skell Tidal Station opened?", "cookbook/when-was", "1936-05-03 [1]"),
+        ("Did Elspeth Marwick design the Skell Tidal Station?", "cookbook/is-it-so", "yes [1]"),
+        ("Did Rhoda Tennant design the Skell Tidal Station?", "cookbook/is-it-so", "no"),
+        ("Who opened what Elspeth Marwick designed?", "cookbook/two-steps", "Beatrice Pennock [1]"),
+    ],
+)
+def test_without_a_model_a_template_is_filled_and_its_rows_are_cited(
+    ruled: Engine, question: str, template: str, told: str
+) -> None:
+    answer = asked(ruled, question)
+    assert answer["answer"].startswith(told)
+    assert (answer["answered"], kinds(answer)) == (True, set())
+    assert answer["result"]["template"] == template
+    assert bool(answer["citations"]) == (told != "no")
+    trace = ruled.traces["last"]
+    (attempt,) = trace.steps[2].items["attempts"]
+    assert attempt.template == template
+    assert json.loads(attempt.values).keys() == answer["result"]["values"].keys()
+    assert f"Template {template}" in render_trace(trace)
+    assert [check for check in ruled.traces.verify(trace.iri) if not check.ok] == []
+
+
+def test_the_trace_of_a_template_has_the_right_shape(ruled: Engine) -> None:
+    asked(ruled, "Who succeeded Elspeth Marwick?")
+    assert run_shapes(ruled.store.quads()) == []
+
+
+def test_without_a_model_words_that_no_query_uses_are_told(ruled: Engine) -> None:
+    answer = asked(ruled, "Which stations did Elspeth Marwick design?")
+    assert "Skell Tidal Station" in answer["answer"]
+    (told,) = [one["detail"] for one in answer["warnings"] if one["type"] == "words_ignored"]
+    assert "stations" in told
+
+
+@pytest.mark.parametrize("question", ["Which planet has the most moons?", "What colour is happiness?"])
+def test_a_question_that_fits_no_template_is_not_answered(ruled: Engine, question: str) -> None:
+    answer = asked(ruled, question)
+    assert (answer["answered"], kinds(answer)) == (False, {"no_query_fits"})
+    assert "result" not in answer
+
+
+OWN = """# name: own/gear
+# kind: select
+# summary: Whatever was thought up by somebody.
+# asks: ["Which contrivances are due to {entity}?"]
+# params:
+#   entity: {type: iri, sample: "http://trustgraph.ai/e/ada"}
+# returns: [thing]
+SELECT ?thing WHERE { {{ entity }} <http://trustgraph.ai/r/invented> ?thing }
+"""
+
+
+def test_a_template_of_the_users_folder_is_matched(sample_folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(sample_folder, tmp_path / "store")
+    (tmp_path / "queries" / "own").mkdir(parents=True)
+    (tmp_path / "queries" / "own" / "gear.rq").write_text(OWN, "utf-8")
+    settings = load_settings(overrides={"queries": str(tmp_path / "queries")})
+    with open_engine(tmp_path / "store", config=settings.settings) as engine:
+        answer = asked(engine, "Which contrivances are due to Rhoda Tennant?")
+    assert answer["result"]["template"] == "own/gear"
+    assert answer["answer"] == "reversing gear [1]"
+
+
+STORED = """PREFIX sh: <http://www.w3.org/ns/shacl#>
+INSERT DATA { GRAPH <urn:own> {
+  <urn:q:gear> a sh:SPARQLExecutable ; rdfs:comment "Contrivances of the island" ; sh:select "%s"
+} }"""
+
+
+def test_a_query_that_the_store_keeps_is_matched_and_shown_to_a_model(
+    engine: Engine, ruled: Engine, scripted_server: ScriptedServer
+) -> None:
+    query = f"SELECT ?thing {{ ?who <{R}invented> ?thing }}"
+    for one in (engine, ruled):
+        one.store.update(with_prefixes(STORED % query))
+    answer = asked(ruled, "Which contrivances of the island are there?")
+    assert (answer["result"]["template"], answer["answer"]) == ("urn:q:gear", "reversing gear [1]")
+    scripted_server.answer_with(writing(GOOD))  # type: ignore[arg-type]
+    asked(engine, "Which contrivances of the island did Rhoda Tennant invent?")
+    prompt = next(one.prompt for one in scripted_server.requests if "Write a SPARQL" in one.prompt)
+    assert f"# Contrivances of the island\n{query}" in prompt
+
+
+def test_a_stored_query_that_calls_out_is_not_run(ruled: Engine) -> None:
+    ruled.store.update(with_prefixes(STORED % "SELECT * { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }"))
+    answer = asked(ruled, "Contrivances of the island")
+    assert (answer["answered"], kinds(answer)) == (False, {"query_failed"})
+
+
+def test_a_model_sees_ends_of_relations_and_similar_queries(
+    engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    scripted_server.answer_with(writing(GOOD))  # type: ignore[arg-type]
+    asked(engine, "How many things did Rhoda Tennant invent?")
+    prompt = next(one.prompt for one in scripted_server.requests if "Write a SPARQL" in one.prompt)
+    assert re.search(rf"<{R}was-opened-on> .*\(2\), Place → xsd:date, e\.g\. 1912-01-22", prompt)
+    examples = prompt.partition("<examples>")[2].partition("</examples>")[0]
+    assert f"<{E}rhoda-tennant>" in examples, "the query that fits has the question's values"
+    assert examples.count("\n# ") <= 3
+    scripted_server.answer_with(writing(GOOD))  # type: ignore[arg-type]
+    list(engine.ask("How many did she make?", "sparql", settings={"query.examples": "0"}))
+    assert "<examples>" not in scripted_server.requests[-2].prompt

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.every_kind
 
 _PHYSICAL = {
     *("system/graph-sizes", "exchange/self-description"),
-    *("server/graph-statistics", "server/graphs", "schema/classes", "schema/properties"),
+    *("server/graph-statistics", "server/graphs", "schema/classes", "schema/properties", "schema/ends"),
     *(name for name in templates() if name.startswith("remote/")),
 }
 """These tell of a store as it is kept, not of what it holds."""

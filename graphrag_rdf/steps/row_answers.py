@@ -1,0 +1,175 @@
+"""Answers from the rows of a query: a model writes one, or the rows are listed; each row cites its facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+
+from pydantic import Field
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.rdf.terms import to_sparql_json
+from graphrag_rdf.steps.answer import SYNTHESIS, finish_answer, read_answer
+from graphrag_rdf.steps.checking import SENTINEL, nothing_found
+from graphrag_rdf.steps.exploration import Edge
+from graphrag_rdf.steps.kinds import Some, StepKind, StepParameters, Way, register
+from graphrag_rdf.steps.prompts import complete
+from graphrag_rdf.steps.row_facts import Result
+from graphrag_rdf.steps.schema import called, labels_of
+from graphrag_rdf.steps.sources import attach_sources
+from graphrag_rdf.steps.state import Context, Parameters, Selection, State, Triple
+from graphrag_rdf.store.base import Row
+from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.recorder import Step
+
+_TRUTH = {"true": "yes", "false": "no"}
+_TEMPLATES = (
+    "retrieval/labels",
+    "provenance/sources",
+    "provenance/containers",
+    "provenance/origins",
+    "documents/named-alike",
+)
+
+
+class ListParameters(StepParameters):
+    """Of both ways."""
+
+    rows: Some = Field(40, description="rows of the result that the answer is made of")
+
+
+class RowsParameters(ListParameters):
+    """Of the answer of a model."""
+
+    response_type: str = Field(
+        "a short answer of a few sentences", description="what the answer should be like"
+    )
+
+
+def answer_rows(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """The answer from the rows; each cites its facts. Without rows, that nothing is known."""
+    step = context.recorder.step(SYNTHESIS)
+    result: Result = state.work.results[0]
+    rows = result.rows[: parameters["rows"]]
+    if not rows:
+        _nothing(state)
+    else:
+        labels = _read_rows(context, state, step, result)
+        state.completion = complete(
+            context,
+            step,
+            "answer",
+            prompt="rows",
+            question=state.question,
+            history=state.conversation,
+            query=result.query,
+            columns=result.variables,
+            rows=[_cells(row, result.variables, labels) for row in rows],
+            more=len(result.rows) - len(rows),
+            response_type=parameters["response_type"],
+            unknown=SENTINEL,
+        )
+        read_answer(state, {*range(1, len(rows) + 1)})
+    yield context.recorder.text_chunk(state.answer)
+    yield finish_answer(context, state, step)
+
+
+def list_rows(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """The rows as they are, each with its facts. Without rows, that nothing is known."""
+    step = context.recorder.step(SYNTHESIS)
+    result: Result = state.work.results[0]
+    rows = result.rows[: parameters["rows"]]
+    if not rows:
+        _nothing(state)
+    else:
+        labels = _read_rows(context, state, step, result)
+        cited = state.markers
+        lines = [
+            _line(row, result.variables, labels) + (f" [{number}]" if number in cited else "")
+            for number, row in enumerate(rows, start=1)
+        ]
+        if len(result.rows) > len(rows):
+            lines.append(f"… and {len(result.rows) - len(rows)} more rows")
+        state.answer = "\n".join(lines)
+        for warning in state.warnings:
+            if warning["type"] == "no_llm":
+                warning["detail"] = "No language model is configured: this answer lists the rows of a query."
+    yield context.recorder.text_chunk(state.answer)
+    yield finish_answer(context, state, step)
+
+
+def _nothing(state: State) -> None:
+    state.answered = False
+    state.answer = nothing_found(state.language)
+
+
+def _read_rows(context: Context, state: State, step: Step, result: Result) -> dict[str, str]:
+    """Note the rows, and select their facts; what to call the things in both."""
+    state.result = {
+        "template": result.template,
+        "values": result.values,
+        "query": result.query,
+        "columns": list(result.variables),
+        "rows": [{name: to_sparql_json(term) for name, term in row.items()} for row in result.rows],
+    }
+    facts = (term for facts in result.facts for fact in facts for term in fact)
+    labels = labels_of(context, step, state, chain(facts, *(row.values() for row in result.rows)))
+    state.selections = _selections(context, state, step, result, labels)
+    return labels
+
+
+def _line(row: Row, variables: Sequence[str], labels: Mapping[str, str]) -> str:
+    """A row in words: things by their names, other values after the names of their columns."""
+    cells: dict[str, str] = {}
+    for name, text in zip(variables, _cells(row, variables, labels), strict=True):
+        if text and text not in cells.values():  # a thing, and its name in the next column
+            cells[name] = text
+    bare = {"name"} | {name for name in cells if isinstance(row[name], NamedNode) or len(cells) == 1}
+    words = (text if name in bare else f"{name.replace('_', ' ')} {text}" for name, text in cells.items())
+    return ", ".join(words)
+
+
+def _cells(row: Row, variables: Sequence[str], labels: Mapping[str, str]) -> list[str]:
+    cells = (called(row[name], labels) if name in row else "" for name in variables)
+    return [_TRUTH.get(cell, cell) for cell in cells]
+
+
+def _selections(
+    context: Context, state: State, step: Step, result: Result, labels: Mapping[str, str]
+) -> list[Selection]:
+    """The facts of each row, cited by its number, with their sources. Facts without any are left out."""
+    found: list[Selection] = []
+    by_fact: dict[Triple, Selection] = {}
+    for number, facts in enumerate(result.facts, start=1):
+        for fact in facts:
+            s, p, o = (called(term, labels) for term in fact)
+            edge = Edge(fact, s, p, o, hop=0, direction="out", origin=fact[0])
+            selection = Selection(score=1.0, edge=edge, marker=number)
+            by_fact.setdefault(fact, selection)
+            found.append(selection)
+    attach_sources(context, state, step, list(by_fact.values()))
+    for selection in found:
+        assert selection.edge is not None  # noqa: S101
+        selection.sources = by_fact[selection.edge.triple].sources
+        selection.shown = selection.edge.text
+    return [selection for selection in found if selection.sources]
+
+
+ANSWER_ROWS = register(
+    StepKind(
+        "answer_rows",
+        SYNTHESIS,
+        "Answers from the rows of a query; each row cites its facts.",
+        {
+            "list": Way(list_rows, ListParameters, templates=_TEMPLATES),
+            "llm": Way(
+                answer_rows,
+                RowsParameters,
+                needs_model=True,
+                prompts={"rows": "rows.j2"},
+                templates=_TEMPLATES,
+            ),
+        },
+        auto=("list", "llm"),
+    )
+)

@@ -1,0 +1,161 @@
+"""The facts behind the rows of a query: what its triple patterns become with the values of a row."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from pyoxigraph import Literal, NamedNode
+
+from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.rdf.namespaces import RDF, RDFS, SKOS, Graphs
+from graphrag_rdf.rdf.terms import Term
+from graphrag_rdf.reader_process.limited import LimitedQueries
+from graphrag_rdf.sparql.render import with_prefixes
+from graphrag_rdf.sparql.tokens import tokens
+from graphrag_rdf.steps.state import Triple
+from graphrag_rdf.store.base import Row
+
+NAMES = frozenset({RDFS.label, SKOS.altLabel, RDF.type})
+"""Relations that are no facts of their own in a row, if it has others."""
+_TRIED = 2000  # rows in which the values of all variables are looked for
+_FACTS = 12  # of a row: what a count rests on is cited in part
+Pattern: TypeAlias = tuple[Any, Any, Any]
+"""Subject, predicate and object: terms, or the names of variables as text."""
+
+
+@dataclass
+class Result:
+    """What a query returned.
+
+    Attributes:
+        query: without the prefixes that are added to every query.
+        template: that it was made from; None of one that a model wrote.
+        values: of the template's parameters, in words.
+        facts: of each row.
+    """
+
+    query: str = ""
+    template: str | None = None
+    values: dict[str, list[str]] = field(default_factory=dict)
+    variables: tuple[str, ...] = ()
+    rows: list[Row] = field(default_factory=list)
+    facts: list[list[Triple]] = field(default_factory=list)
+
+    @property
+    def denied(self) -> bool:
+        """Whether it only says that something is not so, which no fact shows."""
+        return [*self.rows] == [{"answer": Literal(False)}]
+
+
+def facts_of_rows(
+    queries: LimitedQueries, query: str, variables: Sequence[str], rows: Sequence[Row]
+) -> list[list[Triple]]:
+    """Of each row the facts that its values make of the query's triple patterns. Empty lists for a query that
+    says nothing of facts, or that is too intricate to tell (RDF 1.2, property paths).
+    """
+    patterns = _patterns(with_prefixes(query))
+    where = _where(query)
+    if not patterns or where is None:
+        return [[] for _ in rows]
+    try:
+        whole = with_prefixes(f"{_prologue_of(query)}SELECT * WHERE {where} LIMIT {_TRIED}")
+        wide = queries.run(whole, _TRIED)
+    except GraphRagError:
+        return [[] for _ in rows]
+    shared = [name for name in variables if name in wide.variables]
+    by_values: defaultdict[tuple[Term | None, ...], list[Row]] = defaultdict(list)
+    for values in wide.rows or ():
+        by_values[tuple(values.get(name) for name in shared)].append(values)
+    found = []
+    for row in rows:
+        matching = by_values[tuple(row.get(name) for name in shared)]
+        facts = dict.fromkeys(fact for values in matching for fact in _filled(patterns, values))
+        own = [fact for fact in facts if fact[1] not in NAMES] or list(facts)
+        found.append(own[:_FACTS])
+    return found
+
+
+def _patterns(query: str) -> list[Pattern]:
+    """The triple patterns of a query outside of negations and of graphs other than that of the facts."""
+    from rdflib.plugins.sparql import prepareQuery
+    from rdflib.plugins.sparql.parserutils import CompValue
+
+    try:
+        algebra = prepareQuery(query).algebra
+    except Exception:  # noqa: BLE001 - its parser has errors of many kinds, also for RDF 1.2
+        return []
+    found: list[Pattern] = []
+
+    def walk(node: Any) -> None:
+        if isinstance(node, CompValue):
+            if node.name == "Graph" and str(node.term) != Graphs.FACTS.value:
+                return
+            for triple in dict.get(node, "triples") or ():  # its own get() reads variables
+                found.extend(_pattern(*triple))
+            for key, value in node.items():
+                if not (node.name == "Minus" and key == "p2") and key != "expr":
+                    walk(value)
+        elif isinstance(node, list | tuple):
+            for part in node:
+                walk(part)
+
+    walk(algebra)
+    return list(dict.fromkeys(found))
+
+
+def _pattern(s: Any, p: Any, o: Any) -> Iterator[Pattern]:
+    """A triple pattern; of a path of alternatives one for each, of other paths none."""
+    from rdflib.paths import AlternativePath, InvPath, Path
+
+    if isinstance(p, AlternativePath):
+        for one in p.args:
+            yield from _pattern(s, one, o)
+    elif isinstance(p, InvPath):
+        yield from _pattern(o, p.arg, s)
+    elif not isinstance(p, Path):
+        yield _term(s), _term(p), _term(o)
+
+
+def _term(part: Any) -> Any:
+    """A term of rdflib as one of ours; a variable as its name."""
+    from rdflib import Literal as RdflibLiteral
+    from rdflib import URIRef
+
+    if isinstance(part, URIRef):
+        return NamedNode(str(part))
+    if not isinstance(part, RdflibLiteral):
+        return str(part)
+    if part.language:
+        return Literal(str(part), language=part.language)
+    return Literal(str(part), datatype=NamedNode(str(part.datatype)) if part.datatype else None)
+
+
+def _where(query: str) -> str | None:
+    """The group after WHERE, with its brackets."""
+    depth, start = 0, None
+    for token in tokens(query):
+        if token.text == "{":
+            start = token.offset if depth == 0 and start is None else start
+            depth += 1
+        elif token.text == "}":
+            depth -= 1
+            if depth == 0:
+                return query[start : token.offset + 1]
+    return None
+
+
+def _prologue_of(query: str) -> str:
+    """What a query declares before SELECT."""
+    found = re.search(r"\b(?:SELECT|ASK)\b", query, re.IGNORECASE)
+    return query[: found.start()] if found else ""
+
+
+def _filled(patterns: Iterable[Pattern], values: Mapping[str, Term]) -> Iterator[Triple]:
+    for pattern in patterns:
+        s, p, o = (values.get(part) if isinstance(part, str) else part for part in pattern)
+        if isinstance(s, NamedNode) and isinstance(p, NamedNode) and isinstance(o, NamedNode | Literal):
+            yield s, p, o

@@ -1,0 +1,202 @@
+"""What a store has: its relations, types, example queries, and the entities of a question with their facts.
+
+A model that writes a query is shown it, and questions are matched with it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.llm.model import estimate_tokens
+from graphrag_rdf.rdf.namespaces import PREFIXES, RDFS, XSD, prefixed
+from graphrag_rdf.rdf.terms import Term, node_of, one_label, text_of
+from graphrag_rdf.steps.matching import Match, Recipe, Recipes, Vocabulary
+from graphrag_rdf.steps.search import label_of
+from graphrag_rdf.steps.state import Context, Parameters, State
+from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.trace.recorder import Step
+
+TEMPLATES = (
+    "schema/properties",
+    "schema/classes",
+    "schema/ends",
+    "schema/relations-of",
+    "schema/executables",
+    "retrieval/labels",
+)
+"""What this module runs."""
+ALL = 2000
+"""Relations and types by whose labels questions are read."""
+_PREFIXES = frozenset({"rdf", "rdfs", "skos", "xsd"})  # a model is always shown these
+_SHOWN = 8  # relations of an entity in the prompt
+_THING = "thing"
+_PLAIN = {RDFS.Resource: _THING, XSD.string: "text"}
+_KINDS = 2  # types of subjects, and of objects, of a relation in the prompt
+_STORED = 200  # example queries that the store keeps
+_WORDS = 60  # characters of an example value
+
+_ends: WeakKeyDictionary[Store, tuple[int, list[Row]]] = WeakKeyDictionary()
+"""Store → its content's commit, and what `schema/ends` returned then: it reads all facts of the relations."""
+
+
+def written(node: NamedNode) -> str:
+    """An IRI as it can stand in a query."""
+    return prefixed(node) or f"<{node.value}>"
+
+
+def labels_of(context: Context, step: Step, state: State, terms: Iterable[Term]) -> dict[str, str]:
+    """What to call the IRIs among some terms."""
+    things = sorted({term for term in terms if isinstance(term, NamedNode)}, key=str)
+    found = context.select(step, "retrieval/labels", things=things) if things else []
+    return {text_of(row["thing"]): text_of(row["label"]) for row in one_label(found, state.language)}
+
+
+def called(term: Term, labels: Mapping[str, str]) -> str:
+    """What to call a term."""
+    return labels.get(term.value) or label_of(None, term) if isinstance(term, NamedNode) else text_of(term)
+
+
+# --- for questions that are matched with queries --------------------------------------------------------
+
+
+def vocabulary_of(context: Context, state: State, step: Step) -> Vocabulary:
+    """What the words of the question can stand for."""
+    relations = [row["property"] for row in context.select(step, "schema/properties", graphs=[], limit=ALL)]
+    relations += [row["relation"] for row in _near(context, state, step)]
+    types = [row["class"] for row in context.select(step, "schema/classes", graphs=[], limit=ALL)]
+    labels = labels_of(context, step, state, [*relations, *types])
+    return Vocabulary(
+        state.seeds,
+        {text_of(node): called(node, labels) for node in relations},
+        {text_of(node): called(node, labels) for node in types},
+    )
+
+
+def recipes_of(context: Context, state: State, step: Step) -> Recipes:
+    """The cookbook, the templates of the user's own folder, and the queries that the store keeps."""
+    library = context.store.templates
+    found = [Recipe.of(library[name]) for name in library.for_people]
+    found += [
+        Recipe(text_of(row["executable"]), text_of(row["about"]), query=text_of(row["query"]))
+        for row in context.select(step, "schema/executables", limit=_STORED)
+    ]
+    return Recipes(found, state.language)
+
+
+# --- for a model ----------------------------------------------------------------------------------------
+
+
+def shown_schema(context: Context, state: State, step: Step, parameters: Parameters) -> dict[str, Any]:
+    """The values of the prompt: relations, types, entities of the question, examples, and prefixes of all."""
+    relations = context.select(step, "schema/properties", graphs=[], limit=parameters["relations"])
+    types = context.select(step, "schema/classes", graphs=[], limit=parameters["types"])
+    ends = _all_ends(context, step, [node_of(row["property"]) for row in relations])
+    near = _near(context, state, step)
+    listed = [row["property"] for row in relations] + [row["class"] for row in types]
+    examples = [row["example"] for row in (*near, *ends)]
+    labels = labels_of(context, step, state, [*listed, *(row["type"] for row in ends), *examples])
+    used = {
+        written(node_of(node)).partition(":")[0] for node in (*listed, *(row["relation"] for row in near))
+    }
+    by_relation: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in ends:
+        by_relation[text_of(row["property"])].append(row)
+    around: defaultdict[Term, list[dict[str, str]]] = defaultdict(list)
+    for row in near:
+        around[row["entity"]].append(_relation(row, labels))
+    return {
+        "prefixes": {name: iri for name, iri in PREFIXES.items() if name in used | _PREFIXES},
+        "relations": [
+            _counted(row["property"], row["triples"], labels)
+            | _ends_of(by_relation[text_of(row["property"])], labels)
+            for row in relations
+        ],
+        "types": [_counted(row["class"], row["entities"], labels) for row in types],
+        "entities": [
+            {
+                "iri": written(seed.entity),
+                "name": seed.label,
+                "relations": [_relation(row, labels) for row in near if row["entity"] == seed.entity][
+                    :_SHOWN
+                ],
+            }
+            for seed in state.seeds
+        ],
+        "examples": list(_examples(context, state, step, parameters)),
+    }
+
+
+def _near(context: Context, state: State, step: Step) -> list[Row]:
+    entities = [seed.entity for seed in state.seeds]
+    return context.select(step, "schema/relations-of", entities=entities) if entities else []
+
+
+def _all_ends(context: Context, step: Step, relations: Sequence[NamedNode]) -> list[Row]:
+    """`schema/ends` of the most frequent relations, kept until the store's content changes."""
+    commit = context.store.content_commit()
+    kept = _ends.get(context.store)
+    if kept is None or kept[0] != commit:
+        rows = context.select(step, "schema/ends", properties=relations) if relations else []
+        kept = _ends[context.store] = commit, rows
+    return kept[1]
+
+
+def _counted(node: Term, count: Term, labels: Mapping[str, str]) -> dict[str, str]:
+    return {"iri": written(node_of(node)), "label": called(node, labels), "count": text_of(count)}
+
+
+def _ends_of(rows: Sequence[Row], labels: Mapping[str, str]) -> dict[str, str]:
+    """Domain, range, and an object of a relation; the types that most facts have."""
+    kinds: dict[str, dict[str, int]] = {"subject": {}, "object": {}}
+    example = ""
+    for row in rows:
+        kind, end = node_of(row["type"]), text_of(row["end"])
+        example = example or (called(row["example"], labels) if end == "object" else "")
+        kinds[end][_PLAIN.get(kind) or _type(kind, labels)] = int(text_of(row["facts"]))
+    objects = kinds["object"]
+    if sum(objects.values()) > 2 * objects.get(_THING, 0):  # those that have a type are things, too
+        objects.pop(_THING, None)
+    typed = {end: sorted(found, key=lambda kind: -found[kind]) for end, found in kinds.items()}
+    return {
+        "domain": " or ".join(typed["subject"][:_KINDS]),
+        "range": " or ".join(typed["object"][:_KINDS]),
+        "example": example[:_WORDS],
+    }
+
+
+def _type(kind: NamedNode, labels: Mapping[str, str]) -> str:
+    name = prefixed(kind)
+    return name if name is not None and name.startswith("xsd:") else called(kind, labels)
+
+
+def _relation(row: Row, labels: Mapping[str, str]) -> dict[str, str]:
+    return {
+        "iri": written(node_of(row["relation"])),
+        "direction": text_of(row["direction"]),
+        "count": text_of(row["count"]),
+        "example": called(row["example"], labels)[:_WORDS],
+    }
+
+
+def _examples(context: Context, state: State, step: Step, parameters: Parameters) -> Iterator[dict[str, str]]:
+    """The example queries that are most like the question, as long as they fit."""
+    recipes, vocabulary = recipes_of(context, state, step), vocabulary_of(context, state, step)
+    left = parameters["example_tokens"]
+    for match in recipes.like(state.question, vocabulary, parameters["examples"]):
+        query = query_of(context, match)
+        left -= estimate_tokens([{"role": "user", "content": query}])
+        if left < 0:
+            break
+        yield {"about": match.recipe.about, "query": query}
+
+
+def query_of(context: Context, match: Match) -> str:
+    """The query of a recipe, without the prefixes that are added to every query."""
+    query = match.recipe.render(context.store.renderer, match.values or None).strip()
+    added = {f"PREFIX {prefix}: <{iri}>" for prefix, iri in PREFIXES.items()}
+    return "\n".join(line for line in query.splitlines() if line not in added)

@@ -30,6 +30,7 @@ from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.folder import StoreFolder
 from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.difference import ASKED, Difference, differences
+from graphrag_rdf.trace.foreign import OWN
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 
@@ -167,7 +168,7 @@ def replay(
         alone: how the copy is made while others write.
 
     Raises:
-        UsageError: when there is no such trace, or its question was erased.
+        UsageError: when there is no such trace, another program wrote it, or its question was erased.
         ConfigError: when its pipeline is not there any more, or does not know how a step worked.
         LlmError: when its model cannot be asked.
     """
@@ -237,6 +238,11 @@ def _asked(engine: Answering, name: str) -> Trace:
     first = next((found for step in trace.steps if (found := step.values.get("reuses"))), None)
     if first is not None:
         trace = read_trace(store, find_trace(store, first.value), engine.blobs)
+    if trace.form != OWN:
+        raise UsageError(
+            "another program wrote this trace, which does not say how to ask its question again",
+            hint='graphrag-rdf ask "…" asks it here',
+        )
     if not trace.question or trace.kind is None:
         raise UsageError(f"the trace {trace.iri} has no question any more", hint="ask the question again")
     return trace

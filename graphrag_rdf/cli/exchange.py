@@ -172,6 +172,7 @@ def import_command(
                 )
             if item["kind"] == "imported":
                 counts += f", {item['facts']:,} facts, {item['entities']:,} new entities"
+                counts += f", {item['traces']:,} traces" if item["traces"] else ""
             say(one_line(f"{item['file']}: {item['kind']}: {counts}"))
     return DONE
 

@@ -35,8 +35,8 @@ def trace_command() -> None:
 @click.option("--pipeline", metavar="NAME", help="Only traces of this pipeline.")
 @click.option(
     "--outcome",
-    type=click.Choice(["completed", "unanswered", "failed", "cancelled", "unfinished"]),
-    help="Only traces with this outcome.",
+    type=click.Choice(["completed", "unanswered", "failed", "cancelled", "unfinished", "foreign"]),
+    help="Only traces with this outcome; foreign: those that another program wrote.",
 )
 @format_option("text", "json", "jsonl")
 def list_(limit: int, pipeline: str | None, outcome: str | None, form: str) -> None:
@@ -80,19 +80,27 @@ def show(trace: str, full: bool, form: str) -> None:
 @click.argument("trace")
 @format_option()
 def verify(trace: str, form: str) -> int:
-    """Check that all edges, quotes, offsets, hashes and citations of a trace hold; exit code 1 if not."""
+    """Check that all edges, quotes, offsets, hashes and citations of a trace hold; exit code 1 if not.
+
+    Traces of TrustGraph are checked as far as they go.
+    """
     from graphrag_rdf.trace.catalogue import find_trace
     from graphrag_rdf.trace.verify import verify_trace
 
     with open_engine() as engine:
         session = find_trace(engine.store, trace)
         checks = verify_trace(engine.store, engine.blobs, session)
-    ok = all(check.ok for check in checks)
+    ok = all(check.ok is not False for check in checks)
     if not output.write(form, {"trace": session.value, "ok": ok, "checks": checks}):
         for check in checks:
-            mark = styled("ok", fg="green") if check.ok else styled("FAILED", fg="red", bold=True)
-            say(f"{mark}  {check.check}: {one_line(check.detail)}")
+            say(f"{_mark(check.ok)}  {check.check}: {one_line(check.detail)}")
     return DONE if ok else FAILED
+
+
+def _mark(ok: bool | None) -> str:
+    if ok is None:
+        return "not checked"
+    return styled("ok", fg="green") if ok else styled("FAILED", fg="red", bold=True)
 
 
 @trace_command.command(

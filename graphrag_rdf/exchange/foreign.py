@@ -8,6 +8,7 @@
   statements. Each entity gets its canonical entity. An entity without an `rdfs:label` gets a
   `rag:displayName` in the derived graph: from `skos:prefLabel`, `foaf:name`, `schema:name` or a title, or
   from the end of its IRI. `rdf.labels` chooses between several labels.
+- Traces and provenance of TrustGraph are no facts: see `exchange.trustgraph`.
 - Blank nodes become IRIs made from the file's hash and their order.
 """
 
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf import __version__
+from graphrag_rdf.exchange.trustgraph import count_traces, take_records
 from graphrag_rdf.ingest.entity_decisions import read_groups, settle
 from graphrag_rdf.ingest.fact_decisions import read_withheld
 from graphrag_rdf.ingest.names import unsettled
@@ -73,10 +75,11 @@ _LABELS = (RDFS.label, SKOS.altLabel)
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The numbers of new facts (without labels) and entities."""
+    """The numbers of new facts (without labels) and entities, and of traces."""
 
     facts: int
     entities: int
+    traces: int
 
 
 @dataclass(slots=True)
@@ -106,7 +109,7 @@ def take_facts(
         source: where it came from, if known.
 
     Returns:
-        the numbers of new facts and entities; None when the same file was imported before.
+        what was new; None when the same file was imported before.
 
     Raises:
         StoreError: when the blob store or the store cannot be written; then nothing is imported.
@@ -119,8 +122,10 @@ def take_facts(
         _finish(engine, [])  # in case an import was interrupted
         return None
     started = now()
-    file = _sort(_skolemised(document, quads))
+    records, others = take_records(quads)
+    file = _sort(_skolemised(document, others))
     changes, new_entities = _changes(engine, subgraph, file)
+    changes.add += records
     engine.blobs.put(data)
     changes.add += _provenance(name, source, document, subgraph, len(data))
     activity = iris.activity(subgraph)
@@ -132,7 +137,7 @@ def take_facts(
     ]
     store.commit(changes)
     _finish(engine, file.entities)
-    return Taken(file.fact_count, new_entities)
+    return Taken(file.fact_count, new_entities, count_traces(records))
 
 
 def _finish(engine: Engine, entities: Iterable[NamedNode]) -> None:

@@ -48,7 +48,8 @@ class ImportReport:
             same file was imported before).
         quads: number in the file.
         facts, entities: new ones, when imported.
-        settings, decisions, traces: when restored.
+        settings, decisions: when restored.
+        traces: when restored or imported.
     """
 
     kind: Choice["restored", "imported", "loaded", "unchanged"]
@@ -68,7 +69,7 @@ def import_file(
     - With `graph`, its triples are added to that named graph, unchanged.
     - A dump of a whole store (it has a graph `urn:graph:source`) is restored, into an empty store or, with
       `merge`, in addition to the store's own data.
-    - Other RDF becomes facts: see `exchange.foreign`.
+    - Other RDF becomes facts: see `exchange.foreign`. Traces and provenance of TrustGraph stay what they are.
 
     Raises:
         UsageError: when the file is missing, of an unknown format, malformed (with the line), a dump that
@@ -100,7 +101,7 @@ def import_file(
         taken = take_facts(engine, file.read_bytes(), quads, name=file.name, source=source)
     if taken is None:
         return ImportReport("unchanged", summary.quads)
-    return ImportReport("imported", summary.quads, taken.facts, taken.entities)
+    return ImportReport("imported", summary.quads, taken.facts, taken.entities, traces=taken.traces)
 
 
 def _check_bombs(file: Path, form: RdfFormat) -> None:
@@ -149,7 +150,7 @@ def _look(file: Path, form: RdfFormat) -> DumpSummary:
         for quad in read_quads(file, form):
             summary.quads += 1
             if quad.graph_name == Graphs.SOURCE:
-                summary.is_dump = True
+                summary.has_sources = True
                 summary.star |= quad.predicate == RDF.reifies and isinstance(quad.subject, BlankNode)
             summary.note(quad)
     return summary
@@ -198,7 +199,7 @@ class DumpSummary:
     """The summary of a file.
 
     Attributes:
-        is_dump: it is a dump of a whole store.
+        has_sources, is_ours: it has the graph of sources, and terms of this program.
         star: its triple terms are in RDF-star syntax, which has another meaning in RDF 1.2.
         classic: its triple terms are RDF 1.1 statements.
         store_version: version of the store that was dumped.
@@ -207,7 +208,8 @@ class DumpSummary:
     """
 
     quads: int = 0
-    is_dump: bool = False
+    has_sources: bool = False
+    is_ours: bool = False
     star: bool = False
     classic: bool = False
     store_version: int = 0
@@ -216,8 +218,14 @@ class DumpSummary:
     decisions: int = 0
     traces: int = 0
 
+    @property
+    def is_dump(self) -> bool:
+        """Whether it is a dump of a whole store; TrustGraph has the graph of sources, too."""
+        return self.has_sources and self.is_ours
+
     def note(self, quad: Quad) -> None:
         """Add a quad to the summary."""
+        self.is_ours = self.is_ours or quad.predicate in RAG
         if quad.predicate == RAG.currentVersion:
             self.versions.add((text_of(quad.subject), text_of(quad.object)))
         elif quad.predicate == RAG.storeVersion and isinstance(quad.object, Literal):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from pyoxigraph import NamedNode
 
@@ -14,6 +15,8 @@ from graphrag_rdf.rdf.terms import Term, now
 from graphrag_rdf.store.base import Changes, Row, Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.foreign import FOREIGN, pipeline_of
+from graphrag_rdf.trace.reader import trace_quads
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PREFIX = re.compile(r"[0-9a-f][0-9a-f-]{3,35}\Z")
@@ -25,10 +28,11 @@ class TraceSummary:
 
     Attributes:
         iri: the session.
-        kind: the pipeline.
+        kind: the pipeline; of traces of TrustGraph graphrag, docrag or agent.
         steps: how many steps were recorded, the question not counted.
         seconds: wall time; None when the run was never closed.
-        outcome: completed, unanswered, failed or cancelled; None when it was never closed.
+        outcome: completed, unanswered, failed or cancelled; None when it was never closed; foreign: another
+            program wrote it.
         parent: the session of which this is a sub-trace.
     """
 
@@ -126,7 +130,10 @@ def _outermost(store: Store, session: NamedNode) -> NamedNode:
     Imported traces may start one another in a circle; then it is one of them.
     """
     seen = {session}
-    while found := store.select("trace/parents", sessions=[session]):
+    while found := [
+        *store.select("trace/parents", sessions=[session]),
+        *store.select("trace/foreign-parents", sessions=[session]),
+    ]:
         session = rows.node(found[0], "parent")
         if session in seen:
             break
@@ -136,9 +143,22 @@ def _outermost(store: Store, session: NamedNode) -> NamedNode:
 
 def _summaries(store: Store, page: Sequence[Row]) -> list[TraceSummary]:
     sessions = [rows.node(row, "session") for row in page]
-    found = store.select("trace/parents", sessions=sessions) if sessions else ()
+    foreign = [rows.node(row, "session") for row in page if "pipeline" not in row]
+    found = [
+        *(store.select("trace/parents", sessions=sessions) if sessions else ()),
+        *(store.select("trace/foreign-parents", sessions=foreign) if foreign else ()),
+    ]
     parents = {rows.must(row, "session"): rows.must(row, "parent") for row in found}
-    return [_summary(row, parents.get(rows.must(row, "session"))) for row in page]
+    told = store.select("trace/foreign-list", sessions=foreign) if foreign else ()
+    others = {rows.must(row, "session"): row for row in told}
+    summaries = [_summary(row, parents.get(rows.must(row, "session"))) for row in page]
+    return [_of_foreign(one, others[one.iri]) if one.iri in others else one for one in summaries]
+
+
+def _of_foreign(summary: TraceSummary, told: Row) -> TraceSummary:
+    types = (NamedNode(one) for one in (rows.text(told, "types") or "").split())
+    steps = max(0, (rows.whole(told, "nodes") or 0) - 1)
+    return replace(summary, kind=pipeline_of(summary.iri, types), steps=steps, outcome=FOREIGN)
 
 
 def _summary(row: Row, parent: str | None) -> TraceSummary:
@@ -185,6 +205,7 @@ OUTCOMES: Mapping[str, str] = {
     "failed": "failed",
     "cancelled": "cancelled",
     UNFINISHED: "not finished",
+    FOREIGN: "in TrustGraph's form",
 }
 """Code → words."""
 
@@ -228,7 +249,7 @@ def delete_trace(store: Store, blobs: BlobStore, iri: NamedNode | str) -> Pruned
         UsageError: when there is no such session.
     """
     session = NamedNode(iri) if isinstance(iri, str) else iri
-    if not store.select("trace/session", session=session):
+    if not store.select("trace/session", session=session):  # of all forms
         raise UsageError(
             f"there is no trace {session.value}", hint="graphrag-rdf trace list shows the traces"
         )
@@ -284,16 +305,29 @@ def _delete(store: Store, blobs: BlobStore, sessions: Sequence[NamedNode]) -> Pr
 
 def _started(store: Store, sessions: list[NamedNode], known: set[NamedNode]) -> list[NamedNode]:
     """The runs that runs started, without those that are known."""
-    found = store.select("trace/sub-traces", sessions=sessions)
+    found = [
+        *store.select("trace/sub-traces", sessions=sessions),
+        *store.select("trace/foreign-sub-traces", sessions=sessions),
+    ]
     return [one for row in found if (one := rows.node(row, "session")) not in known]
+
+
+def _foreign_nodes(store: Store, sessions: Sequence[NamedNode]) -> list[NamedNode]:
+    """The nodes of those of the traces that another program wrote."""
+    foreign = [one for one in sessions if "pipeline" not in store.select("trace/session", session=one)[0]]
+    found = (quad.subject for one in foreign for quad in trace_quads(store, one, with_sources=False))
+    return sorted({node for node in found if isinstance(node, NamedNode)}, key=str)
 
 
 def _delete_batch(store: Store, blobs: BlobStore, sessions: list[NamedNode], out: Pruned) -> None:
     found = store.select("trace/objects", sessions=sessions)
     objects = list({rows.must(row, "object"): rows.node(row, "object") for row in found}.values())
     retired = [rows.node(row, "chunk") for row in store.select("trace/used-chunks", sessions=sessions)]
+    updates: list[tuple[str, dict[str, Any]]] = [("trace/delete", {"sessions": sessions})]
+    if nodes := _foreign_nodes(store, sessions):
+        updates.insert(0, ("trace/foreign-delete", {"nodes": nodes}))
     # the store first: an object that nothing names is litter, a name without its object is a broken trace
-    store.commit(Changes(updates=[("trace/delete", {"sessions": sessions})], content=False))
+    store.commit(Changes(updates=updates, content=False))
     if objects:
         out.objects += blobs.sweep(objects, lambda free: _named(store, free))
     if retired:

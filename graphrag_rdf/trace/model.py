@@ -399,6 +399,7 @@ class Trace:
     Attributes:
         iri: the session.
         kind: the pipeline.
+        form: graphrag-rdf, or that of TrustGraph in which another program wrote it (see `foreign.FORMS`).
         commit: number of the newest commit when the run began.
         outcome: completed, unanswered, failed or cancelled; None while it runs, and after a kill.
         stopped_by: what ended the flow: done, empty, or the limit that was reached; None of a sequence.
@@ -411,7 +412,18 @@ class Trace:
     """
 
     JSON: ClassVar = (
-        *("iri", "kind", "label", "question", "question_iri", "started", "ended", "seconds", "outcome"),
+        *(
+            "iri",
+            "kind",
+            "form",
+            "label",
+            "question",
+            "question_iri",
+            "started",
+            "ended",
+            "seconds",
+            "outcome",
+        ),
         "stopped_by",
         *("model", "parameters", "commit", "source_forgotten", "answer", "steps", "warnings"),
         *("feedback=marks", "continues", "pipeline_hash", "include", "exclude"),
@@ -437,6 +449,7 @@ class Trace:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     stopped_by: str | None = None
+    form: str = "graphrag-rdf"
 
     def step(self, iri: str) -> TraceStep | None:
         """The step of an IRI."""

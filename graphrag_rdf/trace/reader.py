@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -21,6 +22,18 @@ from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.documents import Source, read_source, with_names
 from graphrag_rdf.trace.facts import decided_against, label_of, read_labels
 from graphrag_rdf.trace.feedback import read_marks
+from graphrag_rdf.trace.foreign import (
+    FOREIGN,
+    OWN,
+    containers_of,
+    form_of,
+    in_our_terms,
+    pipeline_of,
+    places_of,
+    selected_of,
+    steps_of,
+    with_undeclared,
+)
 from graphrag_rdf.trace.kinds import (
     WARNING,
     ItemKind,
@@ -38,6 +51,7 @@ from graphrag_rdf.trace.model import CALL, DecisionNote, Described, Fact, SubRun
 
 _EVERYWHERE = (WARNING, CALL)
 _NONE: Node = {}
+_ERRORS_LAST = TG.Error.__eq__
 _OF_ALL_STEPS = frozenset(
     {
         *(RDF.type, RDFS.label, PROV.wasGeneratedBy, PROV.wasDerivedFrom, PROV.generatedAtTime),
@@ -65,20 +79,24 @@ def read_trace(store: Store, iri: NamedNode | str, blobs: BlobStore | None = Non
         )
     one = reading.nodes[session]
     sub_runs = defaultdict(list)
-    for row in store.select("trace/sub-runs", session=session):
+    for row in reading.sub_runs():
         sub_runs[rows.must(row, "step")].append(SubRun(rows.must(row, "session"), rows.text(row, "question")))
-    steps = _in_order([_step(reading, node, sub_runs[node.value], blobs) for node in reading.steps])
+    steps = _in_order(
+        [_step(reading, node, sub_runs[node.value], blobs) for node in reading.steps], reading.before()
+    )
     reading.complete()
     return Trace(
         iri=session.value,
-        kind=_first(one, RAG.pipeline),
+        kind=_first(one, RAG.pipeline) or pipeline_of(session.value, one.get(RDF.type, ())),
+        form=reading.form,
         label=_first(one, RDFS.label),
         question=_first(one, TG.query) or "",
-        question_iri=next((step.iri for step in steps if step.kind == "question"), None),
+        question_iri=next((step.iri for step in steps if step.kind == "question"), None)
+        or (session.value if TG.Question in one.get(RDF.type, ()) else None),
         started=_moment(one, PROV.startedAtTime),
         ended=_moment(one, PROV.endedAtTime),
         ms=_whole(one, RAG.durationMs),
-        outcome=_first(one, RAG.outcome),
+        outcome=_first(one, RAG.outcome) if reading.form == OWN else FOREIGN,
         stopped_by=_first(one, RAG.stoppedBy),
         model=_first(one, TG.llmModel),
         parameters=json.loads(_first(one, RAG.parameters) or "{}"),
@@ -99,6 +117,7 @@ class Reading:
     Attributes:
         nodes: node of the trace → predicate → values.
         steps: the question and the steps, in the order of their IRIs.
+        form: of `foreign.FORMS`: ours, or another that is read as if it were.
     """
 
     def __init__(self, store: Store, session: NamedNode) -> None:
@@ -112,13 +131,23 @@ class Reading:
                 found[quad.subject][quad.predicate].append(quad.object)
         self.nodes: Mapping[NamedNode, Node] = found
         self._incomplete: defaultdict[Callable[..., None], list[Any]] = defaultdict(list)
-        self.steps = [node for node, said in found.items() if session in said.get(PROV.wasGeneratedBy, ())]
+        self.form = form_of(found.get(session, _NONE))
+        if self.form == OWN:
+            self.steps = [
+                node for node, said in found.items() if session in said.get(PROV.wasGeneratedBy, ())
+            ]
+        else:
+            self.steps = steps_of(session, found)
+            in_our_terms(self.steps, found, node_kinds())
 
     def kind(self, node: NamedNode) -> NodeKind:
         """The kind of a step; of one that nobody declared what its own triples say."""
         types = [one for one in self.nodes[node].get(RDF.type, ()) if isinstance(one, NamedNode)]
         declared = node_kinds()
-        known = next((declared[one] for one in types if one in declared), None)
+        # an observation of TrustGraph that failed is an error, too
+        known = next((declared[one] for one in sorted(types, key=_ERRORS_LAST) if one in declared), None)
+        if known is not None and self.form != OWN:
+            return with_undeclared(known, self.nodes[node], self.nodes, _OF_ALL_STEPS)
         return known or self._undeclared(node, sorted(types, key=str))
 
     def _undeclared(self, node: NamedNode, types: Sequence[NamedNode]) -> NodeKind:
@@ -172,6 +201,19 @@ class Reading:
         if kind.complete is not None:
             self._incomplete[kind.complete].append(item)
         return item
+
+    def sub_runs(self) -> Sequence[Row]:
+        """The runs that steps started: `step`, `session`, `question`."""
+        if self.form == OWN:
+            return self.store.select("trace/sub-runs", session=self.session)
+        return self.store.select("trace/foreign-sub-runs", steps=self.steps) if self.steps else ()
+
+    def before(self) -> Mapping[str, int]:
+        """Of steps whose times nobody recorded, after how many others they come."""
+        if self.form == OWN or not self.steps:
+            return {}
+        found = self.store.select("trace/foreign-order", steps=self.steps)
+        return {rows.must(row, "step"): rows.whole(row, "before") or 0 for row in found}
 
     # --- what other graphs know ----------------------------------------------------------------------
 
@@ -252,17 +294,23 @@ class Reading:
         what facts came from that were read from no text, and what of all this is gone.
         """
         found: defaultdict[str, list[Source]] = defaultdict(list)
-        for name in ("evidence", "sentence-sources", "chunk-sources", "origins"):
-            for row in self.store.select(f"trace/{name}", session=self.session):
-                source = read_source(row)
-                if source not in found[rows.must(row, "item")]:
-                    found[rows.must(row, "item")].append(source)
+        for row in self._source_rows():
+            source = read_source(row)
+            if source not in found[rows.must(row, "item")]:
+                found[rows.must(row, "item")].append(source)
         for row in self.store.select("trace/lost-sources", session=self.session):
             known = rows.text(row, "document") or ""
             lost = Source(known, "", "", rows.text(row, "chunk"), state="forgotten")
             found[rows.must(row, "item")].append(lost)
         named = iter(with_names(self.store, [source for group in found.values() for source in group]))
         return defaultdict(list, {item: [next(named) for _ in group] for item, group in found.items()})
+
+    def _source_rows(self) -> Iterator[Row]:
+        if self.form != OWN:
+            yield from places_of(self.store, self.nodes)
+            return
+        for name in ("evidence", "sentence-sources", "chunk-sources", "origins"):
+            yield from self.store.select(f"trace/{name}", session=self.session)
 
 
 def _step(
@@ -299,6 +347,9 @@ def _whole(said: Node, predicate: NamedNode) -> int | None:
 def _moment(said: Node, predicate: NamedNode) -> datetime | None:
     """A date and time; None also where a foreign trace has something else there."""
     value = _first(said, predicate)
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = datetime.fromisoformat(value)
     return value if isinstance(value, datetime) else None
 
 
@@ -318,13 +369,17 @@ def _value(said: Node, one: StepField, blobs: BlobStore | None) -> Any:
     if found:
         return value_of(found[0])
     kept = _first(said, one.stored) if one.stored is not None else None
-    return None if kept is None or blobs is None else blobs.text(kept.value)
+    return blobs.text(kept.value) if blobs is not None and isinstance(kept, NamedNode) else None
 
 
-def _in_order(steps: Sequence[TraceStep]) -> tuple[TraceStep, ...]:
-    """The question, then steps as they began; what began at once in the order in which it derives."""
+def _in_order(steps: Sequence[TraceStep], places: Mapping[str, int]) -> tuple[TraceStep, ...]:
+    """The question, then steps as they began; what began at once in the order in which it derives.
+
+    Args:
+        places: of steps without times.
+    """
     known = {step.iri: step for step in steps}
-    depths: dict[str, int] = {}
+    depths: dict[str, int] = {**places}
 
     def depth(step: TraceStep) -> int:
         if step.iri not in depths:
@@ -345,9 +400,15 @@ def _in_order(steps: Sequence[TraceStep]) -> tuple[TraceStep, ...]:
 def trace_quads(store: Store, session: NamedNode, *, with_sources: bool = True) -> list[Quad]:
     """The quads of a trace, with triple terms whatever the store's dialect, sorted for people."""
     quads = _in_graph(store.construct("trace/graph", session=session), Graphs.RETRIEVAL)
+    foreign = Quad(session, RDF.type, RAG.Session, Graphs.RETRIEVAL) not in quads
+    if foreign:
+        quads = _in_graph(store.construct("trace/foreign-graph", session=session), Graphs.RETRIEVAL)
     if with_sources:
-        containers = store.construct("trace/containers", session=session)
-        starts = {rows.node(row, "node") for row in store.select("trace/supports", session=session)}
+        if foreign:
+            containers, starts = _foreign_supports(store, quads)
+        else:
+            containers = store.construct("trace/containers", session=session)
+            starts = {rows.node(row, "node") for row in store.select("trace/supports", session=session)}
         starts |= {triple.subject for triple in containers if isinstance(triple.subject, NamedNode)}
         found = store.select("trace/source-nodes", starts=sorted(starts, key=str)) if starts else []
         nodes = [rows.node(row, "node") for row in found]
@@ -355,6 +416,19 @@ def trace_quads(store: Store, session: NamedNode, *, with_sources: bool = True) 
         quads |= _in_graph([*containers, *described], Graphs.SOURCE)
         quads |= _in_graph(store.construct("trace/describe-decisions", nodes=nodes), Graphs.SYSTEM)
     return sorted(decode(quads) if store.renderer.dialect == "classic" else quads, key=order_of)
+
+
+def _foreign_supports(store: Store, quads: Iterable[Quad]) -> tuple[list[Triple], set[NamedNode]]:
+    """What contains the selected facts of a trace in TrustGraph's form, and the selected chunks."""
+    nodes: defaultdict[NamedNode, defaultdict[NamedNode, list[Term]]] = defaultdict(lambda: defaultdict(list))
+    for quad in quads:
+        if isinstance(quad.subject, NamedNode):
+            nodes[quad.subject][quad.predicate].append(quad.object)
+    facts, chunks = selected_of(nodes)
+    held = containers_of(store, facts)
+    return [Triple(one, TG.contains, Triple(*fact)) for fact, found in held.items() for one in found], {
+        *chunks
+    }
 
 
 def _in_graph(triples: Iterable[Triple], graph: NamedNode) -> set[Quad]:

@@ -17,6 +17,7 @@ from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace.catalogue import TraceSummary, outcome_told
 from graphrag_rdf.trace.documents import Source
+from graphrag_rdf.trace.foreign import FORMS
 from graphrag_rdf.trace.kinds import ERASED_QUESTION
 from graphrag_rdf.trace.lines import Lines, one_line, printable
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -38,7 +39,7 @@ def render_trace(trace: Trace, *, width: int = 80, colour: bool = False, full: b
     """
     page = Lines(width, colour)
     _session(page, trace, full)
-    before = ""
+    before = trace.question_iri or trace.iri
     for step in trace.steps:
         page.line()
         _step(page, step, full, before if step.kind != "question" else None)
@@ -117,9 +118,9 @@ def _session(page: Lines, trace: Trace, full: bool) -> None:
         trace.kind or "unknown pipeline",
         trace.started.strftime("%Y-%m-%d %H:%M:%S UTC") if trace.started else "",
         "" if trace.ms is None else f"{trace.ms / 1000:.3f} s",
-        outcome_told(trace.outcome),
+        FORMS.get(trace.form) or outcome_told(trace.outcome),
         f"ended by {trace.stopped_by}" if trace.stopped_by else "",
-        f"model {trace.model}" if trace.model else "no model",
+        f"model {trace.model}" if trace.model else "" if trace.form in FORMS else "no model",
         "" if trace.commit is None else f"commit {trace.commit}",
     ]
     page.paragraph(" · ".join(fact for fact in facts if fact), "    ")
@@ -148,7 +149,7 @@ def _step(page: Lines, step: TraceStep, full: bool, before: str | None = None) -
     ]
     if any(facts):
         page.paragraph(" · ".join(fact for fact in facts if fact), "    ", dim=True)
-    if before is not None and step.derived_from != (before,):
+    if before is not None and step.derived_from and step.derived_from != (before,):
         page.paragraph(", ".join(step.derived_from), "    ", "Derives from: ", dim=True)
     (step.declared.text or _generic)(page, step, full)
     for run in step.sub_runs:
@@ -302,9 +303,8 @@ def item_words(found: Any) -> str:
     if not isinstance(shown, Mapping):
         return str(shown)
     values = shown.get("values", shown)
-    return ", ".join(
-        f"{key} {value}" for key, value in values.items() if value not in (None, "", []) and key != "iri"
-    )
+    told = [f"{key} {value}" for key, value in values.items() if value not in (None, "", []) and key != "iri"]
+    return ", ".join(told) or str(values.get("iri"))
 
 
 def write_sentences(page: Lines, selections: Iterable[Selected]) -> None:

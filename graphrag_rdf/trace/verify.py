@@ -15,11 +15,13 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import TG
 from graphrag_rdf.sparql.tokens import may_call
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.facts import decided_against
+from graphrag_rdf.trace.foreign import OWN, containers_of
 from graphrag_rdf.trace.kinds import node_kinds
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
@@ -28,15 +30,19 @@ from graphrag_rdf.trace.text import fact_words
 _LINE = re.compile(r"^\[(\d+)\]\*? (.+)$", re.MULTILINE)  # of the evidence in a prompt
 _SHOWN = 5  # failures that a detail spells out
 _ALIKE = 1e-9  # scores that differ less are the same: the order in which an engine adds up is its own
+_ANSWERS = (TG.Synthesis, TG.Conclusion)
+_UNRECORDED = (
+    "this form records no quotes, offsets, hashes, prompts, citations or queries, so these are not checked"
+)
 _ENDS = {"completed": "answered", "unanswered": "answered", "failed": "failed"}
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: its name, whether it holds, and what was found, in words."""
+    """One check: its name, whether it holds (None: it cannot be checked), and what was found, in words."""
 
     check: str
-    ok: bool
+    ok: bool | None
     detail: str
 
 
@@ -59,11 +65,15 @@ def verify_trace(store: Store, blobs: BlobStore, iri: NamedNode | str) -> list[C
     | ranking | queries that decided return the rows that were recorded, unless the store has changed since |
     | sources | no source was forgotten since; one that an edit retired is named, as its text is kept |
 
+    Of a trace in TrustGraph's form the first three and the last are checked, and whether the texts are here.
+    It records nothing by which the others could be checked.
+
     Raises:
         UsageError: when there is no such trace.
     """
     trace = read_trace(store, iri, blobs)
-    return list(_Verifier(store, blobs, trace).checks())
+    verifier = _Verifier(store, blobs, trace)
+    return list(verifier.checks() if trace.form == OWN else verifier.checks_of_foreign())
 
 
 class _Verifier:
@@ -93,6 +103,43 @@ class _Verifier:
         yield self._citations()
         yield self._ranking()
         yield self._sources(chunks)
+
+    def checks_of_foreign(self) -> Iterator[Check]:
+        """What the form of TrustGraph lets one check."""
+        trace, steps = self._trace, self._trace.steps
+        bad = [] if trace.question else ["it has no question"]
+        bad += [] if trace.started else ["it says no time"]
+        bad += [] if any(one.declared.type in _ANSWERS for one in steps) else ["it has no answer"]
+        yield Check("session", not bad, "; ".join(bad) or "it has a question, a time and an answer")
+        astray = [
+            f"{rows.must(row, 'node')} derives from {rows.must(row, 'before')}, which does not lead there"
+            for row in self._select("foreign-astray")
+        ]
+        yield _check("chain", len(steps), astray, "steps lead back to the question")
+        items = [one for one in trace.selections if one.triple is not None]
+        facts = [one.triple for one in items if one.triple is not None]
+        found = self._store.select("facts/asserted", edges=facts) if facts else ()
+        asserted = {(row["s"], row["p"], row["o"]) for row in found}
+        held = containers_of(self._store, facts)
+        lacking = [
+            f"{fact_words(one.fact)} is not {word} in this store"
+            for one in items
+            for word, known in (("asserted", asserted), ("contained", held))
+            if one.triple not in known
+        ]
+        if items:
+            yield _check("edges", len(items), lacking, "selected facts are asserted and contained")
+        lost = [
+            f"{self._names.get(one.iri.value, one.iri.value)} leads to no document"
+            for one in trace.selections
+            if one.iri is not None and not one.sources
+        ]
+        if trace.selections:
+            yield _check("sources", len(trace.selections), lost, "selections lead to a document")
+        away = [text.value for one in steps if (text := one.values.get("stored")) and one.answer is None]
+        if away:
+            yield Check("answer", None, "; ".join(["TrustGraph's librarian keeps these texts", *_some(away)]))
+        yield Check("others", None, _UNRECORDED)
 
     def _select(self, name: str) -> list[Row]:
         return self._store.select(f"trace/{name}", session=self._session)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 from pyoxigraph import Literal, NamedNode, Quad
@@ -198,7 +199,7 @@ def test_forgotten_sources_are_named_as_such(sample: Sample, run: TraceRecorder)
 def test_json_is_plain_and_has_stable_keys(trace: Trace) -> None:
     found = json.loads(json.dumps(to_json(trace)))
     assert list(found) == [
-        "iri", "kind", "label", "question", "question_iri", "started", "ended", "seconds", "outcome",
+        "iri", "kind", "form", "label", "question", "question_iri", "started", "ended", "seconds", "outcome",
         "stopped_by", "model", "parameters", "commit", "source_forgotten", "answer", "steps", "warnings",
         "feedback", "continues", "pipeline_hash", "include", "exclude",
     ]  # fmt: skip
@@ -282,7 +283,7 @@ def test_what_trustgraph_writes_is_read(sample: Sample) -> None:
     ]
     sample.edit(add=[Quad(*one, Graphs.RETRIEVAL) for one in said])
     trace = read_trace(sample.store, session)
-    assert trace.started is None
+    assert trace.started == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     (selection,) = step(trace, "focus").selections
     assert (selection.score, step(trace, "focus").in_tokens) == (0.75, 12)
     assert step(trace, "plan").values == {"goals": ["first ask"]}

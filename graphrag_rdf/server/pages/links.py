@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from urllib.parse import quote, urlencode
 
@@ -11,6 +12,8 @@ from graphrag_rdf.trace.model import Fact
 from graphrag_rdf.trace.page import anchor_of
 
 _SESSION = "urn:trustgraph:session:"
+_RUN = re.compile(r"urn:trustgraph:(?:question|docrag|agent):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+"""The first node of a trace of TrustGraph; of ours it is the question, which has the same page."""
 _DOCUMENT = f"{PROVENANCE_BASE}doc/"
 
 
@@ -32,9 +35,16 @@ class Links:
         """The page of a thing, by the form of its IRI."""
         if iri.startswith(_SESSION):
             return f"/traces/{_quoted(iri.removeprefix(_SESSION))}"
+        if run := _RUN.fullmatch(iri):
+            return f"/traces/{run[1]}"
         if iri.startswith(_DOCUMENT):
             return self.document(iri)
         return self.entity(iri) if iri.startswith(self._entity) else resource_page(iri)
+
+    def trace(self, iri: str) -> str:
+        """The page of a trace, also of one whose first node has another form."""
+        found = self(iri)
+        return found if found.startswith("/traces/") else f"/traces/{_quoted(iri)}"
 
     def document(self, iri: str) -> str:
         """The page of a document."""

@@ -107,7 +107,7 @@ def traces_page(
             (
                 Cell(
                     trace.question or "(a question that was erased)",
-                    links(trace.iri),
+                    links.trace(trace.iri),
                     inside=trace.parent is not None,
                 ),
                 Cell(outcome_told(trace.outcome)),

@@ -1,0 +1,171 @@
+"""Traces in TrustGraph's own form that were put into the store: read as if they were ours.
+
+TrustGraph's question is the first node; all others derive from it, and their IRIs name the run. Older ones
+begin with an activity (a session, or the question itself), and some of their nodes have no class. The tables
+say what stands for what; the nodes are then read like those of our own traces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from dataclasses import replace
+from typing import Any
+
+from pyoxigraph import Literal, NamedNode, Triple
+
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG
+from graphrag_rdf.rdf.terms import Term, local_name
+from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.kinds import Node, NodeKind, Statement, StepField
+
+OWN, TRUSTGRAPH, OLDER = "graphrag-rdf", "trustgraph", "trustgraph-older"
+FORMS: Mapping[str, str] = {
+    TRUSTGRAPH: "in TrustGraph's form",
+    OLDER: "in an older form of TrustGraph",
+}
+"""Form of a trace that another program wrote → words."""
+FOREIGN = "foreign"
+"""The outcome of traces of other programs, which record none."""
+
+_PIPELINES = (
+    (TG.AgentQuestion, ":agent:", "agent"),
+    (TG.DocRagQuestion, ":docrag:", "docrag"),
+    (TG.GraphRagQuestion, ":question:", "graphrag"),
+    (None, ":session:", "graphrag"),
+)
+"""Class of the first node, a part of its IRI, what it is called."""
+_CLASSES = (
+    (TG.selectedEdge, TG.Focus),
+    (TG.edgeCount, TG.Exploration),
+    (TG.document, TG.Synthesis),
+)
+"""What a step without a class says, and the class that it would have today."""
+_ITEMS = ((TG.selectedEdge, TG.EdgeSelection), (TG.selectedChunk, TG.ChunkSelection))
+"""Links to items, and their class."""
+_TEXTS = ((TG.answer, TG.content), (TG.document, RAG.storedText))
+"""Of a step with a text: its property there, and here."""
+_DERIVATION = frozenset({PROV.wasDerivedFrom, PROV.wasGeneratedBy})
+
+
+def form_of(first: Node) -> str:
+    """The form of a trace, by what is said of its first node."""
+    types = first.get(RDF.type, ())
+    if RAG.Session in types:
+        return OWN
+    return OLDER if PROV.Activity in types else TRUSTGRAPH
+
+
+def pipeline_of(iri: str, types: Iterable[Term]) -> str | None:
+    """What to call the kind of a trace, by the classes of its first node or, without these, its IRI."""
+    known = set(types)
+    by_class = (name for rdf_type, _, name in _PIPELINES if rdf_type in known)
+    by_iri = (name for _, part, name in _PIPELINES if part in iri)
+    return next(by_class, None) or next(by_iri, None)
+
+
+def steps_of(session: NamedNode, nodes: Mapping[NamedNode, Node]) -> list[NamedNode]:
+    """The steps: what derives from something, and is not an item of a step."""
+    linked = {
+        value
+        for node, said in nodes.items()
+        for predicate, values in said.items()
+        for value in values
+        if predicate not in _DERIVATION and value != node
+    }
+    return [
+        node
+        for node, said in nodes.items()
+        if node != session and node not in linked and _DERIVATION & said.keys()
+    ]
+
+
+def in_our_terms(
+    steps: Iterable[NamedNode],
+    nodes: Mapping[NamedNode, MutableMapping[NamedNode, list[Term]]],
+    declared: Mapping[NamedNode, NodeKind],
+) -> None:
+    """Give steps and items the classes and properties by which they are read."""
+    for step in steps:
+        said = nodes[step]
+        if not declared.keys() & {*said.get(RDF.type, ())}:
+            known = next((rdf_type for predicate, rdf_type in _CLASSES if predicate in said), None)
+            said[RDF.type] = [*said.get(RDF.type, ()), *([known] if known else [])]
+        for theirs, ours in _TEXTS:
+            if theirs in said and ours not in said:
+                said[ours] = said.pop(theirs)
+        for kept in said.get(RAG.storedText, ()):  # somebody has put the text into the graph, too
+            text = nodes.get(kept, {}).get(TG.content) if isinstance(kept, NamedNode) else None
+            if text and TG.content not in said:
+                said[TG.content] = text
+        for link, rdf_type in _ITEMS:
+            for item in said.get(link, ()):
+                if isinstance(item, NamedNode) and item in nodes:
+                    nodes[item].setdefault(RDF.type, [rdf_type])
+
+
+def with_undeclared(
+    kind: NodeKind, said: Node, nodes: Mapping[NamedNode, Node], known: Iterable[NamedNode]
+) -> NodeKind:
+    """A kind that also has what a step says beside it: values that no item stands for.
+
+    All are listed. Only what was selected is shown as of our steps, with its sources.
+
+    Args:
+        known: properties that every step has.
+    """
+    passed = {*known, *(one.predicate for one in kind.fields), *(one.stored for one in kind.fields)}
+    further = [
+        StepField(local_name(predicate.value), predicate, read=list)
+        for predicate in sorted(said.keys() - passed, key=str)
+        if any(value not in nodes for value in said[predicate])
+    ]
+    selects = any(value in nodes for link, _ in _ITEMS for value in said.get(link, ()))
+    if selects:
+        return replace(kind, fields=(*kind.fields, *further))
+    own = (one for one in kind.fields if one.predicate in said or one.stored in said)
+    return replace(kind, fields=(*own, *further), text=None, page=None)
+
+
+def selected_of(
+    nodes: Mapping[NamedNode, Node],
+) -> tuple[dict[Statement, list[NamedNode]], dict[NamedNode, list[NamedNode]]]:
+    """What steps selected: facts and chunks, each with the items that name it."""
+    facts: dict[Statement, list[NamedNode]] = {}
+    chunks: dict[NamedNode, list[NamedNode]] = {}
+    linked = (value for said in nodes.values() for link, _ in _ITEMS for value in said.get(link, ()))
+    for item in sorted({one for one in linked if isinstance(one, NamedNode) and one in nodes}, key=str):
+        for fact in nodes[item].get(TG.edge, ()):
+            if isinstance(fact, Triple) and _has_names(fact):
+                facts.setdefault((fact.subject, fact.predicate, fact.object), []).append(item)  # type: ignore[arg-type]
+        for chunk in nodes[item].get(TG.document, ()):
+            if isinstance(chunk, NamedNode):
+                chunks.setdefault(chunk, []).append(item)
+    return facts, chunks
+
+
+def _has_names(fact: Triple) -> bool:
+    """Whether a query can name it."""
+    return isinstance(fact.subject, NamedNode) and isinstance(fact.object, NamedNode | Literal)
+
+
+def containers_of(store: Store, facts: Iterable[Statement]) -> dict[Statement, list[NamedNode]]:
+    """The subgraphs that contain facts, as triple terms or, as of older data, by reifiers."""
+    edges = list(facts)
+    found: dict[Statement, list[NamedNode]] = {}
+    for template in ("facts/containers", "facts/written-containers"):
+        for row in store.select(template, edges=edges) if edges else ():
+            fact: Any = (row["s"], row["p"], row["o"])
+            found.setdefault(fact, []).append(rows.node(row, "subgraph"))
+    return found
+
+
+def places_of(store: Store, nodes: Mapping[NamedNode, Node]) -> Iterator[Row]:
+    """The places of what was selected: `item`, and `chunk`, `page`, `document` with their labels."""
+    facts, starts = selected_of(nodes)
+    for fact, subgraphs in containers_of(store, facts).items():
+        for subgraph in subgraphs:
+            starts[subgraph] = [*starts.get(subgraph, ()), *facts[fact]]
+    for row in store.select("trace/foreign-places", nodes=list(starts)) if starts else ():
+        for item in starts[rows.node(row, "node")]:
+            yield {**row, "item": item}

@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import Literal
 
 LlmErrorKind = Literal[
-    "auth", "model", "rate_limit", "timeout", "connection", "server", "bad_request", "budget", "unparsable"
+    "auth",
+    "model",
+    "rate_limit",
+    "timeout",
+    "deadline",
+    "connection",
+    "server",
+    "bad_request",
+    "budget",
+    "unparsable",
 ]
 EndpointErrorKind = Literal["unreachable", "timeout", "refused", "conflict"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ class Asked:
         clock: monotonic seconds at the start.
         since: monotonic seconds when the texts in the messages were read, at the earliest.
         shared: characters at the beginning of the first message that other calls begin with too.
+        deadline: monotonic seconds when nobody waits for an answer any more.
     """
 
     model: str
@@ -39,6 +41,7 @@ class Asked:
     purpose: str
     since: float
     shared: int = 0
+    deadline: float = math.inf
     hash: str = field(init=False)
     clock: float = field(default_factory=time.monotonic)
     started: datetime = field(default_factory=lambda: datetime.now(UTC))

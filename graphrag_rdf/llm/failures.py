@@ -289,6 +289,21 @@ def parse_retry_after(value: str | None, now: float) -> float | None:
     return max(0.0, moment - now)
 
 
+_OVER = 0.05  # seconds before a deadline in which nothing comes any more
+
+
+def left(deadline: float) -> float:
+    """Seconds until a deadline, by `time.monotonic`.
+
+    Raises:
+        LlmError: when it is over.
+    """
+    seconds = deadline - time.monotonic()
+    if seconds < _OVER:
+        raise LlmError("the time limit of the run is over", "deadline", "raise limits: in pipeline.yaml")
+    return seconds
+
+
 def call_with_retries(
     attempt: Callable[[int], T],
     policy: RetryPolicy,

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import hashlib
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -18,7 +19,15 @@ from graphrag_rdf.errors import LlmError
 from graphrag_rdf.llm.budget import Budget, LlmUsage, RateLimiter
 from graphrag_rdf.llm.cache import EMBEDDING, ResponseCache
 from graphrag_rdf.llm.calls import Asked, Take, Told, marked_messages, raw_output, told_tokens, written_call
-from graphrag_rdf.llm.failures import RetryPolicy, Target, call_with_retries, explain, failure, retry_after
+from graphrag_rdf.llm.failures import (
+    RetryPolicy,
+    Target,
+    call_with_retries,
+    explain,
+    failure,
+    left,
+    retry_after,
+)
 from graphrag_rdf.llm.library import has_price, litellm_for, price_of
 from graphrag_rdf.llm.model import (
     CHARS_PER_TOKEN,
@@ -95,6 +104,7 @@ class LlmGateway:
         since: float | None = None,
         shared: int = 0,
         functions: Sequence[Mapping[str, Any]] = (),
+        deadline: float = math.inf,
     ) -> Completion:
         """Ask for a complete answer.
 
@@ -110,20 +120,30 @@ class LlmGateway:
                 provider that caches only marked text gets a mark there.
             functions: that the model may call, in the form of OpenAI's `tools`. A call is in the text of the
                 answer, as `calls.written_call` writes it.
+            deadline: when to give up, by `time.monotonic`, whatever the settings allow.
 
         Raises:
-            LlmError: the call failed, for good or too often; or the budget is used up.
+            LlmError: the call failed, for good or too often; the budget is used up, or the deadline is over.
         """
-        asked = self._asked(messages, purpose, model, json_mode, max_tokens, since, shared, functions)
+        asked = self._asked(
+            messages, purpose, model, json_mode, max_tokens, since, shared, functions, deadline
+        )
         return (self._kept(asked) if use_cache else None) or self._ask(asked)
 
-    def stream(self, messages: Sequence[Message], *, purpose: str, since: float | None = None) -> ChatStream:
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        purpose: str,
+        since: float | None = None,
+        deadline: float = math.inf,
+    ) -> ChatStream:
         """Ask for an answer piece by piece; arguments and errors are those of `chat`.
 
         A broken stream is requested again only if no piece of it was returned. An answer from
         the cache comes in one piece.
         """
-        asked = self._asked(messages, purpose, since=since)
+        asked = self._asked(messages, purpose, since=since, deadline=deadline)
         return ChatStream(lambda finish: self._pieces(asked, finish))
 
     def embed(self, texts: Sequence[str], model: str | None = None) -> NDArray[np.float32]:
@@ -225,6 +245,7 @@ class LlmGateway:
         since: float | None = None,
         shared: int = 0,
         functions: Sequence[Mapping[str, Any]] = (),
+        deadline: float = math.inf,
     ) -> Asked:
         settings = self.settings
         parameters: dict[str, Any] = {
@@ -241,6 +262,7 @@ class LlmGateway:
             purpose,
             time.monotonic() if since is None else since,
             shared,
+            deadline,
         )
 
     def _kept(self, asked: Asked) -> Completion | None:
@@ -346,6 +368,7 @@ class LlmGateway:
             **({"_skip_mcp_handler": True} if "tools" in parameters else {}),
             **parameters,
             **self._connection(),
+            "timeout": min(float(self.settings.timeout), left(asked.deadline)),
         }
 
     def _keep(self, asked: Asked, completion: Completion) -> None:
@@ -481,7 +504,7 @@ class LlmGateway:
 
     def _with_retries(self, asked: Asked, option: str | None, send: Callable[[int, dict[str, Any]], T]) -> T:
         def call(options: dict[str, Any]) -> T:
-            return self._retried(lambda attempt: send(attempt, options))
+            return self._retried(lambda attempt: send(attempt, options), asked.deadline)
 
         try:
             if option is None:
@@ -491,8 +514,19 @@ class LlmGateway:
             self._tell(asked, None, error.message)
             raise
 
-    def _retried(self, send: Callable[[int], T]) -> T:
-        return call_with_retries(send, self._policy, retry_after, sleep=self._sleep)
+    def _retried(self, send: Callable[[int], T], deadline: float = math.inf) -> T:
+        def attempt(number: int) -> T:
+            try:
+                left(deadline)
+                return send(number)
+            except LlmError:
+                left(deadline)
+                raise
+
+        def sleep(seconds: float) -> None:
+            self._sleep(min(seconds, left(deadline)))
+
+        return call_with_retries(attempt, self._policy, retry_after, sleep=sleep)
 
 
 def _cost_of(answer: Any, target: Target, tokens: Told) -> float | None:

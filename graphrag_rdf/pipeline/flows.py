@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import copy
 import heapq
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from dataclasses import dataclass, field, fields, replace
 from queue import SimpleQueue
 from typing import Any, TypeAlias
 
+from graphrag_rdf.errors import LlmError
 from graphrag_rdf.steps.state import Context, Option, State, Work
 from graphrag_rdf.trace.messages import GraphRagResponse
 
@@ -74,7 +76,7 @@ def loop(plan: Plan, context: Context, state: State) -> Messages:
     yield from _all(plan, "begin", context, state)
     limits = _Limits(plan, context, state)
     while not limits.reached("rounds"):
-        yield from _all(plan, "repeat", context, state)
+        yield from _limited(plan, "repeat", limits.within(context), state)
     yield from _all(plan, "end", context, state)
 
 
@@ -96,7 +98,7 @@ def best_first(plan: Plan, context: Context, state: State) -> Messages:
     limits = _Limits(plan, context, state)
     while queued() and not limits.reached("visits"):
         work.item = heapq.heappop(queue)[2]
-        yield from _all(plan, "visit", context, state)
+        yield from _limited(plan, "visit", limits.within(context), state)
     work.item = None
     work.stopped_by = work.stopped_by or "empty"
     yield from _all(plan, "end", context, state)
@@ -150,13 +152,21 @@ FLOWS: Mapping[str, Flow] = {
 }
 
 
+_NEARLY = 0.1  # seconds before a deadline in which no further round begins
+
+
 class _Limits:
     """Whether a flow goes on; why it does not, in `Work.stopped_by`."""
 
     def __init__(self, plan: Plan, context: Context, state: State) -> None:
         self._limits, self._recorder, self._work = plan.limits, context.recorder, state.work
         self._began = time.monotonic()
+        self._deadline = min(context.deadline, self._began + plan.limits.get("seconds", math.inf))
         self._turns = 0
+
+    def within(self, context: Context) -> Context:
+        """A context in which calls to models and tools give up at the limit of seconds."""
+        return replace(context, deadline=self._deadline)
 
     def reached(self, turns: str) -> bool:
         """Whether a limit is reached, or a step is done. Counts one more turn if not."""
@@ -167,6 +177,7 @@ class _Limits:
             "seconds": time.monotonic() - self._began,
         }
         over = [name for name, most in self._limits.items() if spent[name] >= most]
+        over += ["seconds"] if self._deadline - time.monotonic() < _NEARLY else []
         self._turns += 1
         self._work.stopped_by = "done" if self._work.done else next(iter(over), None)
         return self._work.stopped_by is not None
@@ -178,6 +189,16 @@ def _all(plan: Plan, slot: str, context: Context, state: State) -> Messages:
         yield from stage.run(context, state)
         if state.work.done and slot in ("repeat", "visit"):
             break
+
+
+def _limited(plan: Plan, slot: str, context: Context, state: State) -> Messages:
+    """As `_all`; a call that gives up at the deadline ends the slot."""
+    try:
+        yield from _all(plan, slot, context, state)
+    except LlmError as error:
+        if error.kind != "deadline":
+            raise
+        state.work.stopped_by = "seconds"
 
 
 def _branch(context: Context) -> Context:

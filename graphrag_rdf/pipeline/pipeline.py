@@ -215,7 +215,7 @@ class Pipeline:
             raise
         finally:
             if not ended:
-                recorder.end("cancelled")
+                recorder.cancel()
         if recorder.barred:
             state.warn("source_forgotten", "a document was forgotten meanwhile: the trace was not kept")
         answer = {
@@ -254,7 +254,7 @@ class Pipeline:
                 pass  # the trace tells of it; the caller hears the error itself
             raise
         except BaseException:  # interrupted
-            context.recorder.end("cancelled")
+            context.recorder.cancel()
             raise
         context.recorder.end()
 

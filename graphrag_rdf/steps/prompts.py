@@ -88,7 +88,11 @@ def complete(
     gateway, text = _ready(context, prompt, {**values, "functions": functions})
     messages = [{"role": "user", "content": text}]
     completion: Completion = gateway.chat(
-        messages, purpose=purpose, since=context.recorder.began, functions=functions
+        messages,
+        purpose=purpose,
+        since=context.recorder.began,
+        functions=functions,
+        deadline=context.deadline,
     )
     _record(context, step, purpose, text, completion)
     return completion
@@ -114,9 +118,13 @@ def stream_model(
     """
     gateway, text = _ready(context, prompt, values)
     messages = [{"role": "user", "content": text}]
-    stream = gateway.stream(messages, purpose=purpose, since=context.recorder.began)
+    stream = gateway.stream(
+        messages, purpose=purpose, since=context.recorder.began, deadline=context.deadline
+    )
     try:
-        yield from stream
+        for piece in stream:
+            context.seconds_left()
+            yield piece
     finally:
         stream.close()
     _record(context, step, purpose, text, stream.completion)

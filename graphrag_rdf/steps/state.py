@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.llm.failures import left
 from graphrag_rdf.rdf.namespaces import TG
 from graphrag_rdf.steps.exploration import (
     Edge,
@@ -51,6 +53,7 @@ class Context:
         jobs: items that a flow works on at once.
         reuse: under what the answer may be kept, to be given again; None where none is kept.
         call: runs another pipeline on a question, as a run of its own.
+        deadline: when calls to models and tools give up, by `time.monotonic`: a limit of the flow.
     """
 
     store: Store
@@ -66,6 +69,11 @@ class Context:
     jobs: int = 4
     reuse: Reuse | None = None
     call: Call | None = None
+    deadline: float = math.inf
+
+    def seconds_left(self) -> float:
+        """Until the deadline. Raises LlmError when it is over."""
+        return left(self.deadline)
 
     def select(self, step: Step, template: str, /, **values: Any) -> list[Row]:
         """Run a template; the trace keeps the query with the step."""

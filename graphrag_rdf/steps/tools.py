@@ -377,8 +377,8 @@ def _source(tool: ToolDefinition, use: Use, arguments: _Fact) -> str:
 
 def _ask_server(tool: ToolDefinition, use: Use, arguments: Mapping[str, Any]) -> str:
     """What a tool of an MCP server returns; it cites nothing."""
-    del use
-    return call_tool(tool.server, tool.tool, arguments)
+    seconds = min(tool.seconds, use.context.seconds_left())
+    return call_tool(replace(tool.server, seconds=seconds), tool.tool, arguments)
 
 
 TYPES: Mapping[str, ToolType] = {

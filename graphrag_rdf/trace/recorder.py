@@ -95,6 +95,7 @@ class TraceRecorder:
         continues: the earlier session that the run goes on with.
         question_types: classes of the question, as prefixed names; they decide the form of IRIs.
         asked_by: the steps of another run that ask the question.
+        parent: what the recorders of that run share.
     """
 
     def __init__(
@@ -109,6 +110,7 @@ class TraceRecorder:
         continues: NamedNode | None = None,
         question_types: Sequence[str] = (),
         asked_by: Sequence[NamedNode] = (),
+        parent: _Run | None = None,
     ) -> None:
         self._store = store
         self._blobs = blobs
@@ -118,6 +120,7 @@ class TraceRecorder:
         self._continues = continues
         self._question_types = tuple(question_types)
         self._asked_by = tuple(asked_by)
+        self._parent = parent
         self._form = iris.trace_form(question_types)
         self.run = iris.new_uuid()
         self.session = iris.session(self.run)
@@ -150,6 +153,7 @@ class TraceRecorder:
             settings=self._settings,
             question_types=question_types,
             asked_by=self.last,
+            parent=self._shared,
         )
 
     @property
@@ -236,6 +240,7 @@ class TraceRecorder:
             self.quad(self.question, PROV.wasGeneratedBy, self.session),
         ]
         self.steps.append({"iri": self.question.value, "type": "question", "started": started.isoformat()})
+        self._shared.ends[self.question] = None
         writing = self._write([*quads, *asked])
         yield self._message("session", self.session, quads, writing)
         yield self._message("question", self.question, asked, writing)
@@ -249,6 +254,9 @@ class TraceRecorder:
         Raises:
             StoreError: when the store refuses; the session is still open.
         """
+        if self._parent is not None:
+            with self._parent.lock:  # the step that waited has not begun, and may never
+                self._parent.ends.update(self._shared.ends)
         if self.barred:
             outcome = "cancelled"  # steps are missing
         quads = [
@@ -265,6 +273,17 @@ class TraceRecorder:
             if outcome not in ("completed", "unanswered"):
                 writer.recover()
             writer.end(quads)
+
+    def cancel(self) -> None:
+        """Close the session of a run that nobody waits for any more.
+
+        If several steps were under way, or a run that one started, an error node joins their ends.
+        """
+        ends = tuple(self._shared.ends)
+        own = {step["iri"] for step in self.steps}
+        if len(ends) != 1 or ends[0].value not in own:
+            self._end_with_error("cancelled", "the client disconnected, or the run was interrupted")
+        self.end("cancelled")
 
     @property
     def barred(self) -> bool:
@@ -423,12 +442,7 @@ class TraceRecorder:
         """End the trace with an error node, which derives from all ends so far; the explain message and the
         final message.
         """
-        if self._shared.writer is not None:
-            self._shared.writer.recover()
-        step = self.step(ERROR, after=tuple(self._shared.ends))
-        self.say(step, RAG.reason, Literal(str(error)))
-        self.say(step, RAG.stage, Literal(kind))
-        explained = self.finish(step)
+        explained = self._end_with_error(kind, str(error))
         more = {key: value for key in ("kind", "hint") if (value := getattr(error, key, None))}
         self.end("failed")  # before anything is seen, so that nobody who leaves now leaves it open
         if self.is_written(explained):
@@ -441,6 +455,14 @@ class TraceRecorder:
             end_of_session=True,
             error={"type": "graph-rag-error", "message": str(error), **more},
         )
+
+    def _end_with_error(self, stage: str, reason: str) -> GraphRagResponse:
+        if self._shared.writer is not None:
+            self._shared.writer.recover()
+        step = self.step(ERROR, after=tuple(self._shared.ends))
+        self.say(step, RAG.reason, Literal(reason))
+        self.say(step, RAG.stage, Literal(stage))
+        return self.finish(step)
 
     def is_written(self, message: GraphRagResponse) -> bool:
         """Whether what a message tells is stored, or it tells nothing that is."""

@@ -393,6 +393,22 @@ def steps_in_a_circle(store: Spoiler) -> None:
     store.add(earlier, PROV.wasDerivedFrom, later, Graphs.RETRIEVAL)
 
 
+def two_questions(store: Spoiler) -> None:
+    session = store.find(RDF.type, o=RAG.Session).subject
+    step = store.find(RDF.type, o=TG.Focus).subject
+    store.add(step, RDF.type, TG.Question, Graphs.RETRIEVAL)
+    store.add(step, PROV.wasGeneratedBy, session, Graphs.RETRIEVAL)
+
+
+def a_run_without_an_end(store: Spoiler) -> None:
+    """Its last step started a run, and nothing waits for that."""
+    last = store.find(RDF.type, o=TG.Synthesis).subject
+    run, question = NamedNode("urn:trustgraph:session:x"), NamedNode("urn:trustgraph:question:x")
+    store.add(question, RDF.type, TG.Question, Graphs.RETRIEVAL)
+    store.add(question, PROV.wasGeneratedBy, run, Graphs.RETRIEVAL)
+    store.add(question, PROV.wasDerivedFrom, last, Graphs.RETRIEVAL)
+
+
 def an_empty_selection(store: Spoiler) -> None:
     selection = store.find(TG.selectedEdge).object
     store.drop(store.find(TG.edge, s=selection))
@@ -464,6 +480,8 @@ SPOILT: dict[Callable[[Spoiler], None], set[str]] = {
     a_session_without_a_question: {"sessions-whole", "steps-derived"},
     a_step_from_nowhere: {"steps-derived", "trace-ends"},
     steps_in_a_circle: {"steps-derived"},
+    two_questions: {"trace-ends"},
+    a_run_without_an_end: {"trace-ends"},
     an_empty_selection: {"selections"},
     a_run_that_was_stopped: {"runs-finished"},
     an_erasure_that_was_stopped: {"erasures-finished"},

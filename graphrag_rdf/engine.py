@@ -32,6 +32,7 @@ from graphrag_rdf.trace.reuse import find_answer, reuse_of
 if TYPE_CHECKING:
     from graphrag_rdf.communities.build import CommunityReport
     from graphrag_rdf.editing import Facts
+    from graphrag_rdf.ingest.claims import ClaimReport
     from graphrag_rdf.ingest.extractors import ChunkExtractor
     from graphrag_rdf.ingest.files import Upload
     from graphrag_rdf.ingest.relations import RelationReport
@@ -295,6 +296,32 @@ class Engine(Components):
         self._take_settings()
         self._require_trust()
         return refresh_relations(self, documents, again=again, progress=progress, stop=stop)
+
+    def refresh_claims(
+        self,
+        documents: Sequence[NamedNode] = (),
+        *,
+        again: bool = False,
+        progress: Progress | None = None,
+        stop: Stop | None = None,
+    ) -> ClaimReport:
+        """Have a model read the claims of chunks that it has not read yet, by the settings `claims`.
+
+        Args:
+            documents: only their chunks; empty: all.
+            again: also the chunks that it has read before.
+            progress: hears of each finished chunk.
+            stop: asked between chunks whether the run should end.
+
+        Raises:
+            ConfigError: when no model is set, or the store keeps settings that cannot be.
+            LlmError: when the model cannot be used at all.
+        """
+        from graphrag_rdf.ingest.claims import refresh_claims
+
+        self._take_settings()
+        self._require_trust()
+        return refresh_claims(self, documents, again=again, progress=progress, stop=stop)
 
     def build_communities(self, *, again: bool = False) -> CommunityReport:
         """Group the entities that belong together, by the settings `communities` (see `communities.build`).

@@ -22,7 +22,13 @@ from graphrag_rdf import __version__
 from graphrag_rdf.errors import ConfigError, GraphRagError, SearchIndexError, short_cause, without_credentials
 from graphrag_rdf.extract.names import LONGEST_NAME
 from graphrag_rdf.index.records import KINDS
-from graphrag_rdf.ingest.extractors import choose_extractor, choose_relation_reader, prompt_data
+from graphrag_rdf.ingest.claims import failed_claims
+from graphrag_rdf.ingest.extractors import (
+    choose_claim_reader,
+    choose_extractor,
+    choose_relation_reader,
+    prompt_data,
+)
 from graphrag_rdf.ingest.files import ingest_settings
 from graphrag_rdf.ingest.relations import built, fallback, relation_counts, relation_names, relation_settings
 from graphrag_rdf.live_settings import describe
@@ -176,6 +182,8 @@ def warnings(engine: Engine, indexes: Mapping[str, Any]) -> list[dict[str, str]]
         warn("extraction_failed", f"{len(extract):,} chunks: {next(iter(extract.values()))}")
     if pairs := failures.get("relations"):
         warn("relation_parse_fallback", fallback(len(pairs), next(iter(pairs.values()))))
+    if claims := failures.get("claims"):
+        warn("claims_failed", failed_claims(len(claims), next(iter(claims.values()))))
     return found
 
 
@@ -392,7 +400,7 @@ def _number(term: Any) -> int:
 
 
 _AGAIN = "make them again with: graphrag-rdf ingest DOCUMENTS"
-_RELATE = "graphrag-rdf refresh relations"
+_RELATE, _CLAIM = "graphrag-rdf refresh relations", "graphrag-rdf refresh claims"
 
 
 def config_drift(engine: Engine) -> list[dict[str, Any]]:
@@ -401,7 +409,8 @@ def config_drift(engine: Engine) -> list[dict[str, Any]]:
 
     Data of imports and evaluation sets do not depend on settings.
     """
-    return [*_chunks(engine), *_facts(engine), *_vectors(engine), *_relations(engine), *_pairs(engine)]
+    found = (_chunks, _facts, _vectors, _relations, _pairs, _claims)
+    return [entry for differing in found for entry in differing(engine)]
 
 
 def _chunks(engine: Engine) -> Iterator[dict[str, Any]]:
@@ -470,6 +479,16 @@ def _pairs(engine: Engine) -> Iterator[dict[str, Any]]:
         yield from _differing(
             engine, "system/extractors", "pairs of chunks read", reader.key, ("relations/",), _RELATE
         )
+
+
+def _claims(engine: Engine) -> Iterator[dict[str, Any]]:
+    try:
+        reader = choose_claim_reader(engine.settings)
+    except GraphRagError:
+        return
+    yield from _differing(
+        engine, "system/extractors", "chunks read for claims", reader.key, ("claims/",), _CLAIM
+    )
 
 
 def _entry(what: str, in_force: str | None, made_with: str, count: object, remedy: str) -> dict[str, Any]:

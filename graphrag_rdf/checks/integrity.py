@@ -56,6 +56,7 @@ CHECKS: Mapping[str, Severity] = {
     "chunk-relations": "error",
     "relation-evidence": "error",
     "stated-relations": "error",
+    "claims": "error",
     "document-version": "error",
     "document-finished": "warning",
     "sessions-ended": "warning",

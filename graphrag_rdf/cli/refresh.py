@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pyoxigraph import NamedNode
 
     from graphrag_rdf.engine import Engine
-    from graphrag_rdf.ingest.relations import RelationReport
+    from graphrag_rdf.ingest.claims import ClaimEstimate, ClaimReport
+    from graphrag_rdf.ingest.relations import RelationEstimate, RelationReport
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -49,6 +50,7 @@ def refresh_command() -> None:
     mentions   find names in sentences
     names      choose labels, and apply the decisions about entities
     relations  relate chunks and entities
+    claims     have a model read what is claimed of whom
     """
 
 
@@ -125,7 +127,11 @@ def relations(
         "relations.min_count": min_count,
     }
     if dry_run:
-        _estimate(overrides, sources, again=again, form=form)
+        from graphrag_rdf.ingest.relations import estimate_relations
+
+        with open_engine(overrides, read_only=True) as engine:
+            found = estimate_relations(engine, _documents(engine, sources), again=again)
+        _show_estimate("pairs of chunks", found.pairs, found, form)
         return DONE
     from graphrag_rdf.cli.progress import IngestProgress
 
@@ -142,17 +148,13 @@ def relations(
     return outcome(report.read.stopped, failed=bool(report.read.failures))
 
 
-def _estimate(overrides: dict[str, Any], sources: Sequence[str], *, again: bool, form: str) -> None:
-    from graphrag_rdf.ingest.relations import estimate_relations
-
-    with open_engine(overrides, read_only=True) as engine:
-        found = estimate_relations(engine, _documents(engine, sources), again=again)
+def _show_estimate(what: str, number: object, found: RelationEstimate | ClaimEstimate, form: str) -> None:
     if output.write(form, found.as_json()):
         return
     llm = found.llm
     output.say("Nothing was written. This would be done:")
     model = planned(llm.calls, llm.in_tokens, llm.out_tokens, llm.cost_usd)
-    pairs([("pairs of chunks", counts(found.pairs) or "none"), ("model", model)], indent="  ")
+    pairs([(what, counts(number) or "none"), ("model", model)], indent="  ")
 
 
 def _show(report: RelationReport) -> None:
@@ -173,6 +175,92 @@ def _show(report: RelationReport) -> None:
         output.warn_of(warning)
     if read.stopped:
         output.warn("some pairs were not read: run the same command again to continue")
+
+
+@refresh_command.command(
+    "claims",
+    examples=[
+        "graphrag-rdf refresh claims --model openai/gpt-4.1-mini",
+        "graphrag-rdf refresh claims --source documents/report.md --dry-run",
+    ],
+)
+@source_options
+@model_option
+@click.option("--description", metavar="TEXT", help="What a claim is, as the model is told.")
+@click.option(
+    "--gleaning-rounds",
+    type=click.IntRange(0, 5),
+    metavar="N",
+    help="Number of times to ask the model for missed claims (default: 0).",
+)
+@click.option("--dry-run", is_flag=True, help="Estimate the model calls and their cost, and write nothing.")
+@click.option("--again", is_flag=True, help="Let the model read all chunks again.")
+@format_option()
+def claims(
+    sources: tuple[str, ...],
+    every: bool,
+    model: str | None,
+    description: str | None,
+    gleaning_rounds: int | None,
+    dry_run: bool,
+    again: bool,
+    form: str,
+) -> int:
+    """Let a model read which claims the chunks make.
+
+    A claim has a subject, an object, a type, a status (TRUE, FALSE or SUSPECTED), a period, a description and
+    quotes. The model reads each chunk once, and a stopped run continues where it stopped. Another model,
+    prompt or description reads all chunks again and replaces the claims.
+
+    To list the claims: queries run cookbook/claims. With the setting claims.build, each ingest runs this
+    stage too.
+    """
+    _check(sources, every)
+    overrides = {
+        "llm.model": model,
+        "claims.description": description,
+        "claims.gleaning_rounds": gleaning_rounds,
+    }
+    if dry_run:
+        from graphrag_rdf.ingest.claims import estimate_claims
+
+        with open_engine(overrides, read_only=True) as engine:
+            found = estimate_claims(engine, _documents(engine, sources), again=again)
+        _show_estimate("chunks", found.chunks, found, form)
+        return DONE
+    from graphrag_rdf.cli.progress import IngestProgress
+
+    with (
+        open_engine(overrides) as engine,
+        stop_requests() as stop,
+        IngestProgress(engine.budget) as progress,
+    ):
+        documents = _documents(engine, sources)
+        report = engine.refresh_claims(documents, again=again, progress=progress, stop=stop)
+    if not output.write(form, report.as_json()):
+        _show_claims(report)
+    return outcome(report.stopped, failed=bool(report.failures))
+
+
+def _show_claims(report: ClaimReport) -> None:
+    rows: list[tuple[str, object]] = [
+        ("claims", f"{report.found:,} new"),
+        ("chunks", counts(report.chunks) or "none"),
+    ]
+    if report.unverified:
+        rows.append(("quotes", f"{report.unverified:,} not in their chunk"))
+    if report.linked:
+        rows.append(("names", f"{report.linked:,} linked to entities"))
+    if report.rejected:
+        reasons = {code.replace("_", " "): number for code, number in report.rejected.items()}
+        rows.append(("left out", counts(reasons)))
+    if report.llm.calls or report.llm.cached:
+        rows.append(("model", usage(report.llm)))
+    pairs(rows)
+    for warning in report.warnings:
+        output.warn_of(warning)
+    if report.stopped:
+        output.warn("some chunks were not read: run the same command again to continue")
 
 
 def _check(sources: Sequence[str], every: bool) -> None:

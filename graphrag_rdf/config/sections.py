@@ -183,6 +183,20 @@ class RelationSection(Section):
     )
 
 
+class ClaimSection(Section):
+    """[claims] - claims that a model finds in chunks."""
+
+    build: bool = Field(default=False, description="read the claims of new chunks in each ingest")
+    description: str = Field(
+        default="what is reported, alleged or denied of a named person, organisation, place or thing.",
+        min_length=1,
+        description="what a claim is, as the model is told",
+    )
+    gleaning_rounds: int = Field(
+        default=0, ge=0, le=5, description="number of times to ask the model for missed claims"
+    )
+
+
 class CommunitySection(Section):
     """[communities] - groups of entities that belong together."""
 
@@ -350,6 +364,7 @@ class Settings(Section):
     documents: DocumentSection = DocumentSection()
     extract: ExtractSection = ExtractSection()
     relations: RelationSection = RelationSection()
+    claims: ClaimSection = ClaimSection()
     communities: CommunitySection = CommunitySection()
     cache: CacheSection = CacheSection()
     answers: AnswersSection = AnswersSection()

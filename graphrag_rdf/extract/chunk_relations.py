@@ -68,7 +68,8 @@ def _side(value: object) -> object:
     return value
 
 
-def _quotes(value: object) -> object:
+def quotes_of(value: object) -> object:
+    """The texts of one quote or a list of quotes, stripped, each once."""
     listed = value if isinstance(value, list) else [value]
     texts = [encodable(item).strip() for item in listed if isinstance(item, str)]
     return list(dict.fromkeys(text for text in texts if text))
@@ -84,7 +85,7 @@ class AnsweredChunkRelation(BaseModel):
     target: Annotated[int, BeforeValidator(_side)] = Field(
         validation_alias=AliasChoices("to", "target", "object")
     )
-    evidence: Annotated[list[str], BeforeValidator(_quotes)] = Field(
+    evidence: Annotated[list[str], BeforeValidator(quotes_of)] = Field(
         [], validation_alias=AliasChoices("evidence", "quotes", "quote")
     )
     confidence: Any = Field(None, validation_alias=AliasChoices("confidence", "score"))

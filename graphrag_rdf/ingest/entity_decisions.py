@@ -193,11 +193,13 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
     """The changes that give entities, and all that are one with them, the canonical entity that follows from
     the decisions.
 
-    An entity without a name has none. If an entity loses its canonical link to itself, its co-occurrences
-    are removed. Relations and types have no canonical entity and are not touched.
+    An entity without a name has none, and claims lose their links to it. If an entity loses its canonical
+    link to itself, its co-occurrences are removed. Relations and types have no canonical entity and are not
+    touched.
     """
     wanted = sorted({one for entity in entities for one in groups.of(entity)}, key=str)
     changes = Changes()
+    gone: list[NamedNode] = []
     for batch in in_batches(wanted):
         together = sorted({one for entity in batch for one in groups.of(entity)}, key=str)
         present = {row["thing"] for row in store.select("entities/named", things=together)}
@@ -211,11 +213,13 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
             changes.remove += [_canonical(entity, one) for one in old if one not in target]
             changes.add += [_canonical(entity, one) for one in target if one not in old]
             if old and not stands:
+                gone.append(entity)
                 changes.remove.append(Quad(entity, RDF.type, RAG.Term, Graphs.DERIVED))
     lost = [quad.subject for quad in changes.remove if quad.subject == quad.object]
     for what in _DERIVED:
         changes.updates += updates_in_batches(f"derived/drop-{what}", "entities", lost)
     changes.updates += updates_in_batches("communities/drop-members", "entities", lost)
+    changes.updates += updates_in_batches("claims/unlink", "things", gone)
     return changes
 
 

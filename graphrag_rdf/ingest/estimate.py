@@ -20,13 +20,14 @@ from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.extract.model import ChunkContext
+from graphrag_rdf.ingest.claims import cost_of_claims
 from graphrag_rdf.ingest.document_writer import chunk_contexts, extraction_of
-from graphrag_rdf.ingest.extractors import choose_extractor, choose_relation_reader
+from graphrag_rdf.ingest.extractors import choose_claim_reader, choose_extractor, choose_relation_reader
 from graphrag_rdf.ingest.files import find, ingest_settings, plans
 from graphrag_rdf.ingest.pair_relations import PER_PAIR
 from graphrag_rdf.ingest.plan import DocumentPlan, Planner, missing_documents, place_chunks
 from graphrag_rdf.ingest.report import ChunkCounts, Documents, FailureReport, LlmCounts
-from graphrag_rdf.ingest.stages import ingest_pipeline
+from graphrag_rdf.ingest.stages import IngestPipeline, ingest_pipeline
 from graphrag_rdf.rdf.terms import text_of, to_python
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def estimate(
     if sync:
         planner.follow(gone)
     out = Estimate(model=extractor.model, skipped=[f"{path}: {why}" for path, why in found.skipped])
-    tokens = ExpectedTokens(engine, extractor, relates="relations" in ingest_pipeline(engine.settings))
+    tokens = ExpectedTokens(engine, extractor, stages=ingest_pipeline(engine.settings))
     moved = 0
     for plan in plans(planner, found):
         if isinstance(plan, DocumentError):
@@ -144,6 +145,8 @@ def _add(
     for chunk, context in due:
         chunk_context = ChunkContext(columns=columns_above(parsed, chunk.chunk), preceding=context)
         tokens.chunk(chunk.chunk.text, parsed.language, parsed.title, chunk_context)
+    for iri in now.keys() - stands:
+        tokens.claims(now[iri][0].chunk.text, parsed.title)
     tokens.pairs([(chunk.chunk.text, chunk.iri.value not in stands) for chunk in placed])
 
 
@@ -160,12 +163,18 @@ class ExpectedTokens:
     """Adds up calls and tokens.
 
     Args:
-        relates: whether the pipeline has the stage that relates chunks.
+        stages: of the ingest.
     """
 
-    def __init__(self, engine: NeededComponents, extractor: ChunkExtractor, *, relates: bool) -> None:
+    def __init__(
+        self, engine: NeededComponents, extractor: ChunkExtractor, *, stages: IngestPipeline
+    ) -> None:
         self._extractor = extractor
-        self._relates = relates
+        settings = engine.settings
+        relates = settings.relations.build and "relations" in stages
+        self._relates = choose_relation_reader(settings) if relates else None
+        claims = settings.claims.build and "claims" in stages and settings.llm.model is not None
+        self._claims = choose_claim_reader(settings) if claims else None
         self._engine = engine
         self._rounds = 1 + engine.settings.extract.gleaning_rounds
         self._calls = 0
@@ -189,6 +198,14 @@ class ExpectedTokens:
             self._calls += 1
             self._in += read
 
+    def claims(self, text: str, title: str) -> None:
+        """Count a chunk that a model would read for claims, where the settings ask for that."""
+        if self._claims is not None:
+            calls, read, written = cost_of_claims(self._claims, text, title)
+            self._calls += calls
+            self._in += read
+            self._out += written
+
     def pairs(self, chunks: Sequence[tuple[str, bool]]) -> None:
         """Count the pairs of a document's chunks that a model would relate, where the settings ask for that.
 
@@ -198,8 +215,7 @@ class ExpectedTokens:
         from graphrag_rdf.llm.model import estimate_tokens
 
         settings = self._engine.settings
-        wanted = settings.relations.build and self._relates
-        reader = choose_relation_reader(settings) if wanted else None
+        reader = self._relates
         if reader is None:
             return
         for place, (first, is_new) in enumerate(chunks):

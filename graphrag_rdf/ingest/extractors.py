@@ -17,6 +17,7 @@ from graphrag_rdf.resources import folder
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
     from graphrag_rdf.extract.chunk_relations import RelationReader
+    from graphrag_rdf.extract.claims import ClaimReader
     from graphrag_rdf.extract.llm import LlmExtractor
     from graphrag_rdf.extract.prompts import PromptData
     from graphrag_rdf.llm.gateway import LlmGateway
@@ -81,7 +82,8 @@ class ChunkExtractor:
         return self.model is not None
 
 
-def _sum(values: Iterable[int | None]) -> int | None:
+def sum_known(values: Iterable[int | None]) -> int | None:
+    """The sum of the known values; None if none is known."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 
@@ -138,9 +140,9 @@ def choose_extractor(
         return Extracted(
             found,
             prompt_hash=completions[0].prompt_hash if completions else None,
-            in_tokens=_sum(c.in_tokens for c in completions),
-            out_tokens=_sum(c.out_tokens for c in completions),
-            cached_in_tokens=_sum(c.cached_in_tokens for c in completions),
+            in_tokens=sum_known(c.in_tokens for c in completions),
+            out_tokens=sum_known(c.out_tokens for c in completions),
+            cached_in_tokens=sum_known(c.cached_in_tokens for c in completions),
         )
 
     asked = AskedPrompt(extractor.prompt_hash, data.tuned_by)
@@ -222,6 +224,24 @@ def choose_relation_reader(settings: Settings) -> RelationReader | None:
         model=model,
         truncate=relations.truncate,
         min_confidence=relations.min_confidence,
+    )
+
+
+def choose_claim_reader(settings: Settings) -> ClaimReader:
+    """The model that reads claims.
+
+    Raises:
+        ConfigError: when no model is set.
+    """
+    if settings.llm.model is None:
+        raise ConfigError("claims need a language model, and none is set", hint="name one with --model")
+    from graphrag_rdf.extract.claims import GLEAN, PROMPT, ClaimReader
+
+    return ClaimReader(
+        prompt_folder(settings, "ingest", PROMPT, GLEAN),
+        model=settings.llm.model,
+        description=settings.claims.description,
+        gleaning_rounds=settings.claims.gleaning_rounds,
     )
 
 

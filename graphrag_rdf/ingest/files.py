@@ -16,6 +16,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.communities.build import CommunitySettings, build_communities
 from graphrag_rdf.documents.discover import Discovery, Source, discover
 from graphrag_rdf.errors import DocumentError
+from graphrag_rdf.ingest.claims import NO_LLM, refresh_claims
 from graphrag_rdf.ingest.duplicates import warn_of_duplicates
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.extractors import choose_extractor
@@ -210,10 +211,31 @@ def _relations(begun: Begun) -> None:
     report.stopped = found.read.stopped
     for warning in found.warnings:
         report.warn(**warning)
-    known = stored_documents(engine.store, {NamedNode(failure.document) for failure in found.read.failures})
-    for failure in found.read.failures:
-        place = known[failure.document].location if failure.document in known else failure.document
-        report.failures.append(FailureReport(place, failure.second, "relations", failure.reason))
+    failed = [(one.document, one.second, one.reason) for one in found.read.failures]
+    _report_failures(begun, "relations", failed)
+
+
+def _claims(begun: Begun) -> None:
+    engine, report = begun.engine, begun.run.report
+    if not engine.settings.claims.build or report.stopped is not None:
+        return
+    if engine.settings.llm.model is None:
+        report.warn("no_llm", NO_LLM)
+        return
+    again = frozenset(begun.run.refreshed)
+    found = refresh_claims(engine, again=again, progress=begun.progress, stop=begun.stop)
+    report.claims, report.stopped = found.found, found.stopped
+    for warning in found.warnings:
+        report.warn(**warning)
+    _report_failures(begun, "claims", [(one.document, one.chunk, one.reason) for one in found.failures])
+
+
+def _report_failures(begun: Begun, stage: str, failures: Sequence[tuple[str, str, str]]) -> None:
+    """Add failures to the report: (document, chunk, reason)."""
+    known = stored_documents(begun.engine.store, {NamedNode(document) for document, _, _ in failures})
+    for document, chunk, reason in failures:
+        place = known[document].location if document in known else document
+        begun.run.report.failures.append(FailureReport(place, chunk, stage, reason))
 
 
 def _communities(begun: Begun) -> None:
@@ -228,6 +250,7 @@ AFTER_DOCUMENTS: Mapping[str, Callable[[Begun], None]] = {
     "written_together": _written_together,
     "aliases": _aliases,
     "relations": _relations,
+    "claims": _claims,
     "communities": _communities,
 }
 """The functions of the optional stages at the end of a run; `Ingest` runs the others."""

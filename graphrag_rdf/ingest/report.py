@@ -129,6 +129,7 @@ class IngestReport:
             states in other words.
         unverified: of the facts, those that no sentence was found to state.
         relations: numbers of each kind between chunks and between entities in the store, if they were built.
+        claims: number found in chunks that were read for them, if they were read.
         communities: number in the store, if they were built.
         stopped: why the run ended early (`budget`, `interrupted`), None if it did not.
         missing: documents of these folders that are in the store but no longer on disk.
@@ -144,6 +145,7 @@ class IngestReport:
     by_content: int = 0
     unverified: int = 0
     relations: dict[str, int] = field(default_factory=dict)
+    claims: int | None = None
     communities: int | None = None
     failures: list[FailureReport] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)

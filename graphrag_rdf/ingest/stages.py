@@ -114,6 +114,14 @@ STAGES: tuple[Stage, ...] = (
         refresh="relations",
     ),
     Stage(
+        "claims",
+        "end",
+        optional=True,
+        needs=("names",),
+        settings=("claims.build", "claims.description", "claims.gleaning_rounds"),
+        refresh="claims",
+    ),
+    Stage(
         "communities",
         "end",
         optional=True,

@@ -170,6 +170,21 @@ def relation_evidence(relation_iri: NamedNode, chunk_iri: NamedNode | None, plac
     )
 
 
+def claims_activity(chunk_iri: NamedNode, key: str) -> NamedNode:
+    """The model calls for the claims of a chunk."""
+    return NamedNode(f"{PROVENANCE_BASE}activity/{name_uuid(chunk_iri.value, 'claims', key)}")
+
+
+def claim(chunk_iri: NamedNode, *key: str) -> NamedNode:
+    """A claim of a chunk, by its subject, object, type and description."""
+    return NamedNode(f"urn:claim:{name_uuid(chunk_iri.value, *key)}")
+
+
+def claim_evidence(claim_iri: NamedNode, text: str, offset: int | None) -> NamedNode:
+    """A quote for a claim, with its offset in the chunk if it was located."""
+    return NamedNode(f"urn:evidence:{name_uuid(claim_iri.value, digest(text), offset or 0)}")
+
+
 def community(level: int, members: Iterable[str]) -> NamedNode:
     """A community, by its level and the IRIs of its members in order."""
     return NamedNode(f"urn:community:{name_uuid(level, *members)}")

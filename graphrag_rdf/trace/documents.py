@@ -39,6 +39,7 @@ _ANOTHER_RUN = "the next ingest of the file tries again; ingest -v shows the det
 _WAYS_OUT = {
     "read": "mend the file and ingest it again, or leave it out with --exclude; ingest -v shows the details",
     "relations": "refresh relations tries again",
+    "claims": "refresh claims tries again",
 }
 """Stage → what to do about its failures."""
 

@@ -1,6 +1,6 @@
 # name: ingest/clear-failures
 # kind: update
-# summary: Remove failures of chunks or documents that have succeeded since; failures of pairs of chunks stay.
+# summary: Remove failures of chunks or documents that have succeeded since; failures of relations and claims stay.
 # params:
 #   things: {type: "iri[]", sample: ["urn:chunk:1"]}
 DELETE { GRAPH <urn:graph:source> { ?failure ?p ?o } } WHERE {
@@ -9,5 +9,6 @@ DELETE { GRAPH <urn:graph:source> { ?failure ?p ?o } } WHERE {
     ?failure rag:failureOf ?thing ;
       ?p ?o .
     FILTER NOT EXISTS { ?failure rag:stage "relations" }
+    FILTER NOT EXISTS { ?failure rag:stage "claims" }
   }
 }

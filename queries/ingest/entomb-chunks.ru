@@ -1,6 +1,6 @@
 # name: ingest/entomb-chunks
 # kind: update
-# summary: Retire chunks that a stored trace cites - text, sentences and evidence stay; their facts, mentions and relations no longer count.
+# summary: Retire chunks that a stored trace cites - text, sentences and evidence stay; their facts, mentions and relations no longer count, and their claims go.
 # params:
 #   chunks: {type: "iri[]", sample: ["urn:chunk:1"]}
 #   now: {type: datetime, sample: "2026-01-02T03:04:05+00:00"}
@@ -29,6 +29,15 @@ INSERT { GRAPH <urn:graph:source> { ?relation prov:invalidatedAtTime {{ now }} }
       rag:relationType ?type ;
       rag:relationTo ?to .
     FILTER NOT EXISTS { ?relation prov:invalidatedAtTime ?before }
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?node ?p ?o } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?chunk", chunks) }}
+    ?claim prov:wasDerivedFrom ?chunk ;
+      a rag:Claim ;
+      rag:evidence? ?node .
+    ?node ?p ?o .
   }
 } ;
 DELETE { GRAPH <urn:graph:source> { ?activity rag:extractor ?key } } WHERE {

@@ -13,7 +13,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.index.text import TextIndex
 from graphrag_rdf.rdf import chunk_relations as build
-from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf import claims, iris
 from graphrag_rdf.rdf.fact_decisions import FactDecision
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, RDFS, SKOS, TG, Graphs
 from graphrag_rdf.rdf.terms import datetime_, integer, now
@@ -356,6 +356,45 @@ def a_shifted_quote_of_a_relation(store: Spoiler) -> None:
     store.shift(store.find(TG.sourceCharOffset, s=evidence), 1)
 
 
+def claimed(store: Spoiler) -> NamedNode:
+    """A claim of a chunk, as a model would find it; the claim."""
+    chunk, _ = neighbours(store)
+    made = claims.ClaimCall(chunk, "reader", "claims/1", now(), "openai/scripted", "0" * 64)
+    text = store.find(TG.content, s=chunk).object.value  # type: ignore[union-attr]
+    said = ("Ada", None, "fraud", "TRUE", None, None, "Ada is said to have cheated.")
+    found = claims.ClaimFacts(("ada",), *said)
+    quads = claims.claim(made, found, [claims.ClaimQuote(text[3:12], 3)])
+    store.quads |= dict.fromkeys([*claims.call(made), *quads])
+    return iris.claim(chunk, *found.key)
+
+
+def a_sound_claim(store: Spoiler) -> None:
+    entity = store.find(RAG.canonicalEntity).subject
+    store.add(claimed(store), RAG.claimSubject, entity)
+
+
+def a_claim_that_nobody_made(store: Spoiler) -> None:
+    store.drop(store.find(PROV.wasGeneratedBy, s=claimed(store)))
+
+
+def a_claim_without_evidence(store: Spoiler) -> None:
+    evidence = store.find(RAG.evidence, s=claimed(store))
+    store.drop(evidence, *store.all(s=evidence.object))
+
+
+def a_claim_of_no_chunk(store: Spoiler) -> None:
+    store.change(store.find(PROV.wasDerivedFrom, s=claimed(store)), NamedNode("urn:chunk:gone"))
+
+
+def a_claim_about_no_entity(store: Spoiler) -> None:
+    store.add(claimed(store), RAG.claimObject, NamedNode("http://trustgraph.ai/e/gone"))
+
+
+def a_shifted_quote_of_a_claim(store: Spoiler) -> None:
+    evidence = store.find(RAG.evidence, s=claimed(store)).object
+    store.shift(store.find(TG.sourceCharOffset, s=evidence), 1)
+
+
 def a_version_without_a_hash(store: Spoiler) -> None:
     store.drop(store.find(RAG.contentHash))
 
@@ -473,6 +512,12 @@ SPOILT: dict[Callable[[Spoiler], None], set[str]] = {
     a_relation_that_no_model_found: {"stated-relations"},
     an_order_that_is_none: {"stated-relations"},
     a_shifted_quote_of_a_relation: {"relation-evidence"},
+    a_sound_claim: set(),
+    a_claim_that_nobody_made: {"claims"},
+    a_claim_without_evidence: {"claims"},
+    a_claim_of_no_chunk: {"claims"},
+    a_claim_about_no_entity: {"claims"},
+    a_shifted_quote_of_a_claim: {"relation-evidence"},
     a_version_without_a_hash: {"document-version"},
     two_current_versions: {"document-version", "document-finished"},
     a_chunk_too_few: {"document-finished"},

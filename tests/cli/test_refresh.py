@@ -117,3 +117,39 @@ def test_relations_by_a_model(
     assert told["noise_control"]["rejected"]["low_confidence"] == pairs
     assert "relation_parse_fallback" not in {warning["type"] for warning in told["warnings"]}
     assert run("check").code == 0
+
+
+def test_claims_by_a_model(
+    run: Run, store: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = run("refresh", "claims")
+    assert refused.code == 2
+    assert "claims need a language model" in refused.err
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_BASE", scripted_server.base_url)
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "sk-test")
+    wanted = ("refresh", "claims", "--model", "openai/scripted", "--source", "Port Merrin")
+    planned = run(*wanted, "--dry-run", "--format", "json").json
+    assert planned["chunks"]["asked"] == planned["llm"]["calls"] == 1
+    assert "1 asked" in run(*wanted, "--dry-run").out
+    assert scripted_server.requests == []
+    scripted_server.answer_with(lambda _: Reply("surely so"))
+    failed = run(*wanted, "--format", "json")
+    assert failed.code == 3
+    assert [warning["type"] for warning in failed.json["warnings"]] == ["claims_failed"]
+    assert "claims_failed" in run("-v", "doctor").err
+
+    def claims(request: Request) -> Reply:
+        quote = request.prompt.split("<text>\n")[1].split("\n</text>")[0][:40]
+        said = {"subject": "Port Merrin", "object": "NONE", "type": "size", "status": "TRUE"}
+        whole = {**said, "description": "Port Merrin is said to be small.", "quotes": [quote]}
+        return Reply(json.dumps({"claims": [whole, {**whole, "status": "MAYBE"}]}))
+
+    scripted_server.answer_with(claims)
+    found = run(*wanted)
+    assert found.code == 0, found.err
+    assert "1 new" in found.out
+    assert "1 status not listed" in found.out
+    listed = run("queries", "run", "cookbook/claims", "-p", "names=port merrin", "--format", "csv").out
+    assert "Port Merrin is said to be small." in listed
+    assert run("queries", "run", "cookbook/claim-contradictions").code == 0
+    assert run("check").code == 0

@@ -265,6 +265,33 @@ def test_every_iri_is_found(served: Endpoint, client: httpx.Client) -> None:
     assert len(iris) > 200
 
 
+def test_texts_that_triples_name_are_found(client: httpx.Client) -> None:
+    """Each query and answer of a trace: as text, on a page, and in RDF and JSON."""
+    query = (
+        "SELECT DISTINCT ?o { GRAPH <urn:graph:retrieval> { ?s ?p ?o "
+        "FILTER(?p = tg:document && EXISTS { ?s a prov:Entity } || STRSTARTS(STR(?o), 'urn:sha256:')) } }"
+    )
+    prefixes = "".join(f"PREFIX {name}: <{PREFIXES[name]}> " for name in ("tg", "prov"))
+    rows = client.get("/query", params={"query": prefixes + query}).json()["results"]["bindings"]
+    named = [row["o"]["value"] for row in rows]
+    answers = [iri for iri in named if iri.startswith("urn:trustgraph:synthesis:")]
+    assert answers
+    assert len(named) > len(answers) + 3
+    for iri in named:
+
+        def look(accept: str, iri: str = iri) -> httpx.Response:
+            return client.get("/resource", params={"iri": iri}, headers={"Accept": accept})
+
+        text = look("text/plain")
+        assert text.headers["content-type"].startswith("text/plain"), iri
+        assert text.text
+        said = rows(graph_of(look("text/turtle")), f"SELECT ?text {{ <{iri}> tg:content ?text }}")
+        assert [row["text"].value for row in said] == [text.text]
+        assert "The text" in look("text/html").text
+        facts = look("application/json").json()["facts"]
+        assert text.text in [fact["o"]["value"] for fact in facts]
+
+
 SAID = "<urn:test:holder> <urn:test:says> <<( <urn:test:s> <urn:test:p> <urn:test:o> )>> ."
 
 

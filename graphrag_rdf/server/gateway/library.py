@@ -11,14 +11,12 @@ import binascii
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from pyoxigraph import NamedNode
 from starlette.requests import HTTPConnection
 
 from graphrag_rdf.documents.readers import MEDIA_TYPES, suffix_of
-from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.files import Upload
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.server.content import read_content
 from graphrag_rdf.server.gateway.lookups import Replies
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.problems import Problem
@@ -51,21 +49,6 @@ async def _content(connection: HTTPConnection, request: Request) -> dict[str, An
     if data is None:
         raise Problem(404, f"there is no text of {thing.value}")
     return {"content": base64.b64encode(data).decode("ascii")}
-
-
-def read_content(engine: Engine, thing: NamedNode) -> bytes | None:
-    """The bytes behind an IRI; None without any."""
-    if thing.value.startswith("urn:sha256:"):
-        return engine.blobs.get(thing)
-    for row in engine.store.select("gateway/content", thing=thing):
-        if "text" in row:
-            return text_of(row["text"]).encode()
-        if "offset" not in row:
-            return engine.blobs.get(text_of(row["stored"]))
-        start, length = int(text_of(row["offset"])), int(text_of(row["length"]))
-        whole = engine.blobs.text(text_of(row["stored"]))
-        return None if whole is None else whole[start : start + length].encode()
-    return None
 
 
 async def _documents(connection: HTTPConnection, request: Request) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from graphrag_rdf.rdf.namespaces import RDF, RDFS, TG, XSD, Namespace, prefixed
 from graphrag_rdf.rdf.terms import text_of, to_sparql_json
 from graphrag_rdf.reader_process.evaluate import Job, Wanted
 from graphrag_rdf.resources import folder
+from graphrag_rdf.server.content import read_text
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.problems import Problem, TransferAborted
 from graphrag_rdf.server.pages.links import resource_page
@@ -34,25 +35,34 @@ _OUT, _IN, _USED, _INSIDE = 1000, 200, 100, 100
 """Triples of and to a thing, with it as their relation, and with it inside a statement, that are given; a hub
 of the graph has more (ask SPARQL)."""
 
+_WITH_TEXT = 1 << 20
+"""Characters of a stored text that RDF and JSON have; longer ones, and documents, come as text/plain."""
 _BYTES = 1 << 24
 _TRIPLES = Wanted("application/n-triples", "application/n-triples")
 
 
 async def resource(request: Request) -> Response:
-    """The triples with a thing as subject or object, as JSON or RDF."""
+    """The triples with a thing as subject or object, as JSON, RDF or a page; and its text, also by itself."""
     require(request, "read")
     text = parameter(request, "iri")
     if not text:
         raise Problem(400, "name what to look up: ?iri=…")
     iri = iri_of(text)
     service = service_of(request)
-    found = await asyncio.to_thread(statements, service.engine.store, iri) or await _inside(request, iri)
-    if not found:
-        raise Problem(404, f"nothing is known of {iri}")
+    found = await asyncio.to_thread(statements, service.engine.store, iri)
+    text = await asyncio.to_thread(read_text, service.engine, iri)
+    if text is None:
+        found = found or await _inside(request, iri)
+        if not found:
+            raise Problem(404, f"nothing is known of {iri}")
+    shown = None if Triple(iri, RDF.type, TG.Document) in found else text
+    if shown is not None and len(shown) <= _WITH_TEXT:
+        found = list(dict.fromkeys([Triple(iri, TG.content, Literal(shown)), *found]))
     forms = Forms(
         json=lambda: described(iri, found),
         rdf=lambda: found,
-        html=lambda: thing_page(service, iri, found),
+        html=lambda: thing_page(service, iri, found, shown),
+        text=None if text is None else lambda: text,
     )
     return await represent(request, lambda _: forms)
 
@@ -162,8 +172,8 @@ _SHOWN = 200_000
 """Characters of a stored text that the page shows."""
 
 
-def thing_page(service: Service, iri: NamedNode, found: list[Triple]) -> str:
-    """The triples with a thing as subject, as object, and as predicate."""
+def thing_page(service: Service, iri: NamedNode, found: list[Triple], text: str | None = None) -> str:
+    """The triples with a thing as subject, as object, and as predicate; and its text."""
     labels = read_labels(service.engine.store, [iri, *named_in(found)])
     links = links_of(service)
 
@@ -181,10 +191,10 @@ def thing_page(service: Service, iri: NamedNode, found: list[Triple]) -> str:
         "thing",
         "",
         iri=iri.value,
-        stored=_stored(service, iri),
+        stored=text if text is None or len(text) <= _SHOWN else f"{text[:_SHOWN]}…",
         label=label or prefixed(iri) or iri.value,
         better=better if better != resource_page(iri.value) else None,
-        out=[(view(t.predicate), view(t.object)) for t in own],
+        out=[(view(t.predicate), view(t.object)) for t in own if text is None or t.predicate != TG.content],
         into=[(view(t.subject), view(t.predicate)) for t in found if t.object == iri and t.subject != iri],
         inside=[
             (view(t.subject), view(t.object))
@@ -197,16 +207,6 @@ def thing_page(service: Service, iri: NamedNode, found: list[Triple]) -> str:
             if t.predicate == iri and iri not in (t.subject, t.object)
         ],
     )
-
-
-def _stored(service: Service, iri: NamedNode) -> str | None:
-    """The stored text of a hash IRI: a query, a prompt, the output of a model."""
-    data = service.engine.blobs.get(iri) if iri.value.startswith("urn:sha256:") else None
-    try:
-        text = None if data is None else data.decode("utf-8")
-    except UnicodeDecodeError:  # an original in a binary format
-        return None
-    return text if text is None or len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 @dataclass(frozen=True, slots=True)

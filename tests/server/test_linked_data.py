@@ -272,8 +272,8 @@ def test_texts_that_triples_name_are_found(client: httpx.Client) -> None:
         "FILTER(?p = tg:document && EXISTS { ?s a prov:Entity } || STRSTARTS(STR(?o), 'urn:sha256:')) } }"
     )
     prefixes = "".join(f"PREFIX {name}: <{PREFIXES[name]}> " for name in ("tg", "prov"))
-    rows = client.get("/query", params={"query": prefixes + query}).json()["results"]["bindings"]
-    named = [row["o"]["value"] for row in rows]
+    bindings = client.get("/query", params={"query": prefixes + query}).json()["results"]["bindings"]
+    named = [row["o"]["value"] for row in bindings]
     answers = [iri for iri in named if iri.startswith("urn:trustgraph:synthesis:")]
     assert answers
     assert len(named) > len(answers) + 3

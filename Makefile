@@ -19,14 +19,15 @@ PROGRAM := $(BIN)/graphrag-rdf --store "$(STORE)"
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 LOCKS := deploy/locks
 TOOLS := $(STAMPS)/tools
+TRUSTGRAPH := 2.11.1
 MODELS := $(if $(MODEL),--model "$(MODEL)") $(if $(EMBEDDING_MODEL),--embedding-model "$(EMBEDDING_MODEL)")
 # through the environment, so that quotes in a question are the question's
 export QUESTION = $(Q)
 
-.PHONY: help setup ingest ask serve test test-remote lint format bench docs ontology lock sbom clean
+.PHONY: help setup ingest ask serve test test-remote test-trustgraph lint format bench docs ontology lock sbom clean
 
 help:
-	@echo 'make setup | ingest DOCS=… | ask Q="…" | serve | test | test-remote | lint | bench | docs | ontology | lock | sbom | clean'
+	@echo 'make setup | ingest DOCS=… | ask Q="…" | serve | test | test-remote | test-trustgraph | lint | bench | docs | ontology | lock | sbom | clean'
 
 setup: $(STAMPS)/setup
 
@@ -64,12 +65,23 @@ serve: setup
 	$(PROGRAM) serve
 
 test: $(STAMPS)/dev
-	$(BIN)/python -m pytest $(if $(SLOW),-m "slow or not slow") $(TESTS)
+	$(BIN)/python -m pytest $(if $(SLOW),-m "not trustgraph") $(TESTS)
 
 # the tests of the spine on every kind of store that is installed, or on KINDS=oxigraph,serve,jena
 test-remote: $(STAMPS)/dev
 	$(BIN)/python -m pytest --store-kind $(or $(KINDS),all) $(or $(TESTS),tests/remote tests/pipeline tests/ingest \
 		tests/trace tests/exchange tests/checks tests/steps)
+
+# the commands of TrustGraph's own package, unmodified, against our server; they are installed on their own
+test-trustgraph: $(STAMPS)/dev $(STAMPS)/trustgraph
+	TRUSTGRAPH_BIN=$(STAMPS)/trustgraph-cli/bin $(BIN)/python -m pytest -m trustgraph tests/trustgraph
+
+$(STAMPS)/trustgraph: $(BIN)/python
+	@mkdir -p $(STAMPS)
+	$(PYTHON) -m venv $(STAMPS)/trustgraph-cli
+	$(STAMPS)/trustgraph-cli/bin/python -m pip install --quiet --disable-pip-version-check \
+		trustgraph-base==$(TRUSTGRAPH) trustgraph-cli==$(TRUSTGRAPH)
+	@touch $@
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .

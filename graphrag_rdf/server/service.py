@@ -29,6 +29,7 @@ from graphrag_rdf.server.runs import Runs
 from graphrag_rdf.server.statistics import Counter
 from graphrag_rdf.server.writer import WriteQueue
 from graphrag_rdf.store.embedded import EmbeddedStore
+from graphrag_rdf.store.folder import DEFAULT_COLLECTION
 from graphrag_rdf.store.remote import RemoteStore
 from graphrag_rdf.store.remote_graphs import RemoteGraphs
 
@@ -201,6 +202,20 @@ class Service:
         indexer = self.engine.indexer
         self.writes.let_others_in(lambda: indexer.flush(final=True), indexer.catch_up)
         return self.stopping.is_set()
+
+    def require_collection(self, name: str | None) -> None:
+        """A server has one collection, which clients may also call the default one.
+
+        Raises:
+            Problem: 404 for another one.
+        """
+        served = self.engine.settings.collection
+        if name and name not in (DEFAULT_COLLECTION, served):
+            raise Problem(
+                404,
+                f"there is no collection {name!r} on this server, which has {served!r}",
+                hint=f"start another server with: graphrag-rdf --collection {name} serve",
+            )
 
     def require_writable(self) -> None:
         """Raises Problem 403 on a read-only server."""

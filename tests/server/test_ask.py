@@ -52,6 +52,18 @@ def test_an_answer_as_json(client: httpx.Client) -> None:
     assert found.headers["graphrag-commit"]
 
 
+def test_a_question_goes_on_with_a_session_of_this_collection(client: httpx.Client) -> None:
+    first = client.post("/ask", json={"question": QUESTION, "collection": "default"}).json()["question_iri"]
+    for name in ("session", "session_id"):
+        asked = {"question": "Where did he live?", name: first}
+        assert "Port Merrin" in client.post("/ask", json=asked).json()["answer"]
+    refused = client.post("/ask", json={"question": QUESTION, "session_id": "last"})
+    assert refused.json()["detail"] == "session_id: give the question_iri of an answer, or its UUID"
+    refused = client.post("/ask", json={"question": QUESTION, "collection": "fleet"})
+    assert refused.status_code == 404
+    assert refused.json()["detail"] == "there is no collection 'fleet' on this server, which has 'default'"
+
+
 @pytest.mark.parametrize("pipeline", ["doc_rag", "basic"])
 def test_document_rag(client: httpx.Client, pipeline: str) -> None:
     """Its answer has the IRIs of TrustGraph's Document RAG, and a page."""

@@ -343,7 +343,7 @@ def agents(sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer)
         yield socket
 
 
-def test_agents_of_each_pattern(agents: Socket) -> None:
+def test_agents_of_each_pattern(agents: Socket, scripted_server: ScriptedServer) -> None:
     patterns = {
         "react": ["i1", "i1/observation", "i2", "final"],
         "plan-then-execute": ["plan", "step/0", "step/1", "plan/2", "step/2", "synthesis"],
@@ -373,8 +373,7 @@ def test_agents_of_each_pattern(agents: Socket) -> None:
     first = next(agents.about(s) for s, _, _ in plans if s.endswith("/plan"))
     assert first[f"{TG}planStep"] == ["Who invented the reversing gear?", "What else did they invent?"]
 
-
-def test_a_thought_is_not_taken_for_its_analysis(agents: Socket, scripted_server: ScriptedServer) -> None:
+    # a thought is not taken for its analysis
     scripted_server.answer_with(lambda request: "Thought: Nothing to look up.\nFinal Answer: I know it.")
     frames = agents.ask("agent", question="What is two and two?", streaming=True, pattern="react")
     kinds = {
@@ -495,6 +494,7 @@ def test_documents_are_read_when_they_are_added(open_server: Endpoint) -> None:
         assert "content is not Base64" in unread["error"]["message"]
 
 
+@pytest.mark.slow
 def test_a_read_only_server_writes_nothing(documents_store: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     shutil.copytree(documents_store, store, ignore=shutil.ignore_patterns("snapshots", "holder.json"))

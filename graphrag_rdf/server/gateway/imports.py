@@ -19,9 +19,8 @@ from starlette.websockets import WebSocket
 
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.exchange.foreign import take_facts
-from graphrag_rdf.server.gateway.session import authenticate, check_collection
 from graphrag_rdf.server.gateway.terms import from_wire
-from graphrag_rdf.server.http.access import require
+from graphrag_rdf.server.http.access import authenticate, require
 from graphrag_rdf.server.http.problems import Problem, problem_of
 from graphrag_rdf.server.representations import iri_of
 from graphrag_rdf.server.routes.sparql import settled
@@ -56,7 +55,8 @@ async def import_socket(socket: WebSocket) -> None:
 def _admit(socket: WebSocket) -> None:
     if socket.path_params["kind"] not in (_TRIPLES, *_IGNORED):
         raise Problem(404, f"there is no import of {socket.path_params['kind']}")
-    authenticate(socket, socket.query_params.get("token"))
+    if token := socket.query_params.get("token"):
+        authenticate(socket, token)
     require(socket, "write")
     service_of(socket).require_writable()
 
@@ -73,7 +73,7 @@ async def _received(socket: WebSocket) -> tuple[str, list[Quad]]:
         if socket.path_params["kind"] == _TRIPLES:
             batch = _object(text)
             about = batch.get("metadata") or {}
-            check_collection(service, about.get("collection"))
+            service.require_collection(about.get("collection"))
             name = str(about.get("id") or name)
             quads += map(_quad, batch.get("triples") or ())
     return name, quads

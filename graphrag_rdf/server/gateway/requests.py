@@ -24,7 +24,7 @@ from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.server.gateway.answers import agent, document_rag, graph_rag
 from graphrag_rdf.server.gateway.library import librarian
 from graphrag_rdf.server.gateway.lookups import Replies, sparql, triples
-from graphrag_rdf.server.gateway.session import authenticate, check_collection
+from graphrag_rdf.server.http.access import authenticate
 from graphrag_rdf.server.http.body import read_body
 from graphrag_rdf.server.http.guard import Gate
 from graphrag_rdf.server.http.problems import Problem, problem_of
@@ -79,7 +79,8 @@ async def socket(socket: WebSocket) -> None:
 
 def _greeted(socket: WebSocket, frame: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        authenticate(socket, str(frame.get("token") or ""))
+        if token := frame.get("token"):
+            authenticate(socket, str(token))
     except Problem as problem:
         return {"type": "auth-failed", "error": problem.detail}
     return {"type": "auth-ok", "default_workspace": "default"}
@@ -116,7 +117,7 @@ def _replies(connection: HTTPConnection, name: str, asked: Any) -> Replies:
         raise Problem(404, f"there is no service {name!r} here", hint=f"services: {', '.join(SERVICES)}")
     if not isinstance(asked, Mapping):
         raise Problem(400, "the request is not a JSON object")
-    check_collection(service_of(connection), asked.get("collection"))
+    service_of(connection).require_collection(asked.get("collection"))
     return service(connection, asked)
 
 

@@ -113,6 +113,17 @@ class Access:
         return Problem(403, f"the role {role} is not enough: this needs the role {needed}")
 
 
+def authenticate(connection: HTTPConnection, token: str) -> None:
+    """Give a WebSocket the role of a token in a message: pages cannot send headers there.
+
+    Raises:
+        Problem: 401 for an unknown token.
+    """
+    access: Access = connection.app.state.access
+    role, name = access.role_of(token)
+    connection.scope["state"].update(role=role, client=name, token=name)
+
+
 def may(connection: HTTPConnection, needed: Role) -> bool:
     """Whether a request has a role."""
     role: Role = connection.scope["state"]["role"]

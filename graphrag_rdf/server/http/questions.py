@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic_core import ErrorDetails
 from starlette.requests import Request
 
@@ -56,8 +56,11 @@ class AskRequest(_Request):
     """The body of `/ask`."""
 
     session: Session | None = Field(
-        default=None, description="the trace of the question that this goes on with"
+        default=None,
+        validation_alias=AliasChoices("session", "session_id"),
+        description="the trace of the question that this goes on with",
     )
+    collection: Name | None = Field(default=None, description="that of this server; another one is an error")
     max_sentences: int | None = Field(default=None, ge=1, le=20, description="of an extractive answer")
     suggestions: int | None = Field(default=None, ge=0, le=10, description="questions to ask next")
 
@@ -105,8 +108,10 @@ def read_request(model: type[R], data: bytes | str | dict[str, Any]) -> R:
         raise Problem(422, "; ".join(map(_in_words, error.errors()[:10]))) from None
 
 
+_SESSION = "give the question_iri of an answer, or its UUID"
 _SAID = {
-    ("session", "string_pattern_mismatch"): "give the question_iri of an answer, or its UUID",
+    ("session", "string_pattern_mismatch"): _SESSION,
+    ("session_id", "string_pattern_mismatch"): _SESSION,
     ("question", "string_too_short"): "it is empty",
 }
 """(field, kind of fault) → message in place of pydantic's."""

@@ -19,7 +19,7 @@ from graphrag_rdf.config import Role
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.prepare import MAX_QUESTION
 from graphrag_rdf.rdf.json_values import to_json
-from graphrag_rdf.server.http.access import ROLES, Access, require
+from graphrag_rdf.server.http.access import ROLES, Access, authenticate, require
 from graphrag_rdf.server.http.body import is_form, read_form
 from graphrag_rdf.server.http.events import ALIVE, BEAT, EVENTS, event, message_event, wants_events
 from graphrag_rdf.server.http.guard import Gate
@@ -117,9 +117,7 @@ async def _answer_on(socket: WebSocket, service: Service, text: str) -> None:
     data = _object(text)
     token = data.pop("token", None)
     if token is not None:
-        access: Access = socket.app.state.access
-        role, name = access.role_of(str(token))
-        socket.scope["state"].update(role=role, client=name, token=name)
+        authenticate(socket, str(token))
     allowed_to_ask(socket)
     asked = read_request(AskRequest, data)
     with service.concurrency.slot(client_of(socket)):
@@ -179,6 +177,7 @@ def _object(text: str) -> dict[str, Any]:
 
 def begin(service: Service, asked: AskRequest) -> Messages:
     """The messages of a run, in the thread in which they are made."""
+    service.require_collection(asked.collection)
     return service.engine.ask(
         asked.question,
         asked.pipeline,

@@ -30,9 +30,9 @@ from graphrag_rdf.trace.recorder import end_thread
 from graphrag_rdf.trace.reuse import find_answer, reuse_of
 
 if TYPE_CHECKING:
-    from graphrag_rdf.communities.build import CommunityReport
     from graphrag_rdf.editing import Facts
     from graphrag_rdf.ingest.claims import ClaimReport
+    from graphrag_rdf.ingest.community_reports import CommunitiesReport
     from graphrag_rdf.ingest.extractors import ChunkExtractor
     from graphrag_rdf.ingest.files import Upload
     from graphrag_rdf.ingest.relations import RelationReport
@@ -323,19 +323,32 @@ class Engine(Components):
         self._require_trust()
         return refresh_claims(self, documents, again=again, progress=progress, stop=stop)
 
-    def build_communities(self, *, again: bool = False) -> CommunityReport:
-        """Group the entities that belong together, by the settings `communities` (see `communities.build`).
+    def build_communities(
+        self,
+        *,
+        again: bool = False,
+        progress: Progress | None = None,
+        stop: Stop | None = None,
+    ) -> CommunitiesReport:
+        """Group the entities that belong together, and write the reports of the groups, by the settings
+        `communities` (see `communities.build` and `ingest.community_reports`).
 
         Args:
-            again: also when neither the content nor the settings changed since the last build.
+            again: cluster also when neither the content nor the settings changed since the last build. A
+                report is written again only when what it is written from has changed.
+            progress: called with each finished report.
+            stop: asked between reports whether the run should end.
 
         Raises:
-            ConfigError: when the store keeps settings that cannot be, or the clustering cannot be imported.
+            ConfigError: when the store keeps settings that cannot be, the clustering cannot be imported, or
+                a model is asked for and none is set.
+            LlmError: when the model cannot be used at all.
         """
-        from graphrag_rdf.communities.build import CommunitySettings, build_communities
+        from graphrag_rdf.ingest.community_reports import refresh_communities
 
         self._take_settings()
-        return build_communities(self.store, CommunitySettings.of(self.settings.communities), again=again)
+        self._require_trust()
+        return refresh_communities(self, again=again, progress=progress, stop=stop)
 
     def extractor(self) -> ChunkExtractor:
         """The extractor that the settings ask for."""

@@ -9,16 +9,17 @@ import click
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Group
-from graphrag_rdf.cli.output import format_option, one_line, pairs, say
+from graphrag_rdf.cli.command import Group, model_option
+from graphrag_rdf.cli.output import counts, format_option, one_line, pairs, say, usage
+from graphrag_rdf.cli.process import outcome, stop_requests
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
-from graphrag_rdf.store.base import in_batches
+from graphrag_rdf.store.base import in_batches, select_in_batches
 
 if TYPE_CHECKING:
-    from graphrag_rdf.communities.build import CommunityReport
     from graphrag_rdf.engine import Engine
+    from graphrag_rdf.ingest.community_reports import CommunitiesReport
     from graphrag_rdf.store.base import Row, Store
 
 _ALL = 10**9
@@ -36,7 +37,11 @@ def communities_command() -> None:
 
 
 @communities_command.command(
-    "build", examples=["graphrag-rdf communities build", "graphrag-rdf communities build --max-size 20"]
+    "build",
+    examples=[
+        "graphrag-rdf communities build",
+        "graphrag-rdf communities build --model openai/gpt-4.1-mini",
+    ],
 )
 @click.option(
     "--resolution",
@@ -48,43 +53,80 @@ def communities_command() -> None:
     "--max-size", type=click.IntRange(2), metavar="N", help="Divide larger communities (default: 10)."
 )
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of the clustering (default: 0).")
+@click.option(
+    "--reports",
+    type=click.Choice(["auto", "extractive", "llm", "none"]),
+    help="How to write the reports: by a model, or by quoting (default: by a model, if one is set).",
+)
+@model_option
 @click.option("--again", is_flag=True, help="Build also if nothing has changed since the last build.")
 @format_option()
-def build(resolution: float | None, max_size: int | None, seed: int | None, again: bool, form: str) -> None:
-    """Group all entities, and replace the communities of the store.
+def build(
+    resolution: float | None,
+    max_size: int | None,
+    seed: int | None,
+    reports: str | None,
+    model: str | None,
+    again: bool,
+    form: str,
+) -> int:
+    """Group all entities, replace the communities of the store, and write their reports.
 
     Two entities belong together by facts between them, by sentences that name both, and by chunks about one
     that name the other; the settings communities.*_weight weigh these. The same store and settings give the
     same communities. With the setting communities.auto, each ingest that changes something builds them.
+
+    Each community with two entities at least gets a report. A report whose sources have not changed is not
+    written again, and a stopped run continues where it stopped.
     """
+    from graphrag_rdf.cli.progress import IngestProgress
+
     overrides = {
         "communities.resolution": resolution,
         "communities.max_size": max_size,
         "communities.seed": seed,
+        "communities.reports": reports,
+        "llm.model": model,
     }
-    with open_engine(overrides) as engine:
-        report = engine.build_communities(again=again)
-    if not output.write(form, report):
+    with (
+        open_engine(overrides) as engine,
+        stop_requests() as stop,
+        IngestProgress(engine.budget, "reports") as progress,
+    ):
+        report = engine.build_communities(again=again, progress=progress, stop=stop)
+    if not output.write(form, report.as_json()):
         _show_report(report)
+    return outcome(report.reports.stopped, failed=bool(report.reports.failures))
 
 
-def _show_report(report: CommunityReport) -> None:
-    origins = report.origins
-    levels = ", ".join(f"{number:,} of level {level}" for level, number in report.communities.items())
-    changed = ", ".join(f"{getattr(report, key):,} {key}" for key in ("added", "kept", "removed"))
-    pairs(
-        [
-            ("communities", levels or "none"),
-            ("changed", "nothing since the last build" if report.unchanged else changed),
-            ("entities", f"{origins.entities:,}, of these {origins.alone:,} alone"),
-            (
-                "pairs",
-                f"{origins.edges:,}: {origins.by_facts:,} by facts, {origins.by_sentences:,} by sentences, "
-                f"{origins.by_topics:,} by topics of chunks",
-            ),
-            ("time", f"{report.seconds:.1f} s"),
-        ]
-    )
+def _show_report(report: CommunitiesReport) -> None:
+    build, reports = report.build, report.reports
+    origins = build.origins
+    levels = ", ".join(f"{number:,} of level {level}" for level, number in build.communities.items())
+    changed = ", ".join(f"{getattr(build, key):,} {key}" for key in ("added", "kept", "removed"))
+    numbers = {"written": reports.written, "kept": reports.kept, "failed": reports.failed}
+    by = f"by {reports.by}" if reports.by != "extractive" else "by quoting, without a model"
+    rows: list[tuple[str, object]] = [
+        ("communities", levels or "none"),
+        ("changed", "nothing since the last build" if build.unchanged else changed),
+        ("entities", f"{origins.entities:,}, of these {origins.alone:,} alone"),
+        (
+            "pairs",
+            f"{origins.edges:,}: {origins.by_facts:,} by facts, {origins.by_sentences:,} by sentences, "
+            f"{origins.by_topics:,} by topics of chunks",
+        ),
+        ("reports", "none" if reports.by == "none" else f"{counts(numbers) or 'none'}, {by}"),
+    ]
+    if reports.dropped:
+        reasons = {code.replace("_", " "): number for code, number in reports.dropped.items()}
+        rows.append(("left out", counts(reasons)))
+    if report.llm.calls or report.llm.cached:
+        rows.append(("model", usage(report.llm)))
+    pairs([*rows, ("time", f"{report.seconds:.1f} s")])
+    for warning in report.warnings:
+        output.warn_of(warning)
+    if reports.stopped:
+        output.warn("some reports were not written: run the same command again to continue")
 
 
 @communities_command.command(
@@ -96,22 +138,21 @@ def _show_report(report: CommunityReport) -> None:
 )
 @format_option("text", "json", "jsonl")
 def list_(level: int | None, limit: int, form: str) -> None:
-    """List communities by level, the largest first, with their central entities."""
+    """List communities by level, the largest first, with the titles of their reports."""
     with open_engine(read_only=True) as engine:
         _require_built(engine)
         rows = engine.store.select(
             "communities/list", levels=[] if level is None else [level], communities=[], limit=limit
         )
         members = _members(engine.store, [node_of(row["community"]) for row in rows])
+        reports = _reports(engine.store, [node_of(row["community"]) for row in rows])
     found = [*map(_community, rows)]
     for each in found:
         each["central"] = [member["name"] for member in members.get(each["iri"], ()) if member["central"]]
+        each["report"] = reports.get(each["iri"])
     if not output.write(form, found):
-        columns = ("level", "entities", "pairs", "years", "central", "iri")
-        cells = [
-            (c["level"], c["entities"], c["pairs"], _years(c), ", ".join(c["central"]), c["iri"])
-            for c in found
-        ]
+        columns = ("level", "entities", "pairs", "years", "title", "iri")
+        cells = [(c["level"], c["entities"], c["pairs"], _years(c), _title(c), c["iri"]) for c in found]
         output.table(columns, cells, numbers=columns[:3])
 
 
@@ -122,7 +163,7 @@ def list_(level: int | None, limit: int, form: str) -> None:
 @click.argument("name", metavar="COMMUNITY|ENTITY")
 @format_option("text", "json")
 def show(name: str, form: str) -> None:
-    """Show a community, or those of an entity: members, what they are part of, chunks and documents."""
+    """Show a community, or those of an entity: report, members, what they are part of, and documents."""
     with open_engine(read_only=True) as engine:
         _require_built(engine)
         found = [_details(engine.store, row) for row in _asked(engine, name)]
@@ -186,13 +227,37 @@ def _members(store: Store, communities: Sequence[NamedNode]) -> dict[str, list[d
     return found
 
 
+def _reports(store: Store, communities: Sequence[NamedNode]) -> dict[str, dict[str, Any]]:
+    """The report of each community that has one, without its findings."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in select_in_batches(store, "communities/reports", "communities", communities):
+        keys = {"iri": "report", "title": "title", "summary": "summary", "rating": "rating"}
+        keys |= {"rating_explanation": "explanation", "model": "model"}
+        said = {key: to_python(row[name]) if name in row else None for key, name in keys.items()}
+        found[text_of(row["community"])] = said
+    return found
+
+
+def _findings(store: Store, report: str) -> list[dict[str, Any]]:
+    """The findings of a report, in order."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in store.select("communities/findings", reports=[NamedNode(report)]):
+        said = {"summary": text_of(row["label"]), "explanation": text_of(row["explanation"]), "cites": []}
+        found.setdefault(text_of(row["finding"]), said)["cites"].append(text_of(row["cited"]))
+    return [*found.values()]
+
+
 def _details(store: Store, row: Row) -> dict[str, Any]:
     community = node_of(row["community"])
     parts = store.select("communities/parts", community=community)
     chunks = store.select("communities/chunks", community=community)
     documents = {text_of(each["document"]): text_of(each["title"]) for each in chunks}
+    report = _reports(store, [community]).get(community.value)
+    if report is not None:
+        report["findings"] = _findings(store, report["iri"])
     return {
         **_community(row),
+        "report": report,
         "parts": [text_of(each["part"]) for each in parts],
         "members": _members(store, [community]).get(community.value, []),
         "documents": [{"iri": iri, "title": title} for iri, title in documents.items()],
@@ -215,6 +280,29 @@ def _show(each: dict[str, Any]) -> None:
         ],
         indent="  ",
     )
+    if each["report"] is not None:
+        _show_text(each["report"])
+
+
+def _show_text(report: dict[str, Any]) -> None:
+    """Print a report."""
+    said = [
+        f"{report['title']} ({report['model'] or 'quotes of the documents, no model'})",
+        report["summary"],
+    ]
+    if report["rating"] is not None:
+        said.append(f"rating {report['rating']:g} of 10: {report['rating_explanation']}")
+    for number, finding in enumerate(report["findings"], start=1):
+        said += [f"{number}. {finding['summary']}", finding["explanation"]]
+        said.append(f"cites {', '.join(finding['cites'])}")
+    for line in ("", *said):
+        say(f"  {one_line(line)}" if line else "")
+
+
+def _title(community: dict[str, Any]) -> str:
+    """The title of its report; its central entities, if it has none."""
+    report = community["report"]
+    return report["title"] if report is not None else ", ".join(community["central"])
 
 
 def _years(community: dict[str, Any]) -> str:

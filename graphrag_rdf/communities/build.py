@@ -13,8 +13,8 @@ from pyoxigraph import Literal, NamedNode, Quad
 from graphrag_rdf.communities.clustering import Cluster, cluster
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, Graphs
-from graphrag_rdf.rdf.terms import double, integer, text_of
-from graphrag_rdf.store.base import Changes, Row, Store, updates_in_batches
+from graphrag_rdf.rdf.terms import double, integer, node_of, text_of
+from graphrag_rdf.store.base import Changes, Row, Store, in_batches, updates_in_batches
 
 RECORD = NamedNode("urn:graphrag-rdf:communities")
 CENTRAL = 3
@@ -73,7 +73,7 @@ class Built:
 
 
 @dataclass(frozen=True, slots=True)
-class CommunityReport:
+class BuildReport:
     """What a build did.
 
     Attributes:
@@ -106,7 +106,7 @@ def is_outdated(store: Store) -> bool:
     return before is not None and before.content_commit != store.content_commit()
 
 
-def build_communities(store: Store, settings: CommunitySettings, *, again: bool = False) -> CommunityReport:
+def build_communities(store: Store, settings: CommunitySettings, *, again: bool = False) -> BuildReport:
     """Cluster all entities and replace the communities of the store.
 
     A community has the IRI of its level and members, so one that has not changed keeps what refers to it.
@@ -135,7 +135,10 @@ def build_communities(store: Store, settings: CommunitySettings, *, again: bool 
     )
     named = [iris.community(each.level, each.members) for each in clusters]
     quads = [*_quads(clusters, named, edges)]
-    store.commit(Changes(updates=[("communities/clear", {})], add=quads, content=False))
+    changes = Changes(updates=[("communities/clear", {})], add=quads, content=False)
+    gone = known.keys() - {iri.value for iri in named}
+    drop_reports(store, changes, communities=[*map(NamedNode, sorted(gone))])
+    store.commit(changes)
     origins = Origins(
         len(entities), len(entities - paired), len(edges), *(_pairs(rows, key) for key in _COUNTS)
     )
@@ -146,6 +149,35 @@ def build_communities(store: Store, settings: CommunitySettings, *, again: bool 
     store.commit(Changes(updates=updates, add=record, content=False))
     now = {iri.value: each.level for iri, each in zip(named, clusters, strict=True)}
     return _report(known, now, origins, begun)
+
+
+def drop_reports(
+    store: Store,
+    changes: Changes,
+    *,
+    communities: Sequence[NamedNode] = (),
+    entities: Sequence[NamedNode] = (),
+    sources: Sequence[NamedNode] = (),
+) -> list[NamedNode]:
+    """Add to a transaction the removal of reports, and of all that derive from them.
+
+    Args:
+        communities: reports of these.
+        entities: reports of communities that have these as members.
+        sources: reports that were written from these chunks and documents.
+
+    Returns:
+        the reports.
+    """
+    wanted = {"communities": communities, "entities": entities, "sources": sources}
+    found: set[NamedNode] = set()
+    for name, things in wanted.items():
+        for batch in in_batches(things):
+            rows = store.select("communities/reports-of", **{**dict.fromkeys(wanted, ()), name: batch})
+            found.update(node_of(row["report"]) for row in rows)
+    reports = sorted(found, key=str)
+    changes.updates += updates_in_batches("communities/drop-reports", "reports", reports)
+    return reports
 
 
 def _levels(store: Store) -> dict[str, int]:
@@ -161,8 +193,8 @@ def _report(
     begun: float,
     *,
     unchanged: bool = False,
-) -> CommunityReport:
-    return CommunityReport(
+) -> BuildReport:
+    return BuildReport(
         communities=dict(sorted(Counter(now.values()).items())),
         added=len(now.keys() - before.keys()),
         kept=len(now.keys() & before.keys()),

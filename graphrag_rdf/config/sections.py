@@ -7,7 +7,15 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StringConstraints,
+    field_validator,
+)
 from pydantic_core import PydanticCustomError
 
 ENV_PREFIX = "GRAPHRAG_RDF_"
@@ -222,6 +230,19 @@ class CommunitySection(Section):
     topic_weight: float = Field(
         default=0.25, ge=0, le=1000, description="of each chunk about one entity that names the other"
     )
+    reports: Literal["auto", "extractive", "llm", "none"] = Field(
+        default="auto",
+        description="reports of communities; auto: by a model, if one is set; extractive: quotes, no model",
+    )
+    report_tokens: int = Field(
+        default=8000, ge=500, description="maximum number of tokens that a report is written from"
+    )
+
+    @field_validator("reports", mode="before")
+    @classmethod
+    def _none(cls, value: object) -> object:
+        """Settings read `none` as no value; here it is one."""
+        return "none" if value is None else value
 
 
 class CacheSection(Section):

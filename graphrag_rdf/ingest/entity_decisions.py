@@ -23,6 +23,7 @@ from typing import Literal as Choice
 
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
+from graphrag_rdf.communities.build import drop_reports
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.names import as_literal, unlinked, unsettled
 from graphrag_rdf.rdf import iris
@@ -220,6 +221,7 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
         changes.updates += updates_in_batches(f"derived/drop-{what}", "entities", lost)
     changes.updates += updates_in_batches("communities/drop-members", "entities", lost)
     changes.updates += updates_in_batches("claims/unlink", "things", gone)
+    drop_reports(store, changes, entities=[*map(node_of, lost)])
     return changes
 
 
@@ -382,8 +384,11 @@ def settle(store: Store) -> list[NamedNode]:
 def _elect(store: Store, things: list[NamedNode]) -> Changes:
     """The changes that make the most frequent name of each thing its label."""
     changes = Changes()
+    renamed: list[NamedNode] = []
     for row in store.select("labels/elect", things=things):
         thing, new = node_of(row["thing"]), as_literal(row["new"])
+        if "old" in row:
+            renamed.append(thing)
         if "old" in row and not to_python(row["stated"]):
             old = as_literal(row["old"])
             changes.remove.append(_name(thing, RDFS.label, old))
@@ -391,6 +396,7 @@ def _elect(store: Store, things: list[NamedNode]) -> Changes:
         if not to_python(row["alias_stated"]):
             changes.remove.append(_name(thing, SKOS.altLabel, new))
         changes.add.append(_name(thing, RDFS.label, new))
+    drop_reports(store, changes, entities=renamed)
     return changes
 
 
@@ -399,6 +405,8 @@ def _drop_unsupported(store: Store, things: list[NamedNode]) -> Changes:
     changes = Changes()
     for row in store.select("labels/unsupported", things=things):
         changes.remove.append(_name(node_of(row["thing"]), node_of(row["property"]), as_literal(row["name"])))
+    unnamed = [node_of(quad.subject) for quad in changes.remove if quad.predicate == RDFS.label]
+    drop_reports(store, changes, entities=unnamed)
     return changes
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode, Quad
 
+from graphrag_rdf.communities.build import drop_reports
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.entity_decisions import PERSON, person_quads, read_groups, settle
 from graphrag_rdf.ingest.names import KnownNames, unsettled
@@ -23,7 +24,7 @@ from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement, spelled, text_of_statement
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
 from graphrag_rdf.rdf.terms import Term, node_of, now, one_label, text_of, to_python
-from graphrag_rdf.store.base import Changes, Row, Store
+from graphrag_rdf.store.base import Changes, Row, Store, select_in_batches
 from graphrag_rdf.store.updates import canonical_term
 
 if TYPE_CHECKING:
@@ -402,7 +403,10 @@ def _commit(engine: NeededComponents, person: Person, out: Edited, changes: Chan
 
 
 def _settle(engine: NeededComponents, changes: Changes, out: Edited) -> None:
-    """Commit, elect labels, and update the indexes."""
+    """Commit, elect labels, and update the indexes. Reports from the sources of removed facts go."""
+    rows = select_in_batches(engine.store, "communities/report-evidence", "edges", out.facts)
+    sources = dict.fromkeys(node_of(row["source"]) for row in rows if "source" in row)
+    drop_reports(engine.store, changes, sources=list(sources))
     engine.indexer.recover()
     engine.store.commit(changes)
     touched = {fact[0] for fact in (*out.facts, *out.asserted)}

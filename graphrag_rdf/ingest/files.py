@@ -13,10 +13,10 @@ from urllib.request import url2pathname
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.communities.build import CommunitySettings, build_communities
 from graphrag_rdf.documents.discover import Discovery, Source, discover
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.ingest.claims import NO_LLM, refresh_claims
+from graphrag_rdf.ingest.community_reports import STAGE, refresh_communities
 from graphrag_rdf.ingest.duplicates import warn_of_duplicates
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.extractors import choose_extractor
@@ -241,8 +241,13 @@ def _report_failures(begun: Begun, stage: str, failures: Sequence[tuple[str, str
 def _communities(begun: Begun) -> None:
     engine, report = begun.engine, begun.run.report
     if engine.settings.communities.auto and report.stopped is None:
-        found = build_communities(engine.store, CommunitySettings.of(engine.settings.communities))
-        report.communities = sum(found.communities.values())
+        found = refresh_communities(engine, progress=begun.progress, stop=begun.stop)
+        report.communities = sum(found.build.communities.values())
+        report.stopped = found.reports.stopped
+        for warning in found.warnings:
+            report.warn(**warning)
+        for failure in found.reports.failures:
+            report.failures.append(FailureReport(failure.community, failure.community, STAGE, failure.reason))
 
 
 AFTER_DOCUMENTS: Mapping[str, Callable[[Begun], None]] = {

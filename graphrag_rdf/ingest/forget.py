@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.communities.build import drop_reports
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import ConfigError, NotPurgedError, StoreError, UsageError
 from graphrag_rdf.extract.names import fold
@@ -151,7 +152,7 @@ def _take_out(
     changes = Changes(updates=[("forget/begin", {"now": now()})])
     sentences = store.select("ingest/sentences-of", chunks=found.chunks) if found.chunks else []
     texts = _texts(engine, documents, found)
-    words = _words(store, found, texts)
+    words = [*_words(store, found, texts), *_report_texts(store, found)]
     objects = [text_of(row["object"]) for row in store.select("forget/objects", documents=documents)]
     asked: list[str] = []
     if found.traces:
@@ -330,6 +331,14 @@ def _words(store: Store, found: _Found, texts: Iterable[str]) -> list[str]:
             (text_of(row["quote"]), None) for row in store.select("forget/quotes", chunks=found.chunks)
         )
     return [text for text in words if len(text) >= _TELLING]
+
+
+def _report_texts(store: Store, found: _Found) -> Iterator[str]:
+    """The texts of reports of communities that were written from the documents, or from such reports."""
+    reports = drop_reports(store, Changes(), sources=found.sources)
+    for row in select_in_batches(store, "communities/report-texts", "reports", reports):
+        if len(text := text_of(row["text"])) >= _TELLING:
+            yield text
 
 
 def _objects_of(store: Store, traces: Sequence[NamedNode]) -> list[str]:

@@ -126,9 +126,11 @@ STAGES: tuple[Stage, ...] = (
         "end",
         optional=True,
         needs=("names",),
+        chooses="communities.reports",
         settings=(
             *("communities.auto", "communities.resolution", "communities.max_size", "communities.seed"),
             *("communities.statement_weight", "communities.sentence_weight", "communities.topic_weight"),
+            "communities.report_tokens",
         ),
     ),
 )

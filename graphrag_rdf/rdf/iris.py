@@ -190,6 +190,16 @@ def community(level: int, members: Iterable[str]) -> NamedNode:
     return NamedNode(f"urn:community:{name_uuid(level, *members)}")
 
 
+def community_report(community_iri: NamedNode, content: str) -> NamedNode:
+    """The report of a community, by the hash of everything that it depends on."""
+    return NamedNode(f"urn:community-report:{name_uuid(community_iri.value, content)}")
+
+
+def report_finding(report_iri: NamedNode, index: int) -> NamedNode:
+    """A finding of a report, by its index (0-based)."""
+    return NamedNode(f"{report_iri.value}#f{index}")
+
+
 # --- knowledge ---------------------------------------------------------------------------------
 
 

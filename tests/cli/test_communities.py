@@ -46,3 +46,21 @@ def test_communities_of_an_older_store_say_so(run: Run, store: Path) -> None:
     found = run("communities", "list")
     assert found.code == 0
     assert "the store has changed since the communities were built" in found.err
+
+
+def test_reports_are_listed_shown_and_removed(run: Run, store: Path) -> None:
+    built = run("communities", "build", "--format", "json").json
+    assert built["reports"]["by"] == "extractive"
+    assert built["reports"]["written"] > 0
+    (first, *_) = run("communities", "list", "--format", "json").json
+    assert first["report"]["title"] in run("communities", "list").out
+    assert first["report"]["rating"] is None
+    (shown,) = run("communities", "show", first["iri"], "--format", "json").json
+    assert shown["report"]["findings"][0]["cites"]
+    text = run("communities", "show", first["iri"]).out
+    assert "quotes of the documents, no model" in text
+    assert shown["report"]["findings"][0]["cites"][0] in text
+    assert "none" in run("communities", "build", "--reports", "none").out
+    assert run("communities", "list", "--format", "json").json[0]["report"] is None
+    refused = run("communities", "build", "--reports", "llm")
+    assert "communities.reports is llm, but no model is set" in refused.err

@@ -47,9 +47,10 @@ def engine_of(documents: Path, **communities: object) -> Engine:
 
 
 def said(engine: Engine) -> set[str]:
-    """All that is said of communities, without the record of the build."""
+    """All that is said of communities and their reports, without the records of the runs."""
     quads = decode(engine.store.quads(Graphs.COMMUNITY))
-    return {str(quad) for quad in quads if quad.subject != NamedNode("urn:graphrag-rdf:communities")}
+    records = {NamedNode(f"urn:graphrag-rdf:{name}") for name in ("communities", "community-reports")}
+    return {str(quad) for quad in quads if quad.subject not in records}
 
 
 def groups(engine: Engine, level: int = 0) -> set[frozenset[str]]:
@@ -76,7 +77,7 @@ def test_a_run_that_changes_nothing_writes_nothing(documents: Path) -> None:
     engine = engine_of(documents)
     commit = engine.store.commit_number()
     engine.ingest([documents])
-    assert engine.build_communities().unchanged
+    assert engine.build_communities().build.unchanged
     assert engine.store.commit_number() == commit
 
 
@@ -84,7 +85,7 @@ def test_off_by_default(documents: Path) -> None:
     engine = open_engine(":memory:", config=Settings())
     engine.ingest([documents])
     assert built(engine.store) is None
-    report = engine.build_communities()
+    report = engine.build_communities().build
     assert report.added == sum(report.communities.values()) > 0
     assert not is_outdated(engine.store)
 
@@ -95,7 +96,7 @@ def test_unchanged_communities_keep_their_iri(documents: Path) -> None:
         "Hugh Sandison met Neil Corrigall. Neil Corrigall taught Hugh Sandison.\n"
     )
     engine.ingest([documents])
-    report = engine.build_communities(again=True)
+    report = engine.build_communities(again=True).build
     assert (report.added, report.removed) == (0, 0)
     assert frozenset({"Hugh Sandison", "Neil Corrigall"}) in groups(engine)
     assert frozenset({"Lin Yuhua", "Chen Liwen"}) in groups(engine)

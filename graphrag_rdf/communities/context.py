@@ -1,0 +1,265 @@
+"""What a report of a community is made from: its entities, facts and sentences, and reports of its parts.
+
+Templates choose the entries and their order (`queries/communities/report-*.rq`). Each entry has a short id,
+by which a model cites it. If all entries together exceed the budget, reports of parts replace the entries
+about their members, those of the largest parts first. What is still too much is cut off at the end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pyoxigraph import Literal, NamedNode
+
+from graphrag_rdf.llm.model import CHARS_PER_TOKEN
+from graphrag_rdf.rdf.namespaces import RDF
+from graphrag_rdf.rdf.terms import Term, local_name, node_of, one_label, text_of
+from graphrag_rdf.store.base import Row, Store, in_batches, select_in_batches
+
+Fact = tuple[NamedNode, NamedNode, Term]
+
+_TOGETHER = 50
+"""Communities that are read at once."""
+_QUOTED = 300
+"""Characters of a literal in a fact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of the context.
+
+    Attributes:
+        kind: `e` entity, `f` fact, `s` sentence, `p` report of a part.
+        about: the members that it names.
+        node: the entity, sentence or report; None for a fact.
+        facts: a fact itself; types and definitions of an entity.
+        title: a short name of it.
+        chunk: of a sentence.
+    """
+
+    kind: str
+    text: str
+    about: frozenset[str]
+    node: NamedNode | None = None
+    facts: tuple[Fact, ...] = ()
+    title: str = ""
+    chunk: NamedNode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a community that has a report."""
+
+    report: Entry
+    members: frozenset[str]
+
+
+@dataclass(slots=True)
+class Context:
+    """The entries of a community within the budget.
+
+    Attributes:
+        central: names of its central entities.
+        entries: by short id.
+        cites: what each id stands for: an entity, evidence of a fact (its subgraph if it has no evidence), a
+            sentence, or a report.
+        quotes: of the evidence of facts, by id.
+        sources: chunks and documents that the entries come from.
+    """
+
+    community: NamedNode
+    central: list[str]
+    entries: dict[str, Entry]
+    cites: dict[str, list[NamedNode]] = field(default_factory=dict)
+    quotes: dict[str, str] = field(default_factory=dict)
+    sources: set[NamedNode] = field(default_factory=set)
+
+    @property
+    def text(self) -> str:
+        """The lines that a model sees."""
+        return "\n".join(f"{key} | {entry.text}" for key, entry in self.entries.items())
+
+    @property
+    def parts(self) -> list[NamedNode]:
+        """The reports of parts in it."""
+        return [node_of(entry.node) for entry in self.entries.values() if entry.kind == "p"]
+
+    def of(self, *kinds: str) -> Iterator[tuple[str, Entry]]:
+        """The entries of some kinds, in the order of these."""
+        for kind in kinds:
+            yield from ((key, entry) for key, entry in self.entries.items() if entry.kind == kind)
+
+    def hash(self, key: str) -> str:
+        """SHA-256 of everything that a report depends on.
+
+        Args:
+            key: of what writes the report.
+        """
+        cited = (f"{one} {' '.join(node.value for node in nodes)}" for one, nodes in self.cites.items())
+        return hashlib.sha256("\n".join((key, self.text, *self.central, *cited)).encode()).hexdigest()
+
+
+def fit(own: Sequence[Entry], parts: Sequence[Part], tokens: int) -> list[Entry]:
+    """The entries within a budget.
+
+    Args:
+        own: of the community, the most important first.
+        parts: the largest first.
+    """
+    shown: list[Entry] = []
+    left = list(own)
+    for part in parts:
+        if _size(shown) + _size(left) <= tokens:
+            break
+        shown.append(part.report)
+        left = [entry for entry in left if not entry.about <= part.members]
+    fitting: list[Entry] = []
+    used = 0
+    for entry in [*shown, *left]:
+        used += _size([entry])
+        if used > tokens:
+            break
+        fitting.append(entry)
+    return fitting
+
+
+def _size(entries: Iterable[Entry]) -> int:
+    """About how many tokens entries have."""
+    return sum(len(entry.text) // CHARS_PER_TOKEN + 4 for entry in entries)
+
+
+def read_contexts(store: Store, communities: Sequence[NamedNode], tokens: int) -> Iterator[Context]:
+    """The contexts of communities, of which a few are in memory at a time.
+
+    Args:
+        tokens: the budget of each.
+    """
+    for batch in in_batches(communities, _TOGETHER):
+        found = _Reader(store, batch)
+        contexts = [found.context(community, tokens) for community in batch]
+        _add_sources(store, contexts)
+        yield from contexts
+
+
+class _Reader:
+    """Reads the entries of a few communities."""
+
+    def __init__(self, store: Store, communities: Sequence[NamedNode]) -> None:
+        members = store.select("communities/members", communities=communities)
+        facts = store.select("communities/report-facts", communities=communities)
+        sentences = store.select("communities/report-sentences", communities=communities)
+        parts = store.select("communities/report-parts", communities=communities)
+        self._members, self._facts = _by_community(members), _by_community(facts)
+        self._sentences, self._parts = _by_community(sentences), _by_community(parts)
+        self._names = {text_of(row["entity"]): text_of(row["name"]) for row in members}
+        self._described: dict[str, list[Row]] = defaultdict(list)
+        entities = sorted({node_of(row["entity"]) for row in members}, key=str)
+        for row in select_in_batches(store, "communities/report-descriptions", "entities", entities):
+            self._described[text_of(row["entity"])].append(row)
+        things = {row[part] for row in facts for part in ("s", "p", "o") if isinstance(row[part], NamedNode)}
+        labels = select_in_batches(store, "retrieval/labels", "things", sorted(things, key=str))
+        self._labels = {text_of(row["thing"]): text_of(row["label"]) for row in one_label(labels)}
+        wanted = sorted({node_of(row["sentence"]) for row in sentences}, key=str)
+        texts = select_in_batches(store, "retrieval/sentence-texts", "sentences", wanted)
+        self._texts = {row["sentence"]: row for row in texts}
+        inside = sorted({node_of(row["part"]) for row in parts}, key=str)
+        self._inside: dict[str, set[str]] = defaultdict(set)
+        for row in select_in_batches(store, "communities/members", "communities", inside):
+            self._inside[text_of(row["community"])].add(text_of(row["entity"]))
+
+    def context(self, community: NamedNode, tokens: int) -> Context:
+        """The entries of a community within the budget, with their ids; without sources."""
+        rows = self._members[community.value]
+        central = [text_of(row["name"]) for row in rows if text_of(row["central"]) == "true"]
+        own = [
+            *map(self._entity, rows),
+            *map(self._fact, self._facts[community.value]),
+            *map(self._sentence, self._sentences[community.value]),
+        ]
+        entries = fit(own, [*map(self._part, self._parts[community.value])], tokens)
+        numbers: Counter[str] = Counter()
+        named: dict[str, Entry] = {}
+        for entry in entries:
+            numbers[entry.kind] += 1
+            named[f"{entry.kind}{numbers[entry.kind]}"] = entry
+        return Context(community, central, named)
+
+    def _entity(self, row: Row) -> Entry:
+        entity = node_of(row["entity"])
+        name, described = text_of(row["name"]), self._described[entity.value]
+        types = dict.fromkeys(
+            text_of(each["label"]) if "label" in each else local_name(text_of(each["o"]))
+            for each in described
+            if each["p"] == RDF.type
+        )
+        says = dict.fromkeys(text_of(each["o"]) for each in described if each["p"] != RDF.type)
+        text = " | ".join(filter(None, (name, ", ".join(types), " ".join(says))))
+        facts = tuple(dict.fromkeys(map(_edge, described)))
+        return Entry("e", _line(text), frozenset({entity.value}), entity, facts, name)
+
+    def _fact(self, row: Row) -> Entry:
+        words = _line(" ".join(self._word(row[part]) for part in ("s", "p", "o")))
+        return Entry("f", words, _about(row), facts=(_edge(row),), title=words)
+
+    def _sentence(self, row: Row) -> Entry:
+        about = _about(row)
+        names = ", ".join(sorted(self._names[member] for member in about))
+        said = self._texts[row["sentence"]]
+        text, chunk = _line(text_of(said["text"])), node_of(said["chunk"])
+        return Entry("s", text, about, node_of(row["sentence"]), title=names, chunk=chunk)
+
+    def _part(self, row: Row) -> Part:
+        members = frozenset(self._inside[text_of(row["part"])])
+        title = text_of(row["title"])
+        text = _line(f"{title} | {text_of(row['summary'])}")
+        return Part(Entry("p", text, members, node_of(row["report"]), title=title), members)
+
+    def _word(self, term: Term) -> str:
+        if isinstance(term, Literal):
+            return term.value if len(term.value) <= _QUOTED else f"{term.value[:_QUOTED]}…"
+        return self._labels.get(text_of(term)) or local_name(text_of(term))
+
+
+def _add_sources(store: Store, contexts: Sequence[Context]) -> None:
+    """Add what the ids of entries stand for, and where the entries come from."""
+    edges = {fact for context in contexts for entry in context.entries.values() for fact in entry.facts}
+    found: dict[Fact, list[Row]] = defaultdict(list)
+    ordered = sorted(edges, key=lambda edge: tuple(map(str, edge)))
+    for row in select_in_batches(store, "communities/report-evidence", "edges", ordered):
+        found[_edge(row)].append(row)
+    for context in contexts:
+        for key, entry in context.entries.items():
+            rows = [row for fact in entry.facts for row in found[fact]]
+            context.sources.update(node_of(row["source"]) for row in rows if "source" in row)
+            if entry.chunk is not None:
+                context.sources.add(entry.chunk)
+            if entry.node is not None:
+                context.cites[key] = [entry.node]
+                continue
+            nodes = [node_of(row["evidence"]) for row in rows if "evidence" in row]
+            nodes = nodes or [node_of(row["subgraph"]) for row in rows]
+            context.cites[key] = list(dict.fromkeys(nodes))
+            if quotes := [text_of(row["quote"]) for row in rows if "quote" in row]:
+                context.quotes[key] = _line(quotes[0])
+
+
+def _by_community(rows: Iterable[Row]) -> Mapping[str, list[Row]]:
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[text_of(row["community"])].append(row)
+    return found
+
+
+def _edge(row: Row) -> Fact:
+    return node_of(row["s"]), node_of(row["p"]), row["o"]
+
+
+def _about(row: Row) -> frozenset[str]:
+    return frozenset(text_of(row["about"]).split(" "))
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,228 @@
+"""Writes the report of a community from its context: by a model, or from its strongest facts and sentences.
+
+A model cites the ids of the context. An id that the context does not have is dropped and counted, and so is a
+finding that is left without a citation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.communities.context import Context
+from graphrag_rdf.errors import LlmError
+from graphrag_rdf.extract.prompts import fill_prompt, read_prompt
+from graphrag_rdf.llm.jsonl import parse_items
+from graphrag_rdf.llm.model import Completion, encodable, fenced
+
+if TYPE_CHECKING:
+    from graphrag_rdf.llm.gateway import LlmGateway
+
+REPORTS_VERSION = "1"
+"""Changes when the same context would be reported otherwise: part of the key."""
+PROMPT = "community_report.j2"
+SCALE = 10.0
+"""The greatest rating."""
+
+_SENTENCES = 3
+_FINDINGS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A finding of a report, with what supports it."""
+
+    summary: str
+    explanation: str
+    cites: tuple[NamedNode, ...]
+
+
+@dataclass(slots=True)
+class Report:
+    """A report.
+
+    Attributes:
+        rating: 0 to `SCALE`, with the reason for it; None without a model.
+        completions: answers of the model, the last is the report.
+        dropped: how many citations and findings were left out, by reason.
+    """
+
+    title: str
+    summary: str
+    findings: list[Finding]
+    rating: float | None = None
+    rating_explanation: str = ""
+    completions: list[Completion] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+class ReportWriter(Protocol):
+    """What writes reports.
+
+    Attributes:
+        component: name of the software agent.
+        key: everything that a report depends on but the context.
+        model: litellm's name; None without one.
+    """
+
+    component: str
+    key: str
+    model: str | None
+
+    def write(self, context: Context) -> Report:
+        """The report of a community. Raises LlmError."""
+
+
+class ExtractiveReports:
+    """Reports without a model: the central entities, and the strongest facts and sentences as they are."""
+
+    component = "graphrag-rdf-extractive-reports"
+    key = f"extractive/{REPORTS_VERSION}"
+    model: str | None = None
+
+    def write(self, context: Context) -> Report:
+        """Quote the context; see `ReportWriter`."""
+        listed = [*context.of("s", "f", "p", "e")]
+        kinds = {entry.kind for _, entry in listed}
+        best = next(kind for kind in "sfpe" if kind in kinds)
+        summary = [_sentence(entry.text) for _, entry in listed if entry.kind == best][:_SENTENCES]
+        findings = [*self._findings(context)]
+        return Report(", ".join(context.central), " ".join(summary), findings)
+
+    def _findings(self, context: Context) -> Iterator[Finding]:
+        """Facts between members first, then reports of parts, sentences, and other facts; else entities."""
+        facts = [*context.of("f")]
+        between = [one for one in facts if len(one[1].about) > 1]
+        other = [one for one in facts if len(one[1].about) == 1]
+        found = [*between, *context.of("p", "s"), *other] or [*context.of("e")]
+        for key, entry in found[:_FINDINGS]:
+            explanation = context.quotes.get(key, entry.text)
+            yield Finding(entry.title, _sentence(explanation), tuple(context.cites[key]))
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "。", "！", "？", "”", '"')) else f"{text}."
+
+
+def _text(value: object) -> object:
+    return " ".join(encodable(value).split()) if isinstance(value, str) else value
+
+
+def _ids(value: object) -> object:
+    listed = value if isinstance(value, list) else [] if value is None else str(value).split(",")
+    return [str(one).strip(" []\t").lower() for one in listed]
+
+
+_Text = Annotated[str, BeforeValidator(_text), Field(min_length=1)]
+
+
+class AnsweredFinding(BaseModel):
+    """A finding as models write it."""
+
+    summary: _Text = Field(validation_alias=AliasChoices("summary", "title", "finding"))
+    explanation: _Text = Field(validation_alias=AliasChoices("explanation", "description", "text"))
+    cites: Annotated[list[str], BeforeValidator(_ids)] = Field(
+        [], validation_alias=AliasChoices("cites", "citations", "ids")
+    )
+
+
+class AnsweredReport(BaseModel):
+    """A report as models write it."""
+
+    title: _Text
+    summary: _Text
+    rating: float = Field(ge=0, le=SCALE, allow_inf_nan=False)
+    rating_explanation: _Text
+    findings: list[AnsweredFinding] = Field(min_length=1)
+
+
+class ModelReports:
+    """Reports by a model.
+
+    Args:
+        prompts: folder with `PROMPT`.
+        model: litellm's name; part of the key.
+
+    Raises:
+        TemplateError: the prompt is missing or malformed.
+    """
+
+    component = "graphrag-rdf-reports"
+
+    def __init__(self, prompts: Path, gateway: LlmGateway, model: str) -> None:
+        self._path = prompts / PROMPT
+        self._template, source = read_prompt(self._path)
+        self._gateway = gateway
+        self.model: str | None = model
+        digest = hashlib.sha256(source.encode()).hexdigest()
+        self.key = f"reports/{REPORTS_VERSION};model={model};prompt={digest}"
+
+    def prompt(self, context: Context) -> str:
+        """The prompt for a community; tags in it that could end the context lose their first bracket."""
+        values = {"context": fenced(context.text), "scale": int(SCALE), "findings": _FINDINGS}
+        return fill_prompt(self._template, self._path, values, "context, scale and findings")
+
+    def write(self, context: Context) -> Report:
+        """Ask the model for the report; a second time, with the reason, if its answer is no report.
+
+        Raises:
+            LlmError: a call failed, or the second answer is no report either (kind `unparsable`; the answers
+                are then taken out of the cache, so that another run asks again).
+        """
+        messages = [{"role": "user", "content": self.prompt(context)}]
+        completions: list[Completion] = []
+        fault = ""
+        for _ in range(2):
+            answer = self._gateway.chat(
+                messages, purpose="community report", json_mode=True, model=self.model
+            )
+            completions.append(answer)
+            found = read_report(answer.text, context)
+            if isinstance(found, Report):
+                found.completions = completions
+                return found
+            fault = found
+            said = f"That is not a report: {fault}. Answer again, with one whole JSON object."
+            messages += [
+                {"role": "assistant", "content": answer.text},
+                {"role": "user", "content": said},
+            ]
+        for answer in completions:
+            self._gateway.discard(answer)
+        raise LlmError(
+            f"the model's answer is no report: {fault}",
+            "unparsable",
+            "use a model that follows instructions better, or set communities.reports to extractive",
+        )
+
+
+def read_report(text: str, context: Context) -> Report | str:
+    """The report in an answer, or why there is none, without words of the answer."""
+    items, _ = parse_items(text)
+    objects = [item for item in items if isinstance(item, dict)]
+    item: Any = next((item for item in objects if "findings" in item), next(iter(objects), None))
+    if item is None:
+        return "there is no JSON object"
+    try:
+        said = AnsweredReport.model_validate(item)
+    except ValidationError as error:
+        faults = error.errors(include_input=False, include_context=False)[:3]
+        return "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults)
+    report = Report(said.title, said.summary, [], said.rating, said.rating_explanation)
+    for finding in said.findings:
+        cited = [one for one in dict.fromkeys(finding.cites) if one in context.cites]
+        if unknown := len({*finding.cites}) - len(cited):
+            report.dropped["unknown_id"] += unknown
+        nodes = tuple(dict.fromkeys(node for one in cited for node in context.cites[one]))
+        if nodes:
+            report.findings.append(Finding(finding.summary, finding.explanation, nodes))
+        else:
+            report.dropped["uncited_finding"] += 1
+    return report if report.findings else "no finding cites an id of the context"

@@ -469,6 +469,85 @@ def answers(evalset: Path, out: Path | None, max_tokens: int | None, form: str, 
     return _say_how_it_ended(found, out)
 
 
+@eval_command.command(
+    "sparql",
+    examples=[
+        "graphrag-rdf eval sparql examples/sparql-questions.jsonl",
+        "graphrag-rdf eval sparql questions.jsonl --model openai/gpt-4.1 --limit 20 --out results.jsonl",
+    ],
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.jsonl",
+    help="Write a row for each question; an interrupted run continues from this file.",
+)
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Ask a random sample of N questions.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed of the sample.")
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Stop before the model uses more than N tokens.",
+)
+@click.option("--pipeline", default="sparql", show_default=True, help="Pipeline to measure.")
+@format_option()
+@set_option
+@model_option
+@click.argument("file", metavar="FILE.jsonl|FILE.json", type=click.Path(path_type=Path))
+def sparql(file: Path, out: Path | None, max_tokens: int | None, form: str, **options: Any) -> int:
+    """Ask questions as SPARQL, and compare the rows of each answer with the right ones.
+
+    Each line of FILE is an object with q (the question), gold (a query) or rows (lists of values), and
+    optionally id, kind and ordered. The documents are those of the store; each question leaves a trace.
+    """
+    from graphrag_rdf.evaluation.sparql import SparqlOptions, evaluate_sparql, load_sparql_questions
+
+    asked = load_sparql_questions(file)
+    chosen = SparqlOptions(
+        options["pipeline"], key_values(options["settings"]), options["limit"], options["seed"], out
+    )
+    settings = {"llm.model": options["model"]}
+    if max_tokens is not None:
+        settings["llm.budget_tokens"] = max_tokens
+    with (
+        open_engine(settings) as engine,
+        stop_requests() as stop,
+        reading_then_questions(engine.budget) as (_, progress),
+    ):
+        if engine.settings.llm.model is not None and out is None:
+            output.note("without --out, an interrupted run starts again from the beginning")
+        found = evaluate_sparql(engine, asked, chosen, progress=progress, stop=stop)
+    if not output.write(form, found):
+        _show_sparql(found)
+    return _say_how_it_ended(found, out)
+
+
+def _show_sparql(found: Mapping[str, Any]) -> None:
+    """Print the wrong answers, and a table with a row for each kind."""
+    for row in found["questions"]:
+        if not row["right"]:
+            told = row["template"] or ("a query of the model" if row["query"] else "no query")
+            rows = f"{row['found']} row(s), expected {row['expected']}"
+            output.say(output.one_line(f"wrong {row['id']}: {row['question']} ({told}: {rows})"))
+    if found["questions"] and found["right"] < found["rows"]:
+        output.say()
+    columns = ["", "questions", "right", "accuracy", "with rows", "calls", "seconds"]
+    output.table(
+        columns,
+        [
+            [
+                name,
+                str(run["rows"]),
+                str(run["right"]),
+                *(share(run[key]) for key in ("accuracy", "answered", "calls", "seconds_per_question")),
+            ]
+            for name, run in (("all", found), *found["kinds"].items())
+        ],
+        numbers=columns[1:],
+    )
+
+
 def _engine(options: dict[str, Any], max_tokens: int | None, *, own: bool) -> Engine:
     """An engine on a store in memory, on `--store`, or on the store of the settings.
 
@@ -521,7 +600,8 @@ def _cell(run: Mapping[str, Any], key: str) -> str:
 
 def _say_how_it_ended(found: Mapping[str, Any], out: Path | None) -> int:
     for failure in found["failed"]:
-        output.warn(f"question {failure['id']} ({failure['run']}): {failure['reason']}")
+        run = f" ({failure['run']})" if "run" in failure else ""
+        output.warn(f"question {failure['id']}{run}: {failure['reason']}")
     missing, stopped = found["rows_missing"], found["stopped"]
     if missing:
         why = {"interrupted": "interrupted", "budget": "the budget is used up", "model": "the model failed"}

@@ -16,7 +16,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphrag_rdf.errors import GraphRagError, LlmError, UsageError
 from graphrag_rdf.evaluation.baseline import Ask, baseline
@@ -38,6 +38,7 @@ RUNS = ("graph", "bm25", "graph-without-gold", "bm25-without-gold")
 SHORTEST = "the shortest answer: a name, a number, a date, or yes or no"
 """Default form of the answers: the expected answers are as short."""
 
+_Q = TypeVar("_Q")
 _RESPONSE_TYPE = "synthesis.response_type"
 _JOBS = 4  # concurrent questions with a model, without `llm.jobs`
 
@@ -137,7 +138,7 @@ def evaluate_answers(
     }
 
 
-def sample(questions: Sequence[Question], limit: int | None, seed: int) -> Sequence[Question]:
+def sample(questions: Sequence[_Q], limit: int | None, seed: int) -> Sequence[_Q]:
     """A random sample; larger samples with the same seed begin with it. All without a limit."""
     if limit is None or limit >= len(questions):
         return questions
@@ -226,7 +227,7 @@ class _Work:
         stored = engine.place is not None and not _without_gold(run)  # otherwise nobody can read the trace
 
         def ask(question: str) -> dict[str, Any]:
-            return _ask(engine, question, self.options.pipeline, self.settings, stored=stored)
+            return ask_once(engine, question, self.options.pipeline, self.settings, stored=stored)
 
         return ask
 
@@ -244,9 +245,14 @@ class _Work:
         }
 
 
-def _ask(
+def ask_once(
     engine: Engine, question: str, pipeline: str, settings: Mapping[str, str], *, stored: bool
 ) -> dict[str, Any]:
+    """The answer to a question, with the IRI of its trace if it is stored.
+
+    Raises:
+        GraphRagError: the run failed; LlmError if the model did.
+    """
     session = last = None
     for last in engine.ask(question, pipeline, settings=settings, stored=stored):
         if last.kind == "session" and last.run is None:
@@ -320,6 +326,7 @@ class ResultsFile:
     Args:
         path: continued if it exists; an incomplete last line is dropped. None: rows in memory only.
         head: everything that the rows depend on.
+        command: that writes the file.
 
     Attributes:
         rows: of the file, and added ones.
@@ -328,12 +335,13 @@ class ResultsFile:
         UsageError: the file cannot be read or written, is of another kind, or was made with other settings.
     """
 
-    def __init__(self, path: Path | None, head: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path | None, head: Mapping[str, Any], command: str = _KIND) -> None:
         self.path = path
+        self._command = command
         self.rows: list[dict[str, Any]] = []
         if path is None:
             return
-        first = {"results_of": _KIND, **json.loads(json.dumps(head))}
+        first = {"results_of": command, **json.loads(json.dumps(head))}
         try:
             if path.exists() and path.stat().st_size:
                 self._read(path, first)
@@ -360,11 +368,12 @@ class ResultsFile:
         whole = data[: data.rfind(b"\n") + 1]
         try:
             head, *self.rows = map(json.loads, whole.splitlines())
-            known = head.get("results_of") == _KIND
+            known = head.get("results_of") == self._command
         except (ValueError, AttributeError):
             known = False
         if not known:
-            raise UsageError(f"{path} is not a file of eval answers", hint="name another file with --out")
+            command = self._command.removeprefix("graphrag-rdf ")
+            raise UsageError(f"{path} is not a file of {command}", hint="name another file with --out")
         before, now = _flat(head), _flat(first)
         other = [key for key in {**now, **before} if before.get(key) != now.get(key)]
         if other:

@@ -170,6 +170,8 @@ def match_query(context: Context, state: State, parameters: Parameters) -> Itera
             attempts.append(attempt)
             if attempt.problem is None:
                 result = _run(queries, attempt, parameters["row_limit"])
+            if _is_zero(result):  # nobody knows whether the question was meant so
+                result, attempt.problem = Result(), "it counts nothing"
             if attempt.problem is None:
                 result.values = _in_words(match, vocabulary)
                 if match.ignored:
@@ -206,6 +208,11 @@ def _finish(
 def _values_of(match: Match) -> str:
     """The values of a template's parameters, as JSON."""
     return json.dumps(match.values, default=text_of, ensure_ascii=False)
+
+
+def _is_zero(result: Result) -> bool:
+    """Whether a result is a single 0."""
+    return [[text_of(term) for term in row.values()] for row in result.rows] == [["0"]]
 
 
 def _in_words(match: Match, vocabulary: Vocabulary) -> dict[str, list[str]]:

@@ -251,6 +251,15 @@ class QuestionSearch:
         best = hits[0].score if hits else 1.0
         return {hit.iri: hit.score / best for hit in hits if hit.iri not in self.state.set_aside}
 
+    def likeness_by_words(self, sentences: Sequence[str]) -> dict[str, float]:
+        """Those of some sentences that share words with the question: BM25, as a share of the best of all."""
+        index = self.context.text_index
+        parts = self.word_parts(sentences)
+        if index is None or not any(parts.values()):
+            return {}
+        hits = index.search(self.state.question, kind="sentence", k=1, language=self.state.language)
+        return {iri: sum(own.values()) / hits[0].score for iri, own in parts.items() if own}
+
     def word_parts(
         self, texts: Sequence[str], bm25: Bm25 = DEFAULT_BM25, *, kind: Kind = "sentence"
     ) -> dict[str, dict[str, float]]:

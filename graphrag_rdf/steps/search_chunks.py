@@ -14,7 +14,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.rdf.namespaces import TG
-from graphrag_rdf.rdf.terms import integer, node_of
+from graphrag_rdf.rdf.terms import integer, node_of, text_of
 from graphrag_rdf.steps.exploration import EXPLORATION, PassageHit, begin_exploration, record_passages
 from graphrag_rdf.steps.kinds import Limit, Some, StepKind, StepParameters, Way, Weight, register
 from graphrag_rdf.steps.search import QuestionSearch, as_shares, number_of
@@ -131,7 +131,9 @@ def find_sentences(search: QuestionSearch, state: State, parameters: Parameters)
     if not chunks:
         return
     among = {chunk.value for chunk in chunks}
-    words, meaning = search.lexical, search.vector
+    sentences = search.rows("retrieval/passage-sentences", chunks=chunks)
+    words = search.likeness_by_words(sorted(text_of(row["sentence"]) for row in sentences))
+    meaning = search.vector
     rows = search.decide(
         "selection/passage-sentences",
         passages=chunks,
@@ -168,7 +170,7 @@ TEMPLATES = (
     "selection/chunks",
     "retrieval/mentioned-entities",
     "retrieval/chunks",
-    "retrieval/passage-sentences",  # of long chunks
+    "retrieval/passage-sentences",
 )
 
 SEARCH_CHUNKS = register(

@@ -24,6 +24,7 @@ BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "million": (["--facts", "50000", "--traces", "2000"], []),
     "growth": (["--passages", "1000", "4000", "16000", "--questions", "40"], []),
     "questions": (["--questions", "300"], []),
+    "agent": ([], []),
     "endpoint": (["--facts", "50000", "--seconds", "2"], []),
     "fuzz": (["--seconds", "60"], ["--seconds", "1200"]),
     "evaluation": (["--limit", "25", "--only", "retrieval"], []),

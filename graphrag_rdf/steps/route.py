@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pydantic import Field
 from pyoxigraph import Literal
@@ -15,12 +16,20 @@ from pyoxigraph import Literal
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.steps.kinds import StepKind, StepParameters, Way, register
+from graphrag_rdf.steps.ground import concepts_by_rules
+from graphrag_rdf.steps.kinds import StepKind, StepParameters, Way, check_values, register
 from graphrag_rdf.steps.prompts import ask_model
+from graphrag_rdf.steps.querying import MatchParameters
+from graphrag_rdf.steps.schema import recipes_of, vocabulary_of
+from graphrag_rdf.steps.search import QuestionSearch
 from graphrag_rdf.steps.state import Context, Option, Parameters, State
 from graphrag_rdf.trace.kinds import NodeKind, StepField
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
+
+_SURE = 0.6  # likeness of a question and a template
+_PARTICULAR = frozenset({"entity", "subject", "object", "words", "text"})
+_COUNTS = re.compile(r"\b(?:COUNT|SUM|MIN|MAX)\s*\(", re.IGNORECASE)
 
 DECISION = NodeKind(
     "pattern-decision",
@@ -38,6 +47,12 @@ class RouteParameters(StepParameters):
     """Of the step that chooses."""
 
     pattern: str = Field("auto", description="auto, or the option to choose")
+
+
+class RulesParameters(RouteParameters):
+    """Of the rules."""
+
+    counts: str = Field("", description="option for counts, lists and comparisons that a template answers")
 
 
 def route(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -59,11 +74,35 @@ def route(context: Context, state: State, parameters: Parameters) -> Iterator[Gr
     yield from _decided(context, state, step, chosen, reason, task)
 
 
-def take_first(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """Take the first option that has what it needs."""
+def by_rules(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """Choose the option for counts if a template of the cookbook counts what is asked; else the first."""
     step = context.recorder.step(DECISION)
     options, reason = _options(context, state, step, parameters)
-    yield from _decided(context, state, step, options[0].name, reason)
+    chosen = options[0].name
+    if len(options) > 1 and parameters["counts"] in {one.name for one in options[1:]}:
+        template = _counting_template(context, state, step)
+        if template:
+            chosen, reason = parameters["counts"], f"the template {template} answers the question"
+    yield from _decided(context, state, step, chosen, reason)
+
+
+def _counting_template(context: Context, state: State, step: Step) -> str | None:
+    """The template that fits the whole question, if it counts or is about no entity in particular. Other
+    questions are about single facts, which other pipelines find too, with the sentences around them.
+    """
+    asked = replace(state)
+    asked.concepts = concepts_by_rules(context, asked, step)
+    asked.seeds = QuestionSearch(
+        context, asked, check_values(MatchParameters, step.kind.name, {}), step
+    ).find_seeds()
+    vocabulary = vocabulary_of(context, asked, step)
+    for match in recipes_of(context, asked, step).matches(state.question, vocabulary)[:1]:
+        template = match.recipe.template
+        if match.score < _SURE or match.ignored or template is None:
+            return None
+        particular = bool(_PARTICULAR & match.values.keys())
+        return match.recipe.name if not particular or _COUNTS.search(template.body) else None
+    return None
 
 
 def _options(context: Context, state: State, step: Step, parameters: Parameters) -> tuple[list[Option], str]:
@@ -115,7 +154,7 @@ ROUTE = register(
         DECISION,
         "Chooses which pipeline goes on.",
         {
-            "rules": Way(take_first, RouteParameters, templates=("system/inputs",)),
+            "rules": Way(by_rules, RulesParameters, templates=("system/inputs",)),
             "llm": Way(
                 route,
                 RouteParameters,

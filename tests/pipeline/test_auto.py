@@ -83,6 +83,45 @@ def test_without_a_model_the_first_that_has_input_counts(samples: Engine) -> Non
     assert "Rhoda Tennant" in (trace.steps[-1].answer or "")
 
 
+@pytest.mark.parametrize(
+    ("question", "pattern", "reason"),
+    [
+        (
+            "How many people are there?",
+            "sparql",
+            "the template cookbook/how-many-of-type answers the question",
+        ),
+        ("List all organisations.", "sparql", "the template cookbook/of-type answers the question"),
+        (
+            "What happened between 1911 and 1924?",
+            "sparql",
+            "the template cookbook/between answers the question",
+        ),
+        ("When did the Petrel sink?", "graph_rag", "the first that has what it needs; agent lacks model"),
+        (
+            "Who invented the reversing gear?",
+            "graph_rag",
+            "the first that has what it needs; agent lacks model",
+        ),
+        (
+            "How many tonnes of stone filled the hole?",
+            "graph_rag",
+            "the first that has what it needs; agent lacks model",
+        ),
+    ],
+)
+def test_without_a_model_counts_and_lists_are_queries(
+    samples: Engine, question: str, pattern: str, reason: str
+) -> None:
+    *_, last = samples.ask(question, "auto")
+    assert last.answer is not None, last.error
+    assert last.answer["answered"]
+    trace = samples.traces["last"]
+    assert trace.steps[1].values == {"pattern": pattern, "task": None, "reason": reason}
+    assert [check for check in samples.traces.verify(trace.iri) if not check.ok] == []
+    assert run_shapes(samples.store.quads()) == []
+
+
 def test_a_store_without_names_is_searched_by_words(tmp_path: Path) -> None:
     text = tmp_path / "weather.txt"
     text.write_text("the weather was wet and the sheep stayed in their pens until it was dry again.\n")

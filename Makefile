@@ -65,7 +65,7 @@ serve: setup
 	$(PROGRAM) serve
 
 test: $(STAMPS)/dev
-	$(BIN)/python -m pytest $(if $(SLOW),-m "not trustgraph") $(TESTS)
+	$(BIN)/python -m pytest $(if $(SLOW),-m "not trustgraph") $(or $(TESTS),--numprocesses 2 --dist loadfile)
 
 # the tests of the spine on every kind of store that is installed, or on KINDS=oxigraph,serve,jena
 test-remote: $(STAMPS)/dev

@@ -18,7 +18,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from pyoxigraph import (
     Literal,
@@ -39,7 +39,9 @@ from graphrag_rdf.sparql.render import Dialect
 from graphrag_rdf.store.base import Answer, Row
 from graphrag_rdf.store.endpoint import GRAPH, Endpoint
 from graphrag_rdf.store.updates import canonical_term
-from graphrag_rdf.store.wrapper import Reply, Stream
+
+if TYPE_CHECKING:
+    from graphrag_rdf.store.wrapper import Reply, Stream
 
 _FORMATS = {
     "application/n-triples": RdfFormat.N_TRIPLES,

@@ -97,6 +97,22 @@ def test_a_row_is_as_many_tokens_in_its_place(iri: str, text: str) -> None:
     ox.Store().query(rendered)
 
 
+@given(st.text())
+def test_a_note_of_a_row_is_a_comment_whatever_it_says(text: str) -> None:
+    rows = [(1, Literal(text), 0.5), (2, NamedNode("urn:chunk:1#s0"), 0.25)]
+    query = render(
+        "SELECT ?n ?x WHERE { {{ values('?n ?x', x) }} } ORDER BY ?n", "(int, note, double)[]", rows
+    )
+    found = [[str(term) for term in row] for row in ox.Store().query(query)]  # type: ignore[union-attr]
+    assert found == [[str(Literal(n)), str(Literal(x))] for n, _, x in rows]
+    assert "# <urn:chunk:1#s0>\n" in query
+
+
+def test_one_column_of_rows_makes_a_block() -> None:
+    rows = [("urn:a", 1), ("urn:b", 2)]
+    assert render("{{ values('?s', x, 0) }}", "(iri, int)[]", rows) == "VALUES ?s { <urn:a> <urn:b> }"
+
+
 @given(iri=IRIS)
 def test_an_iri_is_one_token_or_refused(iri: str) -> None:
     try:

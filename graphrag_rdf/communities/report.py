@@ -7,6 +7,7 @@ finding that is left without a citation.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ PROMPT = "community_report.j2"
 SCALE = 10.0
 """The greatest rating."""
 
+_ID = re.compile(r"\b[a-z]\d+\b", re.ASCII)
 _SENTENCES = 3
 _FINDINGS = 5
 
@@ -116,8 +118,8 @@ def _text(value: object) -> object:
 
 
 def _ids(value: object) -> object:
-    listed = value if isinstance(value, list) else [] if value is None else str(value).split(",")
-    return [str(one).strip(" []\t").lower() for one in listed]
+    listed = value if isinstance(value, list) else [value]
+    return _ID.findall(" ".join(map(str, listed)).lower())
 
 
 _Text = Annotated[str, BeforeValidator(_text), Field(min_length=1)]

@@ -147,7 +147,7 @@ def test_a_model_writes_reports_and_its_ids_become_what_they_stand_for(
             answer(
                 ["S1", "e1", "f1", "f99"],
                 findings=[
-                    {"summary": "One.", "explanation": "First.", "cites": ["S1", "e1", "f1", "f99"]},
+                    {"summary": "One.", "explanation": "First.", "cites": ["[S1, e1]", "f1", "f99"]},
                     {"summary": "Two.", "explanation": "Made up.", "cites": ["x7"]},
                 ],
             )

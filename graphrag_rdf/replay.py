@@ -131,7 +131,8 @@ class Without:
     @property
     def changed(self) -> bool:
         """Whether another answer was given."""
-        return any(difference.what in ("answer", "outcome") for difference in self.differences)
+        own = (difference for difference in self.differences if difference.run is None)
+        return any(difference.what in ("answer", "outcome") for difference in own)
 
     def json_object(self) -> dict[str, Any]:
         """The keys of `trace ask-without --format json`."""
@@ -234,10 +235,10 @@ def ask_without(
 def _asked(engine: Answering, name: str) -> Trace:
     """The trace that a name means or, of an answer that was given again, that of the first time."""
     store = engine.store
-    trace = read_trace(store, find_trace(store, name), engine.blobs)
+    trace = read_trace(store, find_trace(store, name), engine.blobs, with_runs=True)
     first = next((found for step in trace.steps if (found := step.values.get("reuses"))), None)
     if first is not None:
-        trace = read_trace(store, find_trace(store, first.value), engine.blobs)
+        trace = read_trace(store, find_trace(store, first.value), engine.blobs, with_runs=True)
     if trace.form != OWN:
         raise UsageError(
             "another program wrote this trace, which does not say how to ask its question again",
@@ -267,7 +268,7 @@ def _ask(engine: Answering, trace: Trace) -> Trace:
     assert session is not None and last is not None  # noqa: S101, PT018 - a run has at least its session
     if last.error is not None and trace.outcome != "failed":
         raise LlmError(last.error["message"], kind="server", hint=last.error.get("hint"))
-    return read_trace(engine.store, session, engine.blobs)
+    return read_trace(engine.store, session, engine.blobs, with_runs=True)
 
 
 def _settings(engine: Answering, trace: Trace) -> dict[str, str]:

@@ -145,7 +145,8 @@ def diff(before: str, after: str, form: str) -> None:
 
     with open_engine() as engine:
         first, second = (
-            read_trace(engine.store, find_trace(engine.store, name), engine.blobs) for name in (before, after)
+            read_trace(engine.store, find_trace(engine.store, name), engine.blobs, with_runs=True)
+            for name in (before, after)
         )
     found = to_json(differences(first, second))
     if output.write(form, {"before": first.iri, "after": second.iri, "differences": found}):
@@ -236,7 +237,7 @@ def trace_text(engine: Engine, session: str, *, full: bool = False) -> str:
     from graphrag_rdf.trace.reader import read_trace
     from graphrag_rdf.trace.text import render_trace
 
-    trace = read_trace(engine.store, session, engine.blobs)
+    trace = read_trace(engine.store, session, engine.blobs, with_runs=True)
     return render_trace(trace, width=reading_width(), colour=colours(), full=full).rstrip("\n")
 
 
@@ -357,9 +358,10 @@ def show_differences(found: Iterable[Mapping[str, Any]]) -> None:
     """Print differences in the form of `trace diff --format json`."""
     shown = None
     for one in found:
-        if (one["what"], one["name"]) != shown:
-            shown = one["what"], one["name"]
-            say(styled(one_line(f"{one['what']} {one['name']}").strip(), bold=True))
+        if (one["what"], one["name"], one.get("run")) != shown:
+            shown = one["what"], one["name"], one.get("run")
+            where = f" (in the run “{one['run']}”)" if one.get("run") else ""
+            say(styled(one_line(f"{one['what']} {one['name']}".strip() + where), bold=True))
         for sign, value in (("-", one["before"]), ("+", one["after"])):
             if value is not None:
                 say(output.wrapped(value, indent="    ", first=f"  {sign} "))

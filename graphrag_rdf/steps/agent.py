@@ -94,8 +94,8 @@ ANALYSIS = NodeKind(
     "What the agent thinks, and the tool that it chooses.",
     fields=(
         StepField("number", TG.stepNumber),
-        StepField("action", TG.action),
-        StepField("arguments", TG.arguments, words=True),
+        StepField("action", TG.action, compared=True),
+        StepField("arguments", TG.arguments, words=True, compared=True),
         StepField("tools", TG.toolCandidate, read=sorted),
         StepField("llm_ms", TG.llmDurationMs),
     ),
@@ -107,7 +107,7 @@ CONCLUSION = NodeKind(
     TG.Conclusion,
     "The agent's answer, with its citations.",
     types=(TG.Answer,),
-    fields=(*TEXT, StepField("reason", TG.terminationReason)),
+    fields=(*TEXT, StepField("reason", TG.terminationReason, compared=True)),
     items=(ANSWER_SENTENCE, *SELECTIONS),
     text=_conclusion,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 from typing import Literal as Choice
@@ -116,6 +116,8 @@ TEXT = (
     StepField("stored", RAG.storedText),
 )
 """Fields of a step that has a text (`TraceRecorder.text`)."""
+RESULT = (replace(TEXT[0], compared=True), TEXT[1])
+"""The same of a text that is not the answer yet: a difference between two traces names it."""
 
 SYNTHESIS = NodeKind(
     "synthesis",

@@ -36,7 +36,7 @@ DECISION = NodeKind(
     TG.PatternDecision,
     "How the question is worked on.",
     fields=(
-        StepField("pattern", TG.pattern),
+        StepField("pattern", TG.pattern, compared=True),
         StepField("task", TG.taskType, words=True),
         StepField("reason", RAG.reason, words=True),
     ),

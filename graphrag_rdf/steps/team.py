@@ -17,7 +17,7 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.errors import ConfigError, GraphRagError
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG
 from graphrag_rdf.steps.agent import LIMITS
-from graphrag_rdf.steps.answer import SYNTHESIS, TEXT, finish_answer, read_answer
+from graphrag_rdf.steps.answer import RESULT, SYNTHESIS, finish_answer, read_answer
 from graphrag_rdf.steps.checking import SENTINEL, cited_numbers
 from graphrag_rdf.steps.kinds import Few, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.prompts import ask_model, complete
@@ -72,7 +72,7 @@ def _divided(name: str, rdf_type: NamedNode, about: str, goal: NamedNode) -> Nod
         name,
         rdf_type,
         about,
-        fields=(StepField("goals", goal, words=True, read=list),),
+        fields=(StepField("goals", goal, words=True, read=list, compared=True),),
         items=(PART,),
         text=_parts_text,
     )
@@ -85,7 +85,7 @@ def _result(name: str, rdf_type: NamedNode, about: str, goal: NamedNode) -> Node
         rdf_type,
         about,
         types=(TG.Answer,),
-        fields=(*TEXT, StepField("goal", goal, words=True), StepField("error", RAG.reason, words=True)),
+        fields=(*RESULT, StepField("goal", goal, words=True), StepField("error", RAG.reason, words=True)),
         text=_result_text,
     )
 

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from graphrag_rdf.errors import ConfigError, GraphRagError, UsageError, short_cause
 from graphrag_rdf.rdf.namespaces import TG
-from graphrag_rdf.steps.answer import TEXT
+from graphrag_rdf.steps.answer import RESULT
 from graphrag_rdf.steps.lookups import look_up_entity, source_of_fact
 from graphrag_rdf.steps.mcp_client import Served, Server, call_tool, served_tools
 from graphrag_rdf.steps.prompts import ask_model
@@ -51,7 +51,11 @@ OBSERVATION = NodeKind(
     "observation",
     TG.Observation,
     "What a tool returned.",
-    fields=(*TEXT, StepField("error", TG.toolError, words=True), StepField("tool_ms", TG.toolDurationMs)),
+    fields=(
+        *RESULT,
+        StepField("error", TG.toolError, words=True, compared=True),
+        StepField("tool_ms", TG.toolDurationMs),
+    ),
     text=_observation,
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 from graphrag_rdf.trace.kinds import WARNING
@@ -20,21 +21,44 @@ class Difference:
         name: of a parameter: `step.parameter`; of a pipeline whose files are not the same: `files`; of
             entities that were wanted or not: `include`, `exclude`; else empty.
         before, after: what the first and the second trace have; None where it has nothing of the kind.
+        run: of runs that steps started, the question of the run; None of the traces themselves.
     """
 
     what: str
     name: str
     before: str | None
     after: str | None
+    run: str | None = None
 
 
 def differences(first: Trace, second: Trace) -> list[Difference]:
     """What differs, from the question down to the answer; empty when they came to the same in the same way.
 
-    Times and IRIs do not count.
+    Times and IRIs do not count. Runs that steps started are compared if they were read with the traces.
     """
     found = [*_asked(first, second), *_found(first, second)]
-    return sorted(found, key=lambda difference: difference.what == "warning")
+    found.sort(key=lambda difference: difference.what == "warning")
+    for old, new in _pairs(first.runs.values(), second.runs.values()):
+        if old is None or new is None:
+            before, after = (None if one is None else one.question for one in (old, new))
+            found.append(Difference("run", "", before, after, before or after))
+        else:
+            below = (one for one in differences(old, new) if one.what not in ASKED)
+            found += [replace(one, run=one.run or old.question) for one in below]
+    return found
+
+
+def _pairs(first: Iterable[Trace], second: Iterable[Trace]) -> Iterator[tuple[Trace | None, Trace | None]]:
+    """Runs with the same question, as some run at the same time; then the others in their order."""
+    left, rest = [], list(second)
+    for old in first:
+        same = next((new for new in rest if new.question == old.question), None)
+        if same is None:
+            left.append(old)
+        else:
+            rest.remove(same)
+            yield old, same
+    yield from zip_longest(left, rest)
 
 
 ASKED = frozenset({"question", "pipeline", "model", "parameter", "entity"})
@@ -57,11 +81,39 @@ def _asked(first: Trace, second: Trace) -> Iterator[Difference]:
 
 
 def _found(first: Trace, second: Trace) -> Iterator[Difference]:
+    yield from _value("steps", _shape(first), _shape(second))
+    before, after = _fields(first), _fields(second)
+    for kind, name in dict.fromkeys((*before, *after)):
+        for one in _only(kind, before.get((kind, name), ()), after.get((kind, name), ())):
+            yield replace(one, name=name)
     old, new = _items(first), _items(second)
     for key in dict.fromkeys((*old, *new)):
         yield from _only(key.removesuffix("s"), old.get(key, ()), new.get(key, ()))
     for what in ("outcome", "answer"):
         yield from _value(what, getattr(first, what), getattr(second, what))
+
+
+def _shape(trace: Trace) -> str:
+    """The steps in order, each with the numbers of those that it derives from, if not the one before."""
+    number = {step.iri: place for place, step in enumerate(trace.steps, start=1)}
+    told = []
+    for place, step in enumerate(trace.steps, start=1):
+        known = sorted(number[iri] for iri in step.derived_from if iri in number)
+        after = "" if known in ([], [place - 1]) else f" (after {', '.join(map(str, known))})"
+        told.append(f"{place} {step.kind}{after}")
+    return " → ".join(told)
+
+
+def _fields(trace: Trace) -> dict[tuple[str, str], list[str]]:
+    """The values of steps that are compared, by the kind of the step and the name of the field."""
+    named: dict[tuple[str, str], list[str]] = {}
+    for step in trace.steps:
+        for one in step.declared.fields:
+            value = step.values.get(one.key)
+            if one.compared and value is not None:
+                values = value if isinstance(value, list) else [value]
+                named.setdefault((step.kind, one.key), []).extend(map(str, values))
+    return named
 
 
 def _items(trace: Trace) -> dict[str, list[str]]:

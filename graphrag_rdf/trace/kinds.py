@@ -119,6 +119,7 @@ class StepField:
         read: makes one value of all that the node has; by default the first.
         stored: the predicate of the blob that holds the value where it is too long for the graph.
         always: whether each step has it.
+        compared: whether a difference between two traces names it.
     """
 
     key: str
@@ -127,6 +128,7 @@ class StepField:
     read: Callable[[Sequence[Any]], Any] | None = None
     stored: NamedNode | None = None
     always: bool = False
+    compared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

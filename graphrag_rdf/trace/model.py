@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -409,6 +409,7 @@ class Trace:
         continues: the earlier session that it goes on with.
         pipeline_hash: SHA-256 over the files of the pipeline.
         include, exclude: entities that must be, or must not be, followed.
+        runs: those that its steps started, by their sessions, if they were read with it.
     """
 
     JSON: ClassVar = (
@@ -450,6 +451,7 @@ class Trace:
     exclude: tuple[str, ...] = ()
     stopped_by: str | None = None
     form: str = "graphrag-rdf"
+    runs: Mapping[str, Trace] = field(default_factory=dict)
 
     def step(self, iri: str) -> TraceStep | None:
         """The step of an IRI."""

@@ -61,12 +61,21 @@ _OF_ALL_STEPS = frozenset(
 )
 
 
-def read_trace(store: Store, iri: NamedNode | str, blobs: BlobStore | None = None) -> Trace:
+def read_trace(
+    store: Store,
+    iri: NamedNode | str,
+    blobs: BlobStore | None = None,
+    *,
+    with_runs: bool = False,
+    above: Set[NamedNode] = frozenset(),
+) -> Trace:
     """A trace with all its steps, selections and sources.
 
     Args:
         iri: its session (see `catalogue.find_trace` for other names of a trace).
         blobs: where answers are that are too long for the graph; without it they are None.
+        with_runs: also read the runs that steps started, and those that these started.
+        above: runs that are not read again, because they started this one.
 
     Raises:
         UsageError: when there is no such session.
@@ -85,10 +94,14 @@ def read_trace(store: Store, iri: NamedNode | str, blobs: BlobStore | None = Non
         [_step(reading, node, sub_runs[node.value], blobs) for node in reading.steps], reading.before()
     )
     reading.complete()
+    above = {*above, session}
+    below = (NamedNode(run.session) for step in steps for run in step.sub_runs) if with_runs else ()
+    runs = (read_trace(store, run, blobs, with_runs=True, above=above) for run in below if run not in above)
     return Trace(
         iri=session.value,
         kind=_first(one, RAG.pipeline) or pipeline_of(session.value, one.get(RDF.type, ())),
         form=reading.form,
+        runs={run.iri: run for run in runs},
         label=_first(one, RDFS.label),
         question=_first(one, TG.query) or "",
         question_iri=next((step.iri for step in steps if step.kind == "question"), None)

@@ -26,6 +26,7 @@ from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.rows import node
 from graphrag_rdf.trace.sources import ChunkNode, FactSource, SourceTree
 
+_BELOW = "    │ "
 _ITEMS = 10  # of each kind that are shown without `full`, where the kind does not say how
 
 
@@ -38,13 +39,24 @@ def render_trace(trace: Trace, *, width: int = 80, colour: bool = False, full: b
         full: also parameters, considered edges, activated entities and calls.
     """
     page = Lines(width, colour)
+    _trace(page, trace, full)
+    return page.text()
+
+
+def _trace(page: Lines, trace: Trace, full: bool) -> None:
+    """A trace; the runs that were read with it are indented below the steps that started them."""
     _session(page, trace, full)
     before = trace.question_iri or trace.iri
     for step in trace.steps:
         page.line()
         _step(page, step, full, before if step.kind != "question" else None)
         before = step.iri
-    return page.text()
+        for run in step.sub_runs:
+            if run.session in trace.runs:
+                below = page.inset(_BELOW)
+                _trace(below, trace.runs[run.session], full)
+                page.line()
+                page.add(below, _BELOW)
 
 
 def render_session(trace: Trace, *, width: int = 80, colour: bool = False) -> str:

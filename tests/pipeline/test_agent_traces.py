@@ -1,0 +1,139 @@
+"""Traces of agents: shown with their runs, verified, compared, asked again, exported, forgotten, deleted."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from graphrag_rdf.engine import Engine
+from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.plan import find_documents
+from graphrag_rdf.trace.catalogue import list_traces
+from graphrag_rdf.trace.difference import differences
+from graphrag_rdf.trace.model import Trace
+from graphrag_rdf.trace.reader import read_trace
+from graphrag_rdf.trace.text import render_list, render_trace
+from tests.pipeline.test_agent import QUESTION, SUB_QUESTION, model, team
+from tests.support.scripted_server import Reply, Request, ScriptedServer
+
+COMPARE = "Compare the gear and the Petrel."
+ALL = {
+    "agent_react": (QUESTION, model),
+    "agent_supervisor": (COMPARE, team),
+    "agent_plan": ("What of the gear?", team),
+    "agent": (COMPARE, team),
+}
+"""Pipeline → a question, and the model that answers it."""
+EACH = [
+    *("agent_react", "agent"),
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("agent_supervisor", "agent_plan")),
+]
+
+
+def ask(engine: Engine, server: ScriptedServer, pipeline: str) -> Trace:
+    """The trace of a question, with the runs that its steps started."""
+    question, answers = ALL[pipeline]
+    server.answer_with(answers)
+    messages = list(engine.ask(question, pipeline))
+    assert messages[-1].error is None
+    return read_trace(engine.store, str(messages[0].explain_id), engine.blobs, with_runs=True)
+
+
+@pytest.mark.parametrize("pipeline", EACH)
+def test_runs_are_shown_below_the_steps_that_started_them(
+    engine: Engine, scripted_server: ScriptedServer, pipeline: str
+) -> None:
+    trace = ask(engine, scripted_server, pipeline)
+    text = render_trace(trace, width=150)
+    assert trace.runs
+    for run in trace.runs.values():
+        assert f"    │ [session] {run.iri}" in text
+        for step in run.steps:
+            assert f"    │ [{step.kind}] {step.iri}" in text
+    for step in trace.steps[1:]:
+        assert f"\n[{step.kind}] {step.iri}" in text
+    assert max(map(len, text.splitlines())) <= 160
+    listed = render_list(list_traces(engine.store, 5), width=150)
+    assert f"  {pipeline}\n" in listed
+    assert "\n  20" in listed, "runs are indented"
+
+
+@pytest.mark.parametrize("pipeline", EACH)
+def test_asked_again_it_comes_to_the_same(
+    engine: Engine, scripted_server: ScriptedServer, pipeline: str
+) -> None:
+    trace = ask(engine, scripted_server, pipeline)
+    count = len(list_traces(engine.store, 50))
+    done = engine.replay(trace.iri)
+    assert [*done.differences] == []
+    assert done.same
+    assert len(list_traces(engine.store, 50)) == count
+    kept = engine.replay(trace.iri, stored=True)
+    assert kept.same
+    assert [check for check in engine.traces.verify(kept.after.iri) if check.ok is not True] == []
+
+
+def test_what_an_agent_does_in_another_way_is_named(engine: Engine, scripted_server: ScriptedServer) -> None:
+    before = ask(engine, scripted_server, "agent_react")
+
+    def other(request: Request) -> str | Reply | None:
+        if "step by step" in request.prompt and "<observation>" not in request.prompt:
+            return 'Action: document-query\nArgs: {"question": "Who invented the reversing gear?"}'
+        return model(request)
+
+    scripted_server.answer_with(other)
+    done = engine.replay(before.iri)
+    assert not done.same
+    named = {(one.what, one.name, one.before, one.after) for one in done.differences}
+    assert ("analysis", "action", "knowledge-query", None) in named
+    assert ("analysis", "action", None, "document-query") in named
+    assert any(one.run == SUB_QUESTION and one.what == "steps" for one in done.differences)
+    assert json.loads(json.dumps([one.before for one in done.differences]))
+    assert differences(before, before) == []
+
+
+@pytest.mark.parametrize("pipeline", EACH)
+def test_without_a_document_it_answers_otherwise(
+    engine: Engine, scripted_server: ScriptedServer, pipeline: str
+) -> None:
+    trace = ask(engine, scripted_server, pipeline)
+    cited = [one for one in trace.selections if one.marker is not None]
+    document = cited[0].sources[0].document
+    done = engine.ask_without(trace.iri, documents=[document])
+    assert not done.since
+    assert done.before.answer == trace.answer
+    gone = {source.document for one in done.after.selections for source in one.sources}
+    assert document not in gone
+    assert done.differences
+    assert engine.traces[trace.iri].answer == trace.answer, "the store has not changed"
+
+
+@pytest.mark.parametrize("pipeline", EACH)
+def test_it_is_verified_exported_and_deleted_with_its_runs(
+    engine: Engine, scripted_server: ScriptedServer, pipeline: str
+) -> None:
+    before = len(list_traces(engine.store, 50))
+    trace = ask(engine, scripted_server, pipeline)
+    for one in (trace, *trace.runs.values()):
+        assert [check for check in engine.traces.verify(one.iri) if not check.ok] == []
+    for form in ("prov-n", "prov-json", "trig", "html"):
+        text = engine.traces.export(trace.iri, form)  # type: ignore[arg-type]
+        for step in trace.steps[1:]:
+            assert step.iri.rpartition(":")[2].rpartition("/")[2] in text
+    assert engine.traces.delete(trace.iri).traces == 1 + sum(1 + len(r.runs) for r in trace.runs.values())
+    assert len(list_traces(engine.store, 50)) == before
+
+
+def test_a_forgotten_document_leaves_no_words_in_them(
+    engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    trace = ask(engine, scripted_server, "agent_react")
+    document = next(one for one in trace.selections if one.marker is not None).sources[0].document
+    forget_documents(engine, find_documents(engine.store, [document]))
+    after = read_trace(engine.store, trace.iri, engine.blobs, with_runs=True)
+    text = render_trace(after, full=True) + render_list(list_traces(engine.store, 5))
+    for words in ("Tennant invented", "The gear is not known yet"):
+        assert words not in text
+    assert after.source_forgotten
+    assert [step.kind for step in after.steps] == [step.kind for step in trace.steps]

@@ -40,8 +40,8 @@ _KINDS = 2  # types of subjects, and of objects, of a relation in the prompt
 _STORED = 200  # example queries that the store keeps
 _WORDS = 60  # characters of an example value
 
-_ends: WeakKeyDictionary[Store, tuple[int, list[Row]]] = WeakKeyDictionary()
-"""Store → its content's commit, and what `schema/ends` returned then: it reads all facts of the relations."""
+_kept: WeakKeyDictionary[Store, tuple[int, dict[str, list[Row]]]] = WeakKeyDictionary()
+"""Store → the commit of its content, and the rows of queries that read all facts."""
 
 
 def written(node: NamedNode) -> str:
@@ -66,9 +66,9 @@ def called(term: Term, labels: Mapping[str, str]) -> str:
 
 def vocabulary_of(context: Context, state: State, step: Step) -> Vocabulary:
     """What the words of the question can stand for."""
-    relations = [row["property"] for row in context.select(step, "schema/properties", graphs=[], limit=ALL)]
+    relations = [row["property"] for row in _read(context, step, "schema/properties", graphs=[], limit=ALL)]
     relations += [row["relation"] for row in _near(context, state, step)]
-    types = [row["class"] for row in context.select(step, "schema/classes", graphs=[], limit=ALL)]
+    types = [row["class"] for row in _read(context, step, "schema/classes", graphs=[], limit=ALL)]
     labels = labels_of(context, step, state, [*relations, *types])
     return Vocabulary(
         state.seeds,
@@ -93,9 +93,10 @@ def recipes_of(context: Context, state: State, step: Step) -> Recipes:
 
 def shown_schema(context: Context, state: State, step: Step, parameters: Parameters) -> dict[str, Any]:
     """The values of the prompt: relations, types, entities of the question, examples, and prefixes of all."""
-    relations = context.select(step, "schema/properties", graphs=[], limit=parameters["relations"])
-    types = context.select(step, "schema/classes", graphs=[], limit=parameters["types"])
-    ends = _all_ends(context, step, [node_of(row["property"]) for row in relations])
+    relations = _read(context, step, "schema/properties", graphs=[], limit=ALL)[: parameters["relations"]]
+    types = _read(context, step, "schema/classes", graphs=[], limit=ALL)[: parameters["types"]]
+    shown = [node_of(row["property"]) for row in relations]
+    ends = _read(context, step, "schema/ends", properties=shown) if shown else []
     near = _near(context, state, step)
     listed = [row["property"] for row in relations] + [row["class"] for row in types]
     examples = [row["example"] for row in (*near, *ends)]
@@ -136,14 +137,16 @@ def _near(context: Context, state: State, step: Step) -> list[Row]:
     return context.select(step, "schema/relations-of", entities=entities) if entities else []
 
 
-def _all_ends(context: Context, step: Step, relations: Sequence[NamedNode]) -> list[Row]:
-    """`schema/ends` of the most frequent relations, kept until the store's content changes."""
+def _read(context: Context, step: Step, template: str, **values: Any) -> list[Row]:
+    """The rows of a template that reads all facts. A process keeps them until the store's content changes."""
     commit = context.store.content_commit()
-    kept = _ends.get(context.store)
+    kept = _kept.get(context.store)
     if kept is None or kept[0] != commit:
-        rows = context.select(step, "schema/ends", properties=relations) if relations else []
-        kept = _ends[context.store] = commit, rows
-    return kept[1]
+        kept = _kept[context.store] = (commit, {})
+    key = f"{template} {values}"
+    if key not in kept[1]:
+        kept[1][key] = context.select(step, template, **values)
+    return kept[1][key]
 
 
 def _counted(node: Term, count: Term, labels: Mapping[str, str]) -> dict[str, str]:

@@ -122,9 +122,8 @@ def shown_schema(context: Context, state: State, step: Step, parameters: Paramet
             {
                 "iri": written(seed.entity),
                 "name": seed.label,
-                "relations": [_relation(row, labels) for row in near if row["entity"] == seed.entity][
-                    :_SHOWN
-                ],
+                "relations": around[seed.entity][:_SHOWN],
+                "more": len(around[seed.entity][_SHOWN:]),
             }
             for seed in state.seeds
         ],

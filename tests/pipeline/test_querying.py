@@ -259,3 +259,11 @@ def test_a_model_sees_ends_of_relations_and_similar_queries(
     scripted_server.answer_with(writing(GOOD))  # type: ignore[arg-type]
     list(engine.ask("How many did she make?", "sparql", settings={"query.examples": "0"}))
     assert "<examples>" not in scripted_server.requests[-2].prompt
+
+
+def test_the_relations_of_an_entity_that_are_left_out_are_counted(
+    engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    scripted_server.answer_with(lambda _: "ASK { ?s ?p ?o }")
+    list(engine.ask("What did Elspeth Marwick do?", "sparql"))
+    assert "   … and 11 more relation(s)\n" in scripted_server.requests[0].prompt

@@ -14,6 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
+from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.steps.mcp_client import Server, call_tool, served_tools
 from tests.support.commands import HARBOUR, environment, program
 from tests.support.endpoint import READ, TOKENS, WRITE, Endpoint, bearer
 from tests.support.scripted_server import Reply, Request, ScriptedServer
@@ -87,6 +89,29 @@ def test_the_tools(connect: Connect, mode: str) -> None:
         assert sources[0]["quote"] == "Walter Pennock founded the Tarnay Electric Light Company in 1897."
 
     talk(connect(), work, mode)
+
+
+def as_agents_do(at: Server) -> None:
+    tools = served_tools(at)
+    assert [*tools] == READING
+    assert tools["retrieve"].schema["properties"]["question"]["type"] == "string"
+    assert "Pennock" in call_tool(at, "retrieve", {"question": QUESTION, "k": 1})
+    with pytest.raises(GraphRagError, match="no trace"):
+        call_tool(at, "trace", {"trace": "00000000-0000-0000-0000-000000000000"})
+
+
+@pytest.mark.slow
+def test_the_tools_serve_agents_that_start_the_program(store: Path) -> None:
+    """What docs/how-to/agents.md shows."""
+    as_agents_do(Server(command=tuple(map(str, program("--store", store, "mcp")))))
+
+
+def test_the_tools_serve_agents_over_http(server: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_TOKEN", READ)
+    as_agents_do(Server(url=f"{server.url}/mcp", token_env="MY_TOKEN"))
+    monkeypatch.setenv("MY_TOKEN", "wrong")
+    with pytest.raises(GraphRagError, match=f"{server.url}/mcp: "):
+        served_tools(Server(url=f"{server.url}/mcp", token_env="MY_TOKEN"))
 
 
 def test_sparql(connect: Connect) -> None:

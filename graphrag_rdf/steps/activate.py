@@ -304,9 +304,8 @@ class Activation:
         self.left.look_up(node.value for iri in left.keys() & self.said.keys() for node in left[iri])
         found = next((iri for iri in self.found_by_words if NamedNode(iri) not in used), None)
         entities = [NamedNode(iri) for iri, nodes in left.items() if nodes]
-        sentences = sorted({node for nodes in left.values() for node in nodes}, key=str)
-        if found:
-            sentences = sorted({*sentences, NamedNode(found)}, key=str)
+        known = {node for nodes in left.values() for node in nodes} | ({NamedNode(found)} if found else set())
+        sentences = sorted(known, key=lambda node: node.value)
         numbers = {node: place for place, node in enumerate(sentences)}
         rows = self.search.decide(
             "selection/bridge-sentences",

@@ -306,7 +306,7 @@ class Gathering:
         best = state.passages[0].score
         standing = {hit.chunk.value: hit.score / best if best else 0.0 for hit in state.passages}
         mentioned = mentions_of(search.context, state, search.step, [node.value for node in sentences])
-        sentences = sorted(sentences, key=str)
+        sentences = sorted(sentences, key=lambda node: node.value)
         rows = search.decide(
             "selection/sentence-ranking",
             sentences=[

@@ -261,6 +261,11 @@ def _find(store: Store, documents: Sequence[NamedNode]) -> _Found:
     entities = [node_of(row["entity"]) for row in store.select("forget/entities", sources=sources)]
     by_name = select_in_batches(store, "forget/traces-of-names", "entities", entities, _BATCH)
     traces.update(node_of(row["trace"]) for row in by_name)
+    if rows := store.select("forget/query-texts"):
+        words = _words(store, found, found.texts)
+        traces |= {
+            node_of(row["trace"]) for row in rows if any(word in text_of(row["text"]) for word in words)
+        }
     fresh = traces
     while fresh:  # a run that another run started, or that started it, may hold the same words
         related = store.select("trace/related-runs", sessions=sorted(fresh, key=str))

@@ -277,6 +277,10 @@ def test_a_retired_chunk_has_no_claims(paper: Path, engine_of: MakeEngine, model
 def test_forgetting_leaves_nothing(paper: Path, engine_of: MakeEngine, model: ScriptedServer) -> None:
     engine = read(engine_with(engine_of, model, name="kept"), paper)
     assert engine.response_cache is not None
+    engine.close()
+    engine = engine_of(name="kept")
+    told = [message.response for message in engine.ask("Which claims are there?", pipeline="sparql")]
+    assert "The Weather Office: weather (SUSPECTED)" in "".join(told), "a trace holds the claims too"
     forget_documents(engine, find_documents(engine.store, [str(paper / "paper.txt")]))
     assert list(nodes(engine)) == ["skell forge: bribery (FALSE)"]
     for quad in engine.store.quads():

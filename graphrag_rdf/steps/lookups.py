@@ -72,7 +72,8 @@ def look_up_entity(context: Context, state: State, step: Step, name: str) -> str
     entities, intro = _entities_called(context, state, step, name)
     told = [_told_entity(context, state, step, entity) for entity in entities[:_ENTITIES]]
     if len(entities) > _ENTITIES:
-        told.append(f"… ({_ENTITIES} of {len(entities):,} entities; give a longer name)")
+        more = " or more" if len(entities) == _COUNTED else ""
+        told.append(f"… ({_ENTITIES} of {len(entities):,}{more} entities; give a longer name)")
     return "\n\n".join([*intro, *told])
 
 
@@ -87,7 +88,7 @@ def _entities_called(
             near = names_like(context.store, name)
             hint = f"did you mean {' or '.join(near)}?" if near else None
             raise UsageError(nothing.message, hint=hint) from None
-        about = f"Nothing is called {name!r}. {len(rows):,} name(s) hold it:"
+        about = f"Nothing is called {name!r}. Names that contain it:"
         return [node_of(row["entity"]) for row in rows], [about]
     return list(dict.fromkeys(found)), []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypeAlias
 
@@ -14,7 +15,7 @@ from pyoxigraph import BlankNode, NamedNode, Triple
 from starlette.requests import HTTPConnection
 
 from graphrag_rdf.rdf.namespaces import PROV, RDF, TG, Graphs
-from graphrag_rdf.rdf.terms import Term, from_sparql_json, node_of
+from graphrag_rdf.rdf.terms import Term, from_sparql_json, node_of, text_of
 from graphrag_rdf.server.gateway.terms import from_wire, to_wire, triple_to_wire, untyped
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.problems import Problem, TransferAborted
@@ -100,14 +101,47 @@ def look_up(store: Store, asked: TriplesRequest) -> list[Found]:
     if (s, p, o) == (None, TG.query, None):
         rows = store.select("gateway/questions", limit=asked.limit)
         return [triple_to_wire(row["s"], TG.query, row["o"], Graphs.RETRIEVAL) for row in rows]
-    if (
-        (s, p) == (None, PROV.wasDerivedFrom)
-        and isinstance(o, NamedNode)
-        and asked.g == Graphs.RETRIEVAL.value
-    ):
-        rows = store.select("gateway/derived", node=o, limit=asked.limit)
-        return [triple_to_wire(row["s"], PROV.wasDerivedFrom, o, Graphs.RETRIEVAL) for row in rows]
+    of_traces = asked.g == Graphs.RETRIEVAL.value
+    if (s, p) == (None, PROV.wasDerivedFrom) and isinstance(o, NamedNode) and of_traces:
+        steps = store.select("gateway/steps", node=o)
+        if steps:  # else the trace is not ours
+            after = _next_steps(steps, o)[: asked.limit]
+            return [triple_to_wire(step, PROV.wasDerivedFrom, o, Graphs.RETRIEVAL) for step in after]
     return _matching(store, s, p, o, graph, asked)
+
+
+_SHOWN = (
+    *(TG.Grounding, TG.Exploration, TG.Focus, TG.Synthesis, TG.Analysis, TG.Observation, TG.Decomposition),
+    *(TG.Finding, TG.Plan, TG.StepResult, TG.Conclusion),
+)
+"""Classes of the steps that the client shows: no decisions; and no reranking of chunks, see below."""
+_OF_CHUNKS = "urn:trustgraph:docrag:"
+
+
+def _next_steps(rows: Sequence[Row], node: NamedNode) -> list[Term]:
+    """The steps that the client shows after one: each comes once, after the latest that it derives from.
+
+    Steps that it does not know are passed over.
+    """
+    before: defaultdict[Term, set[Term]] = defaultdict(set)
+    places: dict[Term, int] = {}
+    shown: dict[Term, None] = {}
+    for place, row in enumerate(rows):  # in the order of time
+        step = row["step"]
+        before[step].add(row["before"])
+        places[step] = place
+        reranks = row["type"] == TG.Focus and text_of(step).startswith(_OF_CHUNKS)
+        if row["type"] in _SHOWN and not reranks:
+            shown[step] = None
+
+    def nearest(step: Term) -> Iterator[Term]:
+        for one in before[step]:
+            if one in shown or one not in places:  # the question is in no row
+                yield one
+            else:
+                yield from nearest(one)
+
+    return [step for step in shown if node == max(nearest(step), key=lambda one: places.get(one, -1))]
 
 
 def _graph(store: Store, name: str | None) -> NamedNode | None:

@@ -33,8 +33,8 @@ from graphrag_rdf.trace.model import CALL, Call
 from graphrag_rdf.trace.rows import result_hash
 
 _AGENT = iris.agent("graphrag-rdf")
-INLINE_LIMIT = 4096
-"""Texts longer than this many characters are in the blob store only."""
+INLINE_LIMIT = 1 << 16
+"""Longer texts, in characters, are in the blob store only. Answers are shorter, so SPARQL reads them."""
 
 
 @dataclass(slots=True)

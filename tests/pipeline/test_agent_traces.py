@@ -137,3 +137,26 @@ def test_a_forgotten_document_leaves_no_words_in_them(
         assert words not in text
     assert after.source_forgotten
     assert [step.kind for step in after.steps] == [step.kind for step in trace.steps]
+
+
+def test_sparql_reads_a_long_answer(engine: Engine, scripted_server: ScriptedServer) -> None:
+    long = "Rhoda Tennant invented the reversing gear. [1] " * 400
+
+    def verbose(request: Request) -> str | Reply | None:
+        found = model(request)
+        return (
+            found.replace("Rhoda Tennant invented the reversing gear. [1]", long)
+            if isinstance(found, str)
+            else found
+        )
+
+    scripted_server.answer_with(verbose)
+    *_, last = engine.ask(QUESTION, "agent_react")
+    assert last.answer is not None
+    assert len(last.answer["answer"]) > 15_000
+    query = (
+        "PREFIX tg: <https://trustgraph.ai/ns/> SELECT ?text { GRAPH <urn:graph:retrieval> "
+        "{ ?step a tg:Conclusion ; tg:document ?document ; tg:content ?text } }"
+    )
+    (row,) = engine.store.query(query).rows or []
+    assert row["text"].value == last.answer["answer"]  # type: ignore[union-attr]

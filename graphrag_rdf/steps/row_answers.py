@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 from pydantic import Field
 from pyoxigraph import NamedNode
@@ -63,8 +64,7 @@ def answer_rows(context: Context, state: State, parameters: Parameters) -> Itera
             question=state.question,
             history=state.conversation,
             query=result.query,
-            columns=result.variables,
-            rows=[_cells(row, result.variables, labels) for row in rows],
+            **_table(rows, result.variables, labels),
             more=len(result.rows) - len(rows),
             response_type=parameters["response_type"],
             unknown=SENTINEL,
@@ -129,6 +129,16 @@ def _line(row: Row, variables: Sequence[str], labels: Mapping[str, str]) -> str:
     return ", ".join(words)
 
 
+def _table(rows: Sequence[Row], variables: Sequence[str], labels: Mapping[str, str]) -> dict[str, Any]:
+    """Rows for the prompt, without columns that repeat an earlier one: a thing, and its name."""
+    columns = list(zip(*(_cells(row, variables, labels) for row in rows), strict=True))
+    kept = [place for place, cells in enumerate(columns) if cells not in columns[:place]]
+    return {
+        "columns": [variables[place] for place in kept],
+        "rows": [[columns[place][number] for place in kept] for number in range(len(rows))],
+    }
+
+
 def _cells(row: Row, variables: Sequence[str], labels: Mapping[str, str]) -> list[str]:
     cells = (called(row[name], labels) if name in row else "" for name in variables)
     return [_TRUTH.get(cell, cell) for cell in cells]
@@ -151,7 +161,8 @@ def _selections(
     for selection in found:
         assert selection.edge is not None  # noqa: S101
         selection.sources = by_fact[selection.edge.triple].sources
-        selection.shown = selection.edge.text
+        row = _line(result.rows[(selection.marker or 1) - 1], result.variables, labels)
+        selection.shown = f"{row}\n{selection.edge.text}"  # a sum or count is in the row alone
     return [selection for selection in found if selection.sources]
 
 

@@ -65,6 +65,18 @@ def test_a_count_cites_the_facts_that_were_counted(engine: Engine, scripted_serv
     assert {one["edge"]["p_label"] for one in last.answer["citations"]} == {"invented"}
 
 
+def test_a_sum_is_supported_by_its_row(engine: Engine, scripted_server: ScriptedServer) -> None:
+    where = f"{{ ?who <{R}invented> ?x ; rdfs:label ?name }} GROUP BY ?who ?name"
+    query = f"SELECT ?who ?name (SUM(41) AS ?total) {where}"
+    scripted_server.answer_with(writing(query, answer="Rhoda Tennant has 41. [1]"))  # type: ignore[arg-type]
+    *_, last = engine.ask("How much has Rhoda Tennant?", "sparql")
+    assert last.answer is not None, last.error
+    assert last.answer["warnings"] == []
+    assert last.answer["citations"]
+    shown = scripted_server.requests[-1].prompt
+    assert "who | total\n[1] Rhoda Tennant | 41" in shown, "equal columns are shown once"
+
+
 @pytest.mark.parametrize(
     ("query", "problem"),
     [

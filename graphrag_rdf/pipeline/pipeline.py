@@ -415,6 +415,8 @@ def _run_step(step: StepDefinition, use: str, context: Context, state: State) ->
     way = step.kind.ways[use]
     if way.needs_model and context.gateway is None:
         others = [name for name, other in step.kind.ways.items() if not other.needs_model]
+        if state.work.options and all("model" in one.needs for one in state.work.options):
+            others = []  # rules could choose only what needs a model, too
         hint = f", or use it without one: --set {step.name}.use={others[0]}" if others else ""
         raise LlmError(
             f"the step {step.name} needs a model, and none is set", "model", f"name one with --model{hint}"

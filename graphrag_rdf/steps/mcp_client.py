@@ -172,7 +172,8 @@ def _explained(server: Server, error: BaseException) -> GraphRagError:
         return error
     if isinstance(error, FileNotFoundError) and server.command:
         return ConfigError(
-            f"the program {server.command[0]} was not found", hint="mend command: in tools.yaml"
+            f"the program {server.command[0]} of an MCP tool was not found",
+            hint="install it, or correct command: in the agent's tools.yaml",
         )
     if isinstance(error, TimeoutError):
         return GraphRagError(f"{server.name} did not answer within {server.seconds:g} seconds")

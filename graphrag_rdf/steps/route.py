@@ -122,9 +122,14 @@ def _options(context: Context, state: State, step: Step, parameters: Parameters)
     possible = [one for one in all_ if not lacking[one.name]]
     if not possible:
         told = "; ".join(f"{name} needs {', '.join(needs)}" for name, needs in lacking.items())
-        raise UsageError(f"no pipeline can answer from this store: {told}", hint="name one with --pipeline")
-    lack = [f"{name} lacks {', '.join(needs)}" for name, needs in lacking.items() if needs]
-    return possible, "; ".join(["the first that has what it needs", *lack])
+        no_model = any("model" in needs for needs in lacking.values())
+        raise UsageError(
+            f"no pipeline can answer from this store: {told}",
+            hint="name a model with --model" if no_model else "ingest documents first",
+        )
+    lack = [f"{name} needs {', '.join(needs)}" for name, needs in lacking.items() if needs]
+    reason = "the first pipeline that can answer here"
+    return possible, f"{reason} ({'; '.join(lack)})" if lack else reason
 
 
 def _read(text: str, options: list[Option]) -> tuple[str, str, str]:
@@ -145,7 +150,7 @@ def _decided(
         say(step, TG.taskType, Literal(task))
     state.work.choice = chosen
     yield context.recorder.finish(step)
-    yield context.recorder.text_chunk(f"{chosen} goes on: {task or reason}", "thought")
+    yield context.recorder.text_chunk(f"pipeline {chosen}: {task or reason}", "thought")
 
 
 ROUTE = register(

@@ -79,7 +79,7 @@ def test_a_reply_that_names_none_means_the_first(engine: Engine, scripted_server
 def test_without_a_model_the_first_that_has_input_counts(samples: Engine) -> None:
     trace = ask(samples)
     assert trace.steps[1].values["pattern"] == "graph_rag"
-    assert "agent lacks model" in trace.steps[1].values["reason"]
+    assert "agent needs model" in trace.steps[1].values["reason"]
     assert "Rhoda Tennant" in (trace.steps[-1].answer or "")
 
 
@@ -97,16 +97,16 @@ def test_without_a_model_the_first_that_has_input_counts(samples: Engine) -> Non
             "sparql",
             "the template cookbook/between answers the question",
         ),
-        ("When did the Petrel sink?", "graph_rag", "the first that has what it needs; agent lacks model"),
+        ("When did the Petrel sink?", "graph_rag", "the first pipeline that can answer here (agent needs model)"),
         (
             "Who invented the reversing gear?",
             "graph_rag",
-            "the first that has what it needs; agent lacks model",
+            "the first pipeline that can answer here (agent needs model)",
         ),
         (
             "How many tonnes of stone filled the hole?",
             "graph_rag",
-            "the first that has what it needs; agent lacks model",
+            "the first pipeline that can answer here (agent needs model)",
         ),
     ],
 )
@@ -132,7 +132,7 @@ def test_a_store_without_names_is_searched_by_words(tmp_path: Path) -> None:
         assert "in their pens" in last.answer["answer"]
         values = engine.traces["last"].steps[1].values
         assert values["pattern"] == "doc_rag"
-        assert "graph_rag lacks entities" in values["reason"]
+        assert "graph_rag needs entities" in values["reason"]
 
 
 def test_an_option_can_be_asked_for(samples: Engine) -> None:
@@ -157,6 +157,15 @@ def test_options_that_all_lack_something_are_an_error(sample_folder: Path, tmp_p
         assert last.error is not None
         assert "no pipeline can answer from this store" in last.error["message"]
         assert "agent needs model" in last.error["message"]
+
+
+def test_without_a_model_the_hint_leads_to_no_second_error(samples: Engine) -> None:
+    *_, last = samples.ask(QUESTION, "agent")
+    assert last.error is not None
+    assert last.error["hint"] == "name one with --model"
+    *_, last = samples.ask(QUESTION, "agent", settings={"pattern.use": "rules"})
+    assert last.error is not None
+    assert last.error["hint"] == "name a model with --model"
 
 
 def test_what_has_no_search_cannot_retrieve(samples: Engine) -> None:

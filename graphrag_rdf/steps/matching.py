@@ -139,12 +139,15 @@ class Recipes:
     def matches(self, question: str, vocabulary: Vocabulary) -> list[Match]:
         """The recipes that fit, best first, each once. All places of an ask are filled."""
         words = _words(question, self._language)
-        mentions = self._mentions(question, words, vocabulary)
+        mentions = self._mentions(question, words, vocabulary, self._spread)
         found: dict[str, Match] = {}
         for read in (mentions, _with_texts(question, words, mentions, self._spread)):
             for match in self._fitting(words, read):
                 if match.recipe.name not in found or found[match.recipe.name].score < match.score:
                     found[match.recipe.name] = match
+        if not found:  # "founded" is a relation, although people ask where a fact is found
+            mentions = self._mentions(question, words, vocabulary, asked=())
+            found = {match.recipe.name: match for match in self._fitting(words, mentions)}
         return sorted(found.values(), key=lambda match: -match.score)
 
     def _fitting(self, words: Sequence[_Word], mentions: Sequence[Mention]) -> Iterator[Match]:
@@ -193,8 +196,14 @@ class Recipes:
 
     # --- what a question names -------------------------------------------------------------------
 
-    def _mentions(self, question: str, words: Sequence[_Word], vocabulary: Vocabulary) -> list[Mention]:
-        """What the words stand for, in order: quoted texts, entities, numbers, types, then relations."""
+    def _mentions(
+        self, question: str, words: Sequence[_Word], vocabulary: Vocabulary, asked: Collection[str]
+    ) -> list[Mention]:
+        """What the words stand for, in order: quoted texts, entities, numbers, types, then relations.
+
+        Args:
+            asked: words by which people ask for a query; they stand for no type and no relation.
+        """
         found: list[Mention] = []
         free = set(range(len(words)))
 
@@ -212,8 +221,7 @@ class Recipes:
             for number, word in enumerate(words)
             if _YEAR.fullmatch(word.text)
         )
-        # a word by which people ask for a query stands for nothing else
-        free -= {number for number, word in enumerate(words) if word.key in self._spread}
+        free -= {number for number, word in enumerate(words) if word.key in asked}
         take(_types(words, vocabulary.types, self._language))
         take(_relations(words, free, vocabulary.relations, self._language))
         return sorted(found, key=lambda one: one.start)

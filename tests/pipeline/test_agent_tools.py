@@ -270,7 +270,10 @@ def test_a_server_that_is_down_leaves_its_tools_out(
 @pytest.mark.parametrize(
     ("tools", "told"),
     [
-        (mcp("add", command=["/no/such/program"]), "the program /no/such/program of an MCP tool was not found"),
+        (
+            mcp("add", command=["/no/such/program"]),
+            "the program /no/such/program of an MCP tool was not found",
+        ),
         (mcp("add", env=["NOT_SET_ANYWHERE"]), "the environment variable NOT_SET_ANYWHERE is not set"),
         (mcp("add", url="http://127.0.0.1/mcp"), "tool my-add of type mcp needs either command: or url:"),
         ("- {name: x, type: mcp, command: [x]}", "tool x of type mcp needs tool:"),

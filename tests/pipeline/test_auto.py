@@ -97,7 +97,11 @@ def test_without_a_model_the_first_that_has_input_counts(samples: Engine) -> Non
             "sparql",
             "the template cookbook/between answers the question",
         ),
-        ("When did the Petrel sink?", "graph_rag", "the first pipeline that can answer here (agent needs model)"),
+        (
+            "When did the Petrel sink?",
+            "graph_rag",
+            "the first pipeline that can answer here (agent needs model)",
+        ),
         (
             "Who invented the reversing gear?",
             "graph_rag",

@@ -25,6 +25,8 @@ _TOGETHER = 50
 """Communities that are read at once."""
 _QUOTED = 300
 """Characters of a literal in a fact."""
+_LONGEST = 1500
+"""Characters of an entry, so that at least one fits the smallest budget: definitions of an entity add up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,4 +264,5 @@ def _about(row: Row) -> frozenset[str]:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -25,7 +25,7 @@ from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDFS, TG, Graphs
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.sparql.render import decode
+from graphrag_rdf.sparql.render import decode, with_prefixes
 from tests.support.scripted_server import Reply, Request, ScriptedServer
 from tests.support.stores import open_engine
 
@@ -364,3 +364,17 @@ def test_entries_fit_the_budget(own: list[Entry], parts: list[frozenset[str]], t
     assert all(entry in order for entry in left), "their order stays"
     if sum(len(entry.text) // 4 + 4 for entry in own) <= tokens:
         assert found == own
+
+
+def test_a_report_of_an_entity_with_many_definitions(open_one: Any) -> None:
+    """Together they are longer than what a report is written from."""
+    engine = open_one(communities__report_tokens=500)
+    define = "".join(
+        f"<http://trustgraph.ai/e/chen-liwen> skos:definition "
+        f'"Chen Liwen is described in document {number} in the same words as everywhere." . '
+        for number in range(100)
+    )
+    engine.store.update(with_prefixes(f"INSERT DATA {{ {define} }}"))
+    report = engine.build_communities(again=True)
+    assert report.reports.written > 0
+    assert any("Chen Liwen" in text for text in of(engine, RAG.summary))

@@ -16,7 +16,7 @@ from types import TracebackType
 
 import pyoxigraph as ox
 
-from graphrag_rdf.errors import UsageError
+from graphrag_rdf.errors import StoreError, UsageError, short_cause
 from graphrag_rdf.reader_process.evaluate import Job, QueryFailed, Wanted
 from graphrag_rdf.reader_process.process import Reader, Snapshot
 from graphrag_rdf.store.answers import read_json
@@ -65,25 +65,39 @@ class LimitedQueries:
 
         Raises:
             UsageError: it is malformed, or over a limit; the message names the limit.
+            StoreError: the process or its copy of the store cannot be made.
         """
         if os.name != "posix" or not isinstance(self._store, EmbeddedStore):
             return _counted(self._store.query(sparql), rows)
-        if self._reader is None or self._reader.gone:
-            self._reader = Reader(_MEGABYTES)
-        self._snapshot = self._snapshot or self._frozen(self._store)
-        self._reader.snapshot = self._snapshot
+        reader = self._ready(self._store)
         job = Job(text=sparql, results=Wanted(_JSON, _JSON), max_rows=rows, max_bytes=_BYTES)
         output, late = _Gathered(), threading.Event()
         timer = threading.Timer(self._seconds, self._kill, [late])
         timer.start()
         try:
-            self._reader.run(job, output)
+            reader.run(job, output)
         except QueryFailed as failure:
             told = f"the query took longer than {self._seconds:g} s" if late.is_set() else failure.detail
             raise UsageError(told) from None
         finally:
             timer.cancel()
         return _counted(read_json(bytes(output.data)), rows)
+
+    def _ready(self, store: EmbeddedStore) -> Reader:
+        """The process, with the copy that it reads."""
+        try:
+            if self._reader is None or self._reader.gone:
+                if self._reader is not None:
+                    self._reader.end()
+                self._reader = Reader(_MEGABYTES)
+            self._snapshot = self._snapshot or self._frozen(store)
+        except OSError as error:
+            raise StoreError(
+                f"the process for queries cannot be started: {short_cause(error)}",
+                "look for free memory and disk space",
+            ) from error
+        self._reader.snapshot = self._snapshot
+        return self._reader
 
     def _kill(self, late: threading.Event) -> None:
         late.set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -150,8 +149,9 @@ def _where(query: str) -> str | None:
 
 def _prologue_of(query: str) -> str:
     """What a query declares before SELECT."""
-    found = re.search(r"\b(?:SELECT|ASK)\b", query, re.IGNORECASE)
-    return query[: found.start()] if found else ""
+    forms = (one for one in tokens(query) if one.kind == "word" and one.text.upper() in ("SELECT", "ASK"))
+    form = next(forms, None)
+    return query[: form.offset] if form is not None else ""
 
 
 def _filled(patterns: Iterable[Pattern], values: Mapping[str, Term]) -> Iterator[Triple]:

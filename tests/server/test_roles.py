@@ -43,6 +43,9 @@ NEEDS = {
     "/static/{name}": {"GET": "nothing"},
     "/mcp": {"POST": "read"},
     "/openapi.json": {"GET": "nothing"},
+    # refusals have the status 200, which is all that their clients read: see test_gateway
+    "/api/v1/{service}": {"POST": "nothing"},
+    "/api/v1/flow/{flow}/service/{service}": {"POST": "nothing"},
     "/health": {"GET": "nothing"},
     "/metrics": {"GET": "read"},
     "/cache": {"GET": "read", "DELETE": "write"},

@@ -56,6 +56,7 @@ def _form(name: str) -> dict[str, Any]:
     return {"application/x-www-form-urlencoded": schema}
 
 
+_ANY = {"application/json": {"type": "object"}}
 _QUERY = {**_form("query"), "application/sparql-query": _TEXT}
 _UPDATE = {**_form("update"), "application/sparql-update": _TEXT}
 _DATASET = "default-graph-uri named-graph-uri"
@@ -188,8 +189,9 @@ _ROUTES = (
     _Route("/dataset", "GET", dataset.dataset, "What the store holds (VoID, DCAT).", gives=_FORMS),
     _Route("/.well-known/void", "GET", dataset.dataset, "The same.", gives=_FORMS),
     _Route("/mcp", "POST", McpEndpoint(), "The Model Context Protocol.", "", _ANY_JSON, _STREAM),
-    _Route("/api/v1/{service}", "POST", requests.post),  # clients of TrustGraph: see gateway/
-    _Route("/api/v1/flow/{flow}/service/{service}", "POST", requests.post),
+    # see gateway/
+    _Route("/api/v1/{service}", "POST", requests.post, "A request in TrustGraph's protocol.", takes=_ANY),
+    _Route("/api/v1/flow/{flow}/service/{service}", "POST", requests.post, "The same.", takes=_ANY),
     _Route("/openapi.json", "GET", openapi),
     _Route("/health", "GET", status.health, "The health of the server."),
     _Route("/metrics", "GET", status.metrics, "Figures for Prometheus.", gives=("text/plain",)),

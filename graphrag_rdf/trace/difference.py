@@ -94,14 +94,19 @@ def _found(first: Trace, second: Trace) -> Iterator[Difference]:
 
 
 def _shape(trace: Trace) -> str:
-    """The steps in order, each with the numbers of those that it derives from, if not the one before."""
-    number = {step.iri: place for place, step in enumerate(trace.steps, start=1)}
-    told = []
-    for place, step in enumerate(trace.steps, start=1):
-        known = sorted(number[iri] for iri in step.derived_from if iri in number)
-        after = "" if known in ([], [place - 1]) else f" (after {', '.join(map(str, known))})"
-        told.append(f"{place} {step.kind}{after}")
-    return " → ".join(told)
+    """The steps by their distance from the question, so that the order of concurrent ones does not count.
+
+    A step tells which it derives from if these are several.
+    """
+    names: dict[str, tuple[int, str]] = {}
+    told: list[tuple[int, str, str]] = []
+    for step in trace.steps:
+        before = sorted(names[iri] for iri in step.derived_from if iri in names)
+        place = 1 + max((place for place, _ in before), default=0)
+        names[step.iri] = (place, step.kind)
+        after = ", ".join(f"{at} {kind}" for at, kind in before) if len(before) > 1 else ""
+        told.append((place, step.kind, f" (after {after})" if after else ""))
+    return " → ".join(f"{place} {kind}{after}" for place, kind, after in sorted(told))
 
 
 def _fields(trace: Trace) -> dict[tuple[str, str], list[str]]:

@@ -148,7 +148,7 @@ def test_the_answer(trace: Trace) -> None:
 
 
 def test_a_long_answer_is_read_from_the_blob_store(sample: Sample) -> None:
-    answer = ANSWER + " and so on" * 1000
+    answer = ANSWER + " and so on" * 7000
     run = record(sample, answer=answer)
     assert read_trace(sample.store, run.session).answer is None
     assert read_trace(sample.store, run.session, sample.blobs).answer == answer

@@ -557,6 +557,21 @@ def test_the_limit_counts_what_the_subject_has(copied: Engine) -> None:
     assert [value(one["s"]) for one in look_up(copied.store, asked)] == ["urn:subgraph:zz"]
 
 
+def test_its_client_gets_at_most_95_triples_of_a_thing(copied: Engine) -> None:
+    """TrustGraph's terms come before ours, and numbered things by number. A larger limit gets all."""
+    edges = [f"urn:trustgraph:prov:edge:many:{number}" for number in range(130)]
+    said = [f"<urn:many> rag:consideredEdge <{edge}> ; tg:selectedEdge <{edge}> ." for edge in edges]
+    inserted = f"INSERT DATA {{ GRAPH <urn:graph:retrieval> {{ <urn:many> a tg:Focus . {' '.join(said)} }} }}"
+    copied.store.update(with_prefixes(inserted))
+    found = look_up(copied.store, TriplesRequest(s=iri("urn:many"), g=RETRIEVAL, limit=100))
+    assert [value(one["p"]) for one in found] == [TYPE, *[f"{TG}selectedEdge"] * 94]
+    assert [value(one["o"]) for one in found[1:]] == edges[:94]
+    more = look_up(copied.store, TriplesRequest(s=iri("urn:many"), g=RETRIEVAL, limit=1000))
+    assert len(more) == 261
+    asked = TriplesRequest(s=iri("urn:many"), p=iri(f"{TG}selectedEdge"), g=RETRIEVAL, limit=100)
+    assert len(look_up(copied.store, asked)) == 100
+
+
 def test_steps_that_derive_from_each_other_end(copied: Engine) -> None:
     """A stored trace in which hidden steps derive from each other in a circle, and lie side by side."""
     hidden = [f"<urn:h:{number}-{side}>" for number in range(30) for side in "ab"]

@@ -23,7 +23,7 @@ from graphrag_rdf.cli.command import (
 )
 from graphrag_rdf.cli.output import format_option
 from graphrag_rdf.cli.process import FAILED, outcome, say_error, stop_requests
-from graphrag_rdf.cli.progress import reading_then_questions
+from graphrag_rdf.cli.progress import question_counter, reading_then_questions
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import GraphRagError, UsageError
 
@@ -76,6 +76,30 @@ def comparing(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
+def continued(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of measurements that an interrupted run continues."""
+    for option in (
+        click.option(
+            "--max-tokens",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Stop before the model uses more than N tokens.",
+        ),
+        click.option("--seed", type=int, default=0, show_default=True, help="Random seed of the sample."),
+        click.option(
+            "--limit", type=click.IntRange(min=1), metavar="N", help="Ask a random sample of N questions."
+        ),
+        click.option(
+            "--out",
+            type=click.Path(dir_okay=False, path_type=Path),
+            metavar="FILE.jsonl",
+            help="Write a row for each answer; an interrupted run continues from this file.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
 @contextmanager
 def measuring(options: dict[str, Any]) -> Iterator[tuple[Engine, dict[str, Any]]]:
     """An engine on an empty store in memory, and the arguments that show the progress of a measurement."""
@@ -94,6 +118,11 @@ def overrides(options: dict[str, Any]) -> dict[str, Any]:
         "embedding.model": options["embedding_model"],
         "rerank.model": options["rerank"],
     }
+
+
+def budget_of(max_tokens: int | None) -> dict[str, Any]:
+    """The setting of `--max-tokens`, if it is given."""
+    return {} if max_tokens is None else {"llm.budget_tokens": max_tokens}
 
 
 def pipeline_of(options: dict[str, Any]) -> dict[str, Any]:
@@ -418,20 +447,7 @@ _NUMBERS = frozenset({"questions", "in_tokens", "out_tokens", "tokens"})
         "graphrag-rdf eval answers questions.jsonl --store graphrag-store --model openai/gpt-4.1",
     ],
 )
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.jsonl",
-    help="Write a row for each answer; an interrupted run continues from this file.",
-)
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Ask a random sample of N questions.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Random seed of the sample.")
-@click.option(
-    "--max-tokens",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Stop before the model uses more than N tokens.",
-)
+@continued
 @click.option("--only", multiple=True, type=click.Choice(_RUNS), help="Run only this one; may be repeated.")
 @with_corpus
 @click.argument("evalset", metavar="SET.json|QUESTIONS.jsonl", type=click.Path(path_type=Path))
@@ -460,9 +476,7 @@ def answers(evalset: Path, out: Path | None, max_tokens: int | None, form: str, 
         stop_requests() as stop,
         reading_then_questions(engine.budget) as (reading, progress),
     ):
-        model = engine.settings.llm.model
-        if model is not None and out is None:
-            output.note("without --out, an interrupted run starts again from the beginning")
+        _say_if_unkept(engine, out)
         found = evaluate_answers(engine, asked, chosen, reading=reading, progress=progress, stop=stop)
     if not output.write(form, found):
         (_show_quoted if found["model"] is None else _show_answers)(found)
@@ -476,20 +490,7 @@ def answers(evalset: Path, out: Path | None, max_tokens: int | None, form: str, 
         "graphrag-rdf eval sparql questions.jsonl --model openai/gpt-4.1 --limit 20 --out results.jsonl",
     ],
 )
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.jsonl",
-    help="Write a row for each question; an interrupted run continues from this file.",
-)
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Ask a random sample of N questions.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Random seed of the sample.")
-@click.option(
-    "--max-tokens",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Stop before the model uses more than N tokens.",
-)
+@continued
 @click.option("--pipeline", default="sparql", show_default=True, help="Pipeline to measure.")
 @format_option()
 @set_option
@@ -507,16 +508,13 @@ def sparql(file: Path, out: Path | None, max_tokens: int | None, form: str, **op
     chosen = SparqlOptions(
         options["pipeline"], key_values(options["settings"]), options["limit"], options["seed"], out
     )
-    settings = {"llm.model": options["model"]}
-    if max_tokens is not None:
-        settings["llm.budget_tokens"] = max_tokens
+    settings = {"llm.model": options["model"], **budget_of(max_tokens)}
     with (
         open_engine(settings) as engine,
         stop_requests() as stop,
-        reading_then_questions(engine.budget) as (_, progress),
+        question_counter(engine.budget) as progress,
     ):
-        if engine.settings.llm.model is not None and out is None:
-            output.note("without --out, an interrupted run starts again from the beginning")
+        _say_if_unkept(engine, out)
         found = evaluate_sparql(engine, asked, chosen, progress=progress, stop=stop)
     if not output.write(form, found):
         _show_sparql(found)
@@ -554,9 +552,7 @@ def _engine(options: dict[str, Any], max_tokens: int | None, *, own: bool) -> En
     Args:
         own: whether the store has the documents already.
     """
-    settings = overrides(options)
-    if max_tokens is not None:
-        settings["llm.budget_tokens"] = max_tokens
+    settings = {**overrides(options), **budget_of(max_tokens)}
     if own:
         return open_engine(settings)
     return open_engine(settings if given_options().get("store") else {**settings, **IN_MEMORY}, create=True)
@@ -596,6 +592,11 @@ def _cell(run: Mapping[str, Any], key: str) -> str:
         return share(None if run["answered"] is None else 1 - run["answered"])
     value = run[key]
     return f"{value:,.0f}" if key in _NUMBERS and value is not None else share(value)
+
+
+def _say_if_unkept(engine: Engine, out: Path | None) -> None:
+    if engine.settings.llm.model is not None and out is None:
+        output.note("without --out, an interrupted run starts again from the beginning")
 
 
 def _say_how_it_ended(found: Mapping[str, Any], out: Path | None) -> int:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
-from pyoxigraph import NamedNode
+from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import GraphRagError, LlmError, UsageError, short_cause
 from graphrag_rdf.evaluation.answers import ResultsFile, ask_once, sample
@@ -251,11 +251,11 @@ def _gold_of(engine: Engine, question: SparqlQuestion) -> Answer:
     if question.gold is None:
         return rows_of(question)
     try:
-        found = engine.store.query(with_prefixes(question.gold or ""))
+        found = engine.store.query(with_prefixes(question.gold))
     except GraphRagError as error:
         raise UsageError(f"question {question.id}: its gold query fails: {error.message}") from error
     if found.boolean is not None:
-        return Answer(variables=("answer",), rows=[{"answer": _literal(found.boolean)}])
+        return Answer(variables=("answer",), rows=[{"answer": Literal(found.boolean)}])
     if not found.rows:
         raise UsageError(
             f"question {question.id}: its gold query returns nothing in this store",
@@ -266,14 +266,8 @@ def _gold_of(engine: Engine, question: SparqlQuestion) -> Answer:
 
 def rows_of(question: SparqlQuestion) -> Answer:
     """The rows that a question comes with."""
-    rows: list[Row] = [{str(n): _literal(cell) for n, cell in enumerate(row)} for row in question.rows or ()]
+    rows: list[Row] = [{str(n): Literal(cell) for n, cell in enumerate(row)} for row in question.rows or ()]
     return Answer(rows=rows)
-
-
-def _literal(value: str | float | bool) -> Term:
-    from pyoxigraph import Literal
-
-    return Literal(value)
 
 
 def _is_ordered(question: SparqlQuestion) -> bool:

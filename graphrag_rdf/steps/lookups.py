@@ -5,7 +5,7 @@ Both return text for a model, and number the facts in it, so that an answer can 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -13,9 +13,10 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.namespaces import RDF
-from graphrag_rdf.rdf.terms import Term, node_of, one_label, text_of
+from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.exploration import Edge
-from graphrag_rdf.steps.search import entities_meant, fact_of, label_of
+from graphrag_rdf.steps.schema import called, labels_of
+from graphrag_rdf.steps.search import entities_meant, fact_of
 from graphrag_rdf.steps.selection import cite
 from graphrag_rdf.steps.sources import attach_sources
 from graphrag_rdf.steps.state import Context, Selection, State, Triple
@@ -109,21 +110,21 @@ def _told_entity(context: Context, state: State, step: Step, entity: NamedNode) 
     shown = relations[:_RELATIONS]
     properties = context.select(step, "server/entity-names", members=members)
     types = [node_of(row["value"]) for row in properties if row["property"] == RDF.type]
-    labels = _labels(
-        context, state, step, [entity, *types, *chain(*(fact for one in shown for fact in one.facts))]
+    labels = labels_of(
+        context, step, state, [entity, *types, *chain(*(fact for one in shown for fact in one.facts))]
     )
-    name = label_of(labels.get(entity), entity)
+    name = called(entity, labels)
     others = {text_of(row["value"]): None for row in properties if row["property"] != RDF.type}
     others.pop(name, None)
     cited = _cited(context, state, step, [fact for one in shown for fact in one.facts], labels)
     lines = [
         f"{name} <{entity.value}>",
-        f"Types: {shortened([label_of(labels.get(one), one) for one in types], _NAMES) or 'none'}",
+        f"Types: {shortened([called(one, labels) for one in types], _NAMES) or 'none'}",
         *([f"Other names: {shortened(list(others), _NAMES)}"] if others else []),
         f"{sum(one.count for one in relations):,} fact(s), {len(relations):,} relation(s):",
     ]
     for one in shown:
-        relation = label_of(labels.get(one.predicate), one.predicate)
+        relation = called(one.predicate, labels)
         facts = shortened([cited[fact][0] for fact in one.facts], _EXAMPLES, "; ", one.count)
         lines.append(f"- {relation} ({one.count:,}): {facts}")
     if len(relations) > len(shown):
@@ -176,7 +177,7 @@ def source_of_fact(
     else:
         assert fact is not None  # noqa: S101 - one of both is given
         facts: list[Triple] = list(facts_called(context.store, *fact))
-        labels = _labels(context, state, step, [term for one in facts[:_FACTS] for term in one])
+        labels = labels_of(context, step, state, [term for one in facts[:_FACTS] for term in one])
         cited = _cited(context, state, step, facts[:_FACTS], labels)
         told = [_placed(*one) for one in cited.values()]
         if len(facts) > _FACTS:
@@ -197,19 +198,13 @@ def _place(source: Source) -> str:
     return f"{source.title}{page}: “{' '.join(source.quote.split())}”{state}"
 
 
-def _labels(context: Context, state: State, step: Step, terms: Iterable[Term]) -> dict[Term, Term]:
-    things = sorted({term for term in terms if isinstance(term, NamedNode)}, key=str)
-    rows = context.select(step, "retrieval/labels", things=things) if things else []
-    return {row["thing"]: row["label"] for row in one_label(rows, state.language)}
-
-
 def _cited(
-    context: Context, state: State, step: Step, facts: Sequence[Triple], labels: Mapping[Term, Term]
+    context: Context, state: State, step: Step, facts: Sequence[Triple], labels: Mapping[str, str]
 ) -> dict[Triple, tuple[str, tuple[Source, ...]]]:
     """Each fact in words, with the number to cite it by if it has a source, and its sources."""
     found: dict[Triple, Selection] = {}
     for fact in facts:
-        s, p, o = (label_of(labels.get(term), term) for term in fact)
+        s, p, o = (called(term, labels) for term in fact)
         edge = Edge(fact, s, p, o, hop=0, direction="out", origin=fact[0])
         found[fact] = Selection(score=1.0, edge=edge, shown=edge.text)
     attach_sources(context, state, step, list(found.values()))

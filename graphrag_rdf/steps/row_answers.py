@@ -49,13 +49,9 @@ class RowsParameters(ListParameters):
 
 def answer_rows(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """The answer from the rows; each cites its facts. Without rows, that nothing is known."""
-    step = context.recorder.step(SYNTHESIS)
-    result: Result = state.work.results[0]
+    step, result, labels = _begun(context, state)
     rows = result.rows[: parameters["rows"]]
-    if not rows:
-        _nothing(state)
-    else:
-        labels = _read_rows(context, state, step, result)
+    if rows:
         state.completion = complete(
             context,
             step,
@@ -76,13 +72,9 @@ def answer_rows(context: Context, state: State, parameters: Parameters) -> Itera
 
 def list_rows(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """The rows as they are, each with its facts. Without rows, that nothing is known."""
-    step = context.recorder.step(SYNTHESIS)
-    result: Result = state.work.results[0]
+    step, result, labels = _begun(context, state)
     rows = result.rows[: parameters["rows"]]
-    if not rows:
-        _nothing(state)
-    else:
-        labels = _read_rows(context, state, step, result)
+    if rows:
         cited = state.markers
         lines = [
             _line(row, result.variables, labels) + (f" [{number}]" if number in cited else "")
@@ -98,13 +90,15 @@ def list_rows(context: Context, state: State, parameters: Parameters) -> Iterato
     yield finish_answer(context, state, step)
 
 
-def _nothing(state: State) -> None:
-    state.answered = False
-    state.answer = nothing_found(state.language)
-
-
-def _read_rows(context: Context, state: State, step: Step, result: Result) -> dict[str, str]:
-    """Note the rows, and select their facts; what to call the things in both."""
+def _begun(context: Context, state: State) -> tuple[Step, Result, dict[str, str]]:
+    """The step, the rows, and what to call the things in them. Selects the facts of the rows; without rows,
+    the answer is that nothing is known.
+    """
+    step = context.recorder.step(SYNTHESIS)
+    result: Result = state.work.results[0]
+    if not result.rows:
+        state.answered, state.answer = False, nothing_found(state.language)
+        return step, result, {}
     state.result = {
         "template": result.template,
         "values": result.values,
@@ -115,7 +109,7 @@ def _read_rows(context: Context, state: State, step: Step, result: Result) -> di
     facts = (term for facts in result.facts for fact in facts for term in fact)
     labels = labels_of(context, step, state, chain(facts, *(row.values() for row in result.rows)))
     state.selections = _selections(context, state, step, result, labels)
-    return labels
+    return step, result, labels
 
 
 def _line(row: Row, variables: Sequence[str], labels: Mapping[str, str]) -> str:

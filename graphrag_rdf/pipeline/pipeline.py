@@ -304,7 +304,7 @@ class Pipeline:
                 run = partial(_run_step, step, use)
             slots.setdefault(step.slot, []).append(Stage(run, self._option(step), step.stop_when_empty))
         plan = Plan(slots, self.definition.limits, context.jobs)
-        context = replace(context, call=partial(self._answer_of, model=model))
+        context = replace(context, call=partial(self._answer_of, model=model), callees=self.called)
         return FLOWS[self.definition.flow].run(plan, context, state)
 
     def _option(self, step: StepDefinition) -> Option:

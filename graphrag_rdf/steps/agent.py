@@ -230,6 +230,12 @@ def _visible(context: Context, state: State, parameters: Parameters) -> list[Too
 
 def _chosen(context: Context, groups: Sequence[str]) -> list[ToolDefinition]:
     tools = read_tools(context.prompt_folders)
+    for tool in tools:
+        if tool.type == "pipeline" and tool.pipeline not in context.callees:
+            raise ConfigError(
+                f"tool {tool.name} asks the pipeline {tool.pipeline!r}, which the agent cannot call",
+                hint=f"add it to calls: in pipeline.yaml, which has {', '.join(context.callees) or 'none'}",
+            )
     known = {group for tool in tools for group in tool.group}
     if unknown := {*groups} - known - {ANY}:
         raise ConfigError(

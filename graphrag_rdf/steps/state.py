@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -53,6 +53,7 @@ class Context:
         jobs: items that a flow works on at once.
         reuse: under what the answer may be kept, to be given again; None where none is kept.
         call: runs another pipeline on a question, as a run of its own.
+        callees: the pipelines that it can run.
         deadline: when calls to models and tools give up, by `time.monotonic`: a limit of the flow.
     """
 
@@ -69,6 +70,7 @@ class Context:
     jobs: int = 4
     reuse: Reuse | None = None
     call: Call | None = None
+    callees: Collection[str] = ()
     deadline: float = math.inf
 
     def seconds_left(self) -> float:

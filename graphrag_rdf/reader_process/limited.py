@@ -13,16 +13,19 @@ import tempfile
 import threading
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import pyoxigraph as ox
 
 from graphrag_rdf.errors import StoreError, UsageError, short_cause
 from graphrag_rdf.reader_process.evaluate import Job, QueryFailed, Wanted
-from graphrag_rdf.reader_process.process import Reader, Snapshot
 from graphrag_rdf.store.answers import read_json
 from graphrag_rdf.store.base import Answer, Store
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.folder import StoreFolder
+
+if TYPE_CHECKING:
+    from graphrag_rdf.reader_process.process import Reader, Snapshot
 
 _JSON = "application/sparql-results+json"
 _MEGABYTES = 512
@@ -85,6 +88,8 @@ class LimitedQueries:
 
     def _ready(self, store: EmbeddedStore) -> Reader:
         """The process, with the copy that it reads."""
+        from graphrag_rdf.reader_process.process import Reader
+
         try:
             if self._reader is None or self._reader.gone:
                 if self._reader is not None:
@@ -106,6 +111,8 @@ class LimitedQueries:
 
     def _frozen(self, store: EmbeddedStore) -> Snapshot:
         """A copy that no write changes; a read-only store is its own."""
+        from graphrag_rdf.reader_process.process import Snapshot
+
         if store.path is None:
             self._own = Path(tempfile.mkdtemp(prefix="graphrag-rdf-"))
             copy = ox.Store(str(self._own / "store"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import Any
 
 from pydantic import Field
@@ -18,7 +17,7 @@ from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.http.questions import AskRequest, Question, Session, read_request
 from graphrag_rdf.server.routes.ask import allowed_to_ask, failed, seen
 from graphrag_rdf.server.runs import Messages
-from graphrag_rdf.server.service import Service, client_of
+from graphrag_rdf.server.service import client_of, service_of
 from graphrag_rdf.trace.messages import GraphRagResponse
 
 _NUMBERS = {
@@ -52,62 +51,57 @@ class AgentRequest(RagRequest):
     pattern: str | None = None
 
 
-async def graph_rag(connection: HTTPConnection, request: Mapping[str, Any]) -> Replies:
+def graph_rag(connection: HTTPConnection, request: Mapping[str, Any]) -> Replies:
     """Answer from the graph, with the pipeline of the setting `gateway.graph_rag`."""
     service = allowed_to_ask(connection)
     asked = read_request(RagRequest, dict(request))
     given = {name: request[key] for key, name in _NUMBERS.items() if request.get(key) is not None}
     numbers = read_request(AskRequest, {"question": asked.question, **given}).steps()
-    begin = partial(_begin, service, asked, service.engine.settings.gateway.graph_rag, numbers, request)
-    async for reply in _run(connection, begin, _rag_frames, streaming=asked.streaming):
-        yield reply
+    pipeline = service.engine.settings.gateway.graph_rag
+    return _run(connection, asked, pipeline, {**numbers, **_others(request)}, _rag_frames)
 
 
-async def document_rag(connection: HTTPConnection, request: Mapping[str, Any]) -> Replies:
+def document_rag(connection: HTTPConnection, request: Mapping[str, Any]) -> Replies:
     """Answer from chunks, with the pipeline `doc_rag`. The number 0 stands for the default."""
-    service = allowed_to_ask(connection)
+    allowed_to_ask(connection)
     asked = read_request(RagRequest, dict(request))
     numbers = {parameter: str(request[key]) for key, parameter in _CHUNKS.items() if request.get(key)}
-    begin = partial(_begin, service, asked, "doc_rag", numbers, request)
-    async for reply in _run(connection, begin, _rag_frames, streaming=asked.streaming):
-        yield reply
+    return _run(connection, asked, "doc_rag", {**numbers, **_others(request)}, _rag_frames)
 
 
-async def agent(connection: HTTPConnection, request: Mapping[str, Any]) -> Replies:
+def agent(connection: HTTPConnection, request: Mapping[str, Any]) -> Replies:
     """Answer by an agent: of the pattern that is asked for, else of one that it chooses."""
-    service = allowed_to_ask(connection)
+    allowed_to_ask(connection)
     asked = read_request(AgentRequest, dict(request))
     pipeline = _PATTERNS.get(asked.pattern, "") if asked.pattern else "agent"
     if not pipeline:
         raise Problem(400, f"there is no pattern {asked.pattern!r}", hint=f"patterns: {', '.join(_PATTERNS)}")
-    begin = partial(_begin, service, asked, pipeline, {}, request)
-    async for reply in _run(connection, begin, _agent_frames, streaming=asked.streaming):
-        yield reply
+    return _run(connection, asked, pipeline, _others(request), _agent_frames)
 
 
-def _begin(
-    service: Service, asked: RagRequest, pipeline: str, numbers: Mapping[str, str], request: Mapping[str, Any]
-) -> Messages:
-    """The messages of a run, in the thread in which they are made."""
-    others = {name: "" for name in _OTHERS if request.get(name)}
-    return service.engine.ask(
-        asked.question,
-        pipeline,
-        stored=not service.read_only,
-        session=asked.session,
-        optional={**numbers, **others},
-    )
+def _others(request: Mapping[str, Any]) -> dict[str, str]:
+    return {name: "" for name in _OTHERS if request.get(name)}
 
 
 async def _run(
     connection: HTTPConnection,
-    begin: Callable[[], Messages],
+    asked: RagRequest,
+    pipeline: str,
+    optional: Mapping[str, str],
     frames: Callable[[GraphRagResponse, bool], Iterator[dict[str, Any]]],
-    *,
-    streaming: bool,
 ) -> Replies:
     """The frames of a run; without streaming only the last one."""
-    service = allowed_to_ask(connection)
+    service = service_of(connection)
+
+    def begin() -> Messages:
+        return service.engine.ask(
+            asked.question,
+            pipeline,
+            stored=not service.read_only,
+            session=asked.session,
+            optional=optional,
+        )
+
     with service.concurrency.slot(client_of(connection)):
         run = service.runs.start(begin)
         try:
@@ -117,8 +111,8 @@ async def _run(
                 seen(connection)
                 if message.end_of_session and message.answer is None:
                     raise failed(message, service)
-                for frame in frames(message, streaming):
-                    if streaming or message.end_of_session:
+                for frame in frames(message, asked.streaming):
+                    if asked.streaming or message.end_of_session:
                         yield frame, message.end_of_session
         finally:
             run.close()

@@ -6,7 +6,6 @@ imported as `graphrag-rdf import` does it, with provenance, and searched and cit
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -18,10 +17,10 @@ from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Triple
 from starlette.websockets import WebSocket
 
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.exchange.foreign import take_facts
 from graphrag_rdf.server.gateway.terms import from_wire
 from graphrag_rdf.server.http.access import authenticate, require
 from graphrag_rdf.server.http.problems import Problem, problem_of
+from graphrag_rdf.server.http.questions import read_object
 from graphrag_rdf.server.representations import iri_of
 from graphrag_rdf.server.routes.sparql import settled
 from graphrag_rdf.server.service import service_of
@@ -71,7 +70,7 @@ async def _received(socket: WebSocket) -> tuple[str, list[Quad]]:
         if size > most:
             raise Problem(413, f"an import has at most {service.settings.max_body_mb} MB")
         if socket.path_params["kind"] == _TRIPLES:
-            batch = _object(text)
+            batch = _batch(text)
             about = batch.get("metadata") or {}
             service.require_collection(about.get("collection"))
             name = str(about.get("id") or name)
@@ -88,16 +87,10 @@ async def _texts(socket: WebSocket) -> AsyncIterator[str]:
         raise Problem(400, "messages are sent as text") from None
 
 
-def _object(text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        found = None
-    if (
-        not isinstance(found, dict)
-        or not isinstance(found.get("metadata") or {}, Mapping)
-        or not isinstance(found.get("triples") or [], list)
-    ):
+def _batch(text: str) -> dict[str, Any]:
+    found = read_object(text)
+    about, triples = found.get("metadata") or {}, found.get("triples") or []
+    if not isinstance(about, Mapping) or not isinstance(triples, list):
         raise Problem(400, "a message of an import is not a JSON object with metadata and triples")
     return found
 
@@ -120,6 +113,8 @@ async def _write(socket: WebSocket, name: str, quads: list[Quad]) -> None:
             graphs.setdefault(quad.graph_name, []).append(quad.triple)
 
     def write() -> int:
+        from graphrag_rdf.exchange.foreign import take_facts
+
         for graph, triples in graphs.items():
             service.graphs.write_graph(graph, triples, replace=False)
         if facts:

@@ -11,7 +11,6 @@ Flows and workspaces are accepted and ignored: there is one of each.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -28,6 +27,7 @@ from graphrag_rdf.server.http.access import authenticate
 from graphrag_rdf.server.http.body import read_body
 from graphrag_rdf.server.http.guard import Gate
 from graphrag_rdf.server.http.problems import Problem, problem_of
+from graphrag_rdf.server.http.questions import read_object
 from graphrag_rdf.server.service import service_of
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ async def socket(socket: WebSocket) -> None:
     running: set[asyncio.Task[None]] = set()
     try:
         while True:
-            frame = _object(await socket.receive_text())
+            frame = read_object(await socket.receive_text())
             gate.count(socket.scope)
             if frame.get("type") == "auth":
                 await socket.send_json(_greeted(socket, frame))
@@ -102,7 +102,7 @@ async def post(request: Request) -> Response:
     name = request.path_params["service"]
     limit = service_of(request).settings.max_body_mb << 20
     try:
-        asked = _object((await read_body(request, limit)).decode("utf-8", "replace"))
+        asked = read_object((await read_body(request, limit)).decode("utf-8", "replace"))
         found: dict[str, Any] = {}
         async for response, _ in _replies(request, name, asked):
             found = response
@@ -130,13 +130,3 @@ def _error(error: Exception, service: str = "") -> dict[str, Any]:
     hint = error.more.get("hint")
     message = f"{error.detail}; {hint}" if hint else error.detail
     return {"error": {"type": _ERRORS.get(service, "request-error"), "message": message}}
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise Problem(400, "the message is not a JSON object")
-    return found

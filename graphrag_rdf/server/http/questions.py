@@ -89,6 +89,21 @@ async def read_json(request: Request, model: type[R], limit: int) -> R:
     return read_request(model, await read_body(request, limit))
 
 
+def read_object(text: str) -> dict[str, Any]:
+    """A message of a WebSocket, or of a client of TrustGraph.
+
+    Raises:
+        Problem: 400 if it is not a JSON object.
+    """
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise Problem(400, "the message is not a JSON object")
+    return found
+
+
 def read_request(model: type[R], data: bytes | str | dict[str, Any]) -> R:
     """A request from its JSON.
 

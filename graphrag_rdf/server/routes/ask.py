@@ -6,7 +6,6 @@ Programs get JSON or a stream of events, forms are redirected to the trace of th
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -24,7 +23,13 @@ from graphrag_rdf.server.http.body import is_form, read_form
 from graphrag_rdf.server.http.events import ALIVE, BEAT, EVENTS, event, message_event, wants_events
 from graphrag_rdf.server.http.guard import Gate
 from graphrag_rdf.server.http.problems import CLIENT_LEFT, Problem, problem_of
-from graphrag_rdf.server.http.questions import AskRequest, RetrieveRequest, read_json, read_request
+from graphrag_rdf.server.http.questions import (
+    AskRequest,
+    RetrieveRequest,
+    read_json,
+    read_object,
+    read_request,
+)
 from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import HTML, Forms, parameter, represent, session_named
@@ -114,7 +119,7 @@ async def ask_socket(socket: WebSocket) -> None:
 
 
 async def _answer_on(socket: WebSocket, service: Service, text: str) -> None:
-    data = _object(text)
+    data = read_object(text)
     token = data.pop("token", None)
     if token is not None:
         authenticate(socket, str(token))
@@ -163,16 +168,6 @@ def role_to_ask(service: Service, *, known: bool) -> Role:
     settings = service.engine.settings
     costs = settings.llm.model is not None or settings.rerank.calls_provider
     return "write" if costs and not known else "read"
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        raise Problem(400, "the message is not JSON") from None
-    if not isinstance(data, dict):
-        raise Problem(400, "the message is not a JSON object")
-    return data
 
 
 def begin(service: Service, asked: AskRequest) -> Messages:

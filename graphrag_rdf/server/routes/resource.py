@@ -44,10 +44,10 @@ _TRIPLES = Wanted("application/n-triples", "application/n-triples")
 async def resource(request: Request) -> Response:
     """The triples with a thing as subject or object, as JSON, RDF or a page; and its text, also by itself."""
     require(request, "read")
-    text = parameter(request, "iri")
-    if not text:
+    name = parameter(request, "iri")
+    if not name:
         raise Problem(400, "name what to look up: ?iri=…")
-    iri = iri_of(text)
+    iri = iri_of(name)
     service = service_of(request)
     found = await asyncio.to_thread(statements, service.engine.store, iri)
     text = await asyncio.to_thread(read_text, service.engine, iri)

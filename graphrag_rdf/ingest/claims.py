@@ -1,8 +1,7 @@
 """Claims: a model reads each chunk once, and says who is claimed to have done or been what.
 
-The store is the journal: a chunk is done when there is an activity of the same key that used it. Each chunk
-is one transaction, so a run that is stopped leaves whole chunks and the next one goes on from there. What an
-earlier key found stays until it is replaced. A call that failed is a recorded failure of the chunk.
+The store is the journal: a chunk is done when there is an activity of the same key that used it. So the next
+run goes on where one was stopped (see `model_run`). What an earlier key found stays until it is replaced.
 
 Claims keep the names of subject and object as the text has them. `link_claims` adds links to the entities
 that the names mean. It makes no entities: that is the work of the extraction, which has rules for names.
@@ -14,21 +13,20 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.extract.claims import CLAIMS_VERSION, Claim, ClaimAnswer, ClaimDate
-from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.ingest.extractors import choose_claim_reader, sum_known
 from graphrag_rdf.ingest.joins import called
+from graphrag_rdf.ingest.model_run import ModelRun, ModelTask, QuoteFinder
 from graphrag_rdf.ingest.names import Minter
 from graphrag_rdf.ingest.report import LlmCounts, since
-from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.rdf import claims as build
-from graphrag_rdf.rdf import iris, prov
+from graphrag_rdf.rdf import iris, model_calls, prov
+from graphrag_rdf.rdf.model_calls import ModelCall
 from graphrag_rdf.rdf.terms import node_of, now, text_of
 from graphrag_rdf.store.base import Changes, Store, in_batches, select_in_batches
 
@@ -173,16 +171,13 @@ def shown_chunks(store: Store, plan: ClaimPlan) -> Iterator[ChunkText]:
 
 
 @dataclass(slots=True)
-class _Task:
+class _Task(ModelTask):
     """A chunk that waits for its answer."""
 
     shown: ChunkText
-    replaces: list[NamedNode]
-    use_cache: bool
-    started: datetime = field(default_factory=now)
 
 
-class _Run:
+class _Run(ModelRun[_Task, ClaimAnswer]):
     def __init__(
         self,
         store: Store,
@@ -190,51 +185,44 @@ class _Run:
         gateway: LlmGateway,
         report: ClaimReport,
         progress: Callable[[int, int, str], None] | None,
-        stop: Callable[[], bool],
+        stop: Callable[[], bool] | None,
     ) -> None:
-        self._store, self._reader, self._gateway = store, reader, gateway
-        self._report, self._progress, self._stop = report, progress, stop
-        self._done = self._total = 0
-        rows = store.select("claims/failures")
-        self._failed = {node_of(row["chunk"]): text_of(row["reason"]) for row in rows}
+        super().__init__(
+            store,
+            agent=prov.agent(COMPONENT, CLAIMS_VERSION),
+            failures=store.select("claims/failures"),
+            retract="claims/retract",
+            progress=progress,
+            stop=stop,
+        )
+        self._reader, self._gateway, self._report = reader, gateway, report
 
     def run(self, plan: ClaimPlan, jobs: int, again: Again) -> None:
         """Read the chunks of a plan. Chunks that are read again get no answer from the cache."""
         self._report.chunks.kept = plan.kept
-        self._agent = list(prov.agent(COMPONENT, CLAIMS_VERSION)) if plan.todo else []
-        self._total = len(plan.todo)
         tasks = (
-            _Task(shown, plan.todo[shown.chunk], not _reads_again(shown.document, again))
+            _Task(
+                shown.document,
+                iris.failure(shown.chunk, build.STAGE),
+                plan.todo[shown.chunk],
+                use_cache=not _reads_again(shown.document, again),
+                shown=shown,
+            )
             for shown in shown_chunks(self._store, plan)
         )
-        try:
-            Schedule(self._ask, self._write, self._stop).run(tasks, jobs)
-        except BudgetSpentError:
-            self._report.stopped = "budget"
-        if self._report.stopped is None and self._stop():
-            self._report.stopped = "interrupted"
+        self._report.stopped = self.work(tasks, len(plan.todo), jobs)
 
-    def _ask(self, task: _Task) -> ClaimAnswer:
-        task.started = now()
+    def ask(self, task: _Task) -> ClaimAnswer:
         shown = task.shown
         return self._reader.read(
             shown.text, self._gateway, title=shown.title, names=shown.names, use_cache=task.use_cache
         )
 
-    def _write(self, task: _Task, answer: ClaimAnswer | Failure) -> None:
-        """Write what was found in a chunk, in one transaction, or why nothing was."""
-        if isinstance(answer, Failure):
-            self._fail(task, answer)
-        else:
-            self._state(task, answer)
-        self._done += 1
-        if self._progress is not None:
-            self._progress(self._done, self._total, task.shown.document.value)
-
-    def _state(self, task: _Task, answer: ClaimAnswer) -> None:
+    def found(self, task: _Task, answer: ClaimAnswer) -> Iterator[Quad]:
         chunk, completions, report = task.shown.chunk, answer.completions, self._report
-        made = build.ClaimCall(
-            chunk,
+        call = ModelCall(
+            iris.claims_activity(chunk, self._reader.key),
+            (chunk,),
             component=COMPONENT,
             key=self._reader.key,
             started=task.started,
@@ -243,54 +231,23 @@ class _Run:
             in_tokens=sum_known(one.in_tokens for one in completions),
             out_tokens=sum_known(one.out_tokens for one in completions),
         )
-        changes = Changes(content=False)
-        if task.replaces:
-            changes.updates.append(("claims/retract", {"activities": task.replaces}))
-        if chunk in self._failed:
-            changes.updates.append(("claims/clear-failures", {"chunks": [chunk]}))
-        changes.add += [*self._agent, *build.call(made)]
-        self._agent = []
-        place = _Sentences(self._store, chunk)
+        yield from model_calls.call(call)
+        place = QuoteFinder(self._store, {chunk: task.shown.text})
         for found in answer.claims.values():
-            quotes = [_quote(text, task.shown.text, place) for text in found.quotes]
-            report.unverified += sum(quote.offset is None for quote in quotes)
-            changes.add += build.claim(made, _facts(found), quotes)
+            quotes = [place.find(text) for text in found.quotes]
+            report.unverified += sum(quote.chunk is None for quote in quotes)
+            yield from build.claim(call, _facts(found), quotes)
         for index, rejected in enumerate(answer.rejected):
-            changes.add += build.rejected(made, index, rejected.reason, rejected.item)
+            yield from model_calls.rejected(call, index, rejected.reason, rejected.item)
             report.rejected[rejected.reason] += 1
-        self._store.commit(changes)
         report.chunks.asked += 1
         report.found += len(answer.claims)
 
-    def _fail(self, task: _Task, error: Failure) -> None:
-        """Report that a chunk failed, and record it once. Its earlier claims stay."""
-        chunk = task.shown.chunk
+    def failure(self, task: _Task, reason: str) -> Iterator[Quad]:
         self._report.chunks.failed += 1
-        self._report.failures.append(ClaimFailure(task.shown.document.value, chunk.value, error.message))
-        if self._failed.get(chunk) == error.message:
-            return
-        changes = Changes(add=list(prov.failure(chunk, build.STAGE, error.message, now())), content=False)
-        if chunk in self._failed:
-            changes.updates.append(("claims/clear-failures", {"chunks": [chunk]}))
-        self._store.commit(changes)
-
-
-class _Sentences:
-    """The sentences of a chunk, looked up when the first quote is located."""
-
-    def __init__(self, store: Store, chunk: NamedNode) -> None:
-        self._store, self._chunk = store, chunk
-        self._places: list[tuple[int, int, NamedNode]] | None = None
-
-    def at(self, offset: int) -> NamedNode | None:
-        """The sentence in which an offset lies."""
-        if self._places is None:
-            rows = self._store.select("relations/sentences", chunks=[self._chunk])
-            self._places = [
-                (int(text_of(row["offset"])), int(text_of(row["length"])), node_of(row["sentence"]))
-                for row in rows
-            ]
-        return next((node for start, length, node in self._places if start <= offset < start + length), None)
+        chunk = task.shown.chunk
+        self._report.failures.append(ClaimFailure(task.document.value, chunk.value, reason))
+        return prov.failure(chunk, build.STAGE, reason, now())
 
 
 def _facts(found: Claim) -> build.ClaimFacts:
@@ -308,15 +265,6 @@ def _facts(found: Claim) -> build.ClaimFacts:
 
 def _literal(date: ClaimDate | None) -> Literal | None:
     return Literal(date.lexical, datatype=NamedNode(date.datatype)) if date else None
-
-
-def _quote(text: str, whole: str, sentences: _Sentences) -> build.ClaimQuote:
-    """The place of a quote in the chunk; unverified if it is not there."""
-    place = locate(text, whole)
-    if place is None:
-        return build.ClaimQuote(text)
-    words = whole[place.offset : place.offset + place.length]
-    return build.ClaimQuote(words, place.offset, sentences.at(place.offset))
 
 
 def link_claims(store: Store, namespace: str) -> int:
@@ -366,7 +314,7 @@ def refresh_claims(
     store, settings = engine.store, engine.settings
     report, spent = ClaimReport(), engine.budget.usage
     reader = choose_claim_reader(settings)
-    run = _Run(store, reader, engine.gateway, report, progress, stop or (lambda: False))
+    run = _Run(store, reader, engine.gateway, report, progress, stop)
     run.run(plan_claims(store, reader.key, documents, again=again), settings.extract.jobs, again)
     report.linked = link_claims(store, settings.extract.namespace)
     if report.failures:

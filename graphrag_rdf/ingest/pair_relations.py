@@ -1,30 +1,27 @@
 """Typed relations between neighbouring chunks of a document, read by a model pair by pair.
 
 The store is the journal: a pair is done when there is a call (an activity) of the same key that used the
-two chunks. Each pair is one transaction, so a run that is stopped leaves whole pairs and the next one goes on
-from there; a run that finds nothing to do writes nothing. What an earlier key found stays until replaced.
-
-A call that failed, or whose answer cannot be read, is a recorded failure of the pair, and no relation is made
-up for it: that the second stands after the first is known from the document.
+two chunks. So the next run goes on where one was stopped (see `model_run`), and a run that finds nothing to
+do writes nothing. What an earlier key found stays until it is replaced. A pair whose call failed gets no
+relation: that the second stands after the first is known from the document.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pyoxigraph import NamedNode
+from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.extract.chunk_relations import RELATION_TYPES, RELATIONS_VERSION, PairAnswer
-from graphrag_rdf.extract.evidence import locate
-from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule
+from graphrag_rdf.ingest.model_run import ModelRun, ModelTask, QuoteFinder
 from graphrag_rdf.rdf import chunk_relations as build
-from graphrag_rdf.rdf import iris, prov
+from graphrag_rdf.rdf import iris, model_calls, prov
+from graphrag_rdf.rdf.model_calls import ModelCall
 from graphrag_rdf.rdf.namespaces import RAG
-from graphrag_rdf.rdf.terms import node_of, now, text_of, to_python
+from graphrag_rdf.rdf.terms import node_of, now, text_of
 from graphrag_rdf.store.base import Changes, Store, in_batches, updates_in_batches
 
 if TYPE_CHECKING:
@@ -128,13 +125,11 @@ class PairPlan:
 
 
 @dataclass(slots=True)
-class _Task:
+class _Task(ModelTask):
     """A pair that waits for its answer."""
 
     pair: Pair
     texts: tuple[str, str]
-    replaces: list[NamedNode]
-    started: datetime = field(default_factory=now)
 
 
 def plan_pairs(
@@ -197,11 +192,11 @@ def relate_pairs(
     Raises:
         LlmError: when the model cannot be used at all (unknown, out of reach, or the key is refused).
     """
-    run = _Run(store, reader, gateway, settings, progress, stop or (lambda: False))
+    run = _Run(store, reader, gateway, settings, progress, stop)
     return run.run(documents)
 
 
-class _Run:
+class _Run(ModelRun[_Task, PairAnswer]):
     def __init__(
         self,
         store: Store,
@@ -209,31 +204,36 @@ class _Run:
         gateway: LlmGateway,
         settings: PairSettings,
         progress: Callable[[int, int, str], None] | None,
-        stop: Callable[[], bool],
+        stop: Callable[[], bool] | None,
     ) -> None:
-        self._store, self._reader, self._gateway = store, reader, gateway
-        self._settings, self._progress, self._stop = settings, progress, stop
-        self._done = self._total = 0
+        super().__init__(
+            store,
+            agent=prov.agent(COMPONENT, RELATIONS_VERSION),
+            failures=store.select("relations/failures", chunks=[]),
+            retract="relations/retract",
+            progress=progress,
+            stop=stop,
+        )
+        self._reader, self._gateway, self._settings = reader, gateway, settings
         self.report = PairReport()
 
     def run(self, documents: Sequence[NamedNode]) -> PairReport:
         store, report = self._store, self.report
         plan = plan_pairs(store, self._reader.key, self._settings, documents)
-        rows = store.select("relations/failures", chunks=[])
-        self._failed = {node_of(row["failure"]): text_of(row["reason"]) for row in rows}
         self._drop(plan, everything=not documents)
         report.pairs.kept, report.pairs.removed = plan.kept, len(plan.gone)
-        self._agent = list(prov.agent(COMPONENT, RELATIONS_VERSION)) if plan.todo else []
         tasks = (
-            _Task(pair, texts, plan.todo[pair]) for pair, texts in texts_of_pairs(store, list(plan.todo))
+            _Task(
+                pair.document,
+                pair.failure,
+                plan.todo[pair],
+                use_cache=not self._settings.reads_again(pair),
+                pair=pair,
+                texts=texts,
+            )
+            for pair, texts in texts_of_pairs(store, list(plan.todo))
         )
-        self._total = len(plan.todo)
-        try:
-            Schedule(self._ask, self._write, self._stop).run(tasks, self._settings.jobs)
-        except BudgetSpentError:
-            report.stopped = "budget"
-        if report.stopped is None and self._stop():
-            report.stopped = "interrupted"
+        report.stopped = self.work(tasks, len(plan.todo), self._settings.jobs)
         return report
 
     def _drop(self, plan: PairPlan, *, everything: bool) -> None:
@@ -245,27 +245,15 @@ class _Run:
             changes.updates.append(("relations/clear-failures", {"failures": past}))
         self._store.commit(changes)
 
-    def _ask(self, task: _Task) -> PairAnswer:
-        task.started = now()
-        return self._reader.read(
-            *task.texts, self._gateway, use_cache=not self._settings.reads_again(task.pair)
-        )
+    def ask(self, task: _Task) -> PairAnswer:
+        return self._reader.read(*task.texts, self._gateway, use_cache=task.use_cache)
 
-    def _write(self, task: _Task, answer: PairAnswer | Failure) -> None:
-        """Write what was found of a pair, in one transaction, or why nothing was."""
-        if isinstance(answer, Failure):
-            self._fail(task, answer)
-        else:
-            self._state(task, answer)
-        self._done += 1
-        if self._progress is not None:
-            self._progress(self._done, self._total, task.pair.document.value)
-
-    def _state(self, task: _Task, answer: PairAnswer) -> None:
-        completion = answer.completion
-        facts = build.PairFacts(
-            task.pair.first,
-            task.pair.second,
+    def found(self, task: _Task, answer: PairAnswer) -> Iterator[Quad]:
+        completion, report = answer.completion, self.report
+        chunks = (task.pair.first, task.pair.second)
+        call = ModelCall(
+            iris.pair_activity(*chunks, self._reader.key),
+            chunks,
             component=COMPONENT,
             key=self._reader.key,
             started=task.started,
@@ -274,60 +262,28 @@ class _Run:
             in_tokens=completion.in_tokens,
             out_tokens=completion.out_tokens,
         )
-        changes = Changes(content=False)
-        if task.replaces:
-            changes.updates.append(("relations/retract", {"activities": task.replaces}))
-        if task.pair.failure in self._failed:
-            changes.updates.append(("relations/clear-failures", {"failures": [task.pair.failure]}))
-        changes.add += [*self._agent, *build.call(facts)]
-        self._agent = []
+        yield from model_calls.call(call)
+        seen = map(self._reader.shown, task.texts)
+        place = QuoteFinder(self._store, dict(zip(chunks, seen, strict=True)))
         for found in answer.relations.values():
-            changes.add += build.relation(
-                facts,
+            yield from build.relation(
+                call,
                 relation_type(found.type),
                 forward=found.forward,
                 confidence=found.confidence,
-                quotes=[self._quote(text, task) for text in found.quotes],
+                quotes=[place.find(text) for text in found.quotes],
             )
         for index, rejected in enumerate(answer.rejected):
-            changes.add += build.rejected(facts, index, rejected.reason, rejected.item)
-            self.report.rejected[rejected.reason] = self.report.rejected.get(rejected.reason, 0) + 1
-        self._store.commit(changes)
-        self.report.pairs.asked += 1
-        self.report.found += len(answer.relations)
+            yield from model_calls.rejected(call, index, rejected.reason, rejected.item)
+            report.rejected[rejected.reason] = report.rejected.get(rejected.reason, 0) + 1
+        report.pairs.asked += 1
+        report.found += len(answer.relations)
 
-    def _fail(self, task: _Task, error: Failure) -> None:
-        """Report that a pair failed, and record it once. Its earlier relations stay."""
-        pair = task.pair
-        self.report.pairs.failed += 1
-        self.report.failures.append(
-            PairFailure(pair.document.value, pair.first.value, pair.second.value, error.message)
-        )
-        if self._failed.get(pair.failure) == error.message:
-            return
-        changes = Changes(add=list(build.failure(pair.first, pair.second, error.message, now())))
-        changes.content = False
-        if pair.failure in self._failed:
-            changes.updates.append(("relations/clear-failures", {"failures": [pair.failure]}))
-        self._store.commit(changes)
-
-    def _quote(self, text: str, task: _Task) -> build.Quote:
-        """The place of a quote in what the model saw of the two chunks; unverified if it is not there."""
-        for chunk, whole in zip((task.pair.first, task.pair.second), task.texts, strict=True):
-            seen = self._reader.shown(whole)
-            place = locate(text, seen)
-            if place is not None:
-                words = seen[place.offset : place.offset + place.length]
-                return build.Quote(words, chunk, place.offset, self._sentence(chunk, place.offset))
-        return build.Quote(text)
-
-    def _sentence(self, chunk: NamedNode, offset: int) -> NamedNode | None:
-        """The sentence of a chunk in which an offset lies."""
-        for row in self._store.select("relations/sentences", chunks=[chunk]):
-            start, length = to_python(row["offset"]), to_python(row["length"])
-            if isinstance(start, int) and isinstance(length, int) and start <= offset < start + length:
-                return node_of(row["sentence"])
-        return None
+    def failure(self, task: _Task, reason: str) -> Iterator[Quad]:
+        pair, report = task.pair, self.report
+        report.pairs.failed += 1
+        report.failures.append(PairFailure(pair.document.value, pair.first.value, pair.second.value, reason))
+        return build.failure(pair.first, pair.second, reason, now())
 
 
 def relation_type(name: str) -> NamedNode:

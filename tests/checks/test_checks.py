@@ -13,8 +13,9 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.index.text import TextIndex
 from graphrag_rdf.rdf import chunk_relations as build
-from graphrag_rdf.rdf import claims, iris
+from graphrag_rdf.rdf import claims, iris, model_calls
 from graphrag_rdf.rdf.fact_decisions import FactDecision
+from graphrag_rdf.rdf.model_calls import Quote
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, RDFS, SKOS, TG, Graphs
 from graphrag_rdf.rdf.terms import datetime_, integer, now
 from graphrag_rdf.resources import folder
@@ -297,12 +298,16 @@ def a_community_of_what_is_gone(store: Spoiler) -> None:
 def related(store: Spoiler) -> NamedNode:
     """Two neighbouring chunks of a document, related as a model would relate them; the relation."""
     first, second = neighbours(store)
-    call = build.PairFacts(first, second, "reader", "relations/1", now(), "openai/scripted", "0" * 64)
+    call = call_of((first, second), iris.pair_activity(first, second, "relations/1"), "relations/1")
     text = store.find(TG.content, s=first).object.value  # type: ignore[union-attr]
-    quotes = [build.Quote(text[3:12], first, 3)]
+    quotes = [Quote(text[3:12], first, 3)]
     made = build.relation(call, RAG.causes, forward=True, confidence=0.9, quotes=quotes)
-    store.quads |= dict.fromkeys([*build.call(call), *made])
+    store.quads |= dict.fromkeys([*model_calls.call(call), *made])
     return iris.chunk_relation(call.activity, RAG.causes, first)
+
+
+def call_of(chunks: tuple[NamedNode, ...], activity: NamedNode, key: str) -> model_calls.ModelCall:
+    return model_calls.ModelCall(activity, chunks, "reader", key, now(), "openai/scripted", "0" * 64)
 
 
 def neighbours(store: Spoiler) -> tuple[NamedNode, NamedNode]:
@@ -359,12 +364,12 @@ def a_shifted_quote_of_a_relation(store: Spoiler) -> None:
 def claimed(store: Spoiler) -> NamedNode:
     """A claim of a chunk, as a model would find it; the claim."""
     chunk, _ = neighbours(store)
-    made = claims.ClaimCall(chunk, "reader", "claims/1", now(), "openai/scripted", "0" * 64)
+    made = call_of((chunk,), iris.claims_activity(chunk, "claims/1"), "claims/1")
     text = store.find(TG.content, s=chunk).object.value  # type: ignore[union-attr]
     said = ("Ada", None, "fraud", "TRUE", None, None, "Ada is said to have cheated.")
     found = claims.ClaimFacts(("ada",), *said)
-    quads = claims.claim(made, found, [claims.ClaimQuote(text[3:12], 3)])
-    store.quads |= dict.fromkeys([*claims.call(made), *quads])
+    quads = claims.claim(made, found, [Quote(text[3:12], chunk, 3)])
+    store.quads |= dict.fromkeys([*model_calls.call(made), *quads])
     return iris.claim(chunk, *found.key)
 
 

@@ -1,0 +1,109 @@
+"""Builders for the model calls that read chunks, the evidence of what they found, and what was rejected.
+
+Everything goes to `urn:graph:source`. Relations between chunks and claims share these builders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from pyoxigraph import Literal, NamedNode, Quad
+
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG
+from graphrag_rdf.rdf.prov import source
+from graphrag_rdf.rdf.terms import datetime_, integer
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """Data about the model calls that read one chunk, or two.
+
+    Attributes:
+        activity: the calls.
+        chunks: in the order of their document.
+        key: everything that the result depends on except the chunks; calls with this key mark them as done.
+        in_tokens, out_tokens: of all calls; None when unknown.
+    """
+
+    activity: NamedNode
+    chunks: tuple[NamedNode, ...]
+    component: str
+    key: str
+    started: datetime
+    model: str
+    prompt_hash: str
+    in_tokens: int | None = None
+    out_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A quote from the chunks of a call.
+
+    Attributes:
+        text: that of the chunk if it was located.
+        chunk: None if it was not located, which marks it as unverified.
+        offset: code points into the chunk's text.
+        sentence: in which it begins.
+    """
+
+    text: str
+    chunk: NamedNode | None = None
+    offset: int = 0
+    sentence: NamedNode | None = None
+
+
+def call(c: ModelCall) -> Iterator[Quad]:
+    """The activity of model calls."""
+    yield source(c.activity, RDF.type, PROV.Activity)
+    for chunk in c.chunks:
+        yield source(c.activity, PROV.used, chunk)
+    yield source(c.activity, PROV.wasAssociatedWith, iris.agent(c.component))
+    yield source(c.activity, PROV.startedAtTime, datetime_(c.started))
+    yield source(c.activity, RAG.extractor, Literal(c.key))
+    yield source(c.activity, TG.llmModel, Literal(c.model))
+    yield source(c.activity, RAG.promptHash, Literal(c.prompt_hash))
+    if c.in_tokens is not None:
+        yield source(c.activity, TG.inToken, integer(c.in_tokens))
+    if c.out_tokens is not None:
+        yield source(c.activity, TG.outToken, integer(c.out_tokens))
+
+
+def generated(c: ModelCall, node: NamedNode) -> Iterator[Quad]:
+    """That the calls made something of their chunks."""
+    yield source(node, PROV.wasGeneratedBy, c.activity)
+    for chunk in c.chunks:
+        yield source(node, PROV.wasDerivedFrom, chunk)
+
+
+def evidence(c: ModelCall, found: NamedNode, node: NamedNode, quote: Quote) -> Iterator[Quad]:
+    """A quote that shows what the calls found.
+
+    Args:
+        found: the relation or claim.
+        node: the evidence.
+    """
+    yield source(found, RAG.evidence, node)
+    yield source(node, TG.sourceText, Literal(quote.text))
+    if quote.chunk is None:
+        yield source(node, RAG.verified, Literal(False))
+        for chunk in c.chunks:
+            yield source(node, PROV.wasDerivedFrom, chunk)
+        return
+    yield source(node, PROV.wasDerivedFrom, quote.chunk)
+    yield source(node, TG.sourceCharOffset, integer(quote.offset))
+    yield source(node, TG.sourceCharLength, integer(len(quote.text)))
+    if quote.sentence is not None:
+        yield source(node, PROV.wasQuotedFrom, quote.sentence)
+
+
+def rejected(c: ModelCall, index: int, reason: str, item: str) -> Iterator[Quad]:
+    """A rejected relation or claim, or a part of one, with the reason."""
+    node = iris.rejected(c.activity, index)
+    yield source(node, RDF.type, RAG.RejectedCandidate)
+    yield from generated(c, node)
+    yield source(node, RAG.reason, Literal(reason))
+    yield source(node, RAG.candidate, Literal(item))

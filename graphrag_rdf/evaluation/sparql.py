@@ -26,10 +26,11 @@ from graphrag_rdf.evaluation.evalset import read_lines, read_text
 from graphrag_rdf.evaluation.metrics import mean
 from graphrag_rdf.index.analyse import match_key
 from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule, UnexpectedError
-from graphrag_rdf.rdf.terms import Term, from_sparql_json, one_label, text_of
+from graphrag_rdf.rdf.terms import Term, from_sparql_json, text_of
 from graphrag_rdf.sparql.render import with_prefixes
 from graphrag_rdf.sparql.tokens import tokens
 from graphrag_rdf.store.base import Answer, Row
+from graphrag_rdf.trace.facts import read_labels
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -282,7 +283,7 @@ def _is_ordered(question: SparqlQuestion) -> bool:
 
 def is_right(engine: Engine, found: Answer, gold: Answer, *, ordered: bool) -> bool:
     """Whether a result has the rows of the gold in some of its columns."""
-    labels = _labels(engine, [found, gold])
+    labels = read_labels(engine.store, _terms([found, gold]))
     got, wanted = _columns(found, labels), _columns(gold, labels)
     fitting = [[n for n, column in enumerate(got) if set(column) == set(one)] for one in wanted]
     expected = _distinct(wanted)
@@ -315,16 +316,8 @@ def _key(term: Term | None, labels: Mapping[str, str]) -> str:
         return match_key(text)
 
 
-def _labels(engine: Engine, answers: Iterable[Answer]) -> dict[str, str]:
-    things = sorted(set(_nodes(answers)), key=str)
-    rows = engine.store.select("retrieval/labels", things=things) if things else []
-    return {text_of(row["thing"]): text_of(row["label"]) for row in one_label(rows, None)}
-
-
-def _nodes(answers: Iterable[Answer]) -> Iterator[NamedNode]:
-    for answer in answers:
-        for row in answer.rows or ():
-            yield from (term for term in row.values() if isinstance(term, NamedNode))
+def _terms(answers: Iterable[Answer]) -> Iterator[Term]:
+    return (term for answer in answers for row in answer.rows or () for term in row.values())
 
 
 def _head(engine: Engine, questions: Sequence[SparqlQuestion], options: SparqlOptions) -> dict[str, Any]:

@@ -15,13 +15,13 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.namespaces import RDF
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.exploration import Edge
-from graphrag_rdf.steps.schema import called, labels_of
+from graphrag_rdf.steps.schema import labels_of
 from graphrag_rdf.steps.search import entities_meant, fact_of
 from graphrag_rdf.steps.selection import cite
 from graphrag_rdf.steps.sources import attach_sources
 from graphrag_rdf.steps.state import Context, Selection, State, Triple
 from graphrag_rdf.trace.documents import Source
-from graphrag_rdf.trace.facts import facts_called, names_like
+from graphrag_rdf.trace.facts import facts_called, label_of, names_like
 from graphrag_rdf.trace.recorder import Step
 
 TEMPLATES = (
@@ -113,18 +113,18 @@ def _told_entity(context: Context, state: State, step: Step, entity: NamedNode) 
     labels = labels_of(
         context, step, state, [entity, *types, *chain(*(fact for one in shown for fact in one.facts))]
     )
-    name = called(entity, labels)
+    name = label_of(entity, labels)
     others = {text_of(row["value"]): None for row in properties if row["property"] != RDF.type}
     others.pop(name, None)
     cited = _cited(context, state, step, [fact for one in shown for fact in one.facts], labels)
     lines = [
         f"{name} <{entity.value}>",
-        f"Types: {shortened([called(one, labels) for one in types], _NAMES) or 'none'}",
+        f"Types: {shortened([label_of(one, labels) for one in types], _NAMES) or 'none'}",
         *([f"Other names: {shortened(list(others), _NAMES)}"] if others else []),
         f"{sum(one.count for one in relations):,} fact(s), {len(relations):,} relation(s):",
     ]
     for one in shown:
-        relation = called(one.predicate, labels)
+        relation = label_of(one.predicate, labels)
         facts = shortened([cited[fact][0] for fact in one.facts], _EXAMPLES, "; ", one.count)
         lines.append(f"- {relation} ({one.count:,}): {facts}")
     if len(relations) > len(shown):
@@ -204,7 +204,7 @@ def _cited(
     """Each fact in words, with the number to cite it by if it has a source, and its sources."""
     found: dict[Triple, Selection] = {}
     for fact in facts:
-        s, p, o = (called(term, labels) for term in fact)
+        s, p, o = (label_of(term, labels) for term in fact)
         edge = Edge(fact, s, p, o, hop=0, direction="out", origin=fact[0])
         found[fact] = Selection(score=1.0, edge=edge, shown=edge.text)
     attach_sources(context, state, step, list(found.values()))

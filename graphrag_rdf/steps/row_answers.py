@@ -16,10 +16,11 @@ from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.kinds import Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.prompts import complete
 from graphrag_rdf.steps.row_facts import Result
-from graphrag_rdf.steps.schema import called, labels_of
+from graphrag_rdf.steps.schema import labels_of
 from graphrag_rdf.steps.sources import attach_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State, Triple
 from graphrag_rdf.store.base import Row
+from graphrag_rdf.trace.facts import label_of
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
 
@@ -134,7 +135,7 @@ def _table(rows: Sequence[Row], variables: Sequence[str], labels: Mapping[str, s
 
 
 def _cells(row: Row, variables: Sequence[str], labels: Mapping[str, str]) -> list[str]:
-    cells = (called(row[name], labels) if name in row else "" for name in variables)
+    cells = (label_of(row[name], labels) if name in row else "" for name in variables)
     return [_TRUTH.get(cell, cell) for cell in cells]
 
 
@@ -146,7 +147,7 @@ def _selections(
     by_fact: dict[Triple, Selection] = {}
     for number, facts in enumerate(result.facts, start=1):
         for fact in facts:
-            s, p, o = (called(term, labels) for term in fact)
+            s, p, o = (label_of(term, labels) for term in fact)
             edge = Edge(fact, s, p, o, hop=0, direction="out", origin=fact[0])
             selection = Selection(score=1.0, edge=edge, marker=number)
             by_fact.setdefault(fact, selection)

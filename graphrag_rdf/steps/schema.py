@@ -16,9 +16,9 @@ from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.rdf.namespaces import PREFIXES, RDFS, XSD, prefixed
 from graphrag_rdf.rdf.terms import Term, node_of, one_label, text_of
 from graphrag_rdf.steps.matching import Match, Recipe, Recipes, Vocabulary
-from graphrag_rdf.steps.search import label_of
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.trace.facts import label_of
 from graphrag_rdf.trace.recorder import Step
 
 TEMPLATES = (
@@ -56,11 +56,6 @@ def labels_of(context: Context, step: Step, state: State, terms: Iterable[Term])
     return {text_of(row["thing"]): text_of(row["label"]) for row in one_label(found, state.language)}
 
 
-def called(term: Term, labels: Mapping[str, str]) -> str:
-    """What to call a term."""
-    return labels.get(term.value) or label_of(None, term) if isinstance(term, NamedNode) else text_of(term)
-
-
 # --- for questions that are matched with queries --------------------------------------------------------
 
 
@@ -72,8 +67,8 @@ def vocabulary_of(context: Context, state: State, step: Step) -> Vocabulary:
     labels = labels_of(context, step, state, [*relations, *types])
     return Vocabulary(
         state.seeds,
-        {text_of(node): called(node, labels) for node in relations},
-        {text_of(node): called(node, labels) for node in types},
+        {text_of(node): label_of(node, labels) for node in relations},
+        {text_of(node): label_of(node, labels) for node in types},
     )
 
 
@@ -149,7 +144,7 @@ def _read(context: Context, step: Step, template: str, **values: Any) -> list[Ro
 
 
 def _counted(node: Term, count: Term, labels: Mapping[str, str]) -> dict[str, str]:
-    return {"iri": written(node_of(node)), "label": called(node, labels), "count": text_of(count)}
+    return {"iri": written(node_of(node)), "label": label_of(node, labels), "count": text_of(count)}
 
 
 def _ends_of(rows: Sequence[Row], labels: Mapping[str, str]) -> dict[str, str]:
@@ -158,7 +153,7 @@ def _ends_of(rows: Sequence[Row], labels: Mapping[str, str]) -> dict[str, str]:
     example = ""
     for row in rows:
         kind, end = node_of(row["type"]), text_of(row["end"])
-        example = example or (called(row["example"], labels) if end == "object" else "")
+        example = example or (label_of(row["example"], labels) if end == "object" else "")
         kinds[end][_PLAIN.get(kind) or _type(kind, labels)] = int(text_of(row["facts"]))
     objects = kinds["object"]
     if sum(objects.values()) > 2 * objects.get(_THING, 0):  # those that have a type are things, too
@@ -173,7 +168,7 @@ def _ends_of(rows: Sequence[Row], labels: Mapping[str, str]) -> dict[str, str]:
 
 def _type(kind: NamedNode, labels: Mapping[str, str]) -> str:
     name = prefixed(kind)
-    return name if name is not None and name.startswith("xsd:") else called(kind, labels)
+    return name if name is not None and name.startswith("xsd:") else label_of(kind, labels)
 
 
 def _relation(row: Row, labels: Mapping[str, str]) -> dict[str, str]:
@@ -181,7 +176,7 @@ def _relation(row: Row, labels: Mapping[str, str]) -> dict[str, str]:
         "iri": written(node_of(row["relation"])),
         "direction": text_of(row["direction"]),
         "count": text_of(row["count"]),
-        "example": called(row["example"], labels)[:_WORDS],
+        "example": label_of(row["example"], labels)[:_WORDS],
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn, TypeAlias
 
 from pyoxigraph import Literal, NamedNode
@@ -26,7 +26,7 @@ def read_labels(store: Store, terms: Iterable[Term], language: str | None = None
     return {rows.must(row, "thing"): rows.must(row, "label") for row in found}
 
 
-def label_of(term: Term, labels: dict[str, str]) -> str:
+def label_of(term: Term, labels: Mapping[str, str]) -> str:
     """A term for people: its label, else the end of its IRI, or a literal's text."""
     if not isinstance(term, NamedNode):
         return text_of(term)

@@ -102,17 +102,24 @@ def evaluate_answers(
     runs = _runs(evalset, options.runs)
     asked = sample(evalset.questions, options.limit, options.seed)
     results = ResultsFile(options.keep, _head(engine, evalset, options, settings))
-    work = _Work(engine, options, settings, results, stop or (lambda: False), progress)
+    work = _Work(
+        engine=engine,
+        results=results,
+        stop=stop or (lambda: False),
+        progress=progress,
+        options=options,
+        settings=settings,
+    )
     todo = work.left(runs, asked)
     work.done, work.total = len(runs) * len(asked) - len(todo), len(runs) * len(asked)
     if evalset.corpus and todo:
         ingest_corpus(engine, evalset, options.extraction, titles=options.titles, progress=reading, stop=stop)
     work.gold = _holding(engine, evalset) if todo else {}
-    work.ask_all(engine, [each for each in todo if not _without_gold(each[0])])
+    work.ask_on(engine, [each for each in todo if not _without_gold(each[0])])
     gone = [each for each in todo if _without_gold(each[0])]
     if gone and not work.stopped:
         with _forgotten(engine, evalset) as without:
-            work.ask_all(without, gone)
+            work.ask_on(without, gone)
     ids = {question.id for question in asked}
     rows = [row for row in results.rows if row["id"] in ids and row["run"] in runs]
     if not rows and work.error is not None:
@@ -153,19 +160,17 @@ _Todo = tuple[str, Question]
 """The name of a run, and a question."""
 
 
-@dataclass(slots=True)
-class _Work:
-    """The state of a measurement.
+@dataclass(slots=True, kw_only=True)
+class Asking:
+    """Questions that are asked concurrently, with a row for each; the next run asks failed questions again.
 
     Attributes:
+        done, total: for `progress`.
         stopped: why it ended early.
         error: that ended it.
-        gold: question → documents or chunks with its answer.
     """
 
     engine: Engine
-    options: Options
-    settings: Mapping[str, str]
     results: ResultsFile
     stop: Stop
     progress: Callable[[int, int], None] | None
@@ -174,23 +179,12 @@ class _Work:
     stopped: str | None = None
     error: LlmError | None = None
     failed: list[dict[str, str]] = field(default_factory=list)
-    gold: Mapping[str, AbstractSet[str]] = field(default_factory=dict)
 
-    def left(self, runs: Sequence[str], asked: Sequence[Question]) -> list[_Todo]:
-        """The pairs without a row, ordered by question, so that a part of them compares the runs."""
-        known = {(row["run"], row["id"]) for row in self.results.rows}
-        return [(run, q) for q in asked for run in runs if (run, q.id) not in known]
-
-    def ask_all(self, engine: Engine, todo: Sequence[_Todo]) -> None:
-        """Ask concurrently, and store a row for each; the next run asks failed questions again."""
-        systems = {name: self._system(engine, name) for name in dict.fromkeys(run for run, _ in todo)}
-        jobs = engine.settings.llm.jobs or (_JOBS if engine.settings.llm.model else 1)
-
-        def find(each: _Todo) -> dict[str, Any] | None:
-            return self._found(systems[each[0]], *each)
-
+    def ask_all(self, todo: Sequence[_Q], row_of: Callable[[_Q], dict[str, Any] | None]) -> None:
+        """Ask, and store the rows."""
+        llm = self.engine.settings.llm
         try:
-            Schedule(find, self._keep, self.stop).run(iter(todo), jobs)
+            Schedule(row_of, self._keep, self.stop).run(iter(todo), llm.jobs or (_JOBS if llm.model else 1))
         except BudgetSpentError as spent:
             hint = "raise the budget, and run the same command again to continue"
             self.stopped, self.error = "budget", LlmError(str(spent), "budget", hint)
@@ -199,17 +193,13 @@ class _Work:
         if self.stopped is None and self.stop():
             self.stopped = "interrupted"
 
-    def _found(self, ask: Ask, run: str, question: Question) -> dict[str, Any] | None:
-        """A row, or None if the question failed. Raises LlmError, which may end the run."""
-        try:
-            return self._row(ask, run, question)
-        except GraphRagError as error:
-            self.failed.append({"run": run, "id": question.id, "reason": error.message})
-            if isinstance(error, LlmError):
-                raise
-            return None
+    def fail(self, error: GraphRagError, **question: str) -> None:
+        """Note that a question failed. Raises LlmError, which may end the run."""
+        self.failed.append({**question, "reason": error.message})
+        if isinstance(error, LlmError):
+            raise error
 
-    def _keep(self, _: _Todo, found: dict[str, Any] | Failure | None) -> None:
+    def _keep(self, _: object, found: dict[str, Any] | Failure | None) -> None:
         if isinstance(found, UnexpectedError):
             raise found
         if isinstance(found, dict):
@@ -217,6 +207,38 @@ class _Work:
         self.done += 1
         if self.progress is not None:
             self.progress(self.done, self.total)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Work(Asking):
+    """The state of a measurement.
+
+    Attributes:
+        gold: question → documents or chunks with its answer.
+    """
+
+    options: Options
+    settings: Mapping[str, str]
+    gold: Mapping[str, AbstractSet[str]] = field(default_factory=dict)
+
+    def left(self, runs: Sequence[str], asked: Sequence[Question]) -> list[_Todo]:
+        """The pairs without a row, ordered by question, so that a part of them compares the runs."""
+        known = {(row["run"], row["id"]) for row in self.results.rows}
+        return [(run, q) for q in asked for run in runs if (run, q.id) not in known]
+
+    def ask_on(self, engine: Engine, todo: Sequence[_Todo]) -> None:
+        """Ask on the store of this engine, which may lack the gold chunks."""
+        systems = {name: self._system(engine, name) for name in dict.fromkeys(run for run, _ in todo)}
+
+        def row_of(each: _Todo) -> dict[str, Any] | None:
+            run, question = each
+            try:
+                return self._row(systems[run], run, question)
+            except GraphRagError as error:
+                self.fail(error, run=run, id=question.id)
+                return None
+
+        self.ask_all(todo, row_of)
 
     def _system(self, engine: Engine, run: str) -> Ask:
         pipeline = engine.pipeline(self.options.pipeline).with_settings(self.settings)

@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 from pyoxigraph import Literal, NamedNode
 
-from graphrag_rdf.errors import GraphRagError, LlmError, UsageError, short_cause
-from graphrag_rdf.evaluation.answers import ResultsFile, ask_once, sample
+from graphrag_rdf.errors import GraphRagError, UsageError, short_cause
+from graphrag_rdf.evaluation.answers import Asking, ResultsFile, ask_once, sample
 from graphrag_rdf.evaluation.evalset import read_lines, read_text
 from graphrag_rdf.evaluation.metrics import mean
 from graphrag_rdf.index.analyse import match_key
-from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule, UnexpectedError
 from graphrag_rdf.rdf.terms import Term, from_sparql_json, text_of
 from graphrag_rdf.sparql.render import with_prefixes
 from graphrag_rdf.sparql.tokens import tokens
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from graphrag_rdf.ingest.schedule import Stop
 
 COMMAND = "graphrag-rdf eval sparql"
-_JOBS = 4  # concurrent questions with a model, without `llm.jobs`
 
 
 class SparqlQuestion(BaseModel):
@@ -131,10 +129,22 @@ def evaluate_sparql(
     engine.pipeline(options.pipeline).with_settings(options.settings)  # raises before a question is asked
     asked = sample(questions, options.limit, options.seed)
     golds = {str(one.id): _gold_of(engine, one) for one in asked}
+    if engine.settings.llm.model is not None:
+        assert engine.gateway is not None  # noqa: S101 - made here, before threads want it
+    results = ResultsFile(options.keep, _head(engine, questions, options), COMMAND)
+    known = {row["id"] for row in results.rows}
+    todo = [one for one in asked if one.id not in known]
     work = _Work(
-        engine, options, golds, ResultsFile(options.keep, _head(engine, questions, options), COMMAND)
+        engine=engine,
+        results=results,
+        stop=stop or (lambda: False),
+        progress=progress,
+        done=len(asked) - len(todo),
+        total=len(asked),
+        options=options,
+        golds=golds,
     )
-    work.run(asked, progress, stop or (lambda: False))
+    work.ask_all(todo, work.row_of)
     by_id = {row["id"]: row for row in work.results.rows}
     rows = [by_id[one.id] for one in asked if one.id in by_id]
     if not rows and work.error is not None:
@@ -165,55 +175,14 @@ def _figures(rows: Sequence[Mapping[str, Any]], kind: str | None = None) -> dict
     }
 
 
-@dataclass(slots=True)
-class _Work:
-    """The state of a measurement.
+@dataclass(slots=True, kw_only=True)
+class _Work(Asking):
+    """The state of a measurement."""
 
-    Attributes:
-        stopped: why it ended early.
-        error: that ended it.
-    """
-
-    engine: Engine
     options: SparqlOptions
     golds: Mapping[str, Answer]
-    results: ResultsFile
-    stopped: str | None = None
-    error: LlmError | None = None
-    failed: list[dict[str, str]] = field(default_factory=list)
 
-    def run(
-        self, asked: Sequence[SparqlQuestion], progress: Callable[[int, int], None] | None, stop: Stop
-    ) -> None:
-        """Ask those that have no row yet; the next run asks failed questions again."""
-        known = {row["id"] for row in self.results.rows}
-        todo = [one for one in asked if one.id not in known]
-        done = len(asked) - len(todo)
-
-        def keep(_: SparqlQuestion, found: dict[str, Any] | Failure | None) -> None:
-            nonlocal done
-            if isinstance(found, UnexpectedError):
-                raise found
-            if isinstance(found, dict):
-                self.results.add(found)
-            done += 1
-            if progress is not None:
-                progress(done, len(asked))
-
-        if self.engine.settings.llm.model is not None:
-            assert self.engine.gateway is not None  # noqa: S101 - made here, before threads want it
-        jobs = self.engine.settings.llm.jobs or (_JOBS if self.engine.settings.llm.model else 1)
-        try:
-            Schedule(self._found, keep, stop).run(iter(todo), jobs)
-        except BudgetSpentError as spent:
-            hint = "raise the budget, and run the same command again to continue"
-            self.stopped, self.error = "budget", LlmError(str(spent), "budget", hint)
-        except LlmError as error:
-            self.stopped, self.error = "model", error
-        if self.stopped is None and stop():
-            self.stopped = "interrupted"
-
-    def _found(self, question: SparqlQuestion) -> dict[str, Any] | None:
+    def row_of(self, question: SparqlQuestion) -> dict[str, Any] | None:
         """A row, or None if the question failed. Raises LlmError, which may end the run."""
         begun = time.perf_counter()
         try:
@@ -221,9 +190,7 @@ class _Work:
                 self.engine, question.question, self.options.pipeline, self.options.settings, stored=True
             )
         except GraphRagError as error:
-            self.failed.append({"id": str(question.id), "reason": error.message})
-            if isinstance(error, LlmError):
-                raise
+            self.fail(error, id=str(question.id))
             return None
         result = answer.get("result") or {"template": None, "query": None, "columns": [], "rows": []}
         gold = self.golds[str(question.id)]

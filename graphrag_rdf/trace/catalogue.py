@@ -249,7 +249,7 @@ def delete_trace(store: Store, blobs: BlobStore, iri: NamedNode | str) -> Pruned
         UsageError: when there is no such session.
     """
     session = NamedNode(iri) if isinstance(iri, str) else iri
-    if not store.select("trace/session", session=session):  # of all forms
+    if not store.select("trace/session", session=session):
         raise UsageError(
             f"there is no trace {session.value}", hint="graphrag-rdf trace list shows the traces"
         )
@@ -314,7 +314,7 @@ def _started(store: Store, sessions: list[NamedNode], known: set[NamedNode]) -> 
 
 def _foreign_nodes(store: Store, sessions: Sequence[NamedNode]) -> list[NamedNode]:
     """The nodes of those of the traces that another program wrote."""
-    foreign = [one for one in sessions if "pipeline" not in store.select("trace/session", session=one)[0]]
+    foreign = [rows.node(row, "session") for row in store.select("trace/foreign", sessions=sessions)]
     found = (quad.subject for one in foreign for quad in trace_quads(store, one, with_sources=False))
     return sorted({node for node in found if isinstance(node, NamedNode)}, key=str)
 

@@ -413,19 +413,8 @@ class Trace:
     """
 
     JSON: ClassVar = (
-        *(
-            "iri",
-            "kind",
-            "form",
-            "label",
-            "question",
-            "question_iri",
-            "started",
-            "ended",
-            "seconds",
-            "outcome",
-        ),
-        "stopped_by",
+        *("iri", "kind", "form", "label", "question", "question_iri"),
+        *("started", "ended", "seconds", "outcome", "stopped_by"),
         *("model", "parameters", "commit", "source_forgotten", "answer", "steps", "warnings"),
         *("feedback=marks", "continues", "pipeline_hash", "include", "exclude"),
     )

@@ -79,6 +79,18 @@ class Queries:
             raise
         return answer
 
+    async def whole(self, job: Job, min_commit: int) -> tuple[str, bytes]:
+        """The media type of an answer, and all of it. If the client disconnects, cancel the call.
+
+        Raises:
+            Problem: see `run`; 503 also if it failed after its first part.
+        """
+        answer = await self.run(job, min_commit, _never)
+        try:
+            return answer.content_type, b"".join([part async for part in answer.parts()])
+        except TransferAborted as aborted:
+            raise Problem(503, str(aborted)) from None
+
     async def _turn(self, gone: Gone) -> None:
         """Wait for a place, unless the client has left by then."""
         if self._waiting >= _WAITING:
@@ -313,6 +325,10 @@ class Answer:
     def _soon(self, call: Callable[[], object]) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self._loop.call_soon_threadsafe(call)
+
+
+async def _never() -> bool:
+    return False
 
 
 async def _require(gone: Gone) -> None:

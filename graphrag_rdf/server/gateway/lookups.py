@@ -18,7 +18,7 @@ from graphrag_rdf.rdf.namespaces import PROV, RDF, TG, Graphs
 from graphrag_rdf.rdf.terms import Term, from_sparql_json, node_of, text_of
 from graphrag_rdf.server.gateway.terms import from_wire, to_wire, triple_to_wire, untyped
 from graphrag_rdf.server.http.access import require
-from graphrag_rdf.server.http.problems import Problem, TransferAborted
+from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.http.questions import read_request
 from graphrag_rdf.server.routes.sparql import forms_for, job_of
 from graphrag_rdf.server.service import client_of, service_of
@@ -287,12 +287,8 @@ async def sparql(connection: HTTPConnection, request: Mapping[str, Any]) -> Repl
         union=True,
     )
     with service.concurrency.slot(client_of(connection)):
-        answer = await service.queries.run(job, service.min_commit(connection), _still_there)
-        try:
-            data = b"".join([part async for part in answer.parts()])
-        except TransferAborted as aborted:
-            raise Problem(503, str(aborted)) from None
-    if answer.content_type.startswith("application/n-triples"):
+        content_type, data = await service.queries.whole(job, service.min_commit(connection))
+    if content_type.startswith("application/n-triples"):
         made = [
             triple_to_wire(t.subject, t.predicate, t.object) for t in ox.parse(data, ox.RdfFormat.N_TRIPLES)
         ]
@@ -311,7 +307,3 @@ async def sparql(connection: HTTPConnection, request: Mapping[str, Any]) -> Repl
 def _values(row: Mapping[str, Any], names: Iterable[str]) -> Iterator[dict[str, Any] | None]:
     for name in names:
         yield to_wire(from_sparql_json(row[name])) if name in row else None
-
-
-async def _still_there() -> bool:
-    return False

@@ -19,7 +19,7 @@ from graphrag_rdf.config import Role
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.namespaces import prefixed
 from graphrag_rdf.server.http.access import ROLES, Access
-from graphrag_rdf.server.http.problems import Problem, TransferAborted
+from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.http.questions import AskRequest, RetrieveRequest
 from graphrag_rdf.server.routes import ask
 from graphrag_rdf.server.routes.sparql import forms_for, job_of
@@ -230,12 +230,8 @@ async def _sparql(call: Call, asked: SparqlArguments) -> Outcome:
         max_rows=min(ROWS, settings.max_rows),
         max_bytes=min(_BYTES, settings.max_result_mb << 20),
     )
-    answer = await service.queries.run(job, service.engine.store.commit_number(), _still_there)
-    try:
-        data = b"".join([part async for part in answer.parts()])
-    except TransferAborted as aborted:
-        raise Problem(503, str(aborted)) from None
-    if answer.content_type.startswith("text/turtle"):
+    content_type, data = await service.queries.whole(job, service.engine.store.commit_number())
+    if content_type.startswith("text/turtle"):
         turtle = data.decode()
         return Outcome({"turtle": turtle}, turtle)
     found: dict[str, Any] = json.loads(data)
@@ -265,11 +261,6 @@ async def _source_of_fact(call: Call, asked: FactArguments) -> Outcome:
 async def _ingest(call: Call, asked: IngestArguments) -> Outcome:
     report = await ingest_named(call.service, asked.paths, call.progress)
     return Outcome(to_json(report), _text_of_report(report))
-
-
-async def _still_there() -> bool:
-    """Disconnecting cancels the call."""
-    return False
 
 
 TOOLS: tuple[Tool, ...] = (

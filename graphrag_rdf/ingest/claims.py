@@ -22,7 +22,7 @@ from graphrag_rdf.ingest.extractors import choose_claim_reader, sum_known
 from graphrag_rdf.ingest.joins import called
 from graphrag_rdf.ingest.model_run import ModelRun, ModelTask, QuoteFinder
 from graphrag_rdf.ingest.names import Minter
-from graphrag_rdf.ingest.report import LlmCounts, since
+from graphrag_rdf.ingest.report import LlmCounts, StageReport, since
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.rdf import claims as build
 from graphrag_rdf.rdf import iris, model_calls, prov
@@ -81,7 +81,7 @@ class ClaimCounts:
 
 
 @dataclass(slots=True)
-class ClaimReport:
+class ClaimReport(StageReport):
     """The outcome of reading claims.
 
     Attributes:
@@ -99,13 +99,19 @@ class ClaimReport:
     rejected: Counter[str] = field(default_factory=Counter)
     failures: list[ClaimFailure] = field(default_factory=list)
     stopped: str | None = None
-    warnings: list[dict[str, str]] = field(default_factory=list)
-    llm: LlmCounts = field(default_factory=LlmCounts)
-    seconds: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
         """The keys of `refresh claims --format json`."""
-        return asdict(self) | {"rejected": dict(self.rejected)}
+        return {
+            "chunks": asdict(self.chunks),
+            "found": self.found,
+            "unverified": self.unverified,
+            "linked": self.linked,
+            "rejected": dict(self.rejected),
+            "failures": [asdict(failure) for failure in self.failures],
+            "stopped": self.stopped,
+            **self.shared_json(),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,11 +324,9 @@ def refresh_claims(
     run.run(plan_claims(store, reader.key, documents, again=again), settings.extract.jobs, again)
     report.linked = link_claims(store, settings.extract.namespace)
     if report.failures:
-        detail = failed_claims(report.chunks.failed, report.failures[0].reason)
-        report.warnings.append({"type": "claims_failed", "detail": detail})
+        report.warn("claims_failed", failed_claims(report.chunks.failed, report.failures[0].reason))
     if report.stopped == "budget":
-        detail = "the budget was used up before the claims of all chunks were read"
-        report.warnings.append({"type": "budget_spent", "detail": detail})
+        report.warn("budget_spent", "the budget was used up before the claims of all chunks were read")
     report.llm = since(spent, engine.budget.usage)
     report.seconds = round(time.perf_counter() - begun, 3)
     return report

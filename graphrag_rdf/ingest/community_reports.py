@@ -41,7 +41,7 @@ from graphrag_rdf.communities.report import (
 )
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.ingest.extractors import prompt_folder, sum_known
-from graphrag_rdf.ingest.report import LlmCounts, since
+from graphrag_rdf.ingest.report import StageReport, since
 from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule
 from graphrag_rdf.rdf import community_reports as build
 from graphrag_rdf.rdf import iris, prov
@@ -88,27 +88,18 @@ class ReportCounts:
 
 
 @dataclass(slots=True)
-class CommunitiesReport:
+class CommunitiesReport(StageReport):
     """What a build of communities and their reports did."""
 
     build: BuildReport
     reports: ReportCounts
-    warnings: list[dict[str, str]] = field(default_factory=list)
-    llm: LlmCounts = field(default_factory=LlmCounts)
-    seconds: float = 0.0
-
-    def warn(self, type: str, detail: str) -> None:  # noqa: A002 - the key of the JSON
-        """Add a warning."""
-        self.warnings.append({"type": type, "detail": detail})
 
     def as_json(self) -> dict[str, Any]:
         """The keys of `communities build --format json`."""
         return {
             **asdict(self.build),
-            "reports": asdict(self.reports),
-            "warnings": self.warnings,
-            "llm": asdict(self.llm),
-            "seconds": self.seconds,
+            "reports": asdict(self.reports) | {"dropped": dict(self.reports.dropped)},
+            **self.shared_json(),
         }
 
 

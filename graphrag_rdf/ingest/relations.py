@@ -38,7 +38,7 @@ from graphrag_rdf.ingest.pair_relations import (
     relate_pairs,
     texts_of_pairs,
 )
-from graphrag_rdf.ingest.report import LlmCounts, since
+from graphrag_rdf.ingest.report import LlmCounts, StageReport, since
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, XSD, Graphs, prefixed
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
@@ -174,7 +174,7 @@ NO_LLM = "no model is set: chunks are related by shared entities and by their or
 
 
 @dataclass(slots=True)
-class RelationReport:
+class RelationReport(StageReport):
     """The outcome of a refresh of relations.
 
     Attributes:
@@ -184,22 +184,13 @@ class RelationReport:
 
     relations: dict[str, int] = field(default_factory=dict)
     read: PairReport = field(default_factory=PairReport)
-    warnings: list[dict[str, str]] = field(default_factory=list)
-    llm: LlmCounts = field(default_factory=LlmCounts)
-    seconds: float = 0.0
-
-    def warn(self, type: str, detail: str) -> None:  # noqa: A002 - the key of the JSON
-        """Add a warning."""
-        self.warnings.append({"type": type, "detail": detail})
 
     def as_json(self) -> dict[str, Any]:
         """The keys of `refresh relations --format json`."""
         return {
             "relations": relation_names(self.relations),
             **asdict(self.read),
-            "warnings": self.warnings,
-            "llm": asdict(self.llm),
-            "seconds": self.seconds,
+            **self.shared_json(),
         }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from pyoxigraph import Literal, NamedNode, Quad
@@ -31,7 +31,7 @@ class FailureReport:
     Attributes:
         path: the file.
         chunk: IRI of the chunk, None when the document as a whole failed.
-        stage: read, extract or relations.
+        stage: read, extract, relations, claims or community report.
         reason: the cause, for people.
     """
 
@@ -98,6 +98,23 @@ class LlmCounts:
     out_tokens: int | None = None
     cost_usd: float | None = None
     cached_in_tokens: int | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class StageReport:
+    """What the reports of stages with a model have in common."""
+
+    warnings: list[dict[str, str]] = field(default_factory=list)
+    llm: LlmCounts = field(default_factory=LlmCounts)
+    seconds: float = 0.0
+
+    def warn(self, type: str, detail: str) -> None:  # noqa: A002 - the key of the JSON
+        """Add a warning."""
+        self.warnings.append({"type": type, "detail": detail})
+
+    def shared_json(self) -> dict[str, Any]:
+        """The last keys of the stage's `--format json`."""
+        return {"warnings": self.warnings, "llm": asdict(self.llm), "seconds": self.seconds}
 
 
 def since(before: LlmUsage, now: LlmUsage) -> LlmCounts:

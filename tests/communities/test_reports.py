@@ -160,7 +160,8 @@ def test_a_model_writes_reports_and_its_ids_become_what_they_stand_for(
     assert found.llm.calls == number == len(scripted_server.requests)
     shown = [entries(request) for request in scripted_server.requests]
     unknown = sum(key not in each for each in shown for key in ("s1", "e1", "f1", "f99", "x7"))
-    assert found.reports.dropped == {"unknown_id": unknown, "uncited_finding": number}
+    dropped = {"unknown_id": unknown, "uncited_finding": number}
+    assert found.reports.dropped == found.as_json()["reports"]["dropped"] == dropped
     pair = next(each for each in shown if "Chen Liwen" in each["e1"] + each["e2"] and len(each) < 8)
     assert "Lin Yuhua met Chen Liwen." in pair.values()
     kinds = {

@@ -10,12 +10,12 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group, model_option
-from graphrag_rdf.cli.output import counts, format_option, one_line, pairs, say, usage
+from graphrag_rdf.cli.output import counts, format_option, model_rows, one_line, pairs, say
 from graphrag_rdf.cli.process import outcome, stop_requests
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
-from graphrag_rdf.store.base import in_batches, select_in_batches
+from graphrag_rdf.store.base import select_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -117,11 +117,7 @@ def _show_report(report: CommunitiesReport) -> None:
         ),
         ("reports", "none" if reports.by == "none" else f"{counts(numbers) or 'none'}, {by}"),
     ]
-    if reports.dropped:
-        reasons = {code.replace("_", " "): number for code, number in reports.dropped.items()}
-        rows.append(("left out", counts(reasons)))
-    if report.llm.calls or report.llm.cached:
-        rows.append(("model", usage(report.llm)))
+    rows += model_rows(reports.dropped, report.llm)
     pairs([*rows, ("time", f"{report.seconds:.1f} s")])
     for warning in report.warnings:
         output.warn_of(warning)
@@ -216,14 +212,13 @@ def _community(row: Row) -> dict[str, Any]:
 def _members(store: Store, communities: Sequence[NamedNode]) -> dict[str, list[dict[str, Any]]]:
     """The members of each community, central ones first."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for batch in in_batches(communities):
-        for row in store.select("communities/members", communities=batch):
-            member = {
-                "iri": text_of(row["entity"]),
-                "name": text_of(row["name"]),
-                "central": to_python(row["central"]),
-            }
-            found.setdefault(text_of(row["community"]), []).append(member)
+    for row in select_in_batches(store, "communities/members", "communities", communities):
+        member = {
+            "iri": text_of(row["entity"]),
+            "name": text_of(row["name"]),
+            "central": to_python(row["central"]),
+        }
+        found.setdefault(text_of(row["community"]), []).append(member)
     return found
 
 

@@ -305,6 +305,18 @@ def usage(llm: LlmCounts) -> str:
     return ", ".join(parts)
 
 
+def model_rows(left_out: Mapping[str, int], llm: LlmCounts) -> list[tuple[str, object]]:
+    """What a stage left out of the answers of a model, by reason, and the usage of the model."""
+    rows: list[tuple[str, object]] = []
+    if left_out:
+        rows.append(
+            ("left out", counts({code.replace("_", " "): number for code, number in left_out.items()}))
+        )
+    if llm.calls or llm.cached:
+        rows.append(("model", usage(llm)))
+    return rows
+
+
 def planned(calls: int, in_tokens: int | None, out_tokens: int | None, cost_usd: float | None) -> str:
     """The estimated calls, tokens and cost of a model, in a line."""
     cost = "price unknown" if cost_usd is None else f"{cost_usd:.2f} USD"

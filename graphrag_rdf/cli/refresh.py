@@ -9,7 +9,7 @@ import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group, embedding_option, model_option
-from graphrag_rdf.cli.output import counts, format_option, pairs, planned, say, usage
+from graphrag_rdf.cli.output import counts, format_option, model_rows, pairs, planned, say
 from graphrag_rdf.cli.process import DONE, FAILED, outcome, stop_requests
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
@@ -165,11 +165,7 @@ def _show(report: RelationReport) -> None:
     read = report.read
     if told := counts(read.pairs):
         rows.append(("pairs of chunks", told))
-    if read.rejected:
-        reasons = {code.replace("_", " "): number for code, number in read.rejected.items()}
-        rows.append(("left out", counts(reasons)))
-    if report.llm.calls or report.llm.cached:
-        rows.append(("model", usage(report.llm)))
+    rows += model_rows(read.rejected, report.llm)
     pairs(rows or [("none", "")])
     for warning in report.warnings:
         output.warn_of(warning)
@@ -251,12 +247,7 @@ def _show_claims(report: ClaimReport) -> None:
         rows.append(("quotes", f"{report.unverified:,} not in their chunk"))
     if report.linked:
         rows.append(("names", f"{report.linked:,} linked to entities"))
-    if report.rejected:
-        reasons = {code.replace("_", " "): number for code, number in report.rejected.items()}
-        rows.append(("left out", counts(reasons)))
-    if report.llm.calls or report.llm.cached:
-        rows.append(("model", usage(report.llm)))
-    pairs(rows)
+    pairs([*rows, *model_rows(report.rejected, report.llm)])
     for warning in report.warnings:
         output.warn_of(warning)
     if report.stopped:

@@ -180,9 +180,9 @@ def claim(chunk_iri: NamedNode, *key: str) -> NamedNode:
     return NamedNode(f"urn:claim:{name_uuid(chunk_iri.value, *key)}")
 
 
-def claim_evidence(claim_iri: NamedNode, text: str, offset: int | None) -> NamedNode:
-    """A quote for a claim, with its offset in the chunk if it was located."""
-    return NamedNode(f"urn:evidence:{name_uuid(claim_iri.value, digest(text), offset or 0)}")
+def claim_evidence(claim_iri: NamedNode, text: str, offset: int) -> NamedNode:
+    """A quote for a claim, with its offset in the chunk, which is 0 if it was not located."""
+    return NamedNode(f"urn:evidence:{name_uuid(claim_iri.value, digest(text), offset)}")
 
 
 def community(level: int, members: Iterable[str]) -> NamedNode:

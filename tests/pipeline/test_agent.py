@@ -154,7 +154,7 @@ TOOLS = """
    arguments: [{name: what, description: a thing}]}
 - {name: look, type: text-completion, description: After it., states: [opened]}
 - {name: other, type: text-completion, description: Of others., group: [others]}
-- {name: ask, type: pipeline, pipeline: basic, description: Not listed under calls.}
+- {name: ask, type: pipeline, pipeline: doc_rag, description: Asks.}
 """
 
 
@@ -210,7 +210,7 @@ def test_an_unknown_group_is_an_error_that_names_the_groups(own_tools: tuple[Eng
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (TOOLS, "agent_react has no pipeline basic to call"),
+        (TOOLS.replace("doc_rag", "basic"), "tool ask asks the pipeline 'basic', which"),
         ("- {name: ask, type: magic, description: x}", "tool ask has the unknown type 'magic'"),
         ("- {name: ask}", "tools.yaml: "),
         ("{", "tools.yaml: "),
@@ -225,6 +225,7 @@ def test_what_is_wrong_with_the_tools_is_told(
     *_, last = engine.ask(QUESTION, "agent_react")
     assert last.error is not None
     assert told in last.error["message"]
+    assert not scripted_server.requests, "it is told before the model is asked"
 
 
 def test_without_a_model_it_refuses(sample_folder: Path, tmp_path: Path) -> None:

@@ -278,7 +278,6 @@ def test_a_server_that_is_down_leaves_its_tools_out(
         (mcp("add", url="http://127.0.0.1/mcp"), "tool my-add of type mcp needs either command: or url:"),
         ("- {name: x, type: mcp, command: [x]}", "tool x of type mcp needs tool:"),
         ("- {name: x, type: pipeline, pipeline: basic}", "tool x of type pipeline needs description:"),
-        ("- {name: x, type: pipeline, pipeline: nix, description: d}", "tool x asks the pipeline 'nix'"),
         (
             TYPED.replace("integer", "date"),
             "type: Input should be 'string', 'integer', 'number' or 'boolean'",

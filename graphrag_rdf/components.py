@@ -75,9 +75,10 @@ def open_store(
     """
     templates = TemplateLibrary(folder("queries"), *([settings.queries] if settings.queries else []))
     if where == ":memory:":
-        memory = EmbeddedStore(templates)
+        blobs = BlobStore()
+        memory = EmbeddedStore(templates, blobs=blobs)
         migrate(memory)
-        return memory, BlobStore(), None
+        return memory, blobs, None
     if is_address(where):
         from graphrag_rdf.store.local_files import local_folder, open_remote
 

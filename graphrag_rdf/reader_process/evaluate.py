@@ -15,6 +15,7 @@ from pyoxigraph import DefaultGraph, NamedNode, Quad, Triple
 from graphrag_rdf.rdf.formats import line_end, write_csv
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
 from graphrag_rdf.sparql.complaints import NO_CALLS, complaint
+from graphrag_rdf.store.functions import Functions
 
 _WITH_PREFIXES = (ox.RdfFormat.TURTLE, ox.RdfFormat.TRIG)
 
@@ -91,25 +92,28 @@ class Output(Protocol):
         """A part of the answer."""
 
 
-def evaluate(store: ox.Store, job: Job, output: Output) -> None:
+def evaluate(store: ox.Store, job: Job, output: Output, functions: Functions) -> None:
     """Run a job.
+
+    Args:
+        functions: that queries may call (see `store.functions`).
 
     Raises:
         QueryFailed: it is malformed, unfit for the formats, or over a limit; parts of the answer may be
             written already.
     """
     try:
-        _RUN[job.kind](store, job, output)
+        _RUN[job.kind](store, job, output, functions)
     except SyntaxError as error:
         raise QueryFailed(400, complaint(job.text, error)) from error.with_traceback(None)
     except (ValueError, RuntimeError) as error:
         raise QueryFailed(400, f"the SPARQL cannot be evaluated: {error}") from error.with_traceback(None)
 
 
-def _query(store: ox.Store, job: Job, output: Output) -> None:
+def _query(store: ox.Store, job: Job, output: Output, functions: Functions) -> None:
     if job.masked is not None:
         _judge(job.masked, job.text)
-    found = store.query(job.text, base_iri=job.base, **_dataset(store, job))
+    found = store.query(job.text, base_iri=job.base, custom_functions=functions, **_dataset(store, job))
     try:
         if isinstance(found, ox.QueryTriples):
             write_graph(found, job, output)
@@ -167,7 +171,7 @@ def _dataset(store: ox.Store, job: Job) -> dict[str, Any]:
     return {"named_graphs": named, "default_graph": [DefaultGraph(), *named] if job.union else None}
 
 
-def _dump(store: ox.Store, job: Job, output: Output) -> None:
+def _dump(store: ox.Store, job: Job, output: Output, _: Functions) -> None:
     _require_graph(store, job)
     if job.target is None:
         quads = (
@@ -180,7 +184,7 @@ def _dump(store: ox.Store, job: Job, output: Output) -> None:
     write_graph((quad.triple for quad in found), job, output)
 
 
-def _exists(store: ox.Store, job: Job, output: Output) -> None:
+def _exists(store: ox.Store, job: Job, output: Output, _: Functions) -> None:
     _require_graph(store, job)
     output.begin(_wanted(job.graph, "graphs").content_type)
 
@@ -219,7 +223,11 @@ def _wanted(wanted: Wanted | None, what: str) -> Wanted:
     return wanted
 
 
-_RUN: dict[str, Callable[[ox.Store, Job, Output], None]] = {"query": _query, "dump": _dump, "exists": _exists}
+_RUN: dict[str, Callable[[ox.Store, Job, Output, Functions], None]] = {
+    "query": _query,
+    "dump": _dump,
+    "exists": _exists,
+}
 
 
 # --- limits -------------------------------------------------------------------------------------------

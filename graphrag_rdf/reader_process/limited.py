@@ -94,7 +94,7 @@ class LimitedQueries:
             if self._reader is None or self._reader.gone:
                 if self._reader is not None:
                     self._reader.end()
-                self._reader = Reader(_MEGABYTES)
+                self._reader = Reader(_MEGABYTES, store.blobs.path if store.blobs else None)
             self._snapshot = self._snapshot or self._frozen(store)
         except OSError as error:
             raise StoreError(

@@ -1,8 +1,8 @@
 """A reader: a process that answers queries on a snapshot, and may be killed at any time.
 
-Started as `python -m graphrag_rdf.reader_process.main FD MEGABYTES`; FD is its end of a socket pair. It
-imports the engine and nothing else of weight, holds no secret (its environment is made for it), and exits
-when the server does.
+Started as `python -m graphrag_rdf.reader_process.main FD MEGABYTES [BLOBS]`; FD is its end of a socket
+pair, BLOBS the folder of the blob store. It imports the engine and nothing else of weight, holds no secret
+(its environment is made for it), and exits when the server does.
 
 It receives pairs of a store's folder and a job, or None to close the store. It sends READY once; then, for
 each job, HEAD (content type), DATA …, and END or FAIL (JSON). What it sends is never unpickled.
@@ -17,11 +17,14 @@ import signal
 import sys
 import threading
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 import pyoxigraph as ox
 
 from graphrag_rdf.reader_process.evaluate import Job, QueryFailed, evaluate
 from graphrag_rdf.reader_process.memory import MEMORY_EXIT, Memory, limit_address_space, watch
+from graphrag_rdf.store.blobs import BlobStore
+from graphrag_rdf.store.functions import Functions, functions
 
 READY, HEAD, DATA, END, FAIL = b"R", b"H", b"D", b"E", b"F"
 LAST = b"last"
@@ -59,8 +62,8 @@ class _Sender:
         del self._gathered[1:]
 
 
-def serve(connection: Connection, memory: Memory) -> None:
-    """Answer jobs until the other end is closed."""
+def serve(connection: Connection, memory: Memory, functions: Functions) -> None:
+    """Answer jobs until the other end is closed; queries may call the functions."""
     opened, path = None, None
     connection.send_bytes(READY)
     while True:
@@ -75,7 +78,7 @@ def serve(connection: Connection, memory: Memory) -> None:
                 opened = None
                 opened, path = ox.Store.read_only(place), place
             assert opened is not None  # noqa: S101
-            evaluate(opened, job, sender)
+            evaluate(opened, job, sender, functions)
         except QueryFailed as failure:
             connection.send_bytes(_failed(failure.status, failure.detail))
             continue
@@ -100,11 +103,12 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then closes the connection
     connection = Connection(int(sys.argv[1]))
     limit_mb = int(sys.argv[2])
+    blobs = BlobStore(Path(sys.argv[3])) if len(sys.argv) > 3 else None
     limit_address_space(limit_mb)
     memory = Memory()
     threading.Thread(target=watch, args=(limit_mb, os.getppid(), memory), daemon=True).start()
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
-        serve(connection, memory)
+        serve(connection, memory, functions(blobs))
 
 
 if __name__ == "__main__":

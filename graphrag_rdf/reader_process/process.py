@@ -68,19 +68,20 @@ class Reader:
 
     Args:
         memory_mb: resident memory of the process at most, in 2^20 bytes.
+        blobs: folder of the blob store, from which queries read texts.
 
     Raises:
         OSError: it cannot be started, ends at once or takes too long.
     """
 
-    def __init__(self, memory_mb: int) -> None:
+    def __init__(self, memory_mb: int, blobs: Path | None = None) -> None:
         self.snapshot: Snapshot | None = None
         self._memory_mb = memory_mb
         self._idle_since = 0.0
         self._ended = False
         ours, theirs = socket.socketpair()
         with theirs:
-            self._process = _spawn(theirs.fileno(), memory_mb)
+            self._process = _spawn(theirs.fileno(), memory_mb, blobs)
         self._connection = Connection(ours.detach())
         try:
             ready = self._connection.poll(_STARTING) and self._connection.recv_bytes()
@@ -158,10 +159,11 @@ def kill_all() -> None:
         process.kill()
 
 
-def _spawn(fd: int, memory_mb: int) -> subprocess.Popen[bytes]:
+def _spawn(fd: int, memory_mb: int, blobs: Path | None) -> subprocess.Popen[bytes]:
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    folder = [str(blobs.absolute())] if blobs else []
     process = subprocess.Popen(  # noqa: S603 - our own interpreter, our own words
-        [sys.executable, "-P", "-m", "graphrag_rdf.reader_process.main", str(fd), str(memory_mb)],
+        [sys.executable, "-P", "-m", "graphrag_rdf.reader_process.main", str(fd), str(memory_mb), *folder],
         env={**environment, "PYTHONPATH": str(Path(graphrag_rdf.__file__).parents[1])},
         pass_fds=(fd,),
         stdin=subprocess.DEVNULL,

@@ -129,7 +129,7 @@ class Service:
             if self.read_only
             else Snapshots(store, place.snapshots.resolve())
         )
-        return ReaderPool(source, _processes(settings.readers), settings.query_memory_mb)
+        return ReaderPool(source, _processes(settings.readers), settings.query_memory_mb, place.blobs)
 
     async def purged(self) -> bool:
         """Wait until no query reads a database that was rewritten; whether all ended within their limit."""

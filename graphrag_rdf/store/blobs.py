@@ -38,6 +38,11 @@ class BlobStore:
         self._own = secrets.token_hex(8)
         self._numbers = count()
 
+    @property
+    def path(self) -> Path | None:
+        """Its folder; None in memory."""
+        return self._path
+
     def put(self, data: str | bytes, *, hold: bool = False) -> NamedNode:
         """Store bytes (a text as UTF-8) and return their IRI.
 

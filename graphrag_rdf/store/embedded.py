@@ -40,6 +40,8 @@ from graphrag_rdf.store.base import (
     commit_marks,
     write_found,
 )
+from graphrag_rdf.store.blobs import BlobStore
+from graphrag_rdf.store.functions import functions
 from graphrag_rdf.store.generations import Generation
 from graphrag_rdf.store.lock import FolderLock
 from graphrag_rdf.store.updates import data, drop_update, graph_update, placed, sequence
@@ -68,12 +70,14 @@ class EmbeddedStore(TemplateStore):
 
     Attributes:
         generation: number of times that the database was rewritten.
+        functions: of queries, beside those of SPARQL.
 
     Args:
         templates: the query library.
         path: the folder of the database, created if missing; None for memory (see `generations`).
         dialect: `rdf12`; `classic` stores statements as RDF 1.1 reification (used to prove templates).
         read_only: write nothing into the folder, and take no lock; no other process may write meanwhile.
+        blobs: what `rag:text` reads in queries.
 
     Raises:
         StoreLockedError: when another process holds the folder.
@@ -87,10 +91,13 @@ class EmbeddedStore(TemplateStore):
         dialect: Dialect = "rdf12",
         *,
         read_only: bool = False,
+        blobs: BlobStore | None = None,
     ) -> None:
         facts_graph = Graphs.FACTS if dialect == "classic" else None
         super().__init__(templates, dialect, facts_graph, lateral=dialect != "classic")
         self.path = path
+        self.blobs = blobs
+        self.functions = functions(blobs)
         self.read_only = read_only
         self.generation = 0
         self._lock = None if path is None or read_only else _lock(path)
@@ -153,7 +160,7 @@ class EmbeddedStore(TemplateStore):
             UsageError: when the query is malformed.
         """
         with self.reading() as engine, _query_errors(sparql):
-            found = engine.query(sparql)
+            found = engine.query(sparql, custom_functions=self.functions)
             try:
                 if isinstance(found, QueryBoolean):
                     return Answer(boolean=bool(found))
@@ -171,7 +178,7 @@ class EmbeddedStore(TemplateStore):
     def write_results(self, sparql: str, output: IO[bytes], media_type: str) -> None:
         """See `Store.write_results`."""
         with self.reading() as engine, _query_errors(sparql):
-            write_found(engine.query(sparql), output, media_type)
+            write_found(engine.query(sparql, custom_functions=self.functions), output, media_type)
 
     def has_graph(self, graph: NamedNode) -> bool:
         """Whether there is a named graph, even an empty one."""

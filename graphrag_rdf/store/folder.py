@@ -136,8 +136,9 @@ class StoreFolder:
                 hint="to change it, change the permissions of the folder, or copy it. Questions and "
                 "serve --read-only work without",
             )
+        blobs = BlobStore(self.blobs)
         try:
-            store = EmbeddedStore(templates, self.database, read_only=read_only)
+            store = EmbeddedStore(templates, self.database, read_only=read_only, blobs=blobs)
         except StoreLockedError as error:
             raise self.locked() from error
         if not read_only:  # copies left by a killed process may hold forgotten text
@@ -152,7 +153,7 @@ class StoreFolder:
             raise
         if not read_only:
             self.note_holder()
-        return store, BlobStore(self.blobs)
+        return store, blobs
 
     def release(self) -> None:
         """Delete the note about this process."""

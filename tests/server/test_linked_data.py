@@ -266,7 +266,7 @@ def test_every_iri_is_found(served: Endpoint, client: httpx.Client) -> None:
 
 
 def test_texts_that_triples_name_are_found(client: httpx.Client) -> None:
-    """Each query and answer of a trace: as text, on a page, and in RDF and JSON."""
+    """Each query and answer of a trace: as text, on a page, in RDF and JSON; stored ones by a query."""
     query = (
         "SELECT DISTINCT ?o { GRAPH <urn:graph:retrieval> { ?s ?p ?o "
         "FILTER(?p = tg:document && EXISTS { ?s a prov:Entity } || STRSTARTS(STR(?o), 'urn:sha256:')) } }"
@@ -290,6 +290,10 @@ def test_texts_that_triples_name_are_found(client: httpx.Client) -> None:
         assert "The text" in look("text/html").text
         facts = look("application/json").json()["facts"]
         assert text.text in [fact["o"]["value"] for fact in facts]
+        if iri.startswith("urn:sha256:"):
+            query = f"PREFIX rag: <{PREFIXES['rag']}> SELECT (rag:text(<{iri}>) AS ?text) {{}}"
+            (row,) = client.get("/query", params={"query": query}).json()["results"]["bindings"]
+            assert row["text"]["value"] == text.text
 
 
 SAID = "<urn:test:holder> <urn:test:says> <<( <urn:test:s> <urn:test:p> <urn:test:o> )>> ."

@@ -127,7 +127,7 @@ def on_store(store: EmbeddedStore) -> Callable[[Job, Answer], None]:
 
     def work(job: Job, answer: Answer) -> None:
         with answer.running(store.commit_number()), store.reading() as engine:
-            evaluate(engine, job, answer)
+            evaluate(engine, job, answer, store.functions)
 
     return work
 

@@ -8,6 +8,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 
 from graphrag_rdf.reader_process.evaluate import Job, QueryFailed
 from graphrag_rdf.reader_process.process import Reader
@@ -25,13 +26,16 @@ class ReaderPool:
 
     Args:
         size: processes.
-        memory_mb: see `Reader`.
+        memory_mb, blobs: see `Reader`.
     """
 
-    def __init__(self, snapshots: SnapshotSource, size: int, memory_mb: int) -> None:
+    def __init__(
+        self, snapshots: SnapshotSource, size: int, memory_mb: int, blobs: Path | None = None
+    ) -> None:
         self._snapshots = snapshots
         self._size = size
         self._memory_mb = memory_mb
+        self._blobs = blobs
         self._readers: set[Reader] = set()
         self._idle: list[Reader] = []  # used last in, first out: warm caches
         self._news = threading.Condition()  # of both
@@ -105,7 +109,7 @@ class ReaderPool:
     def _start_one(self) -> None:
         while not self._stopping.is_set():
             try:
-                reader = Reader(self._memory_mb)
+                reader = Reader(self._memory_mb, self._blobs)
             except OSError as error:
                 log.error("a reader process cannot be started: %s", error)  # noqa: TRY400
                 self._stopping.wait(1)

@@ -56,6 +56,7 @@ def prepare(
     _require_documents(parts)
     store, settings = parts.store, parts.settings
     earlier = find_trace(store, session) if session else None
+    history = read_turns(store, parts.blobs, earlier, _TURNS) if earlier is not None else ()
     recorder = TraceRecorder(
         store,
         parts.blobs,
@@ -65,10 +66,9 @@ def prepare(
         settings=version,
         continues=earlier,
         question_types=pipeline.definition.question,
+        asked_by=[turn.asked for turn in history[-1:]],
     )
-    state = State(question, language_of(parts, question))
-    if earlier is not None:
-        state.history = read_turns(store, parts.blobs, earlier, _TURNS)
+    state = State(question, language_of(parts, question), history)
     index = parts.ready_index(state.warn)
     state.include = entities_meant(include, store, index, state.language)
     state.exclude = entities_meant(exclude, store, index, state.language)

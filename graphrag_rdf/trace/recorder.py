@@ -94,7 +94,8 @@ class TraceRecorder:
         settings: the version of the settings kept in the store that is in force, if any is kept.
         continues: the earlier session that the run goes on with.
         question_types: classes of the question, as prefixed names; they decide the form of IRIs.
-        asked_by: the steps of another run that ask the question.
+        asked_by: what the question derives from: steps of another run that ask it, or the question before it
+            in the session that it goes on with.
         parent: what the recorders of that run share.
     """
 

@@ -54,6 +54,14 @@ DELETE { GRAPH <urn:graph:retrieval> { ?node ?property ?value } } WHERE {
     ?node ?property ?value .
   }
 } ;
+DELETE { GRAPH <urn:graph:retrieval> { ?next prov:wasDerivedFrom ?asked } } WHERE {
+  GRAPH <urn:graph:retrieval> {
+    ?later rag:continues {{ session }} .
+    ?next prov:wasGeneratedBy ?later ;
+      prov:wasDerivedFrom ?asked .
+    ?asked prov:wasGeneratedBy {{ session }} .
+  }
+} ;
 DELETE { GRAPH <urn:graph:retrieval> { ?node ?property ?value } } WHERE {
   GRAPH <urn:graph:retrieval> {
     ?node prov:wasGeneratedBy {{ session }} ;

@@ -67,6 +67,25 @@ def test_a_question_that_names_something_is_about_that(engine: Engine) -> None:
     assert {"Port Merrin", "Andrew Orr"} <= set(concepts(engine, both))
 
 
+def question_of(answer: dict[str, Any]) -> NamedNode:
+    return NamedNode(answer["question_iri"])
+
+
+def test_a_follow_up_is_a_trace_of_its_own(engine: Engine) -> None:
+    """Not the run of a step: it is listed beside the one before, and stays whole when that is deleted."""
+    first = ask(engine, FIRST)
+    follow = ask(engine, FOLLOW, session=first["question_iri"])
+    before, session = session_of(first), session_of(follow)
+    newest = [(one.iri, one.parent) for one in engine.traces.list(limit=2)]
+    assert newest == [(session.value, None), (before.value, None)]
+    delete_trace(engine.store, engine.blobs, before)
+    assert [check for check in verify_trace(engine.store, engine.blobs, session) if not check.ok] == []
+    origins = {
+        quad.object for quad in engine.store.quads(Graphs.RETRIEVAL) if quad.subject == question_of(follow)
+    }
+    assert question_of(first) not in origins
+
+
 def test_the_trace_tells_what_it_goes_on_with(engine: Engine) -> None:
     first = ask(engine, FIRST)
     follow = ask(engine, FOLLOW, session=first["question_iri"])
@@ -76,6 +95,7 @@ def test_the_trace_tells_what_it_goes_on_with(engine: Engine) -> None:
     assert links == {RAG.continues, PROV.wasInformedBy}
     asked = (PROV.wasDerivedFrom, NamedNode(first["question_iri"]))
     nodes = {str(quad.subject) for quad in quads if (quad.predicate, quad.object) == asked}
+    assert f"<{follow['question_iri']}>" in nodes
     assert any(":concept:" in node and session.value.rpartition(":")[2] in node for node in nodes)
     assert read_trace(engine.store, session, engine.blobs).continues == before.value
     turns = read_turns(engine.store, engine.blobs, session, 10)

@@ -249,6 +249,15 @@ def test_a_session_goes_on(socket: Socket) -> None:
     first = asked(socket.ask("graph-rag", query=QUESTION, streaming=True))
     frames = socket.ask("graph-rag", query="Where did he live?", streaming=True, session_id=first)
     assert "Port Merrin" in "".join(one["response"] for one in frames)
+    (follow,) = (
+        one["explain_id"]
+        for one in frames
+        if one.get("explain_id", "").startswith("urn:trustgraph:question:")
+    )
+    listed = [s for s, _, _ in socket.triples(p=iri(f"{TG}query"), g=RETRIEVAL, limit=2)]
+    assert listed == [follow, first], "not after them, as the question of a step"
+    assert f"{PROV}wasDerivedFrom" not in socket.about(follow), "its client takes what derives for a step"
+    assert follow not in followed(socket, first)
 
 
 # --- traces ---------------------------------------------------------------------------------------------

@@ -18,10 +18,10 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, Validation
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.communities.context import Context
-from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.prompts import fill_prompt, read_prompt
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.llm.model import Completion, encodable, fenced
+from graphrag_rdf.llm.repair import ask_for
 
 if TYPE_CHECKING:
     from graphrag_rdf.llm.gateway import LlmGateway
@@ -178,45 +178,38 @@ class ModelReports:
             LlmError: a call failed, or the second answer is no report either (kind `unparsable`; the answers
                 are then taken out of the cache, so that another run asks again).
         """
-        messages = [{"role": "user", "content": self.prompt(context)}]
-        completions: list[Completion] = []
-        fault = ""
-        for _ in range(2):
-            answer = self._gateway.chat(
-                messages, purpose="community report", json_mode=True, model=self.model
-            )
-            completions.append(answer)
-            found = read_report(answer.text, context)
-            if isinstance(found, Report):
-                found.completions = completions
-                return found
-            fault = found
-            said = f"That is not a report: {fault}. Answer again, with one whole JSON object."
-            messages += [
-                {"role": "assistant", "content": answer.text},
-                {"role": "user", "content": said},
-            ]
-        for answer in completions:
-            self._gateway.discard(answer)
-        raise LlmError(
-            f"the model's answer is no report: {fault}",
-            "unparsable",
-            "use a model that follows instructions better, or set communities.reports to extractive",
+        report, completions = ask_for(
+            self._gateway,
+            self.prompt(context),
+            lambda answer: read_report(answer.text, context),
+            what="report",
+            form="one whole JSON object",
+            hint="use a model that follows instructions better, or set communities.reports to extractive",
+            purpose="community report",
+            model=self.model,
+            json_mode=True,
         )
+        report.completions = completions
+        return report
 
 
-def read_report(text: str, context: Context) -> Report | str:
-    """The report in an answer, or why there is none, without words of the answer."""
+def read_report(text: str, context: Context) -> Report:
+    """The report in an answer.
+
+    Raises:
+        ValueError: why there is none, without words of the answer.
+    """
     items, _ = parse_items(text)
     objects = [item for item in items if isinstance(item, dict)]
     item: Any = next((item for item in objects if "findings" in item), next(iter(objects), None))
     if item is None:
-        return "there is no JSON object"
+        raise ValueError("there is no JSON object")
     try:
         said = AnsweredReport.model_validate(item)
     except ValidationError as error:
         faults = error.errors(include_input=False, include_context=False)[:3]
-        return "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults)
+        told = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults)
+        raise ValueError(told) from None
     report = Report(said.title, said.summary, [], said.rating, said.rating_explanation)
     for finding in said.findings:
         cited = [one for one in dict.fromkeys(finding.cites) if one in context.cites]
@@ -227,4 +220,6 @@ def read_report(text: str, context: Context) -> Report | str:
             report.findings.append(Finding(finding.summary, finding.explanation, nodes))
         else:
             report.dropped["uncited_finding"] += 1
-    return report if report.findings else "no finding cites an id of the context"
+    if not report.findings:
+        raise ValueError("no finding cites an id of the context")
+    return report

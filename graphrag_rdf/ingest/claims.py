@@ -210,7 +210,7 @@ class _Run(ModelRun[_Task, ClaimAnswer]):
             _Task(
                 shown.document,
                 iris.failure(shown.chunk, build.STAGE),
-                plan.todo[shown.chunk],
+                replaces=plan.todo[shown.chunk],
                 use_cache=not _reads_again(shown.document, again),
                 shown=shown,
             )
@@ -252,7 +252,7 @@ class _Run(ModelRun[_Task, ClaimAnswer]):
     def failure(self, task: _Task, reason: str) -> Iterator[Quad]:
         self._report.chunks.failed += 1
         chunk = task.shown.chunk
-        self._report.failures.append(ClaimFailure(task.document.value, chunk.value, reason))
+        self._report.failures.append(ClaimFailure(task.about.value, chunk.value, reason))
         return prov.failure(chunk, build.STAGE, reason, now())
 
 

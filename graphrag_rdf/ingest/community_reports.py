@@ -14,9 +14,8 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -40,14 +39,14 @@ from graphrag_rdf.communities.report import (
     ReportWriter,
 )
 from graphrag_rdf.errors import ConfigError
-from graphrag_rdf.ingest.extractors import prompt_folder, sum_known
+from graphrag_rdf.ingest.extractors import prompt_folder
+from graphrag_rdf.ingest.model_run import ModelRun, ModelTask, activity_of
 from graphrag_rdf.ingest.report import StageReport, since
-from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule
 from graphrag_rdf.rdf import community_reports as build
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import node_of, now, text_of
-from graphrag_rdf.store.base import Changes, Store, in_batches
+from graphrag_rdf.store.base import Changes, Store
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents
@@ -115,8 +114,8 @@ def refresh_communities(
     settings = engine.settings.communities
     writer = choose_writer(engine)
     found = build_communities(engine.store, CommunitySettings.of(settings), again=again)
-    run = _Run(engine.store, writer, settings.report_tokens, engine.settings.extract.jobs, progress, stop)
-    report = CommunitiesReport(found, run.run())
+    run = _Run(engine.store, writer, settings.report_tokens, progress, stop)
+    report = CommunitiesReport(found, run.run(engine.settings.extract.jobs))
     counts = report.reports
     if counts.failures:
         what = "1 report" if counts.failed == 1 else f"{counts.failed:,} reports"
@@ -149,30 +148,28 @@ def choose_writer(engine: NeededComponents) -> ReportWriter | None:
 
 
 @dataclass(slots=True)
-class _Task:
+class _Task(ModelTask):
     """A community whose report is to be written."""
 
     context: Context
     hash: str
-    started: datetime = field(default_factory=now)
 
 
-class _Run:
+class _Run(ModelRun[_Task, Report]):
     def __init__(
         self,
         store: Store,
         writer: ReportWriter | None,
         tokens: int,
-        jobs: int,
         progress: Callable[[int, int, str], None] | None,
         stop: Callable[[], bool] | None,
     ) -> None:
-        self._store, self._writer, self._tokens, self._jobs = store, writer, tokens, jobs
-        self._progress, self._stop = progress, stop or (lambda: False)
-        self._done = self._total = 0
+        agent = prov.agent(writer.component, REPORTS_VERSION) if writer is not None else ()
+        super().__init__(store, agent=agent, progress=progress, stop=stop)
+        self._writer, self._tokens = writer, tokens
         self.counts = ReportCounts()
 
-    def run(self) -> ReportCounts:
+    def run(self, jobs: int) -> ReportCounts:
         """Write the reports that the store does not have."""
         store, writer, counts = self._store, self._writer, self.counts
         record = self._record()
@@ -187,22 +184,21 @@ class _Run:
         if complete:
             counts.kept = len(self._have)
             return counts
-        begin = Changes(updates=[("communities/reports-begin", {})], content=False)
-        begin.add = list(prov.agent(writer.component, REPORTS_VERSION))
-        store.commit(begin)
+        store.commit(Changes(updates=[("communities/reports-begin", {})], content=False))
         listed = [
             (text_of(row["level"]), node_of(row["community"]))
             for row in store.select("communities/to-report")
         ]
-        self._total = len(listed)
-        try:
-            for _, level in groupby(listed, key=lambda one: one[0]):
-                self._write_level(writer, [community for _, community in level])
-                if self._stop():
-                    counts.stopped = "interrupted"
-                    break
-        except BudgetSpentError:
-            counts.stopped = "budget"
+        for _, level in groupby(
+            listed, key=lambda one: one[0]
+        ):  # those of a level are no parts of each other
+            tasks = self._tasks(writer, [community for _, community in level])
+            if writer.model is not None:
+                counts.stopped = self.work(tasks, len(listed), jobs)
+            else:
+                counts.stopped = self.work_here(tasks, len(listed), _WRITTEN)
+            if counts.stopped is not None:
+                break
         if counts.stopped is None and not counts.failures:
             quads = [
                 Quad(_RECORD, RDF.type, PROV.Activity, Graphs.COMMUNITY),
@@ -228,78 +224,49 @@ class _Run:
             changes.updates.append(("communities/reports-begin", {}))
         self._store.commit(changes)
 
-    def _write_level(self, writer: ReportWriter, communities: Sequence[NamedNode]) -> None:
-        """Write the reports of communities that are not parts of each other."""
-        if writer.model is not None:
-            Schedule(lambda task: writer.write(task.context), self._finish, self._stop).run(
-                self._tasks(writer, communities), self._jobs
-            )
-            return
-        for batch in in_batches(self._tasks(writer, communities), _WRITTEN):
-            self._commit([(task, writer.write(task.context)) for task in batch])
-            if self._stop():
-                return
-
     def _tasks(self, writer: ReportWriter, communities: Sequence[NamedNode]) -> Iterator[_Task]:
         for context in read_contexts(self._store, communities, self._tokens):
-            hash_ = context.hash(writer.key)
-            if self._have.get(context.community) == iris.community_report(context.community, hash_):
+            community, hash_ = context.community, context.hash(writer.key)
+            if self._have.get(community) == iris.community_report(community, hash_):
                 self.counts.kept += 1
-                self._count(context.community)
+                self.passed(community)
             else:
-                yield _Task(context, hash_)
+                yield _Task(community, iris.failure(community, STAGE), context=context, hash=hash_)
 
-    def _finish(self, task: _Task, outcome: Report | Failure) -> None:
-        """Write a report, or why there is none; the former report stays then."""
-        community = task.context.community
-        if isinstance(outcome, Report):
-            self._commit([(task, outcome)])
-            return
-        self.counts.failed += 1
-        self.counts.failures.append(ReportFailure(community.value, outcome.message))
-        failure = prov.failure(community, STAGE, outcome.message, now())
-        self._store.commit(Changes(add=list(failure), content=False))
-        self._count(community)
+    def ask(self, task: _Task) -> Report:
+        assert self._writer is not None  # noqa: S101 - there are no tasks without one
+        return self._writer.write(task.context)
 
-    def _commit(self, done: Iterable[tuple[_Task, Report]]) -> None:
-        """Write reports in place of the former ones of their communities, in one transaction."""
-        done = list(done)
-        changes = Changes(content=False)
-        former = [task.context.community for task, _ in done if task.context.community in self._have]
+    def replace(self, tasks: Sequence[_Task], changes: Changes) -> None:
+        former = [task.about for task in tasks if task.about in self._have]
         gone = {*drop_reports(self._store, changes, communities=former)}
         self._have = {community: report for community, report in self._have.items() if report not in gone}
-        for task, report in done:
-            facts = self._facts(task, report)
-            changes.add += build.report(facts)
-            self._have[task.context.community] = facts.iri
-            self.counts.written += 1
-            self.counts.dropped += report.dropped
-        self._store.commit(changes)
-        for task, _ in done:
-            self._count(task.context.community)
+
+    def found(self, task: _Task, answer: Report) -> Iterator[Quad]:
+        facts = self._facts(task, answer)
+        self._have[task.about] = facts.iri
+        self.counts.written += 1
+        self.counts.dropped += answer.dropped
+        return build.report(facts)
+
+    def failure(self, task: _Task, reason: str) -> Iterator[Quad]:
+        self.counts.failed += 1
+        self.counts.failures.append(ReportFailure(task.about.value, reason))
+        return prov.failure(task.about, STAGE, reason, now())
 
     def _facts(self, task: _Task, report: Report) -> build.ReportFacts:
         writer, calls = self._writer, report.completions
-        assert writer is not None  # noqa: S101 - the run ends earlier without one
+        assert writer is not None  # noqa: S101 - there are no tasks without one
         rating = None if report.rating is None else (report.rating, SCALE, report.rating_explanation)
         return build.ReportFacts(
-            task.context.community,
+            task.about,
             task.hash,
             report.title,
             report.summary,
             rating,
             [(found.summary, found.explanation, found.cites) for found in report.findings],
-            component=writer.component,
-            parts=task.context.parts,
-            sources=sorted(task.context.sources, key=str),
-            started=task.started if calls else None,
-            model=writer.model,
-            prompt_hash=calls[-1].prompt_hash if calls else None,
-            in_tokens=sum_known(call.in_tokens for call in calls),
-            out_tokens=sum_known(call.out_tokens for call in calls),
+            activity_of(
+                writer.component, writer.model, sorted(task.context.sources, key=str), task.started, calls
+            ),
+            task.context.parts,
         )
-
-    def _count(self, community: NamedNode) -> None:
-        self._done += 1
-        if self._progress is not None:
-            self._progress(self._done, self._total, community.value)

@@ -1,39 +1,45 @@
-"""A run in which a model reads chunks, task by task: what relations between chunks and claims share.
+"""A run that works through tasks, mostly with a model: relations between chunks, claims, summaries, reports.
 
-Each answer is one transaction with the call that gave it, so a run that is stopped leaves whole tasks. A
-failed call, or an unreadable answer, is a recorded failure of the task; what earlier calls found stays.
+Each answer is one transaction with the call that gave it, so a run that is stopped leaves whole tasks. It
+replaces what an earlier call gave. A failed call, or an unreadable answer, is a recorded failure of the task;
+what earlier calls found stays.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.extract.evidence import locate
+from graphrag_rdf.ingest.extractors import sum_known
 from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule
-from graphrag_rdf.rdf.model_calls import Quote
+from graphrag_rdf.rdf.model_calls import Activity, Quote
 from graphrag_rdf.rdf.terms import node_of, now, text_of
-from graphrag_rdf.store.base import Changes, Row, Store
+from graphrag_rdf.store.base import Changes, Row, Store, in_batches, updates_in_batches
+
+if TYPE_CHECKING:
+    from graphrag_rdf.llm.model import Completion
 
 
 @dataclass(slots=True)
 class ModelTask:
-    """What a model is asked once.
+    """What is asked once.
 
     Attributes:
+        about: the document, community or element, for those who watch the run.
         failure: the node of what goes wrong with it.
         replaces: earlier calls, which a new one replaces with all that they found.
     """
 
-    document: NamedNode
+    about: NamedNode
     failure: NamedNode
-    replaces: list[NamedNode]
-    use_cache: bool
+    replaces: list[NamedNode] = field(default_factory=list, kw_only=True)
+    use_cache: bool = field(default=True, kw_only=True)
     started: datetime = field(default_factory=now, kw_only=True)
 
 
@@ -42,13 +48,13 @@ A = TypeVar("A")
 
 
 class ModelRun(ABC, Generic[T, A]):
-    """Has a model answer tasks, and writes what it finds.
+    """Has tasks answered, and writes the answers.
 
     Args:
         agent: quads of the program that asks, written with the first answer.
         failures: those in the store, as rows of failure and reason.
-        retract: template that removes calls with all that they found.
-        progress: called with (tasks done, tasks in all, document's IRI).
+        retract: template that removes calls with all that they found; None if `replace` is overridden.
+        progress: called with (tasks done, tasks in all, IRI of what the task is about).
         stop: see `Stop`.
     """
 
@@ -57,8 +63,8 @@ class ModelRun(ABC, Generic[T, A]):
         store: Store,
         *,
         agent: Iterable[Quad],
-        failures: Iterable[Row],
-        retract: str,
+        failures: Iterable[Row] = (),
+        retract: str | None = None,
         progress: Callable[[int, int, str], None] | None,
         stop: Callable[[], bool] | None,
     ) -> None:
@@ -69,7 +75,7 @@ class ModelRun(ABC, Generic[T, A]):
 
     @abstractmethod
     def ask(self, task: T) -> A:
-        """Ask the model. Raises LlmError."""
+        """Answer a task. Raises LlmError."""
 
     @abstractmethod
     def found(self, task: T, answer: A) -> Iterator[Quad]:
@@ -79,8 +85,17 @@ class ModelRun(ABC, Generic[T, A]):
     def failure(self, task: T, reason: str) -> Iterator[Quad]:
         """Report a failure, and describe it for the store."""
 
+    def replace(self, tasks: Sequence[T], changes: Changes) -> None:
+        """Add the removal of what earlier answers to tasks gave to a transaction."""
+        calls = [call for task in tasks for call in task.replaces]
+        if self._retract is not None:
+            changes.updates += updates_in_batches(self._retract, "activities", calls)
+
     def work(self, tasks: Iterator[T], total: int, jobs: int) -> str | None:
-        """Work through the tasks.
+        """Work through the tasks with a model.
+
+        Args:
+            total: number of tasks in the whole run, for those who watch it.
 
         Returns:
             why the run ended early (`budget`, `interrupted`), None if it did not.
@@ -95,27 +110,72 @@ class ModelRun(ABC, Generic[T, A]):
             return "budget"
         return "interrupted" if self._stop() else None
 
+    def work_here(self, tasks: Iterator[T], total: int, together: int) -> str | None:
+        """Work through the tasks without a model, with many answers in a transaction; result as of `work`."""
+        self._total = total
+        for batch in in_batches(tasks, together):
+            self._commit([(task, self._ask(task)) for task in batch])
+            if self._stop():
+                return "interrupted"
+        return None
+
+    def passed(self, about: NamedNode) -> None:
+        """Count a task as done."""
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self._done, self._total, about.value)
+
     def _ask(self, task: T) -> A:
         task.started = now()
         return self.ask(task)
 
     def _write(self, task: T, answer: A | Failure) -> None:
-        changes = Changes(content=False)
+        if not isinstance(answer, Failure):
+            self._commit([(task, answer)])
+            return
         known = self._failed.get(task.failure)
-        if isinstance(answer, Failure):
-            changes.add += self.failure(task, answer.message)
-        else:
-            if task.replaces:
-                changes.updates.append((self._retract, {"activities": task.replaces}))
-            changes.add += [*self._agent, *self.found(task, answer)]
-            self._agent = []
-        if not isinstance(answer, Failure) or answer.message != known:
+        changes = Changes(add=list(self.failure(task, answer.message)), content=False)
+        if answer.message != known:
             if known is not None:
                 changes.updates.append(("relations/clear-failures", {"failures": [task.failure]}))
             self._store.commit(changes)
-        self._done += 1
-        if self._progress is not None:
-            self._progress(self._done, self._total, task.document.value)
+        self.passed(task.about)
+
+    def _commit(self, answered: Sequence[tuple[T, A]]) -> None:
+        """Write answers in one transaction, in place of what earlier ones gave."""
+        tasks = [task for task, _ in answered]
+        changes = Changes(content=False)
+        self.replace(tasks, changes)
+        changes.add += self._agent
+        for task, answer in answered:
+            changes.add += self.found(task, answer)
+        if failed := [task.failure for task in tasks if task.failure in self._failed]:
+            changes.updates.append(("relations/clear-failures", {"failures": failed}))
+        self._agent = []
+        self._store.commit(changes)
+        for task in tasks:
+            self.passed(task.about)
+
+
+def activity_of(
+    component: str,
+    model: str | None,
+    used: Sequence[NamedNode],
+    started: datetime,
+    calls: Sequence[Completion],
+) -> Activity:
+    """What wrote something, with the answers of a model, if there are any."""
+    if not calls:
+        return Activity(component, used)
+    return Activity(
+        component,
+        used,
+        started,
+        model,
+        calls[-1].prompt_hash,
+        sum_known(call.in_tokens for call in calls),
+        sum_known(call.out_tokens for call in calls),
+    )
 
 
 class QuoteFinder:

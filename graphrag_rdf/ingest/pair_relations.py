@@ -226,7 +226,7 @@ class _Run(ModelRun[_Task, PairAnswer]):
             _Task(
                 pair.document,
                 pair.failure,
-                plan.todo[pair],
+                replaces=plan.todo[pair],
                 use_cache=not self._settings.reads_again(pair),
                 pair=pair,
                 texts=texts,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG, Graphs
-from graphrag_rdf.rdf.terms import Term, datetime_, double, integer
+from graphrag_rdf.rdf.model_calls import Activity
+from graphrag_rdf.rdf.model_calls import activity as build_activity
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, Graphs
+from graphrag_rdf.rdf.terms import Term, double, integer
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +22,8 @@ class ReportFacts:
         hash: SHA-256 of everything that it depends on.
         rating: with its greatest value and its reason, None without a model.
         findings: summary, explanation, and what each cites.
-        component: the agent that wrote it.
+        written: the activity.
         parts: reports that it derives from.
-        sources: chunks and documents that were read.
-        started, model, prompt_hash, in_tokens, out_tokens: of the call of a model; None without one.
     """
 
     community: NamedNode
@@ -33,14 +32,8 @@ class ReportFacts:
     summary: str
     rating: tuple[float, float, str] | None
     findings: Iterable[tuple[str, str, Iterable[NamedNode]]]
-    component: str
+    written: Activity
     parts: Iterable[NamedNode] = ()
-    sources: Iterable[NamedNode] = ()
-    started: datetime | None = None
-    model: str | None = None
-    prompt_hash: str | None = None
-    in_tokens: int | None = None
-    out_tokens: int | None = None
 
     @property
     def iri(self) -> NamedNode:
@@ -72,18 +65,7 @@ def report(r: ReportFacts) -> Iterator[Quad]:
         yield _quad(finding, RAG.explanation, Literal(explanation))
         for cited in cites:
             yield _quad(finding, RAG.cites, cited)
-    yield _quad(activity, RDF.type, PROV.Activity)
-    yield _quad(activity, PROV.wasAssociatedWith, iris.agent(r.component))
-    for source in r.sources:
-        yield _quad(activity, PROV.used, source)
-    if r.started is not None:
-        yield _quad(activity, PROV.startedAtTime, datetime_(r.started))
-    for term, text in ((TG.llmModel, r.model), (RAG.promptHash, r.prompt_hash)):
-        if text is not None:
-            yield _quad(activity, term, Literal(text))
-    for term, number in ((TG.inToken, r.in_tokens), (TG.outToken, r.out_tokens)):
-        if number is not None:
-            yield _quad(activity, term, integer(number))
+    yield from build_activity(activity, r.written, Graphs.COMMUNITY)
 
 
 def _quad(s: NamedNode, p: NamedNode, o: Term) -> Quad:

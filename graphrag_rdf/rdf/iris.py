@@ -200,6 +200,12 @@ def report_finding(report_iri: NamedNode, index: int) -> NamedNode:
     return NamedNode(f"{report_iri.value}#f{index}")
 
 
+def summary(element: NamedNode | tuple[NamedNode, NamedNode, Term]) -> NamedNode:
+    """The merged description of an entity, or of a fact."""
+    parts = [element.value] if isinstance(element, NamedNode) else map(str, element)
+    return NamedNode(f"urn:summary:{name_uuid(*parts)}")
+
+
 # --- knowledge ---------------------------------------------------------------------------------
 
 

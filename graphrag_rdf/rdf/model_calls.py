@@ -1,20 +1,57 @@
-"""Builders for the model calls that read chunks, the evidence of what they found, and what was rejected.
+"""Builders for activities, mostly calls of models; for the evidence of what calls that read chunks found, and
+for what was rejected.
 
-Everything goes to `urn:graph:source`. Relations between chunks and claims share these builders.
+Calls that read chunks go to `urn:graph:source`. Relations between chunks and claims share these builders.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG, Graphs
 from graphrag_rdf.rdf.prov import source
 from graphrag_rdf.rdf.terms import datetime_, integer
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What made something, and from what.
+
+    Attributes:
+        component: the agent.
+        used: what was read: chunks, documents, claims, summaries.
+        started, model, prompt_hash, in_tokens, out_tokens: of the calls of a model; None without one, or when
+            unknown.
+    """
+
+    component: str
+    used: Iterable[NamedNode] = ()
+    started: datetime | None = None
+    model: str | None = None
+    prompt_hash: str | None = None
+    in_tokens: int | None = None
+    out_tokens: int | None = None
+
+
+def activity(node: NamedNode, a: Activity, graph: NamedNode) -> Iterator[Quad]:
+    """An activity, in the graph of what it made."""
+    yield Quad(node, RDF.type, PROV.Activity, graph)
+    yield Quad(node, PROV.wasAssociatedWith, iris.agent(a.component), graph)
+    for used in a.used:
+        yield Quad(node, PROV.used, used, graph)
+    if a.started is not None:
+        yield Quad(node, PROV.startedAtTime, datetime_(a.started), graph)
+    for term, text in ((TG.llmModel, a.model), (RAG.promptHash, a.prompt_hash)):
+        if text is not None:
+            yield Quad(node, term, Literal(text), graph)
+    for term, number in ((TG.inToken, a.in_tokens), (TG.outToken, a.out_tokens)):
+        if number is not None:
+            yield Quad(node, term, integer(number), graph)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +95,9 @@ class Quote:
 
 def call(c: ModelCall) -> Iterator[Quad]:
     """The activity of model calls."""
-    yield source(c.activity, RDF.type, PROV.Activity)
-    for chunk in c.chunks:
-        yield source(c.activity, PROV.used, chunk)
-    yield source(c.activity, PROV.wasAssociatedWith, iris.agent(c.component))
-    yield source(c.activity, PROV.startedAtTime, datetime_(c.started))
+    found = Activity(c.component, c.chunks, c.started, c.model, c.prompt_hash, c.in_tokens, c.out_tokens)
+    yield from activity(c.activity, found, Graphs.SOURCE)
     yield source(c.activity, RAG.extractor, Literal(c.key))
-    yield source(c.activity, TG.llmModel, Literal(c.model))
-    yield source(c.activity, RAG.promptHash, Literal(c.prompt_hash))
-    if c.in_tokens is not None:
-        yield source(c.activity, TG.inToken, integer(c.in_tokens))
-    if c.out_tokens is not None:
-        yield source(c.activity, TG.outToken, integer(c.out_tokens))
 
 
 def generated(c: ModelCall, node: NamedNode) -> Iterator[Quad]:

@@ -1,0 +1,61 @@
+"""Asks a model once more, with the reason, if its answer is not what was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from graphrag_rdf.errors import LlmError
+from graphrag_rdf.llm.model import Completion, Message
+
+if TYPE_CHECKING:
+    from graphrag_rdf.llm.gateway import LlmGateway
+
+T = TypeVar("T")
+
+
+def ask_for(
+    gateway: LlmGateway,
+    prompt: str,
+    read: Callable[[Completion], T],
+    *,
+    what: str,
+    form: str,
+    hint: str,
+    purpose: str,
+    model: str | None,
+    json_mode: bool = False,
+    use_cache: bool = True,
+) -> tuple[T, list[Completion]]:
+    """Ask a model, at most twice, until its answer can be read.
+
+    Args:
+        read: makes of an answer what was asked for; raises ValueError with the fault, without words of it.
+        what: that is asked for, such as "report".
+        form: of a good answer, as the model is told in the second question.
+        hint: a way out for people.
+
+    Returns:
+        (what was asked for, the answers in order).
+
+    Raises:
+        LlmError: a call failed, or the second answer cannot be read either (kind `unparsable`; the answers
+            are then taken out of the cache, so that another run asks again).
+    """
+    messages: list[Message] = [{"role": "user", "content": prompt}]
+    answers: list[Completion] = []
+    fault = ""
+    for _ in range(2):
+        answer = gateway.chat(
+            messages, purpose=purpose, json_mode=json_mode, model=model, use_cache=use_cache
+        )
+        answers.append(answer)
+        try:
+            return read(answer), answers
+        except ValueError as error:
+            fault = str(error)
+        again = f"That is not a {what}: {fault}. Answer again, with {form}."
+        messages += [{"role": "assistant", "content": answer.text}, {"role": "user", "content": again}]
+    for answer in answers:
+        gateway.discard(answer)
+    raise LlmError(f"the model's answer is no {what}: {fault}", "unparsable", hint)

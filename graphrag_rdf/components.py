@@ -321,15 +321,16 @@ class Components:
 
         try:
             index = self.text_index
-            if index.commit_number == self.store.content_commit():
+            indexer = StoreIndexer(self.store, index, self.ready_vectors(warn), self.embedder)
+            if not indexer.lacks_words:
                 return index
             if self._ingesting or (self.read_only and self._index_folder is not None):
                 warn("index_behind", "the newest data are not in the search index yet")
                 return index
             with self._index_lock:
-                if index.commit_number != self.store.content_commit():
+                if indexer.lacks_words:
                     log.info("the search index is behind the store: catching up")
-                    StoreIndexer(self.store, index, self.ready_vectors(warn), self.embedder).catch_up()
+                    indexer.update_words()
         except SearchIndexError as error:
             warn("index_missing", f"{error}. Run: graphrag-rdf index rebuild")
             return None

@@ -152,7 +152,17 @@ def depends(parts: Components, pipeline: Pipeline, state: State, model: str) -> 
         "exclude": sorted(entity.value for entity in state.exclude),
         "warnings": state.warnings,
         "relations": [text_of(row["parameters"]) for row in parts.store.select("derived/built")],
+        "reports": _reports_made(parts),
     }
+
+
+def _reports_made(parts: Components) -> str | int | None:
+    """With what the reports of communities were made; the commit while some are missing."""
+    store = parts.store
+    if rows := store.select("communities/reported"):
+        return text_of(rows[0]["parameters"])
+    made = text_of(store.select("index/report-count")[0]["reports"]) != "0"
+    return store.commit_number() if made else None
 
 
 def check_question(question: str) -> str:

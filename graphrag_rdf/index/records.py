@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal, get_args
 
-Kind = Literal["entity", "sentence", "chunk"]
+Kind = Literal["entity", "sentence", "chunk", "report"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -17,9 +17,9 @@ class Record:
     Args:
         iri: what is found.
         kind: which index it belongs to; statistics are kept apart by kind.
-        text: chunk text, sentence text, or the definitions of an entity.
-        labels: labels and aliases of an entity; for sentences and chunks the document's title, and words of
-            its file's name; for chunks also the headings above.
+        text: chunk text, sentence text, the definitions of an entity, or summary and findings of a report.
+        labels: labels and aliases of an entity; the title of a report; for sentences and chunks the
+            document's title, and words of its file's name; for chunks also the headings above.
         language: BCP 47 tag of the text; None if unknown (then nothing is stemmed).
     """
 

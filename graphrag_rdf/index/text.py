@@ -1,4 +1,4 @@
-"""Full-text search over entities, sentences and chunks.
+"""Full-text search over entities, sentences, chunks and reports of communities.
 
 Tantivy finds the candidates; their scores are computed here, exactly, from the terms that it stores.
 Tantivy's own scores would not do: it counts deleted documents until their segment happens to be merged,
@@ -37,6 +37,7 @@ _BOOSTS: Mapping[Kind, Mapping[str, float]] = {
     "entity": {"text": 1.0, "labels": 1.0},
     "sentence": {"text": 1.0},
     "chunk": {"text": 1.0},
+    "report": {"text": 1.0, "labels": 1.0},
 }
 
 
@@ -75,6 +76,11 @@ class TextIndex:
     def count(self, kind: Kind) -> int:
         """How many records of a kind can be found."""
         return self._kinds[kind].count
+
+    def iris(self, kind: Kind) -> Iterator[str]:
+        """What can be found of a kind."""
+        with self._guard():
+            yield from self._kinds[kind].iris()
 
     def close(self) -> None:
         """Release the lock; uncommitted changes are lost."""
@@ -418,12 +424,25 @@ class TextIndex:
             self._state = state
             try:
                 # indexes that are still the same keep their writer
-                self._kinds = {kind: self._opened(kind) for kind in KINDS}
+                self._kinds = {kind: self._opened(kind) for kind in KINDS if kind in state["kinds"]}
             except FileNotFoundError as error:  # rewritten by the writer between our two looks
                 if attempt == 2:
                     raise manifest.damaged(error.filename, error) from error
             else:
+                self._add_kinds()
                 return
+
+    def _add_kinds(self) -> None:
+        """Empty indexes of kinds that the program did not have when it made this one."""
+        added = [kind for kind in KINDS if kind not in self._kinds]
+        for kind in added:
+            self._state["kinds"][kind] = _new_state()
+            folder = None if self._read_only else self._folder(kind)
+            if folder and folder.exists():
+                shutil.rmtree(folder)
+            self._kinds[kind] = KindIndex(folder, create=True)
+        if added and not self._read_only:
+            self._save()
 
     def _opened(self, kind: Kind) -> KindIndex:
         try:
@@ -447,13 +466,8 @@ class TextIndex:
             if self._path:
                 raise manifest.damaged(self._path, "its manifest is gone")
             return  # in memory, what is there is all there is
-        self._state = {"format": _FORMAT, "commit": 0, "kinds": {k: _new_state() for k in KINDS}}
-        for kind in KINDS:
-            folder = self._folder(kind)
-            if folder and folder.exists():
-                shutil.rmtree(folder)
-            self._kinds[kind] = KindIndex(folder, create=True)
-        self._save()
+        self._state = {"format": _FORMAT, "commit": 0, "kinds": {}}
+        self._add_kinds()
 
     def _save(self) -> None:
         for kind in KINDS:

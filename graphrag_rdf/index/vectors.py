@@ -1,4 +1,4 @@
-"""Search by meaning: unit vectors of entities, sentences and chunks, compared by cosine.
+"""Search by meaning: unit vectors of entities, sentences, chunks and reports, compared by cosine.
 
 Below 200,000 vectors of a kind each is compared. Above, an HNSW graph (extra `usearch`) proposes ten
 times as many as asked for. In both cases the proposed are scored again in float64, row by row, so that a
@@ -98,6 +98,12 @@ class VectorIndex:
     def count(self, kind: Kind) -> int:
         """How many vectors of a kind can be found."""
         return sum(segment.count for segment in self._segments[kind])
+
+    def iris(self, kind: Kind) -> Iterator[str]:
+        """What can be found of a kind."""
+        for segment in self._segments[kind]:
+            for row in segment.living():
+                yield row.iri
 
     # --- writing ---------------------------------------------------------------------------------
 

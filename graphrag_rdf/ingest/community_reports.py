@@ -117,6 +117,9 @@ def refresh_communities(
     run = _Run(engine.store, writer, settings.report_tokens, progress, stop)
     report = CommunitiesReport(found, run.run(engine.settings.extract.jobs))
     counts = report.reports
+    engine.indexer.refresh_reports()
+    if engine.indexer.error is not None:
+        report.warn("embedding_failed", engine.indexer.error)
     if counts.failures:
         what = "1 report" if counts.failed == 1 else f"{counts.failed:,} reports"
         detail = f"{what} could not be written: {counts.failures[0].reason}"

@@ -51,6 +51,8 @@ class IndexFeed:
         yield from self.chunks(chunks)
         entities = [node_of(row["entity"]) for row in self._store.select("index/all-entities")]
         yield from self.entities(entities)
+        reports = [node_of(row["report"]) for row in self._store.select("index/all-reports")]
+        yield from self.reports(reports)
 
     def chunks(
         self, chunks: Iterable[NamedNode], sentences: Mapping[str, Sequence[Sentence]] | None = None
@@ -88,6 +90,21 @@ class IndexFeed:
             for iri in sorted(names):
                 text = "\n".join(sorted(definitions.get(iri, ())))
                 yield Record(iri, "entity", text, tuple(sorted(names[iri])), None)
+
+    def reports(self, reports: Iterable[NamedNode]) -> Iterator[Record]:
+        """The records of reports of communities; none for those that are gone."""
+        for batch in in_batches(reports, _BATCH):
+            languages: dict[str, str] = {}
+            for row in self._store.select("index/report-languages", reports=batch):
+                languages.setdefault(text_of(row["report"]), text_of(row["language"]))
+            findings: dict[str, list[str]] = {}
+            for row in self._store.select("index/findings", reports=batch):
+                said = [text_of(row["label"]), text_of(row["explanation"])]
+                findings.setdefault(text_of(row["report"]), []).extend(said)
+            for row in self._store.select("index/reports", reports=batch):
+                iri = text_of(row["report"])
+                text = "\n".join([text_of(row["summary"]), *findings.get(iri, ())])
+                yield Record(iri, "report", text, (text_of(row["title"]),), languages.get(iri))
 
 
 def _chunk(row: Row) -> Record:
@@ -139,6 +156,7 @@ class StoreIndexer:
         self._embedder = embedder
         self._chunks: dict[str, NamedNode] = {}
         self._entities: dict[str, NamedNode] = {}
+        self._reports: dict[str, NamedNode] = {}
         self._removed: dict[str, NamedNode] = {}
         self._sentences: dict[str, Sequence[Sentence]] = {}
         self._unflushed = 0  # chunks since the store was flushed
@@ -160,11 +178,35 @@ class StoreIndexer:
         """Note chunks and sentences that were removed."""
         self._removed.update((node.value, node) for node in things)
 
+    def refresh_reports(self) -> None:
+        """Index the reports of communities that are new, and remove those that are gone.
+
+        A report of another content is another one: its IRI follows from what it was written from.
+        """
+        self._note_reports()
+        self.flush(final=True)
+
+    @property
+    def _lacks_reports(self) -> bool:
+        """Whether the index of words has other reports than the store, as far as their number says."""
+        return self._text.count("report") != self._report_count()
+
+    def _report_count(self) -> int:
+        return int(text_of(self._store.select("index/report-count")[0]["reports"]))
+
+    def _note_reports(self) -> None:
+        """Note which reports an index lacks, and which of its reports are gone."""
+        there = {text_of(row["report"]) for row in self._store.select("index/all-reports")}
+        for index in self._indexes():
+            known = {*index.iris("report")}
+            self._reports.update((iri, NamedNode(iri)) for iri in there - known)
+            self._removed.update((iri, NamedNode(iri)) for iri in known - there)
+
     def flush(self, *, final: bool = False, purge: bool = False) -> int:
         """Index the noted things, once there are enough of them or the run ends.
 
         Args:
-            final: index them in any case, and link names in the indexed chunks.
+            final: index them in any case, also reports, and link names in the indexed chunks.
             purge: also erase removed records from the files.
 
         Returns:
@@ -172,25 +214,31 @@ class StoreIndexer:
         """
         if not final and len(self._chunks) < _FLUSH_AT:
             return 0
+        if final and {index.count("report") for index in self._indexes()} != {self._report_count()}:
+            self._note_reports()
         number = self._store.content_commit()
-        chunks, entities = self._chunks.values(), self._entities.values()
         named: set[str] = set()
-        for part in (self._feed.chunks(chunks, self._sentences), self._feed.entities(entities)):
+        for part in (
+            self._feed.chunks(self._chunks.values(), self._sentences),
+            self._feed.entities(self._entities.values()),
+            self._feed.reports(self._reports.values()),
+        ):
             for records in in_batches(part, _AT_ONCE):
                 named.update(record.iri for record in records)
                 self._text.apply(records)
                 self._embed(records, [])
             self._text.settle()  # frees the memory of these writers before the next begin
-        gone = [iri for iri in (*self._chunks, *self._entities, *self._removed) if iri not in named]
-        if gone:
+        noted = (*self._chunks, *self._entities, *self._reports, *self._removed)
+        if gone := [iri for iri in noted if iri not in named]:
             self._text.apply([], gone)
             self._embed([], gone)
-        if purge or self._text.commit_number != number:
+        if purge or self._reports or self._removed or self._text.commit_number != number:
             self._put_on_disk(whole=purge)  # first: an index is never ahead of the store
             self._text.commit(number, purge=purge)
         self._commit_vectors(number, purge=purge)
         self._chunks.clear()
         self._entities.clear()
+        self._reports.clear()
         self._removed.clear()
         self._sentences.clear()
         return link_names(self._store, self._text) if final else 0
@@ -212,13 +260,30 @@ class StoreIndexer:
         return min(self._commits()) < self._store.content_commit()
 
     def recover(self) -> None:
-        """Catch up if an index does not reflect the store's newest commit."""
+        """Catch up if an index does not reflect the store's newest commit, or lacks reports."""
         if self._commits() != {self._store.content_commit()}:
             self.catch_up()
+        elif self._lacks_reports:
+            self.refresh_reports()
+
+    @property
+    def lacks_words(self) -> bool:
+        """Whether the index of words does not reflect the store's newest commit, or lacks reports."""
+        return self._text.commit_number != self._store.content_commit() or self._lacks_reports
+
+    def update_words(self) -> None:
+        """Catch up if the index of words lacks something."""
+        if self._text.commit_number != self._store.content_commit():
+            self.catch_up()
+        elif self._lacks_reports:
+            self.refresh_reports()
 
     def _commits(self) -> set[int]:
         """The commits that the indexes reflect."""
-        return {index.commit_number for index in (self._text, self._vectors) if index is not None}
+        return {index.commit_number for index in self._indexes()}
+
+    def _indexes(self) -> list[TextIndex | VectorIndex]:
+        return [index for index in (self._text, self._vectors) if index is not None]
 
     def differences(self) -> Iterator[tuple[str, str]]:
         """Differences between the indexes and the store: an IRI or a file, and how it differs.

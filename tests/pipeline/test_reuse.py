@@ -26,7 +26,7 @@ from tests.pipeline.test_with_a_model import CITED, QUESTION, model, settings
 from tests.support.scripted_server import ScriptedServer
 from tests.support.stores import open_engine
 
-KEPT = {"answers.cache": True, "cache.enabled": False}
+KEPT = {"answers.cache": True, "cache.enabled": False, "communities.reports": "extractive"}
 VOLATILE = {"question_iri", "steps", "usage", "seconds", "cached", "original"}
 
 
@@ -61,6 +61,14 @@ def test_the_same_answer_without_a_call(engine: Engine, scripted_server: Scripte
     assert again["usage"]["llm_calls"] == 0
     assert [m.kind for m in messages] == ["session", "question", "answer", "synthesis", "final"]
     assert "".join(m.response for m in messages) == CITED
+
+
+def test_other_reports_of_communities_end_the_reuse(engine: Engine, scripted_server: ScriptedServer) -> None:
+    ask(engine)
+    assert ask(engine)["cached"]
+    engine.build_communities()
+    assert not ask(engine)["cached"]
+    assert ask(engine)["cached"]
 
 
 def test_its_trace_leads_to_the_first(engine: Engine) -> None:

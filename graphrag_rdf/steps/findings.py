@@ -1,0 +1,161 @@
+"""Findings of reports of communities, and what they rest on.
+
+A model sees a finding by a number. What cites that number cites what underlies the finding: the facts and
+sentences that `communities/finding-evidence` lists. They are ordinary selections that share the number, so an
+answer is shown, verified, exported and forgotten like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.rdf.namespaces import RAG
+from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.steps.exploration import Edge
+from graphrag_rdf.steps.schema import labels_of
+from graphrag_rdf.steps.search import fact_of
+from graphrag_rdf.steps.sources import attach_sources, left_out, mentions_of
+from graphrag_rdf.steps.state import Context, Selection, SentenceHit, State
+from graphrag_rdf.store.base import Row, in_batches
+from graphrag_rdf.trace.facts import label_of
+from graphrag_rdf.trace.recorder import Step
+
+TEMPLATES = (
+    "communities/findings",
+    "communities/finding-evidence",
+    "communities/report-sources",
+    "retrieval/labels",
+    "retrieval/mentioned-entities",
+    "provenance/sources",
+    "provenance/containers",
+    "provenance/origins",
+    "provenance/sentence-sources",
+)
+"""What this module runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A finding of a report.
+
+    Attributes:
+        index: its place in the report, from 0.
+        label, explanation: its texts.
+    """
+
+    node: NamedNode
+    report: NamedNode
+    index: int
+    label: str
+    explanation: str
+
+    @property
+    def text(self) -> str:
+        """It in words, on one line."""
+        return " ".join(f"{self.label} {self.explanation}".split())
+
+
+def findings_of(context: Context, step: Step, reports: Sequence[NamedNode]) -> dict[NamedNode, list[Finding]]:
+    """The findings of reports, in their order.
+
+    Returns:
+        report → findings, for each of the reports.
+    """
+    found: dict[NamedNode, dict[NamedNode, Finding]] = {report: {} for report in reports}
+    for batch in in_batches(reports):
+        for row in context.select(step, "communities/findings", reports=batch):
+            report, node = node_of(row["report"]), node_of(row["finding"])
+            texts = text_of(row["label"]), text_of(row["explanation"])
+            found[report][node] = Finding(node, report, int(text_of(row["index"])), *texts)
+    return {report: sorted(own.values(), key=lambda finding: finding.index) for report, own in found.items()}
+
+
+def evidence_of(
+    context: Context, state: State, step: Step, findings: Iterable[NamedNode]
+) -> dict[NamedNode, list[Selection]]:
+    """What findings rest on, best first: facts and sentences with their sources.
+
+    Sentences about entities that are excluded, and what has no source any more, are left out.
+
+    Args:
+        step: records the queries, of which the first decides.
+
+    Returns:
+        finding → selections, for each of the findings. Findings share those that they have in common.
+    """
+    wanted = list(dict.fromkeys(findings))
+    found: dict[NamedNode, list[Selection]] = {finding: [] for finding in wanted}
+    known: dict[object, Selection] = {}
+    rows: list[Row] = []
+    for batch in in_batches(wanted):
+        rows += context.decide(step, "communities/finding-evidence", findings=batch)
+    facts = [fact_of(row) for row in rows if "s" in row]
+    labels = labels_of(context, step, state, [term for fact in facts for term in fact])
+    sentences = [text_of(row["sentence"]) for row in rows if "sentence" in row]
+    mentioned = mentions_of(context, state, step, sentences)
+    for row in rows:
+        key = fact_of(row) if "s" in row else node_of(row["sentence"])
+        if key not in known:
+            known[key] = _selection(row, labels, mentioned)
+        found[node_of(row["finding"])].append(known[key])
+    attach_sources(context, state, step, list(known.values()))
+    return {finding: [one for one in own if _counts(state, one)] for finding, own in found.items()}
+
+
+def _selection(
+    row: Row, labels: Mapping[str, str], mentioned: Mapping[str, tuple[NamedNode, ...]]
+) -> Selection:
+    if "s" not in row:
+        sentence = node_of(row["sentence"])
+        return Selection(hit=SentenceHit(sentence, mentioned[sentence.value]))
+    fact = fact_of(row)
+    s, p, o = (label_of(term, labels) for term in fact)
+    unfound = "unfound" in row and text_of(row["unfound"]) == "true"
+    return Selection(edge=Edge(fact, s, p, o, hop=0, direction="out", origin=fact[0], unverified=unfound))
+
+
+def _counts(state: State, selection: Selection) -> bool:
+    if not selection.sources:
+        return False
+    if selection.hit is not None:
+        return selection.hit.sentence.value not in state.set_aside and not left_out(
+            state, selection.hit.entities
+        )
+    assert selection.edge is not None  # noqa: S101
+    return state.exclude == () or {*selection.edge.triple}.isdisjoint(state.exclude)
+
+
+def cite_findings(
+    state: State,
+    cited: Mapping[int, tuple[str, Sequence[Selection], float]],
+) -> list[Selection]:
+    """Let numbers lead to what findings rest on: the state's selections, in the order of numbers.
+
+    Args:
+        cited: number → what the prompt says under it, what that rests on, and its score.
+
+    Returns:
+        the selections that are new. One that several numbers lead to is there for each.
+    """
+    new = [
+        replace(one, marker=number, score=score, shown=shown, reasoning=" ".join(shown.split()), iri=None)
+        for number, (shown, selections, score) in sorted(cited.items())
+        for one in {id(one): one for one in selections}.values()
+    ]
+    state.selections += new
+    return new
+
+
+def record_sources(context: Context, step: Step, reports: Sequence[NamedNode]) -> None:
+    """Write which chunks and documents reports were written from, so that forgetting one of these finds the
+    trace. Needed once in a run for each report whose words the trace, or a prompt, holds.
+    """
+    found: set[NamedNode] = set()
+    for batch in in_batches(reports):
+        rows = context.select(step, "communities/report-sources", reports=batch)
+        found.update(node_of(row["source"]) for row in rows)
+    for source in sorted(found, key=str):
+        context.recorder.say(step, RAG.readSource, source)

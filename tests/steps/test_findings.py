@@ -15,6 +15,7 @@ from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.community_reports import ReportFacts, report
+from graphrag_rdf.rdf.model_calls import Activity
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, SKOS, TG, Graphs
 from graphrag_rdf.rdf.terms import node_of
 from graphrag_rdf.steps.answer import SYNTHESIS
@@ -67,9 +68,8 @@ def finding(engine: Engine, *cites: NamedNode, name: str = "1") -> NamedNode:
     """A finding of a new report of the same community that cites some nodes."""
     community = node_of(engine.store.select("communities/to-report")[0]["community"])
     chunks = [node_of(row["chunk"]) for row in engine.store.select("communities/chunks", community=community)]
-    found = ReportFacts(
-        community, name, "Title", "Summary.", None, [("One", "It is so.", cites)], "tests", sources=chunks
-    )
+    written = Activity("tests", used=chunks)
+    found = ReportFacts(community, name, "Title", "Summary.", None, [("One", "It is so.", cites)], written)
     engine.store.commit(Changes(add=list(report(found)), content=False))
     return iris.report_finding(found.iri, 0)
 

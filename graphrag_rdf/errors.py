@@ -7,9 +7,9 @@ what to do, and `exit_code` is that of the command line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 LlmErrorKind = Literal[
     "auth",
@@ -59,13 +59,53 @@ RAISE_FILES = (
 def short_cause(error: object) -> str:
     """The error message of a library, shortened to one line without internal details."""
     problems = getattr(error, "errors", None)  # of pydantic
-    said = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in problems()) if problems else error
+    said: object = error
+    if problems:
+        places = ((".".join(map(str, one["loc"])), in_words(one)) for one in problems())
+        said = "; ".join(": ".join(filter(None, each)) for each in places)
     text = _CONTENT.sub("", " ".join(str(said).split()))
     if inner := _RUST.search(text):
         text = inner[1]
     if not text and isinstance(error, BaseException):
         text = type(error).__name__
     return text if len(text) <= _LONGEST_CAUSE else text[: _LONGEST_CAUSE - 1] + "…"
+
+
+_FAULTS = {
+    "missing": "it is missing",
+    "extra_forbidden": "unknown key",
+    "int_type": "not a whole number",
+    "int_parsing": "not a whole number",
+    "int_from_float": "not a whole number",
+    "float_type": "not a number",
+    "float_parsing": "not a number",
+    "finite_number": "not a finite number",
+    "bool_type": "neither true nor false",
+    "bool_parsing": "neither true nor false",
+    "string_type": "not a text",
+    "list_type": "not a list",
+    "tuple_type": "not a list",
+    "dict_type": "not a mapping of keys to values",
+    "model_type": "not a mapping of keys to values",
+    "model_attributes_type": "not a mapping of keys to values",
+    "literal_error": "not one of {expected}",
+    "greater_than": "must be more than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+    "too_short": "it is empty",
+    "string_too_short": "it is empty",
+    "too_long": "more than {max_length}",
+    "string_too_long": "more than {max_length} characters",
+    "string_pattern_mismatch": "not an absolute IRI",
+}
+"""Kind of fault in pydantic → message in place of its own."""
+
+
+def in_words(fault: Mapping[str, Any]) -> str:
+    """What is wrong with a value: one of the `errors()` of pydantic's ValidationError."""
+    told = _FAULTS.get(fault["type"])
+    return told.format(**fault.get("ctx", {})) if told else fault["msg"].removeprefix("Value error, ")
 
 
 def is_out_of_memory(error: BaseException) -> bool:

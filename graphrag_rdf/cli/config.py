@@ -291,6 +291,8 @@ def _side(change: Mapping[str, Any], side: str) -> str:
 def _text(value: object) -> str:
     if value is None:
         return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

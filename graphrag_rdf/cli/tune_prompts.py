@@ -288,7 +288,8 @@ def _checked(called: Mapping[str, str], **values: Any) -> PromptData:
     """
     from pydantic import ValidationError
 
-    from graphrag_rdf.extract.prompts import PromptData, in_words
+    from graphrag_rdf.errors import in_words
+    from graphrag_rdf.extract.prompts import PromptData
 
     try:
         return PromptData(**values)

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from graphrag_rdf.config import trust
 from graphrag_rdf.config.sections import ENV_PREFIX, Section, Settings
-from graphrag_rdf.errors import ConfigError, did_you_mean, without_credentials
+from graphrag_rdf.errors import ConfigError, did_you_mean, in_words, without_credentials
 
 log = logging.getLogger(__name__)
 
@@ -133,7 +134,8 @@ def shown(key: str, value: Any) -> str:
     """A value as text, with asterisks for secrets, even in addresses."""
     if trust.is_secret(key):
         return "**********"
-    return without_credentials(", ".join(map(str, value)) if isinstance(value, list) else str(value))
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text.lower() if isinstance(value, bool) else without_credentials(text)
 
 
 def flat_values(settings: Settings) -> dict[str, Any]:
@@ -222,7 +224,8 @@ def _none(value: Any) -> Any:
     return None if isinstance(value, str) and value.lower() == "none" else value
 
 
-WHAT = {"extra_forbidden": "unknown setting", "string_pattern_mismatch": "not an absolute IRI"}
+def _wrong(problem: ErrorDetails) -> str:
+    return "unknown setting" if problem["type"] == "extra_forbidden" else in_words(problem)
 
 
 def _explain(
@@ -238,8 +241,7 @@ def _explain(
             place = _variable(key)
         else:
             place = str(path) if path else "settings"
-        what = WHAT.get(problem["type"], problem["msg"])
-        lines.append(f"{place}: {key}:{item} {what}")
+        lines.append(f"{place}: {key}:{item} {_wrong(problem)}")
     return "; ".join(lines)
 
 
@@ -292,5 +294,4 @@ def check_stored(key: str, value: Any) -> Any:
     try:
         return flat_values(Settings(**nested({key: given})))[key]
     except ValidationError as error:
-        problem = error.errors()[0]
-        raise ConfigError(WHAT.get(problem["type"], problem["msg"])) from None
+        raise ConfigError(_wrong(error.errors()[0])) from None

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from graphrag_rdf.errors import UsageError, short_cause
+from graphrag_rdf.errors import UsageError, in_words, short_cause
 
 
 class Passage(BaseModel):
@@ -126,7 +126,7 @@ def load_evalset(path: Path) -> EvalSet:
 def _first_fault(error: ValidationError) -> str:
     """The place and message of the first error."""
     fault = error.errors()[0]
-    return ": ".join(filter(None, [".".join(map(str, fault["loc"])), fault["msg"]]))
+    return ": ".join(filter(None, [".".join(map(str, fault["loc"])), in_words(fault)]))
 
 
 Item = TypeVar("Item", bound=BaseModel)

@@ -24,14 +24,13 @@ from pydantic import (
     model_validator,
 )
 
-from graphrag_rdf.errors import ConfigError, LlmError, TemplateError
+from graphrag_rdf.errors import ConfigError, LlmError, TemplateError, in_words
 from graphrag_rdf.extract.answers import Found
 from graphrag_rdf.extract.names import match_key
 from graphrag_rdf.llm.model import encodable, fenced
 
 if TYPE_CHECKING:
     import jinja2
-    from pydantic_core import ErrorDetails
 
 
 FILE = "extract.yaml"
@@ -243,23 +242,6 @@ def as_yaml(data: PromptData) -> str:
 
 
 _WAY_OUT = "correct it, or take the file away; docs/how-to/tune-prompts.md shows one"
-_SAID = {
-    "extra_forbidden": "unknown key",
-    "model_type": "it is not a mapping of keys to values",
-    "tuple_type": "it is not a list",
-    "string_type": "it is not a text",
-    "missing": "it is missing",
-    "string_pattern_mismatch": "it is not an absolute IRI",
-    "too_short": "it is empty",
-    "too_long": "it has more than {max_length} characters",
-}
-"""Kind of fault → message in place of pydantic's."""
-
-
-def in_words(fault: ErrorDetails) -> str:
-    """What is wrong with a value."""
-    told = _SAID.get(fault["type"])
-    return told.format(**fault.get("ctx", {})) if told else fault["msg"].removeprefix("Value error, ")
 
 
 def read_prompt_data(path: Path) -> PromptData:

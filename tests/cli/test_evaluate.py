@@ -89,8 +89,8 @@ def test_wrong_usage(run: Run, evalset: Path, arguments: list[str], told: str) -
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("[]", "not an evaluation set: Input should be"),
-        ('{"name": "x", "corpus": [{"text": "a"}], "questions": []}', "corpus.0.title: Field required"),
+        ("[]", "not an evaluation set: not a mapping"),
+        ('{"name": "x", "corpus": [{"text": "a"}], "questions": []}', "corpus.0.title: it is missing"),
         ("{", "not an evaluation set: Expecting"),
     ],
 )

@@ -147,5 +147,5 @@ def test_causes_are_one_short_line() -> None:
     with pytest.raises(ValidationError) as found:
         DocumentSection(chunk_size=1, chunk_unit="pages")  # type: ignore[arg-type]
     told = short_cause(found.value)
-    assert told.startswith("chunk_size: Input should be greater than or equal to 50; chunk_unit: ")
+    assert told.startswith("chunk_size: must be at least 50; chunk_unit: not one of ")
     assert "pydantic" not in told

@@ -130,9 +130,9 @@ def test_recorded_facts_of_a_model_are_a_run_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ('{"id": "x", "kind": "a"}', "line 1: text: Field required"),
+        ('{"id": "x", "kind": "a"}', "line 1: text: it is missing"),
         ('{"id": "x", "kind": "a", "text": "b", "must": [["s", "p"]]}', "line 1: must"),
-        ('{"id": "x", "kind": "a", "text": "b", "wanted": []}', "line 1: wanted: Extra inputs"),
+        ('{"id": "x", "kind": "a", "text": "b", "wanted": []}', "line 1: wanted: unknown key"),
         (
             '{"id": "x", "kind": "a", "text": "b", "may": [["s", "built", "o"]], '
             '"must_not": [["o", "was built by", "s"]]}',

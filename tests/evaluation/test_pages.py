@@ -80,7 +80,7 @@ def test_a_damaged_file_is_reported_and_its_questions_are_missed(folder: Path) -
     ("line", "told"),
     [
         ("{", "questions.jsonl, line 2"),
-        ('{"id": "x", "q": "Who?", "pages": [1]}', "line 2: document: Field required"),
+        ('{"id": "x", "q": "Who?", "pages": [1]}', "line 2: document: it is missing"),
         ('{"id": "x", "q": "Who?", "document": "a.pdf", "pages": []}', "question x has no pages"),
         ('{"id": "x", "q": "Who?", "document": "a.pdf", "pages": [0]}', "question x has no pages"),
     ],

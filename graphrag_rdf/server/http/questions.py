@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 from starlette.requests import Request
 
 from graphrag_rdf.client import NUMBERS
+from graphrag_rdf.errors import in_words
 from graphrag_rdf.prepare import MAX_QUESTION
 from graphrag_rdf.server.http.body import read_body
 from graphrag_rdf.server.http.negotiation import content_type
@@ -125,13 +126,13 @@ def read_request(model: type[R], data: bytes | str | dict[str, Any]) -> R:
 
 _SESSION = "give the question_iri of an answer, or its UUID"
 _SAID = {
+    ("pipeline", "string_pattern_mismatch"): "not the name of a pipeline",
     ("session", "string_pattern_mismatch"): _SESSION,
     ("session_id", "string_pattern_mismatch"): _SESSION,
-    ("question", "string_too_short"): "it is empty",
 }
 """(field, kind of fault) → message in place of pydantic's."""
 
 
 def _in_words(fault: ErrorDetails) -> str:
     field = ".".join(map(str, fault["loc"])) or "body"
-    return f"{field}: {_SAID.get((field, fault['type']), fault['msg'])}"
+    return f"{field}: {_SAID.get((field, fault['type'])) or in_words(fault)}"

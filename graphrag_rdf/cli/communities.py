@@ -172,9 +172,9 @@ def show(name: str, form: str) -> None:
 
 def _require_built(engine: Engine) -> None:
     """Refuse if there are no communities; warn if they are not those of what the store holds."""
-    from graphrag_rdf.communities.build import built, is_outdated
+    from graphrag_rdf.communities.build import has_communities, is_outdated
 
-    if built(engine.store) is None:
+    if not has_communities(engine.store):
         raise UsageError(
             "the store has no communities", hint="build them with: graphrag-rdf communities build"
         )

@@ -13,7 +13,7 @@ import click
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command, embedding_option, model_option, output_option
 from graphrag_rdf.cli.output import format_option, note, one_line, say, warn
-from graphrag_rdf.cli.process import DONE, IN_PART, ended_at_once
+from graphrag_rdf.cli.process import DONE, IN_PART, ended_at_once, outcome, stop_requests
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
 
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from pyoxigraph import NamedNode
 
     from graphrag_rdf.exchange import ExportReport, Format
+    from graphrag_rdf.exchange.ms_graphrag.report import TablesReport
     from graphrag_rdf.sparql.render import Dialect
 
+TABLES = "ms-graphrag"
+"""The word before a folder of tables of Microsoft GraphRAG."""
 _FORMATS = ("trig", "nquads", "turtle", "ntriples", "rdfxml", "graphml")
 
 
@@ -109,10 +112,11 @@ def _destination(path: Path | None) -> Iterator[IO[bytes]]:
     examples=[
         "graphrag-rdf import dump.trig --store new-store",
         "graphrag-rdf import people.ttl places.rdf",
+        "graphrag-rdf import ms-graphrag output",
         "graphrag-rdf import evalset musique.json --extraction recorded",
     ],
 )
-@click.argument("files", metavar="[evalset] FILE...", nargs=-1, required=True)
+@click.argument("files", metavar="[evalset|ms-graphrag] FILE...", nargs=-1, required=True)
 @click.option("--graph", metavar="IRI", help="Put the triples into this graph, unchanged.")
 @click.option("--merge", is_flag=True, help="Add a dump to a store that is not empty.")
 @click.option(
@@ -136,15 +140,17 @@ def import_command(
     embedding_model: str | None,
     form: str,
 ) -> int:
-    """Import RDF files or, after the word evalset, an evaluation set.
+    """Import RDF files or, after the word evalset, an evaluation set; after ms-graphrag, a folder of tables.
 
     A dump of a whole store is restored. Other RDF (.ttl .nt .nq .trig .rdf .owl .jsonld .n3) becomes facts,
-    with the file as their source. Nothing is fetched from the network. An interrupted import continues when
-    you run it again.
+    with the file as their source. The tables of Microsoft GraphRAG become documents, facts, claims and
+    communities. Nothing is fetched from the network. An interrupted import continues when you run it again.
     """
     overrides = {"llm.model": model, "embedding.model": embedding_model}
     if files[0] == "evalset" and len(files) > 1:
         return _import_evalset(files[1:], overrides, extraction, titles=not no_titles, form=form)
+    if files[0] == TABLES and len(files) == 2:
+        return _import_tables(Path(files[1]), overrides, form)
     from graphrag_rdf.exchange import import_file
     from graphrag_rdf.exchange.dump import format_of
 
@@ -199,6 +205,52 @@ def _import_evalset(
             )
             say(one_line(f"{item['name']}: {counts}"))
     return IN_PART if any(item["failures"] or item["stopped"] for item in reports) else DONE
+
+
+def _import_tables(folder: Path, overrides: dict[str, Any], form: str) -> int:
+    """Import the tables of Microsoft GraphRAG."""
+    from graphrag_rdf.cli.progress import IngestProgress
+    from graphrag_rdf.exchange.ms_graphrag.import_ import import_tables
+    from graphrag_rdf.exchange.ms_graphrag.tables import find_tables
+
+    find_tables(folder)  # before a store is created for them
+    with (
+        open_engine(overrides, create=True) as engine,
+        stop_requests() as stop,
+        IngestProgress(engine.budget) as progress,
+    ):
+        report = import_tables(engine, folder, progress=progress, stop=stop)
+    if not output.write(form, report.as_json()):
+        _show_tables(report)
+    return outcome(report.stopped, failed=False)
+
+
+def _show_tables(report: TablesReport) -> None:
+    from graphrag_rdf.exchange.ms_graphrag.report import KEPT, REASONS
+
+    for name, counts in report.tables.items():
+        reasons = report.reasons.get(name, {})
+        problems = [f"{number:,} {reason.replace('_', ' ')}" for reason, number in reasons.items()]
+        rest = f" ({', '.join(problems)})" if problems else ""
+        say(f"{name.replace('_', ' '):<18} {counts.imported:>7,} of {counts.rows:,}{rest}")
+    cited = report.citations
+    if cited.total:
+        say(
+            f"{'citations':<18} {cited.resolved:>7,} of {cited.total:,} resolved, "
+            f"{cited.dangling:,} dangling, {cited.outside:,} outside of their community"
+        )
+    if report.missing:
+        say(f"no table of {', '.join(report.missing)}")
+    say(f"{report.facts:,} facts, {report.entities:,} new entities, {report.seconds:.1f} s")
+    for reason in dict.fromkeys(problem.reason for problem in report.problems):
+        kept = "imported nevertheless" if reason in KEPT else "left out"
+        note(f"{reason.replace('_', ' ')}: {REASONS[reason]} ({kept})")
+    if report.problems:
+        note("--format json lists each row")
+    for warning in report.warnings:
+        output.warn_of(warning)
+    if report.stopped:
+        warn("the import was interrupted: run the same command again to continue")
 
 
 def _iri(text: str) -> NamedNode:

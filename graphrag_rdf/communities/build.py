@@ -91,12 +91,19 @@ class BuildReport:
     seconds: float
 
 
+def has_communities(store: Store) -> bool:
+    """Whether communities were built or imported."""
+    return bool(store.select("communities/built"))
+
+
 def built(store: Store) -> Built | None:
-    """The record of the last build; None if there is none."""
+    """The record of the last build; None if there is none, or the communities were imported."""
     rows = store.select("communities/built")
     if not rows:
         return None
     said = json.loads(text_of(rows[0]["parameters"]))
+    if "settings" not in said:
+        return None
     return Built(CommunitySettings(**said["settings"]), Origins(**said["origins"]), said["content_commit"])
 
 

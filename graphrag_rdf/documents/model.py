@@ -130,6 +130,8 @@ class ParsedDocument:
         warnings: (type, detail) of parts that could not be read well.
         turns: who speaks where, in order.
         headings: in order.
+        chunks: spans of its chunks, in order and without white space around them, if its source has cut it;
+            None if this program is to cut it.
     """
 
     text: str
@@ -145,6 +147,7 @@ class ParsedDocument:
     warnings: tuple[tuple[str, str], ...] = ()
     turns: tuple[Turn, ...] = ()
     headings: tuple[Heading, ...] = ()
+    chunks: tuple[Span, ...] | None = None
 
     def headings_above(self, offset: int) -> tuple[str, ...]:
         """The headings of the section that a part of the text begins in, highest first, without the title.

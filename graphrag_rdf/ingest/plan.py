@@ -47,6 +47,22 @@ class ChunkSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class GivenChunks(ChunkSettings):
+    """Documents come with their chunks.
+
+    Attributes:
+        digest: of how they are cut.
+    """
+
+    digest: str = ""
+
+    @property
+    def key(self) -> str:
+        """See `ChunkSettings`."""
+        return f"given/1;{self.digest}"
+
+
+@dataclass(frozen=True, slots=True)
 class Stored:
     """A document as the store has it."""
 
@@ -265,18 +281,12 @@ class Planner:
 
 
 def place_chunks(document: NamedNode, parsed: ParsedDocument, settings: ChunkSettings) -> list[PlacedChunk]:
-    """Cut a document and name its chunks: by text and, where a text repeats, by occurrence."""
+    """Cut a document that has not been cut, and name its chunks: by text and, where a text repeats, by
+    occurrence.
+    """
     seen: dict[str, int] = {}
     placed = []
-    cut = chunk_text(
-        parsed.text,
-        size=settings.size,
-        overlap=settings.overlap,
-        unit=settings.unit,
-        language=parsed.language,
-        tables=parsed.tables,
-    )
-    for chunk in cut:
+    for chunk in _cut(parsed, settings):
         text_hash = iris.digest(chunk.text)
         occurrence = seen.get(text_hash, 0)
         seen[text_hash] = occurrence + 1
@@ -284,6 +294,21 @@ def place_chunks(document: NamedNode, parsed: ParsedDocument, settings: ChunkSet
         headings = parsed.headings_above(chunk.offset)
         placed.append(PlacedChunk(iris.chunk(document, text_hash, occurrence), chunk, pages, headings))
     return placed
+
+
+def _cut(parsed: ParsedDocument, settings: ChunkSettings) -> Iterable[Chunk]:
+    if parsed.chunks is not None:
+        return (
+            Chunk(index, start, parsed.text[start:end]) for index, (start, end) in enumerate(parsed.chunks)
+        )
+    return chunk_text(
+        parsed.text,
+        size=settings.size,
+        overlap=settings.overlap,
+        unit=settings.unit,
+        language=parsed.language,
+        tables=parsed.tables,
+    )
 
 
 def missing_documents(store: Store, sources: Sequence[Source], paths: Sequence[str | Path]) -> list[Stored]:

@@ -1,0 +1,112 @@
+"""Import of the tables of Microsoft GraphRAG.
+
+1. Documents and chunks, with sentences and the names in them, are written as by any ingest; the extraction of
+   a chunk is what the tables say of its text unit (`texts`, `extraction`).
+2. Descriptions and weights, which were made from several text units, derive from all of them (`elements`).
+3. Claims are those of their chunks (`claims`).
+4. Communities and reports replace those of an earlier import; findings cite what their text cites by number
+   (`communities`). A store with communities of its own keeps these.
+
+Each part compares what it wants with what the store has, so the same import again changes nothing, and one
+that was interrupted is finished. All documents have names below `ms-graphrag/`, so no other is replaced.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphrag_rdf.exchange.ms_graphrag.claims import write_claims
+from graphrag_rdf.exchange.ms_graphrag.communities import write_communities
+from graphrag_rdf.exchange.ms_graphrag.elements import write_elements
+from graphrag_rdf.exchange.ms_graphrag.extraction import table_extractor
+from graphrag_rdf.exchange.ms_graphrag.found import Found, find_imported
+from graphrag_rdf.exchange.ms_graphrag.report import TablesReport
+from graphrag_rdf.exchange.ms_graphrag.tables import Tables, read_tables
+from graphrag_rdf.exchange.ms_graphrag.texts import GivenText, incoming, key_of, read_texts, sources
+from graphrag_rdf.ingest.claims import link_claims
+from graphrag_rdf.ingest.facts import FactSettings
+from graphrag_rdf.ingest.plan import GivenChunks, IngestSettings
+from graphrag_rdf.ingest.run import Ingest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphrag_rdf.engine import Engine
+    from graphrag_rdf.ingest.report import IngestReport
+    from graphrag_rdf.ingest.schedule import Progress, Stop
+
+_MAX_BYTES = 1 << 30
+
+
+def import_tables(
+    engine: Engine, folder: str | Path, *, progress: Progress | None = None, stop: Stop | None = None
+) -> TablesReport:
+    """Import the tables of a folder.
+
+    Args:
+        folder: with the tables, or with a folder `output` that has them.
+        progress: called after each chunk.
+        stop: called between chunks; True ends the import, and the next one goes on there.
+
+    Raises:
+        UsageError: the folder has no text units, or a table cannot be read.
+        ConfigError: it has parquet files, and the extra for these is not installed.
+        StoreError: the store cannot be written.
+    """
+    begun = time.perf_counter()
+    report = TablesReport()
+    tables = read_tables(Path(folder), report)
+    texts = read_texts(tables, report)
+    with engine.keeping_indexes():
+        run = _ingest(engine, tables, texts, progress, stop)
+        _take_over(report, run)
+        if run.stopped is None:
+            found = find_imported(engine, tables, texts, report)
+            _write_rest(engine, tables, found, report)
+    report.seconds = round(time.perf_counter() - begun, 3)
+    return report
+
+
+def _ingest(
+    engine: Engine,
+    tables: Tables,
+    texts: Sequence[GivenText],
+    progress: Progress | None,
+    stop: Stop | None,
+) -> IngestReport:
+    extract = engine.settings.extract
+    settings = IngestSettings(
+        chunks=GivenChunks(digest=key_of(texts)),
+        facts=FactSettings(extract.namespace, extract.entity_min_length),
+        metadata=False,
+        version=engine.settings_version,
+    )
+    extractor = table_extractor(tables, texts, extract.entity_min_length)
+    run = Ingest(engine.store, engine.blobs, extractor, engine.indexer, settings, progress, stop)
+    return run.run(incoming(texts, run.planner(_MAX_BYTES, sources(texts)), _MAX_BYTES))
+
+
+def _take_over(report: TablesReport, run: IngestReport) -> None:
+    """Take over the result of the ingest."""
+    report.facts, report.entities, report.stopped = run.facts, run.entities, run.stopped
+    report.warnings += [dict(warning) for warning in run.warnings]
+    for failure in run.failures:
+        report.note("documents", failure.path, "malformed", failure.reason)
+
+
+def _write_rest(engine: Engine, tables: Tables, found: Found, report: TablesReport) -> None:
+    """Write what does not depend on one chunk alone."""
+    store = engine.store
+    elements = write_elements(store, found)
+    chunks, claims = write_claims(store, tables, found, report)
+    if chunks:
+        link_claims(store, engine.settings.extract.namespace)
+    communities = write_communities(store, tables, found, claims, report)
+    report.changed = elements + chunks + communities
+    if elements:
+        engine.indexer.changed(entities=sorted(found.canonical, key=str))
+    engine.indexer.flush(final=True)
+    if communities:
+        engine.indexer.refresh_reports()

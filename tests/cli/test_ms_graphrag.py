@@ -1,0 +1,35 @@
+"""`import ms-graphrag` and `export ms-graphrag` as people type them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.commands import Run
+from tests.support.ms_tables import some_tables, write_parquet
+
+
+def test_import_tells_what_was_imported_and_what_was_not(run: Run, tmp_path: Path) -> None:
+    write_parquet(tmp_path / "output", some_tables())
+    found = run("import", "ms-graphrag", str(tmp_path / "output"))
+    assert found.code == 0, found.err
+    lines = [" ".join(line.split()) for line in found.out.splitlines()]
+    assert "entities 4 of 4" in lines
+    assert "covariates 2 of 4 (1 malformed, 1 status not listed, 1 invalid date)" in lines or any(
+        line.startswith("covariates 2 of 4 (") for line in lines
+    )
+    assert "citations 6 of 7 resolved, 1 dangling, 1 outside of their community" in lines
+    assert "dangling citation: no row has the number (left out)" in found.err
+    assert "Ada Lark" in run("ask", "Who designed the Skell Tidal Station?").out
+    assert "The harbour" in run("communities", "list").out
+    again = run("import", "ms-graphrag", str(tmp_path / "output"), "--format", "json")
+    assert again.json["tables"]["relationships"]["imported"] == 4
+    assert (again.json["facts"], again.json["changed"]) == (0, 0)
+    assert {problem["reason"] for problem in again.json["problems"]} >= {"malformed", "undescribed_end"}
+    assert run("check").code == 0
+
+
+def test_a_wrong_folder_makes_no_store(run: Run, tmp_path: Path) -> None:
+    found = run("import", "ms-graphrag", str(tmp_path), "--store", str(tmp_path / "new"))
+    assert found.code == 2
+    assert "no table of text units" in found.err
+    assert not (tmp_path / "new").exists()

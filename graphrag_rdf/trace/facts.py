@@ -22,7 +22,7 @@ def read_labels(store: Store, terms: Iterable[Term], language: str | None = None
     things = sorted({term for term in terms if isinstance(term, NamedNode)}, key=str)
     if not things:
         return {}
-    found = one_label(store.select("trace/labels", things=things), language)
+    found = one_label(store.select("retrieval/labels", things=things), language)
     return {rows.must(row, "thing"): rows.must(row, "label") for row in found}
 
 

@@ -9,6 +9,7 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -86,6 +87,39 @@ def spend(command: Sequence[str], env: Mapping[str, str] | None = None) -> Spent
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr[-2000:]}")
     return Spent(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What a command took, with its children: seconds of wall clock and of CPU, and peak memory of one process."""
+
+    wall: float
+    cpu: float
+    peak_mb: float
+
+
+def run_command(command: Sequence[str], cwd: Path, env: Mapping[str, str] | None = None) -> Used:
+    """Run a command to its end in a folder, and measure it.
+
+    Raises:
+        SystemExit: when it fails; with the end of its output.
+    """
+    start = time.perf_counter()
+    with (
+        tempfile.TemporaryFile() as output,
+        subprocess.Popen(
+            command, cwd=cwd, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
+            stdout=output, stderr=subprocess.STDOUT,
+        ) as process,
+    ):  # fmt: skip
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            output.seek(0)
+            said = output.read()[-3000:].decode(errors="replace")
+            raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{said}")
+    peak = used.ru_maxrss / 1e6 if sys.platform == "darwin" else used.ru_maxrss * 1024 / 1e6
+    return Used(time.perf_counter() - start, used.ru_utime + used.ru_stime, peak)
 
 
 def worker(module: str, *arguments: str, env: Mapping[str, str] | None = None) -> dict[str, Any]:

@@ -99,16 +99,17 @@ class Used:
 
 
 def run_command(command: Sequence[str], cwd: Path, env: Mapping[str, str] | None = None) -> Used:
-    """Run a command to its end in a folder, and measure it.
+    """Run a command to its end in a folder, and measure it. Python may write bytecode, as `pip install` does.
 
     Raises:
         SystemExit: when it fails; with the end of its output.
     """
     start = time.perf_counter()
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with (
         tempfile.TemporaryFile() as output,
         subprocess.Popen(
-            command, cwd=cwd, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
+            command, cwd=cwd, env={**environment, **(env or {})}, stdin=subprocess.DEVNULL,
             stdout=output, stderr=subprocess.STDOUT,
         ) as process,
     ):  # fmt: skip

@@ -91,7 +91,7 @@ def spend(command: Sequence[str], env: Mapping[str, str] | None = None) -> Spent
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What a command took, with its children: seconds of wall clock and of CPU, and peak memory of one process."""
+    """What a command and its children took: seconds of wall clock and of CPU, peak memory of one process."""
 
     wall: float
     cpu: float

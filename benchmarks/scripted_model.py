@@ -1,6 +1,6 @@
 """A model that gives two products the same answers, so that what is measured is the products.
 
-    python -m benchmarks.scripted_model REPLAY.json     serve; a line on standard input prints and resets counts
+    python -m benchmarks.scripted_model REPLAY.json     serve; a line of input prints and resets the counts
 
 It answers for each text unit of a book what another model once extracted (`replay.json` of the data folder),
 in the form that the prompt asks for: that of this program, or that of Microsoft GraphRAG. Reports and answers
@@ -29,7 +29,7 @@ DIMENSIONS = 3072
 """Of vectors: as many as text-embedding-3-large has."""
 EDIT = " Scrooge travelled to Ulverston with Bob Cratchit."
 """A sentence that is added to a text unit: the answer about it has one entity and one relation more."""
-_ADDED = {
+_ADDED: dict[str, list[list[Any]]] = {
     "entities": [["ULVERSTON", "GEO", "Ulverston is a town that Scrooge travelled to with Bob Cratchit."]],
     "relationships": [["SCROOGE", "ULVERSTON", "Scrooge travelled to Ulverston with Bob Cratchit.", 6.0]],
     "claims": [],
@@ -51,7 +51,7 @@ class Book:
         for kind, marks, answer in _KINDS:
             if all(mark in request.prompt for mark in marks):
                 self.counts[kind] += 1
-                return answer(self, request)
+                return str(answer(self, request))
         self.counts["unknown"] += 1
         return "ok"
 
@@ -70,7 +70,7 @@ class Book:
 
 
 def _key(text: str) -> str:
-    return hashlib.sha1(" ".join(text.replace("\ufeff", "").split()).encode()).hexdigest()  # noqa: S324 - no secret
+    return hashlib.sha1(" ".join(text.replace("\ufeff", "").split()).encode()).hexdigest()
 
 
 def _between(text: str, start: str, end: str) -> str:
@@ -154,7 +154,8 @@ def _written(lines: list[tuple[str, str]], cited: Callable[[list[str]], dict[str
 
 
 def _microsoft_extraction(book: Book, request: Request, *, again: bool = False) -> str:
-    found = book.about(_between(request.messages[0]["content"], "\nText: ", "\n######################\nOutput:"))
+    text = _between(request.messages[0]["content"], "\nText: ", "\n######################\nOutput:")
+    found = book.about(text)
     records = [["entity", *each] for each in found["entities"]]
     records += [["relationship", *each] for each in found["relationships"]]
     shown = ["(" + "<|>".join([f'"{head}"', *map(str, rest)]) + ")" for head, *rest in _split(records)[again]]
@@ -268,7 +269,7 @@ class ScriptedModel:
         Raises:
             SystemExit: a prompt or a text unit was not known, so the products did not get the same answers.
         """
-        assert self._process.stdin is not None  # noqa: S101 - a pipe
+        assert self._process.stdin is not None
         print(file=self._process.stdin, flush=True)
         found: dict[str, int] = json.loads(self._line())
         if unknown := {kind: found[kind] for kind in ("unknown", "not recorded") if kind in found}:
@@ -276,7 +277,7 @@ class ScriptedModel:
         return found
 
     def _line(self) -> str:
-        assert self._process.stdout is not None  # noqa: S101 - a pipe
+        assert self._process.stdout is not None
         return self._process.stdout.readline().strip()
 
 

@@ -166,7 +166,6 @@ _NOT_OVER_HTTP = (
     "embedding_model",
     "rerank",
     "response_type",
-    "allow_general_knowledge",
     "no_cache",
 )
 
@@ -183,7 +182,8 @@ def _remote(question: str, client: Client, options: Mapping[str, Any]) -> Messag
         if not text.isdecimal():
             raise UsageError(f"{key}: {text!r} is not a whole number")
         numbers[NUMBERS[key]] = int(text)
-    named = {name: options[name] for name in ("pipeline", "include", "exclude", "session")}
+    passed = ("pipeline", "include", "exclude", "session", "allow_general_knowledge")
+    named = {name: options[name] for name in passed}
     return client.ask(Question(question.strip(), numbers=numbers, **named))
 
 

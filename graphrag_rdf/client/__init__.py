@@ -20,7 +20,7 @@ NUMBERS: Mapping[str, str] = {
     "synthesis.max_sentences": "max_sentences",
     "synthesis.suggestions": "suggestions",
 }
-"""Parameter of a step → its name in a question over HTTP. Clients may set no others."""
+"""Parameter of a step → its name in a question over HTTP. Clients may set no other numbers."""
 
 _TERMS = ("subject", "predicate", "object")
 _AT_ONCE = 1000
@@ -44,11 +44,13 @@ class Question:
     exclude: tuple[str, ...] = ()
     session: str | None = None
     numbers: Mapping[str, int] | None = None
+    allow_general_knowledge: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The body of `POST /ask`."""
         out: dict[str, Any] = {"question": self.question, "pipeline": self.pipeline, **(self.numbers or {})}
         given = {"include": list(self.include), "exclude": list(self.exclude), "session": self.session}
+        given["allow_general_knowledge"] = self.allow_general_knowledge
         return out | {name: value for name, value in given.items() if value}
 
 

@@ -132,7 +132,7 @@ class PipelineDefinition(BaseModel):
     prompts_of: str | None = None
     calls: tuple[str, ...] = ()
     good_for: str = ""
-    needs: tuple[Literal["facts", "entities", "chunks"], ...] = ()
+    needs: tuple[Literal["facts", "entities", "chunks", "communities"], ...] = ()
     steps: tuple[StepDefinition, ...] = Field(min_length=1)
 
     def check(self) -> None:

@@ -147,6 +147,7 @@ class CitedSentence:
         offset, length: in the answer's text, markers included.
         selections: what it cites, in order.
         invalid: numbers in it that stand for nothing.
+        general: whether it is marked as general knowledge of the model.
     """
 
     text: str
@@ -154,6 +155,7 @@ class CitedSentence:
     length: int
     selections: tuple[Selection, ...] = ()
     invalid: tuple[int, ...] = ()
+    general: bool = False
 
 
 def read_answer(state: State, known: AbstractSet[int], answer: str | None = None) -> None:
@@ -208,6 +210,10 @@ def compose(state: State) -> list[CitedSentence]:
     if invalid:
         state.warn("invalid_citation", f"no statement has the number {', '.join(invalid)}")
     if state.completion is not None and state.answered:  # what is quoted needs no check
+        own = [sentence for sentence in sentences if sentence.general]
+        if own and not state.general_knowledge:
+            detail = f"{len(own)} sentence(s) are the model's own knowledge, which was not asked for"
+            state.warn("general_knowledge", detail)
         for kind, detail in check_answer(state.question, claims_of(state, sentences), state.language):
             state.warn(kind, detail)
     _fill(state, sentences)
@@ -226,7 +232,7 @@ def cite(
     for offset, length in sentence_spans(answer, language):
         text = answer[offset : offset + length]
         if any(mark in text for mark in GENERAL):  # it rests on nothing of ours, whatever it claims to cite
-            sentences.append(CitedSentence(text, offset, length))
+            sentences.append(CitedSentence(text, offset, length, general=True))
             continue
         numbers = cited_numbers(text)
         selections = tuple(s for number in numbers for s in by_marker.get(number, ()))
@@ -424,11 +430,9 @@ def record_answer(context: Context, state: State, step: Step, sentences: Sequenc
     recorder.text(step, state.answer)
     for index, sentence in enumerate(sentences):
         cites = tuple(one.iri for one in sentence.selections if one.iri is not None)
-        recorder.item(
-            step,
-            ANSWER_SENTENCE,
-            AnswerSentence(sentence.text, sentence.offset, sentence.length, cites, index),
-        )
+        place = sentence.offset, sentence.length
+        one = AnswerSentence(sentence.text, *place, cites, index, sentence.general or None)
+        recorder.item(step, ANSWER_SENTENCE, one)
     for selection in state.selections:
         if selection.marker and selection.iri is not None:
             step.quads.append(recorder.quad(selection.iri, RAG.marker, integer(selection.marker)))

@@ -188,6 +188,7 @@ UNRELIABLE = frozenset(
         "answer_language",
         "answer_refused",
         "answer_truncated",
+        "general_knowledge",
         "invalid_citation",
         "uncited_sentence",
         "unreferenced_numeric",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jinja2 import StrictUndefined
 from jinja2 import TemplateError as JinjaError
@@ -22,6 +22,8 @@ from graphrag_rdf.trace.recorder import Step
 if TYPE_CHECKING:
     from graphrag_rdf.llm.model import Completion
 
+
+T = TypeVar("T")
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -96,6 +98,34 @@ def complete(
     )
     _record(context, step, purpose, text, completion)
     return completion
+
+
+def ask_for(
+    context: Context, step: Step, purpose: str, read: Callable[[str], T], *, prompt: str, **values: Any
+) -> T:
+    """What can be read from the model's answer; it is asked once more, with the fault, if nothing can.
+
+    Args:
+        read: raises ValueError with the fault, without words of the answer.
+        prompt: has the value `fault`, "" the first time.
+
+    Raises:
+        LlmError: a call failed, or the second answer cannot be read either (kind `unparsable`; both are taken
+            out of the cache then, so that another run asks again).
+    """
+    answers: list[Completion] = []
+    fault = ""
+    for _ in range(2):
+        completion = complete(context, step, purpose, prompt=prompt, fault=fault, **values)
+        answers.append(completion)
+        try:
+            return read(completion.text)
+        except ValueError as error:
+            fault = str(error)
+    for completion in answers:
+        if context.gateway is not None:
+            context.gateway.discard(completion)
+    raise LlmError(f"the model's answer cannot be read: {fault}", "unparsable")
 
 
 def stream_model(

@@ -265,6 +265,7 @@ class State:
         answered: false where the answer is that the program doesn't know.
         closest: what comes nearest to an answer then, best first.
         vouched: whether a model said of what was found, and is left, that it helps.
+        general_knowledge: whether the answer may have what the model knows itself, in marked sentences.
         set_aside: sentences that are left out: somebody decided that what they say is wrong.
         document_names: what to call documents that share their title with others, by IRI.
         mentioned, topics: what sentences mention and what chunks are about, as far as it was asked
@@ -296,6 +297,7 @@ class State:
     closest: list[Source] = field(default_factory=list)
     empty: bool = False
     vouched: bool = False
+    general_knowledge: bool = False
     warnings: list[dict[str, str]] = field(default_factory=list)
     include: Sequence[NamedNode] = ()
     exclude: Sequence[NamedNode] = ()

@@ -160,6 +160,7 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
         yield context.recorder.text_chunk(state.answer)
     else:
         _record_room(context, state, step, evidence, lines)
+        state.general_knowledge = parameters["allow_general_knowledge"]
         prompt = {
             "question": state.question,
             "history": state.conversation,
@@ -171,7 +172,7 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
         done = partial(setattr, state, "completion")
         pieces = stream_model(context, step, "answer", done, prompt="answer", **prompt)
         if not parameters["repair"]:
-            yield from _give_out(context, state, pieces)
+            yield from give_out(context, state, pieces)
         for _ in pieces:  # else it is given out when it is repaired
             pass
         numbered = _numbered(state, evidence, lines)
@@ -190,7 +191,7 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
     yield from _finish(context, state, parameters, step, state.answer)
 
 
-def _give_out(context: Context, state: State, stream: Iterator[str]) -> Iterator[GraphRagResponse]:
+def give_out(context: Context, state: State, stream: Iterator[str]) -> Iterator[GraphRagResponse]:
     """The pieces of a model's answer; in place of the sentinel, that the program doesn't know."""
     held = ""
     for piece in stream:

@@ -204,16 +204,18 @@ class AnswerSentence:
         text: None when it was erased.
         offset, length: in the answer's text, in code points.
         cites: selections, by their numbers in the answer.
+        general: whether it is general knowledge of the model, which cites nothing; None if not.
         markers: those numbers.
     """
 
-    JSON: ClassVar = ("iri", "text", "offset", "length", "cites", "markers")
+    JSON: ClassVar = ("iri", "text", "offset", "length", "cites", "markers", "general")
 
     text: str | None = said(TG.content, words=True)
     offset: int = said(TG.charOffset)
     length: int = said(TG.charLength)
     cites: tuple[NamedNode, ...] = said(RAG.cites, default=())
     index: int | None = said(RAG.index, default=None)
+    general: bool | None = said(RAG.generalKnowledge, default=None)
     markers: tuple[int, ...] = ()
     iri: NamedNode | None = None
 

@@ -23,7 +23,7 @@ from graphrag_rdf.steps.activate import SEARCH, ActivationParameters
 from graphrag_rdf.steps.checking import SENTINEL
 from graphrag_rdf.steps.kinds import StepKind, Way, check_values, kinds, takes
 from tests.pipeline.test_with_a_model import QUESTION, model, settings
-from tests.support.scripted_server import ScriptedServer
+from tests.support.scripted_server import Reply, ScriptedServer
 from tests.support.stores import open_engine
 
 PIPELINES = ("graph_rag", "hybrid_rag", "hops_rag")
@@ -365,6 +365,23 @@ def test_the_wishes_for_an_answer_reach_the_prompt(full: Engine, scripted_server
     list(full.ask(QUESTION))
     assert "one haiku" not in scripted_server.requests[-1].prompt
     assert "[LLM: verify]" not in scripted_server.requests[-1].prompt
+
+
+def test_general_knowledge_is_marked_in_the_trace(full: Engine, scripted_server: ScriptedServer) -> None:
+    scripted_server.answer_with(
+        lambda request: Reply(
+            "It sank. [1] Ships sink when they fill. [LLM: verify]" if request.body.get("stream") else "[]"
+        )
+    )
+    *_, last = full.ask(QUESTION, settings={"synthesis.allow_general_knowledge": "true"})
+    assert last.answer is not None
+    assert {one["sentence"] for one in last.answer["citations"]} == {"It sank. [1]"}
+    trace = full.traces["last"]
+    said = [(one.general, bool(one.cites)) for step in trace.steps for one in step.sentences]
+    assert said == [(None, True), (True, False)]
+    *_, last = full.ask(QUESTION)
+    assert last.answer is not None
+    assert "general_knowledge" in {one["type"] for one in last.answer["warnings"]}
 
 
 @pytest.mark.parametrize("key", ["trace.graph", "extract.namespace"])

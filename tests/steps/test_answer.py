@@ -75,8 +75,11 @@ def test_a_number_that_the_cited_text_has_is_supported() -> None:
 
 def test_general_knowledge_is_marked_and_cites_nothing() -> None:
     state = answered("Steam is hot at 100 degrees. [LLM: verify]", "Bob read it")
-    assert "unreferenced_numeric" not in kinds(state)
+    assert kinds(state) == {"general_knowledge"}, "nobody allowed it"
     assert state.final["citations"] == []
+    state.warnings, state.general_knowledge = [], True
+    assert [(one.general, one.selections) for one in compose(state)] == [(True, ())]
+    assert kinds(state) == set()
 
 
 def test_the_seeds_spelling_of_markers_is_understood() -> None:

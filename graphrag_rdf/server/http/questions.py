@@ -64,6 +64,14 @@ class AskRequest(_Request):
     collection: Name | None = Field(default=None, description="that of this server; another one is an error")
     max_sentences: int | None = Field(default=None, ge=1, le=20, description="of an extractive answer")
     suggestions: int | None = Field(default=None, ge=0, le=10, description="questions to ask next")
+    allow_general_knowledge: bool | None = Field(
+        default=None, description="let the model add what it knows, in marked sentences"
+    )
+
+    def steps(self) -> dict[str, str]:
+        """As those of all requests, with the one that is no number."""
+        allowed = {"synthesis.allow_general_knowledge": "true"} if self.allow_general_knowledge else {}
+        return super().steps() | allowed
 
 
 class RetrieveRequest(_Request):

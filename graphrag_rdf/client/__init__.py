@@ -49,8 +49,12 @@ class Question:
     def as_json(self) -> dict[str, Any]:
         """The body of `POST /ask`."""
         out: dict[str, Any] = {"question": self.question, "pipeline": self.pipeline, **(self.numbers or {})}
-        given = {"include": list(self.include), "exclude": list(self.exclude), "session": self.session}
-        given["allow_general_knowledge"] = self.allow_general_knowledge
+        given = {
+            "include": list(self.include),
+            "exclude": list(self.exclude),
+            "session": self.session,
+            "allow_general_knowledge": self.allow_general_knowledge,
+        }
         return out | {name: value for name, value in given.items() if value}
 
 

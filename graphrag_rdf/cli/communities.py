@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from graphrag_rdf.store.base import Row, Store
 
 _ALL = 10**9
+_NAMED, _SOURCES = 20, 5
+"""Members, and sources of a finding, that `show` prints."""
 
 
 @click.group(
@@ -239,7 +241,29 @@ def _findings(store: Store, report: str) -> list[dict[str, Any]]:
     for row in store.select("communities/findings", reports=[NamedNode(report)]):
         said = {"summary": text_of(row["label"]), "explanation": text_of(row["explanation"]), "cites": []}
         found.setdefault(text_of(row["finding"]), said)["cites"].append(text_of(row["cited"]))
+    cited = _cited(store, [iri for each in found.values() for iri in each["cites"]])
+    for each in found.values():
+        each["sources"] = [cited[iri] for iri in each["cites"] if iri in cited]
     return [*found.values()]
+
+
+def _cited(store: Store, iris: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """What findings cite, for people: kind, text, document, and of a fact its parts."""
+    from graphrag_rdf.trace.facts import label_of, read_labels
+
+    nodes = [*map(NamedNode, dict.fromkeys(iris))]
+    rows = [*select_in_batches(store, "communities/cited", "cited", nodes)]
+    labels = read_labels(store, [row[part] for row in rows for part in "spo" if part in row])
+    return {
+        text_of(row["cited"]): {
+            "iri": text_of(row["cited"]),
+            "kind": text_of(row["kind"]),
+            "fact": [label_of(row[part], labels) for part in "spo"] if "s" in row else None,
+            "text": text_of(row["text"]),
+            "document": text_of(row["title"]) if "title" in row else None,
+        }
+        for row in rows
+    }
 
 
 def _details(store: Store, row: Row) -> dict[str, Any]:
@@ -265,11 +289,11 @@ def _show(each: dict[str, Any]) -> None:
     members = [one_line(member["name"]) for member in each["members"]]
     pairs(
         [
-            ("entities", f"{len(members):,}: {', '.join(members)}"),
+            ("entities", f"{len(members):,}: {', '.join(_first(members, _NAMED))}"),
             ("pairs", f"{each['pairs']:,}, weight {each['weight']:g}"),
             ("years", _years(each) or "none"),
             ("part of", each["parent"] or "none"),
-            ("parts", ", ".join(each["parts"]) or "none"),
+            ("parts", f"{len(each['parts']):,}"),
             ("chunks", f"{len(each['chunks']):,}"),
             ("documents", "; ".join(one_line(document["title"]) for document in each["documents"]) or "none"),
         ],
@@ -281,17 +305,34 @@ def _show(each: dict[str, Any]) -> None:
 
 def _show_text(report: dict[str, Any]) -> None:
     """Print a report."""
-    said = [
-        f"{report['title']} ({report['model'] or 'quotes of the documents, no model'})",
-        report["summary"],
-    ]
+    by = report["model"] or "quotes of the documents, no model"
+    say()
+    say(output.wrapped(f"{one_line(report['title'])} ({by})", indent="  "))
+    say(output.wrapped(one_line(report["summary"]), indent="  "))
     if report["rating"] is not None:
-        said.append(f"rating {report['rating']:g} of 10: {report['rating_explanation']}")
+        why = one_line(report["rating_explanation"])
+        say(output.wrapped(f"Rating {report['rating']:g} of 10: {why}", indent="  "))
     for number, finding in enumerate(report["findings"], start=1):
-        said += [f"{number}. {finding['summary']}", finding["explanation"]]
-        said.append(f"cites {', '.join(finding['cites'])}")
-    for line in ("", *said):
-        say(f"  {one_line(line)}" if line else "")
+        say()
+        say(output.wrapped(one_line(finding["summary"]), indent="     ", first=f"  {number}. "))
+        say(output.wrapped(one_line(finding["explanation"]), indent="     "))
+        for source in _first([*map(_source, finding["sources"])], _SOURCES):
+            say(output.wrapped(source, indent="       ", first="     - "))
+
+
+def _source(source: dict[str, Any]) -> str:
+    """What a finding cites, on a line."""
+    text = one_line(source["text"])
+    told = f"“{text}”" if source["kind"] in ("fact", "sentence") else f"{source['kind']} {text}"
+    if source["fact"] is not None:
+        told = f"{one_line(' · '.join(source['fact']))}: {told}"
+    return f"{told} ({one_line(source['document'])})" if source["document"] else told
+
+
+def _first(texts: Sequence[str], most: int) -> list[str]:
+    """The first ones, and how many more there are."""
+    left = len(texts) - most
+    return [*texts[:most], f"and {left:,} more (--format json)"] if left > 0 else [*texts]
 
 
 def _title(community: dict[str, Any]) -> str:

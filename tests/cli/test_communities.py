@@ -56,10 +56,11 @@ def test_reports_are_listed_shown_and_removed(run: Run, store: Path) -> None:
     assert first["report"]["title"] in run("communities", "list").out
     assert first["report"]["rating"] is None
     (shown,) = run("communities", "show", first["iri"], "--format", "json").json
-    assert shown["report"]["findings"][0]["cites"]
-    text = run("communities", "show", first["iri"]).out
+    finding = shown["report"]["findings"][0]
+    assert [source["iri"] for source in finding["sources"]] == finding["cites"] != []
+    text = " ".join(run("communities", "show", first["iri"]).out.split())
     assert "quotes of the documents, no model" in text
-    assert shown["report"]["findings"][0]["cites"][0] in text
+    assert finding["sources"][0]["document"] in text
     assert "none" in run("communities", "build", "--reports", "none").out
     assert run("communities", "list", "--format", "json").json[0]["report"] is None
     refused = run("communities", "build", "--reports", "llm")

@@ -220,8 +220,6 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def _missing_key(model: str) -> str | None:
     """The environment variable that litellm would read the key from, if it is not set."""
-    if model.startswith("openai/"):  # known without the import
-        return None if os.environ.get("OPENAI_API_KEY") else "OPENAI_API_KEY"
     import litellm
 
     try:

@@ -28,7 +28,7 @@ from graphrag_rdf.llm.failures import (
     left,
     retry_after,
 )
-from graphrag_rdf.llm.library import client_for, has_price, litellm_for, price_of
+from graphrag_rdf.llm.library import has_price, litellm_for, price_of
 from graphrag_rdf.llm.model import (
     CHARS_PER_TOKEN,
     CallRecord,
@@ -217,7 +217,7 @@ class LlmGateway:
     def calls_tools(self) -> bool:
         """Whether the model is known to call functions."""
         name = self._model(self.settings.model, "model")
-        return bool(client_for(name, self.settings.api_base).supports_function_calling(model=name))
+        return bool(litellm_for(name).supports_function_calling(model=name))
 
     def discard(self, completion: Completion) -> None:
         """Remove a useless answer from the cache."""
@@ -287,12 +287,12 @@ class LlmGateway:
         return completion
 
     def _ask(self, asked: Asked) -> Completion:
-        client = client_for(asked.model, self.settings.api_base)
+        litellm = litellm_for(asked.model)
         target = self._target(asked.model)
 
         def send(attempt: int, options: dict[str, Any]) -> Completion:
             with self._reserved(asked) as take:
-                answer = client.completion(**self._arguments(asked), **options)
+                answer = litellm.completion(**self._arguments(asked), **options)
                 choice = answer.choices[0] if answer.choices else None
                 if choice is None:
                     raise failure("server", "an answer without choices", target)
@@ -339,11 +339,11 @@ class LlmGateway:
         finish(completion)
 
     def _open(self, asked: Asked, attempt: int, options: dict[str, Any]) -> OpenStream:
-        client = client_for(asked.model, self.settings.api_base)
+        litellm = litellm_for(asked.model)
         target = self._target(asked.model)
         return OpenStream(
             self._reserved(asked),
-            lambda: client.completion(**self._arguments(asked), **options, stream=True),
+            lambda: litellm.completion(**self._arguments(asked), **options, stream=True),
             functools.partial(price_of, asked.model),
             target,
             attempt,
@@ -408,10 +408,10 @@ class LlmGateway:
     def _embed_batch(self, batch: list[str], model: str) -> NDArray[np.float32]:
         import numpy as np
 
-        client = client_for(model, self.settings.api_base)
+        litellm = litellm_for(model)
 
         def send() -> Any:
-            return client.embedding(
+            return litellm.embedding(
                 model=model,
                 input=[*map(encodable, batch)],
                 encoding_format=encoding,

@@ -1,27 +1,18 @@
-"""litellm as it is used here: loaded late, quiet and offline, and only where it is needed."""
+"""litellm as it is used here: loaded late, quiet and offline."""
 
 from __future__ import annotations
 
 import functools
 import gc
-import importlib.util
 import logging
 import os
 import re
-import sys
 import warnings
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from graphrag_rdf.llm.openai_api import OpenAiApi
-
 _UNPRICED = {"mode": "chat", "added_by": "graphrag-rdf"}
 """Entry of litellm's list for a model whose price is not known."""
-_PRICES = "model_prices_and_context_window_backup.json"
-"""litellm's list of models, in its folder."""
-_OPENAI_FAMILY = re.compile(r"gpt-|chatgpt|o\d")
-"""Names of models with rules of their own, such as other names of parameters."""
 _THINK = re.compile(r"<(/?)think>")
 LITELLM_WARNINGS = ("Item .* is using the `ReadOnly` qualifier", "Pydantic serializer warnings")
 """Warnings of pydantic about litellm's own types: with the first stream, and with packed vectors."""
@@ -58,28 +49,6 @@ def load_litellm() -> ModuleType:
         warnings.filterwarnings("ignore", message=message, category=UserWarning)
     _keep_thinking_tags()
     return litellm
-
-
-def client_for(model: str, api_base: str | None) -> Any:
-    """What calls a model: litellm, or `OpenAiApi` where litellm has nothing to add.
-
-    That is so at the address of a server with OpenAI's interface, if litellm's list does not have the model.
-    """
-    name = model.removeprefix("openai/")
-    if api_base is None or name == model or _OPENAI_FAMILY.match(name) or is_listed(model):
-        return litellm_for(model)
-    return OpenAiApi()
-
-
-@functools.lru_cache(maxsize=256)
-def is_listed(model: str) -> bool:
-    """Whether litellm's list has a model. The list is not parsed, nor litellm imported."""
-    found = importlib.util.find_spec("litellm")
-    place = Path(found.origin).parent / _PRICES if found is not None and found.origin else None
-    if place is None or not place.is_file():
-        return True  # this version has it elsewhere
-    text = place.read_bytes()
-    return any(f'"{name}": {{'.encode() in text for name in (model, model.removeprefix("openai/")))
 
 
 def litellm_for(model: str) -> ModuleType:
@@ -122,8 +91,6 @@ def has_price(model: str) -> bool:
 
 def price_of(model: str, in_tokens: int, out_tokens: int) -> float | None:
     """Cost in USD by litellm's list of prices, None for a model that is not in it."""
-    if "litellm" not in sys.modules and not is_listed(model):
-        return None
     litellm = load_litellm()
     if litellm.model_cost.get(model, {}).items() >= _UNPRICED.items():
         return None

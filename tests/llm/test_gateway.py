@@ -555,29 +555,6 @@ def test_importing_the_room_does_not_import_litellm():
     assert subprocess.run([sys.executable, "-c", program], cwd=root, check=False).returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("model", "imported"),
-    [("openai/my-own-model", False), ("openai/gpt-4.1-mini", True), ("openai/o9-next", True)],
-)
-def test_a_server_with_openais_interface_needs_no_litellm(scripted_server, model, imported):
-    """Unless litellm has rules for the model: its price, or parameters that it does not take."""
-    program = (
-        "import sys; from pydantic import SecretStr; from graphrag_rdf.llm.gateway import *;"
-        f"s = LlmSettings(model={model!r}, embedding_model='openai/e', api_base={scripted_server.base_url!r},"
-        "api_key=SecretStr('key')); g = LlmGateway(s); m = [{'role': 'user', 'content': 'Hello?'}];"
-        "assert g.chat(m, purpose='t', json_mode=True).text == 'ok';"
-        "assert ''.join(g.stream(m, purpose='t')) == 'ok'; assert g.embed(['a']).shape == (1, 32);"
-        "g.calls_tools(); print('litellm' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == str(imported), done.stderr
-    chat, stream, vectors = scripted_server.requests
-    assert chat.body["model"] == model.removeprefix("openai/")
-    assert chat.headers["authorization"] == stream.headers["authorization"] == "Bearer key"
-    assert stream.body["stream"] is True
-    assert vectors.body["input"] == ["a"]
-
-
 def test_calls_from_threads_that_come_first(make_gateway):
     """Two threads may both be the first to need litellm."""
     gateway = make_gateway()

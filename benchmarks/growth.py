@@ -61,7 +61,7 @@ def _measure(folder: Path, passages: int, count: int, chosen: Mapping[str, str])
     collection = Collection(passages * FACTS_PER_PASSAGE)
     seen: dict[tuple[str, str], list[float]] = defaultdict(list)
     with Engine.open(folder, config=Settings(store=str(folder))) as engine:
-        _fill(engine, collection)
+        fill(engine, collection)
         questions = collection.questions(_WARM_UP + 3 * count)
         asked, retrieved = questions[: _WARM_UP + count], questions[_WARM_UP + count :]
         for number, question in enumerate(asked):
@@ -93,7 +93,7 @@ def _measure(folder: Path, passages: int, count: int, chosen: Mapping[str, str])
     return {key: percentile(values, 0.95 if "p95" in key[1] else 0.5) for key, values in seen.items()}
 
 
-def _fill(engine: Engine, collection: Collection) -> None:
+def fill(engine: Engine, collection: Collection) -> None:
     """Load a collection and index it, unless that was done before."""
     if engine.store.count() < collection.facts:
         for make in collection.layers().values():

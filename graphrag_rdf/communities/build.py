@@ -130,7 +130,10 @@ def build_communities(store: Store, settings: CommunitySettings, *, again: bool 
     if not again and before is not None and (before.settings, before.content_commit) == (settings, commit):
         return _report(known, known, before.origins, begun, unchanged=True)
     rows = store.select("communities/edges", **{name: getattr(settings, name) for name in _WEIGHTS})
-    edges = [(text_of(row["one"]), text_of(row["other"]), float(text_of(row["weight"]))) for row in rows]
+    # the engine would take longer to order them; sums of weights are the same in the same order
+    edges = sorted(
+        (text_of(row["one"]), text_of(row["other"]), float(text_of(row["weight"]))) for row in rows
+    )
     paired = {node for one, other, _ in edges for node in (one, other)}
     entities = paired | {text_of(row["entity"]) for row in store.select("communities/entities")}
     clusters = cluster(

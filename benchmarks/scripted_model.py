@@ -92,7 +92,7 @@ def _extraction(book: Book, request: Request, *, again: bool = False) -> str:
     relations = _split([_relation(each, text) for each in found["relationships"]])[again]
     entities = [dict(zip(("name", "type", "definition"), each, strict=True)) for each in found["entities"]]
     for entity in entities:
-        entity["definition_evidence"] = entity["definition"]
+        entity["definition_evidence"] = _quote(text, entity["name"])
     return json.dumps({"entities": [] if again else entities, "relations": relations}, ensure_ascii=False)
 
 
@@ -101,17 +101,20 @@ def _relation(recorded: list[Any], text: str) -> dict[str, Any]:
     subject, object_, description, strength = recorded
     words = re.escape(subject) + r"\W+(.+?)\W+" + re.escape(object_)
     between = re.search(words, description, re.IGNORECASE)
-    sentences = re.split(r"(?<=[.!?])\s+", text)
-    named = [each for each in sentences if subject.lower() in each.lower()]
-    both = [each for each in named if object_.lower() in each.lower()]
     return {
         "subject": subject,
         "predicate": " ".join(between[1].split()[:5]).lower() if between else "is related to",
         "object": object_,
         "object_is_entity": True,
-        "evidence": next(iter([*both, *named]), "").strip(),
+        "evidence": _quote(text, subject, object_) or _quote(text, subject),
         "confidence": min(1.0, float(strength) / 10),
     }
+
+
+def _quote(text: str, *names: str) -> str:
+    """The first sentence with these names, empty without one."""
+    sentences = re.split(r"(?<=[.!?])\s+", text)
+    return next((each.strip() for each in sentences if all(n.lower() in each.lower() for n in names)), "")
 
 
 def _claims(book: Book, request: Request) -> str:

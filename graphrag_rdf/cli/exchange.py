@@ -35,8 +35,10 @@ _FORMATS = ("trig", "nquads", "turtle", "ntriples", "rdfxml", "graphml")
         "graphrag-rdf export -o dump.trig",
         "graphrag-rdf export --format turtle --graph urn:graph:facts > facts.ttl",
         "graphrag-rdf export --format graphml -o graph.graphml",
+        "graphrag-rdf export ms-graphrag output",
     ],
 )
+@click.argument("tables", metavar="[ms-graphrag DIR]", nargs=-1)
 @click.option(
     "--format",
     "form",
@@ -54,16 +56,25 @@ _FORMATS = ("trig", "nquads", "turtle", "ntriples", "rdfxml", "graphml")
     help="Syntax of triple terms.",
 )
 @output_option
-@click.option("--counts", is_flag=True, help="Print the numbers of quads as JSON (with -o).")
+@click.option("--counts", is_flag=True, help="Print the numbers of quads or rows as JSON (with -o or DIR).")
 def export_command(
-    form: Format, graph: str | None, dialect: Dialect, path: Path | None, counts: bool
+    tables: tuple[str, ...],
+    form: Format,
+    graph: str | None,
+    dialect: Dialect,
+    path: Path | None,
+    counts: bool,
 ) -> None:
     """Write the store, or one of its graphs, as RDF or GraphML.
 
-    import restores a dump of the whole store in trig or nquads, in the dialect rdf12 or classic.
+    import restores a dump of the whole store in trig or nquads, in the dialect rdf12 or classic. After
+    ms-graphrag: write parquet tables, which Microsoft GraphRAG 3 reads, into a folder.
     """
     from graphrag_rdf.exchange import export_graph
 
+    if tables:
+        _export_tables(tables, counts=counts)
+        return
     if counts and path is None:
         raise UsageError("--counts needs -o FILE: without it, stdout holds the export")
     wanted = None if graph is None else _iri(graph)
@@ -77,16 +88,35 @@ def export_command(
         warn(f"the graph {wanted.value} is empty")
 
 
+def _export_tables(given: tuple[str, ...], *, counts: bool) -> None:
+    """Write the tables of Microsoft GraphRAG."""
+    from graphrag_rdf.exchange.ms_graphrag.export import export_tables
+
+    if given[0] != TABLES or len(given) != 2:
+        raise UsageError(
+            f"unexpected argument {given[0]!r}", hint=f"write: graphrag-rdf export {TABLES} DIR, or -o FILE"
+        )
+    with open_engine() as engine:
+        report = export_tables(engine, given[1])
+    if counts:
+        output.write_json(report.as_json())
+        return
+    rows = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in report.tables.items())
+    note(f"wrote {rows} to {given[1]}")
+    if report.values:
+        note(f"left out {report.values:,} facts with a value, for which the tables have no place")
+    if report.loops:
+        note(f"left out facts between names of the same entity: {report.loops:,} pairs")
+
+
 def _written(report: ExportReport, path: Path | None) -> str:
     place = path or "stdout"
     if not report.entities:
         return f"wrote {report.quads:,} quads to {place}"
+    written = f"{report.entities:,} entities, {report.relations:,} relations and {report.values:,} values"
     if not report.left_out:
-        return f"wrote {report.entities:,} entities and {report.relations:,} relations to {place}"
-    return (
-        f"wrote {report.entities:,} entities and {report.relations:,} relations to {place}, and left out "
-        f"{report.left_out:,} facts, which GraphML cannot hold"
-    )
+        return f"wrote {written} to {place}"
+    return f"wrote {written} to {place}, and left out {report.left_out:,} facts, which GraphML cannot hold"
 
 
 @contextlib.contextmanager

@@ -2,9 +2,6 @@
 
 A dump of the whole store in TriG or N-Quads, dialect `rdf12` or `classic`, contains all quads and can be
 restored. Blobs (original bytes, prompts, rendered queries) are not part of a dump; chunks contain their text.
-
-GraphML (graphml.graphdrawing.org, 1.0) has entities as nodes and relations between them as edges, for
-programs that draw graphs. Every node and edge has its IRI.
 """
 
 from __future__ import annotations
@@ -16,20 +13,19 @@ from itertools import groupby
 from pathlib import Path
 from typing import IO, TypeAlias, get_args
 from typing import Literal as Choice
-from xml.sax.saxutils import escape
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple, serialize
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.exchange.graphml import NOT_XML, write_graphml
 from graphrag_rdf.rdf.iris import ANONYMOUS
-from graphrag_rdf.rdf.namespaces import PREFIXES, RDF, RDFS, SKOS, Graphs
-from graphrag_rdf.rdf.terms import Term, local_name, one_label, text_of
+from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
+from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.sparql.render import Dialect, encode, spelled
 from graphrag_rdf.store.base import Store, plain_quads
 
 _DATASETS = frozenset({"trig", "nquads"})
 _XML_NAME_END = re.compile(r"[^\W\d][\w.-]*\Z")
-_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +34,14 @@ class ExportReport:
 
     Attributes:
         quads: of RDF; 0 for GraphML.
-        entities, relations: of GraphML; 0 otherwise.
-        left_out: facts with a literal or a triple term as object, which GraphML cannot hold.
+        entities, relations, values: of GraphML; 0 otherwise.
+        left_out: facts whose object is neither an entity nor a literal, which GraphML cannot hold.
     """
 
     quads: int = 0
     entities: int = 0
     relations: int = 0
+    values: int = 0
     left_out: int = 0
 
 
@@ -59,7 +56,8 @@ def export_graph(
 
     Args:
         form: trig and nquads hold all graphs. turtle, ntriples and rdfxml hold one: the facts, unless `graph`
-            names another. graphml holds entities and the relations between them.
+            names another. graphml holds entities with their values, and the relations
+            between them.
         graph: only this one; `urn:graph:facts` for the facts, wherever the store has them.
         dialect: the syntax of triple terms.
 
@@ -125,7 +123,7 @@ def _fit_for_xml(quad: Quad) -> Quad:
         raise UsageError(
             f"RDF/XML cannot express the predicate {quad.predicate.value}", hint="use turtle, trig or nquads"
         )
-    if isinstance(quad.object, Literal) and _NOT_XML.search(quad.object.value):
+    if isinstance(quad.object, Literal) and NOT_XML.search(quad.object.value):
         raise UsageError(
             f"RDF/XML cannot express the control characters of {quad.subject} {quad.predicate}",
             hint="use turtle, trig or nquads",
@@ -203,70 +201,3 @@ def star_line(quad: Quad, *, with_graph: bool) -> str:
     if with_graph and not isinstance(quad.graph_name, DefaultGraph):
         parts.append(str(quad.graph_name))
     return " ".join([*parts, "."]) + "\n"
-
-
-_NAMES = frozenset({RDFS.label, SKOS.altLabel})
-_REPLACED = "\ufffd"
-_HEAD = """<?xml version="1.0" encoding="UTF-8"?>
-<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
-  <key id="label" for="all" attr.name="label" attr.type="string"/>
-  <key id="iri" for="all" attr.name="iri" attr.type="string"/>
-  <key id="type" for="node" attr.name="type" attr.type="string"/>
-  <key id="canonical" for="node" attr.name="canonical" attr.type="string"/>
-  <graph id="facts" edgedefault="directed">
-"""
-_TAIL = "  </graph>\n</graphml>\n"
-
-
-def write_graphml(store: Store, facts: Iterable[Quad], output: IO[bytes]) -> tuple[int, int, int]:
-    """Write entities and relations.
-
-    Args:
-        facts: the quads of the graph of facts.
-
-    Returns:
-        (entities, relations, facts left out because their object is not an entity)
-    """
-    labels = {row["thing"]: text_of(row["label"]) for row in one_label(store.select("exchange/labels"))}
-    types: dict[object, str] = {}
-    for row in store.select("exchange/types"):
-        types.setdefault(row["entity"], text_of(row["label"]))
-    output.write(_HEAD.encode())
-    nodes: dict[object, str] = {}
-    for row in store.select("exchange/entities"):
-        entity = row["entity"]
-        nodes[entity] = f"n{len(nodes)}"
-        canonical = "" if row["canonical"] == entity else text_of(row["canonical"])
-        data = {
-            "label": labels.get(entity, local_name(text_of(entity))),
-            "iri": text_of(entity),
-            "type": types.get(entity, ""),
-            "canonical": canonical,
-        }
-        output.write(f'    <node id="{nodes[entity]}">{_data(data)}</node>\n'.encode())
-    relations = left_out = 0
-    for quad in facts:
-        s, p, o = quad.subject, quad.predicate, quad.object
-        if s not in nodes or p in _NAMES or p == RDF.type:
-            continue
-        if o not in nodes:
-            left_out += 1
-            continue
-        data = {"label": labels.get(p, _readable(p)), "iri": p.value}
-        ends = f'source="{nodes[s]}" target="{nodes[o]}"'
-        output.write(f'    <edge id="e{relations}" {ends}>{_data(data)}</edge>\n'.encode())
-        relations += 1
-    output.write(_TAIL.encode())
-    return len(nodes), relations, left_out
-
-
-def _data(values: dict[str, str]) -> str:
-    return "".join(
-        f'<data key="{key}">{escape(_NOT_XML.sub(_REPLACED, value))}</data>'
-        for key, value in values.items()
-        if value
-    )
-
-
-def _readable(predicate: NamedNode) -> str:
-    return local_name(predicate.value).replace("-", " ")

@@ -33,3 +33,26 @@ def test_a_wrong_folder_makes_no_store(run: Run, tmp_path: Path) -> None:
     assert found.code == 2
     assert "no table of text units" in found.err
     assert not (tmp_path / "new").exists()
+
+
+def test_export_writes_tables_that_can_be_imported(run: Run, store: Path, tmp_path: Path) -> None:
+    assert run("communities", "build").code == 0
+    found = run("export", "ms-graphrag", str(tmp_path / "output"), "--counts")
+    assert found.code == 0, found.err
+    counts = found.json["tables"]
+    assert counts["text_units"] == counts["documents"] == 2
+    assert min(counts[name] for name in ("entities", "relationships", "communities", "community_reports")) > 0
+    assert found.json["values"] > 0
+    again = run("import", "ms-graphrag", str(tmp_path / "output"), "--store", "other", "--format", "json")
+    assert again.code == 0, again.err
+    imported = {name: each["imported"] for name, each in again.json["tables"].items()}
+    assert imported == counts
+    told = run("export", "ms-graphrag", str(tmp_path / "output")).err
+    assert "2 text units" in told
+    assert "facts with a value" in told
+
+
+def test_a_wrong_word_is_refused(run: Run, store: Path) -> None:
+    found = run("export", "graphrag", "output")
+    assert found.code == 2
+    assert "graphrag-rdf export ms-graphrag DIR" in found.err

@@ -220,7 +220,70 @@ def test_graphml_holds_entities_and_relations(sample: Engine) -> None:
     labels = {data.text for data in root.iterfind(".//g:node/g:data[@key='label']", NAMESPACE)}
     assert "Petrel" in labels
     assert report.relations > 0
-    assert report.left_out > 0
+    assert report.left_out == 0
+
+
+def test_graphml_has_values_as_attributes_of_nodes(sample: Engine) -> None:
+    out = io.BytesIO()
+    report = export_graph(sample.store, out, "graphml")
+    root = ElementTree.fromstring(out.getvalue())
+    keys = {key.get("id"): key for key in root.iterfind("g:key", NAMESPACE)}
+    names = [key.get("attr.name") for key in keys.values()]
+    assert len({*names}) == len(names)
+    petrel = next(
+        node
+        for node in root.iterfind(".//g:node", NAMESPACE)
+        if node.find("g:data[@key='iri']", NAMESPACE).text == "http://trustgraph.ai/e/petrel"  # type: ignore[union-attr]
+    )
+    data = {
+        keys[each.get("key")].get("attr.name"): each.text for each in petrel.iterfind("g:data", NAMESPACE)
+    }
+    assert data["sank on"] == "1911-11-14"
+    written_values = [
+        value
+        for each in root.iterfind(".//g:node/g:data", NAMESPACE)
+        if (each.get("key") or "").startswith("p")
+        for value in (each.text or "").split("; ")
+    ]
+    assert len(written_values) >= report.values > 10
+    numbers = [key for key in keys.values() if key.get("attr.type") in ("long", "double")]
+    for key in numbers:
+        for each in root.iterfind(f".//g:data[@key='{key.get('id')}']", NAMESPACE):
+            float(each.text or "")
+
+
+def test_graphml_joins_several_values_and_tells_equal_names_apart(empty: Engine) -> None:
+    from graphrag_rdf.rdf import iris, prov
+    from graphrag_rdf.rdf.namespaces import RAG, RDFS
+
+    entity, named = iris.entity("x"), iris.relation("label")
+    once, twice = iris.relation("once"), iris.relation("twice")
+    quads = [
+        prov.fact(entity, RDFS.label, Literal("X")),
+        prov.fact(named, RDFS.label, Literal("label")),
+        prov.fact(entity, named, Literal("not the label")),
+        prov.fact(entity, once, Literal(5)),
+        prov.fact(entity, twice, Literal(1)),
+        prov.fact(entity, twice, Literal(2)),
+        Quad(entity, RAG.canonicalEntity, entity, Graphs.DERIVED),
+    ]
+    empty.store.commit(Changes(add=quads))
+    out = io.BytesIO()
+    report = export_graph(empty.store, out, "graphml")
+    root = ElementTree.fromstring(out.getvalue())
+    keys = {key.get("id"): key for key in root.iterfind("g:key", NAMESPACE)}
+    found = {
+        (keys[each.get("key")].get("attr.name"), keys[each.get("key")].get("attr.type"), each.text)
+        for each in root.iterfind(".//g:node/g:data", NAMESPACE)
+    }
+    assert found == {
+        ("label", "string", "X"),
+        ("iri", "string", entity.value),
+        (named.value, "string", "not the label"),
+        ("once", "long", "5"),
+        ("twice", "string", "1; 2"),
+    }
+    assert report.values == 4
 
 
 def test_graphml_is_well_formed_whatever_a_name_holds(empty: Engine) -> None:

@@ -57,6 +57,12 @@ def table_extractor(tables: Tables, texts: Sequence[GivenText], min_length: int)
             for unit in own
             for row in entities[unit]
         ]
+        titles = {row.title for unit in own for row in entities[unit]}
+        found += [  # ends of relationships keep their titles, too
+            EntityCandidate(name, None, None, (title,), None)
+            for title, name in names.items()
+            if title not in titles and title != name
+        ]
         related = [
             RelationCandidate(names[row.source], RELATED, names[row.target], True, None, None, None, None)
             for unit in own

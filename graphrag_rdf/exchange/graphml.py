@@ -1,0 +1,140 @@
+"""GraphML (graphml.graphdrawing.org, 1.0), for programs that draw graphs.
+
+Entities are nodes, relations between them are edges, and values of entities are attributes of nodes. Every
+node and edge has its IRI. A node has one attribute for each property. Several values are one text, joined by
+"; ".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import IO
+from xml.sax.saxutils import escape, quoteattr
+
+from pyoxigraph import Literal, NamedNode, Quad
+
+from graphrag_rdf.rdf.namespaces import RDF, RDFS, SKOS, XSD
+from graphrag_rdf.rdf.terms import Term, local_name, node_of, one_label, text_of
+from graphrag_rdf.store.base import Store
+
+NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_REPLACED = "\ufffd"
+_NAMES = frozenset({RDFS.label, SKOS.altLabel})
+_JOIN = "; "
+_OWN = (("label", "all"), ("iri", "all"), ("type", "node"), ("canonical", "node"))
+"""Attributes of every graph, and of what."""
+_KINDS: Mapping[str, str] = {
+    XSD.integer.value: "long",
+    XSD.decimal.value: "double",
+    XSD.double.value: "double",
+    XSD.float.value: "double",
+    XSD.boolean.value: "boolean",
+}
+"""Datatype → type of the attribute; "string" for others."""
+_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+_TAIL = "  </graph>\n</graphml>\n"
+
+
+def write_graphml(store: Store, facts: Iterable[Quad], output: IO[bytes]) -> tuple[int, int, int, int]:
+    """Write entities, relations and values.
+
+    Args:
+        facts: the quads of the graph of facts.
+
+    Returns:
+        (entities, relations, values, facts left out because their object is neither an entity nor a value)
+    """
+    labels = {row["thing"]: text_of(row["label"]) for row in one_label(store.select("exchange/labels"))}
+    keys = _Keys(store, labels)
+    output.write(f'{_HEAD}{keys.declared()}  <graph id="facts" edgedefault="directed">\n'.encode())
+    values = keys.values(store)
+    nodes = _write_nodes(store, labels, values, output)
+    relations = left_out = 0
+    for quad in facts:
+        s, p, o = quad.subject, quad.predicate, quad.object
+        if s not in nodes or p in _NAMES or p == RDF.type or isinstance(o, Literal):
+            continue
+        if o not in nodes:
+            left_out += 1
+            continue
+        data = {"label": labels.get(p, _readable(p)), "iri": p.value}
+        ends = f'source="{nodes[s]}" target="{nodes[o]}"'
+        output.write(f'    <edge id="e{relations}" {ends}>{_data(data)}</edge>\n'.encode())
+        relations += 1
+    output.write(_TAIL.encode())
+    return len(nodes), relations, keys.count, left_out
+
+
+class _Keys:
+    """The attributes of nodes that stand for properties.
+
+    Attributes:
+        count: number of values, as soon as they have been read.
+    """
+
+    def __init__(self, store: Store, labels: Mapping[Term, str]) -> None:
+        self._names: dict[Term, tuple[str, str]] = {}  # property → name, type
+        self.count = 0
+        taken = {name for name, _ in _OWN}
+        for row in store.select("exchange/literal-properties"):
+            p = node_of(row["property"])
+            name = labels.get(p, _readable(p))
+            name = name if name not in taken else p.value
+            taken.add(name)
+            single = text_of(row["most"]) == "1" and row["first"] == row["last"]
+            self._names[p] = (name, _KINDS.get(text_of(row["first"]), "string") if single else "string")
+        self._ids = {p: f"p{number}" for number, p in enumerate(self._names)}
+
+    def declared(self) -> str:
+        """The declarations of all attributes."""
+        own = [_key(name, of, name, "string") for name, of in _OWN]
+        return "".join([*own, *(_key(self._ids[p], "node", *named) for p, named in self._names.items())])
+
+    def values(self, store: Store) -> dict[Term, dict[str, str]]:
+        """Entity → id of an attribute → its value."""
+        found: dict[Term, dict[str, str]] = {}
+        for row in store.select("exchange/literals"):
+            own, key = found.setdefault(row["entity"], {}), self._ids[row["property"]]
+            own[key] = f"{own[key]}{_JOIN}{text_of(row['value'])}" if key in own else text_of(row["value"])
+            self.count += 1
+        return found
+
+
+def _write_nodes(
+    store: Store, labels: Mapping[Term, str], values: Mapping[Term, dict[str, str]], output: IO[bytes]
+) -> dict[Term, str]:
+    """Write the nodes; entity → id."""
+    types: dict[Term, list[str]] = {}
+    for row in store.select("exchange/types"):
+        types.setdefault(row["entity"], []).append(text_of(row["label"]))
+    nodes: dict[Term, str] = {}
+    for row in store.select("exchange/entities"):
+        entity = row["entity"]
+        nodes[entity] = f"n{len(nodes)}"
+        data = {
+            "label": labels.get(entity, local_name(text_of(entity))),
+            "iri": text_of(entity),
+            "type": _JOIN.join(dict.fromkeys(types.get(entity, ()))),
+            "canonical": "" if row["canonical"] == entity else text_of(row["canonical"]),
+            **values.get(entity, {}),
+        }
+        output.write(f'    <node id="{nodes[entity]}">{_data(data)}</node>\n'.encode())
+    return nodes
+
+
+def _key(id_: str, of: str, name: str, kind: str) -> str:
+    shown = quoteattr(NOT_XML.sub(_REPLACED, name))
+    return f'  <key id="{id_}" for="{of}" attr.name={shown} attr.type="{kind}"/>\n'
+
+
+def _data(values: Mapping[str, str]) -> str:
+    return "".join(
+        f'<data key="{key}">{escape(NOT_XML.sub(_REPLACED, value))}</data>'
+        for key, value in values.items()
+        if value
+    )
+
+
+def _readable(predicate: NamedNode) -> str:
+    return local_name(predicate.value).replace("-", " ")

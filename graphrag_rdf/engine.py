@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.ingest.relations import RelationReport
     from graphrag_rdf.ingest.report import IngestReport
     from graphrag_rdf.ingest.schedule import Progress, Stop
+    from graphrag_rdf.ingest.summaries import SummaryReport
     from graphrag_rdf.replay import Replay, Without
     from graphrag_rdf.trace.traces import Traces
 
@@ -322,6 +323,32 @@ class Engine(Components):
         self._take_settings()
         self._require_trust()
         return refresh_claims(self, documents, again=again, progress=progress, stop=stop)
+
+    def refresh_summaries(
+        self,
+        *,
+        again: bool = False,
+        progress: Progress | None = None,
+        stop: Stop | None = None,
+    ) -> SummaryReport:
+        """Merge the descriptions of entities and facts that several texts describe, by the settings
+        `summaries` (see `ingest.summaries`).
+
+        Args:
+            again: also those whose texts have not changed, without the cache.
+            progress: called with each finished element.
+            stop: asked between elements whether the run should end.
+
+        Raises:
+            ConfigError: when the store keeps settings that cannot be, or a model is asked for and none is
+                set.
+            LlmError: when the model cannot be used at all.
+        """
+        from graphrag_rdf.ingest.summaries import refresh_summaries
+
+        self._take_settings()
+        self._require_trust()
+        return refresh_summaries(self, again=again, progress=progress, stop=stop)
 
     def build_communities(
         self,

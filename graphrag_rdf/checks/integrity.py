@@ -52,6 +52,7 @@ CHECKS: Mapping[str, Severity] = {
     "one-canonical": "error",
     "canonical-fixed": "error",
     "derived-relations": "error",
+    "summaries": "error",
     "communities": "error",
     "chunk-relations": "error",
     "relation-evidence": "error",

@@ -12,7 +12,7 @@ from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.output import format_option, one_line, say
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.rdf.terms import local_name, node_of, one_label, text_of, to_python
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -46,6 +46,49 @@ def list_(text: str, limit: int, form: str) -> None:
     ]
     if not output.write(form, found):
         output.table(("name", "facts", "iri"), [(e["name"], e["facts"], e["iri"]) for e in found])
+
+
+@entities_command.command("show", examples=['graphrag-rdf entities show "Port Merrin"'])
+@click.argument("entity", metavar="ENTITY")
+@format_option()
+def show(entity: str, form: str) -> None:
+    """Describe an entity, named by label or IRI: its types, and what texts say that it is.
+
+    If several texts do, `refresh summaries` merges their descriptions into one.
+    """
+    with open_engine() as engine:
+        node = engine.entity(entity)
+        store = engine.store
+        canonical = [
+            node_of(row["canonical"]) for row in store.select("retrieval/canonical", entities=[node])
+        ]
+        one = canonical[0] if canonical else node
+        labels = one_label(store.select("retrieval/labels", things=[one]))
+        types = [node_of(row["type"]) for row in store.select("entities/types", entities=[one])]
+        called = one_label(store.select("retrieval/labels", things=types)) if types else []
+        merged = [row for row in store.select("derived/descriptions", entities=[one]) if "summary" in row]
+        said = store.select("entities/described", entity=one)
+    found = {
+        "iri": one.value,
+        "name": text_of(labels[0]["label"]) if labels else local_name(one.value),
+        "types": [text_of(row["label"]) for row in called],
+        "description": text_of(merged[0]["text"]) if merged else None,
+        "model": text_of(merged[0]["model"]) if merged and "model" in merged[0] else None,
+        "summary": text_of(merged[0]["summary"]) if merged else None,
+        "descriptions": [{name: text_of(row[name]) for name in ("text", "chunk", "title")} for row in said],
+    }
+    if not output.write(form, found):
+        _show(found)
+
+
+def _show(found: dict[str, Any]) -> None:
+    by = found["model"] or "quoted, without a model"
+    rows: list[tuple[str, object]] = [("name", found["name"]), ("IRI", found["iri"])]
+    rows += [("types", ", ".join(found["types"]))] if found["types"] else []
+    rows += [("description", f"{found['description']} ({by})")] if found["description"] else []
+    output.pairs(rows)
+    for one in found["descriptions"]:
+        say(one_line(f"  {one['text']} ({one['title']})"))
 
 
 @entities_command.command(

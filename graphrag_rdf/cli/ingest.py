@@ -165,6 +165,8 @@ def show_report(report: IngestReport, by: str) -> None:
         lines.append(("relations", counts(report.relations)))
     if report.claims is not None:
         lines.append(("claims", f"{report.claims:,} new"))
+    if report.summaries is not None:
+        lines.append(("descriptions", f"{report.summaries:,} merged"))
     if report.communities is not None:
         lines.append(("communities", f"{report.communities:,}"))
     if report.llm.calls or report.llm.cached:

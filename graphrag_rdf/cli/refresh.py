@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
     from graphrag_rdf.ingest.claims import ClaimEstimate, ClaimReport
     from graphrag_rdf.ingest.relations import RelationEstimate, RelationReport
+    from graphrag_rdf.ingest.summaries import SummaryEstimate, SummaryReport
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -51,6 +52,7 @@ def refresh_command() -> None:
     names      choose labels, and apply the decisions about entities
     relations  relate chunks and entities
     claims     have a model read what is claimed of whom
+    summaries  merge the descriptions of what several texts describe
     """
 
 
@@ -148,7 +150,9 @@ def relations(
     return outcome(report.read.stopped, failed=bool(report.read.failures))
 
 
-def _show_estimate(what: str, number: object, found: RelationEstimate | ClaimEstimate, form: str) -> None:
+def _show_estimate(
+    what: str, number: object, found: RelationEstimate | ClaimEstimate | SummaryEstimate, form: str
+) -> None:
     if output.write(form, found.as_json()):
         return
     llm = found.llm
@@ -252,6 +256,64 @@ def _show_claims(report: ClaimReport) -> None:
         output.warn_of(warning)
     if report.stopped:
         output.warn("some chunks were not read: run the same command again to continue")
+
+
+@refresh_command.command(
+    "summaries",
+    examples=[
+        "graphrag-rdf refresh summaries --model openai/gpt-4.1-mini",
+        "graphrag-rdf refresh summaries --use extractive",
+        "graphrag-rdf refresh summaries --dry-run",
+    ],
+)
+@model_option
+@click.option(
+    "--use",
+    type=click.Choice(("auto", "extractive", "llm")),
+    help="auto: by a model, if one is set; extractive: the most central texts (default: auto).",
+)
+@click.option("--dry-run", is_flag=True, help="Estimate the model calls and their cost, and write nothing.")
+@click.option("--again", is_flag=True, help="Merge all descriptions again, without the cache.")
+@format_option()
+def summaries(model: str | None, use: str | None, dry_run: bool, again: bool, form: str) -> int:
+    """Merge the descriptions of entities and facts that several texts describe.
+
+    An entity is described by what texts say that it is, or by the sentences that name it; a fact by its
+    quotes. A model, if one is set, merges them into one description. Without a model, the most central texts
+    are quoted. Descriptions are merged again only if what they are made from changed.
+
+    They are stored in urn:graph:derived, and the texts that they are made from stay. With the setting
+    summaries.build, each ingest runs this stage too. To show one: entities show NAME
+    """
+    overrides = {"llm.model": model, "summaries.use": use}
+    if dry_run:
+        from graphrag_rdf.ingest.summaries import estimate_summaries
+
+        with open_engine(overrides, read_only=True) as engine:
+            found = estimate_summaries(engine, again=again)
+        _show_estimate("descriptions", found.summaries, found, form)
+        return DONE
+    from graphrag_rdf.cli.progress import IngestProgress
+
+    with (
+        open_engine(overrides) as engine,
+        stop_requests() as stop,
+        IngestProgress(engine.budget, "descriptions") as progress,
+    ):
+        report = engine.refresh_summaries(again=again, progress=progress, stop=stop)
+    if not output.write(form, report.as_json()):
+        _show_summaries(report)
+    return outcome(report.stopped, failed=bool(report.failures))
+
+
+def _show_summaries(report: SummaryReport) -> None:
+    by = "by quoting, without a model" if report.by == "extractive" else f"by {report.by}"
+    rows: list[tuple[str, object]] = [("descriptions", counts(report.summaries) or "none"), ("made", by)]
+    pairs([*rows, *model_rows({}, report.llm)])
+    for warning in report.warnings:
+        output.warn_of(warning)
+    if report.stopped:
+        output.warn("some descriptions were not merged: run the same command again to continue")
 
 
 def _check(sources: Sequence[str], every: bool) -> None:

@@ -1,8 +1,9 @@
-"""What a report of a community is made from: its entities, facts and sentences, and reports of its parts.
+"""What a report of a community is made from: its entities, facts, claims and sentences, and reports of parts.
 
-Templates choose the entries and their order (`queries/communities/report-*.rq`). Each entry has a short id,
-by which a model cites it. If all entries together exceed the budget, reports of parts replace the entries
-about their members, those of the largest parts first. What is still too much is cut off at the end.
+Entities and facts come with their merged descriptions, where there are any. Templates choose the entries and
+their order (`queries/communities/report-*.rq`). Each entry has a short id, by which a model cites it. If all
+entries together exceed the budget, reports of parts replace the entries about their members, those of the
+largest parts first. What is still too much is cut off at the end.
 """
 
 from __future__ import annotations
@@ -34,12 +35,13 @@ class Entry:
     """A line of the context.
 
     Attributes:
-        kind: `e` entity, `f` fact, `s` sentence, `p` report of a part.
+        kind: `e` entity, `f` fact, `c` claim, `s` sentence, `p` report of a part.
         about: the members that it names.
-        node: the entity, sentence or report; None for a fact.
+        node: the entity, claim, sentence or report; None for a fact.
         facts: a fact itself; types and definitions of an entity.
         title: a short name of it.
-        chunk: of a sentence.
+        made_from: the chunk of a sentence; a claim and its chunk; a merged description.
+        quote: of a claim.
     """
 
     kind: str
@@ -48,7 +50,8 @@ class Entry:
     node: NamedNode | None = None
     facts: tuple[Fact, ...] = ()
     title: str = ""
-    chunk: NamedNode | None = None
+    made_from: tuple[NamedNode, ...] = ()
+    quote: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,8 @@ class Context:
         entries: by short id.
         cites: what each id stands for: an entity, evidence of a fact (its subgraph if it has no evidence), a
             sentence, or a report.
-        quotes: of the evidence of facts, by id.
-        sources: chunks and documents that the entries come from.
+        quotes: of the evidence of facts and claims, by id.
+        sources: chunks, documents, claims and merged descriptions that the entries come from.
     """
 
     community: NamedNode
@@ -156,11 +159,21 @@ class _Reader:
         parts = store.select("communities/report-parts", communities=communities)
         self._members, self._facts = _by_community(members), _by_community(facts)
         self._sentences, self._parts = _by_community(sentences), _by_community(parts)
+        self._claims = _by_community(store.select("communities/report-claims", communities=communities))
         self._names = {text_of(row["entity"]): text_of(row["name"]) for row in members}
         self._described: dict[str, list[Row]] = defaultdict(list)
         entities = sorted({node_of(row["entity"]) for row in members}, key=str)
         for row in select_in_batches(store, "communities/report-descriptions", "entities", entities):
             self._described[text_of(row["entity"])].append(row)
+        merged = select_in_batches(store, "derived/descriptions", "entities", entities)
+        self._merged = {text_of(row["entity"]): row for row in merged if "summary" in row}
+        edges = dict.fromkeys(_edge(row) for row in facts if isinstance(row["o"], NamedNode))
+        stated = select_in_batches(store, "derived/fact-descriptions", "edges", edges)
+        self._stated = {_edge(row): row for row in stated}
+        claims = {node_of(row["claim"]): None for each in self._claims.values() for row in each}
+        self._claimed: dict[str, list[Row]] = defaultdict(list)
+        for row in select_in_batches(store, "claims/texts", "claims", claims):
+            self._claimed[text_of(row["claim"])].append(row)
         things = {row[part] for row in facts for part in ("s", "p", "o") if isinstance(row[part], NamedNode)}
         labels = select_in_batches(store, "retrieval/labels", "things", sorted(things, key=str))
         self._labels = {text_of(row["thing"]): text_of(row["label"]) for row in one_label(labels)}
@@ -176,9 +189,12 @@ class _Reader:
         """The entries of a community within the budget, with their ids; without sources."""
         rows = self._members[community.value]
         central = [text_of(row["name"]) for row in rows if text_of(row["central"]) == "true"]
+        facts = [*map(self._fact, self._facts[community.value])]
         own = [
             *map(self._entity, rows),
-            *map(self._fact, self._facts[community.value]),
+            *(fact for fact in facts if len(fact.about) > 1),
+            *map(self._claim, self._claims[community.value]),
+            *(fact for fact in facts if len(fact.about) == 1),
             *map(self._sentence, self._sentences[community.value]),
         ]
         entries = fit(own, [*map(self._part, self._parts[community.value])], tokens)
@@ -197,21 +213,42 @@ class _Reader:
             for each in described
             if each["p"] == RDF.type
         )
-        says = dict.fromkeys(text_of(each["o"]) for each in described if each["p"] != RDF.type)
-        text = " | ".join(filter(None, (name, ", ".join(types), " ".join(says))))
+        says = " ".join(dict.fromkeys(text_of(each["o"]) for each in described if each["p"] != RDF.type))
+        merged = self._merged.get(entity.value)
+        if merged is not None:
+            says = text_of(merged["text"])
+        text = " | ".join(filter(None, (name, ", ".join(types), says)))
         facts = tuple(dict.fromkeys(map(_edge, described)))
-        return Entry("e", _line(text), frozenset({entity.value}), entity, facts, name)
+        made = (node_of(merged["summary"]),) if merged is not None else ()
+        return Entry("e", _line(text), frozenset({entity.value}), entity, facts, name, made)
 
     def _fact(self, row: Row) -> Entry:
         words = _line(" ".join(self._word(row[part]) for part in ("s", "p", "o")))
-        return Entry("f", words, _about(row), facts=(_edge(row),), title=words)
+        stated = self._stated.get(_edge(row))
+        if stated is None:
+            return Entry("f", words, _about(row), facts=(_edge(row),), title=words)
+        text = _line(f"{words} | {text_of(stated['text'])}")
+        made = (node_of(stated["summary"]),) if "summary" in stated else ()
+        return Entry("f", text, _about(row), facts=(_edge(row),), title=words, made_from=made)
+
+    def _claim(self, row: Row) -> Entry:
+        """A claim with its type, status and period; a missing object is left out."""
+        quotes = self._claimed[text_of(row["claim"])]
+        said = {name: text_of(term) for name, term in quotes[0].items()}
+        ends = " – ".join(filter(None, (said["subject"], said.get("object"))))
+        dates = [said[name] for name in ("start", "end") if name in said]
+        parts = (ends, said["type"], said["status"], " – ".join(dict.fromkeys(dates)), said["description"])
+        found = next((each for each in quotes if "offset" in each), quotes[0])
+        text, claim = _line(" | ".join(filter(None, parts))), node_of(row["claim"])
+        quote, made = _line(text_of(found["quote"])), (claim, node_of(found["chunk"]))
+        return Entry("c", text, _about(row), claim, title=said["description"], made_from=made, quote=quote)
 
     def _sentence(self, row: Row) -> Entry:
         about = _about(row)
         names = ", ".join(sorted(self._names[member] for member in about))
         said = self._texts[row["sentence"]]
         text, chunk = _line(text_of(said["text"])), node_of(said["chunk"])
-        return Entry("s", text, about, node_of(row["sentence"]), title=names, chunk=chunk)
+        return Entry("s", text, about, node_of(row["sentence"]), title=names, made_from=(chunk,))
 
     def _part(self, row: Row) -> Part:
         members = frozenset(self._inside[text_of(row["part"])])
@@ -236,8 +273,9 @@ def _add_sources(store: Store, contexts: Sequence[Context]) -> None:
         for key, entry in context.entries.items():
             rows = [row for fact in entry.facts for row in found[fact]]
             context.sources.update(node_of(row["source"]) for row in rows if "source" in row)
-            if entry.chunk is not None:
-                context.sources.add(entry.chunk)
+            context.sources.update(entry.made_from)
+            if entry.quote:
+                context.quotes[key] = entry.quote
             if entry.node is not None:
                 context.cites[key] = [entry.node]
                 continue

@@ -19,6 +19,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.communities.context import Context
 from graphrag_rdf.extract.prompts import fill_prompt, read_prompt
+from graphrag_rdf.extract.summaries import as_sentence
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.llm.model import Completion, encodable, fenced
 from graphrag_rdf.llm.repair import ask_for
@@ -91,26 +92,22 @@ class ExtractiveReports:
 
     def write(self, context: Context) -> Report:
         """Quote the context; see `ReportWriter`."""
-        listed = [*context.of("s", "f", "p", "e")]
+        listed = [*context.of("s", "f", "c", "p", "e")]
         kinds = {entry.kind for _, entry in listed}
-        best = next(kind for kind in "sfpe" if kind in kinds)
-        summary = [_sentence(entry.text) for _, entry in listed if entry.kind == best][:_SENTENCES]
+        best = next(kind for kind in "sfcpe" if kind in kinds)
+        summary = [as_sentence(entry.text) for _, entry in listed if entry.kind == best][:_SENTENCES]
         findings = [*self._findings(context)]
         return Report(", ".join(context.central), " ".join(summary), findings)
 
     def _findings(self, context: Context) -> Iterator[Finding]:
-        """Facts between members first, then reports of parts, sentences, and other facts; else entities."""
+        """Facts between members, reports of parts, claims, sentences, other facts; else entities."""
         facts = [*context.of("f")]
         between = [one for one in facts if len(one[1].about) > 1]
         other = [one for one in facts if len(one[1].about) == 1]
-        found = [*between, *context.of("p", "s"), *other] or [*context.of("e")]
+        found = [*between, *context.of("p", "c", "s"), *other] or [*context.of("e")]
         for key, entry in found[:_FINDINGS]:
             explanation = context.quotes.get(key, entry.text)
-            yield Finding(entry.title, _sentence(explanation), tuple(context.cites[key]))
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?", "。", "！", "？", "”", '"')) else f"{text}."
+            yield Finding(entry.title, as_sentence(explanation), tuple(context.cites[key]))
 
 
 def _text(value: object) -> object:

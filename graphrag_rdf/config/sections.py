@@ -205,6 +205,32 @@ class ClaimSection(Section):
     )
 
 
+class SummarySection(Section):
+    """[summaries] - merged descriptions of entities and facts that several texts describe."""
+
+    build: bool = Field(
+        default=False, description="merge descriptions after each ingest that changes something"
+    )
+    use: Literal["auto", "extractive", "llm"] = Field(
+        default="auto",
+        description="auto: by a model, if one is set; extractive: the most central texts, no model",
+    )
+    sentences: int = Field(
+        default=3, ge=1, le=50, description="texts of a description without a model, at most"
+    )
+    max_texts: int = Field(
+        default=200, ge=2, description="texts that a model reads for one description, the most central"
+    )
+    input_tokens: int = Field(
+        default=4000,
+        ge=500,
+        description="maximum number of tokens that a model reads at once; the rest follows in further calls",
+    )
+    max_words: int = Field(
+        default=150, ge=10, le=2000, description="words of a description, as the model is told"
+    )
+
+
 class CommunitySection(Section):
     """[communities] - groups of entities that belong together."""
 
@@ -386,6 +412,7 @@ class Settings(Section):
     extract: ExtractSection = ExtractSection()
     relations: RelationSection = RelationSection()
     claims: ClaimSection = ClaimSection()
+    summaries: SummarySection = SummarySection()
     communities: CommunitySection = CommunitySection()
     cache: CacheSection = CacheSection()
     answers: AnswersSection = AnswersSection()

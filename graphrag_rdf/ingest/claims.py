@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyoxigraph import Literal, NamedNode, Quad
 
+from graphrag_rdf.communities.build import drop_reports
 from graphrag_rdf.extract.claims import CLAIMS_VERSION, Claim, ClaimAnswer, ClaimDate
 from graphrag_rdf.ingest.extractors import choose_claim_reader, sum_known
 from graphrag_rdf.ingest.joins import called
@@ -224,6 +225,13 @@ class _Run(ModelRun[_Task, ClaimAnswer]):
             shown.text, self._gateway, title=shown.title, names=shown.names, use_cache=task.use_cache
         )
 
+    def replace(self, tasks: Sequence[_Task], changes: Changes) -> None:
+        """Reports may have read the claims that go, and have not read those that come."""
+        super().replace(tasks, changes)
+        again = [task.shown.chunk for task in tasks if task.replaces]
+        drop_reports(self._store, changes, sources=again)
+        changes.updates.append(("communities/unreported", {}))
+
     def found(self, task: _Task, answer: ClaimAnswer) -> Iterator[Quad]:
         chunk, completions, report = task.shown.chunk, answer.completions, self._report
         call = ModelCall(
@@ -277,7 +285,7 @@ def link_claims(store: Store, namespace: str) -> int:
     """Link claims to the entities that the names of their subjects and objects mean.
 
     A name means the entity whose IRI it makes, else the only one that is called so. Names that mean no
-    entity, or several, stay names.
+    entity, or several, stay names, also if they meant one before.
 
     Args:
         namespace: of entities.
@@ -285,22 +293,31 @@ def link_claims(store: Store, namespace: str) -> int:
     Returns:
         how many names were linked.
     """
-    rows = store.select("claims/unlinked")
+    rows = store.select("claims/links")
     names = sorted({text_of(row["name"]) for row in rows})
     minter = Minter(namespace)
     minted = {name: minter.entity(name) for name in names}
     named = select_in_batches(store, "entities/named", "things", sorted(set(minted.values()), key=str))
     known = {node_of(row["thing"]) for row in named}
     others = called(store, (name for name in names if minted[name] not in known))
-    links = []
+    new, old = [], []
     for row in rows:
-        name = text_of(row["name"])
+        name, have = text_of(row["name"]), row.get("entity")
         found = {minted[name]} if minted[name] in known else others[name]
-        if len(found) == 1:
-            links.append(prov.source(node_of(row["claim"]), node_of(row["link"]), *found))
-    for batch in in_batches(links):
-        store.commit(Changes(add=list(batch), content=False))
-    return len(links)
+        means = next(iter(found)) if len(found) == 1 else None
+        claim, link = node_of(row["claim"]), node_of(row["link"])
+        if have is not None and have != means:
+            old.append(prov.source(claim, link, have))
+        if means is not None and have != means:
+            new.append(prov.source(claim, link, means))
+    for number, batch in enumerate(in_batches([*old, *new])):
+        changes = Changes(content=False)
+        changes.updates += [] if number else [("communities/unreported", {})]
+        gone = {*old}
+        changes.remove = [quad for quad in batch if quad in gone]
+        changes.add = [quad for quad in batch if quad not in gone]
+        store.commit(changes)
+    return len(new)
 
 
 def refresh_claims(

@@ -23,8 +23,8 @@ from typing import Literal as Choice
 
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
-from graphrag_rdf.communities.build import drop_reports
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.names import as_literal, unlinked, unsettled
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, SKOS, Graphs
@@ -221,7 +221,8 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
         changes.updates += updates_in_batches(f"derived/drop-{what}", "entities", lost)
     changes.updates += updates_in_batches("communities/drop-members", "entities", lost)
     changes.updates += updates_in_batches("claims/unlink", "things", gone)
-    drop_reports(store, changes, entities=[*map(node_of, lost)])
+    # who no longer stands for an entity, or for all of them, is described and reported anew
+    drop_made(store, changes, entities=list(dict.fromkeys(node_of(quad.object) for quad in changes.remove)))
     return changes
 
 
@@ -396,7 +397,7 @@ def _elect(store: Store, things: list[NamedNode]) -> Changes:
         if not to_python(row["alias_stated"]):
             changes.remove.append(_name(thing, SKOS.altLabel, new))
         changes.add.append(_name(thing, RDFS.label, new))
-    drop_reports(store, changes, entities=renamed)
+    drop_made(store, changes, entities=renamed)
     return changes
 
 
@@ -406,7 +407,7 @@ def _drop_unsupported(store: Store, things: list[NamedNode]) -> Changes:
     for row in store.select("labels/unsupported", things=things):
         changes.remove.append(_name(node_of(row["thing"]), node_of(row["property"]), as_literal(row["name"])))
     unnamed = [node_of(quad.subject) for quad in changes.remove if quad.predicate == RDFS.label]
-    drop_reports(store, changes, entities=unnamed)
+    drop_made(store, changes, entities=unnamed)
     return changes
 
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode, Quad
 
-from graphrag_rdf.communities.build import drop_reports
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.entity_decisions import PERSON, person_quads, read_groups, settle
 from graphrag_rdf.ingest.names import KnownNames, unsettled
 from graphrag_rdf.rdf import iris, prov
@@ -406,7 +406,7 @@ def _settle(engine: NeededComponents, changes: Changes, out: Edited) -> None:
     """Commit, elect labels, and update the indexes. Reports from the sources of removed facts go."""
     rows = select_in_batches(engine.store, "communities/report-evidence", "edges", out.facts)
     sources = dict.fromkeys(node_of(row["source"]) for row in rows if "source" in row)
-    drop_reports(engine.store, changes, sources=list(sources))
+    drop_made(engine.store, changes, sources=list(sources))
     engine.indexer.recover()
     engine.store.commit(changes)
     touched = {fact[0] for fact in (*out.facts, *out.asserted)}

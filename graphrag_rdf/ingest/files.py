@@ -40,6 +40,8 @@ from graphrag_rdf.ingest.retract import retire_documents
 from graphrag_rdf.ingest.run import Ingest
 from graphrag_rdf.ingest.schedule import Progress, Stop
 from graphrag_rdf.ingest.stages import IngestPipeline, ingest_pipeline
+from graphrag_rdf.ingest.summaries import STAGE as SUMMARY
+from graphrag_rdf.ingest.summaries import refresh_summaries
 from graphrag_rdf.rdf.terms import Term, node_of
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.folder import is_store
@@ -238,6 +240,17 @@ def _report_failures(begun: Begun, stage: str, failures: Sequence[tuple[str, str
         begun.run.report.failures.append(FailureReport(place, chunk, stage, reason))
 
 
+def _summaries(begun: Begun) -> None:
+    engine, report = begun.engine, begun.run.report
+    if engine.settings.summaries.build and report.stopped is None:
+        found = refresh_summaries(engine, progress=begun.progress, stop=begun.stop)
+        report.summaries, report.stopped = found.summaries.written, found.stopped
+        for warning in found.warnings:
+            report.warn(**warning)
+        for failure in found.failures:
+            report.failures.append(FailureReport(failure.element, None, SUMMARY, failure.reason))
+
+
 def _communities(begun: Begun) -> None:
     engine, report = begun.engine, begun.run.report
     if engine.settings.communities.auto and report.stopped is None:
@@ -256,6 +269,7 @@ AFTER_DOCUMENTS: Mapping[str, Callable[[Begun], None]] = {
     "aliases": _aliases,
     "relations": _relations,
     "claims": _claims,
+    "summaries": _summaries,
     "communities": _communities,
 }
 """The functions of the optional stages at the end of a run; `Ingest` runs the others."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.communities.build import drop_reports
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import ConfigError, NotPurgedError, StoreError, UsageError
 from graphrag_rdf.extract.names import fold
+from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.ingest.relations import build_relations, built
@@ -152,7 +152,8 @@ def _take_out(
     changes = Changes(updates=[("forget/begin", {"now": now()})])
     sentences = store.select("ingest/sentences-of", chunks=found.chunks) if found.chunks else []
     texts = _texts(engine, documents, found)
-    words = [*_words(store, found, texts), *_report_texts(store, found)]
+    made, inputs = _made_texts(store, found)
+    words = [*_words(store, found, texts), *made]
     objects = [text_of(row["object"]) for row in store.select("forget/objects", documents=documents)]
     asked: list[str] = []
     if found.traces:
@@ -188,7 +189,7 @@ def _take_out(
     erased = _erase_objects(engine, objects, words, gone)
     _mark_traces(store, erased)
     said = [name for names in gone.values() for name in names if len(name.encode()) >= _NAMING]
-    out.erased = len(erased) + _erase_answers(engine, [*words, *asked, *said])
+    out.erased = len(erased) + _erase_answers(engine, [*words, *inputs, *asked, *said])
 
 
 def _purge(store: Store, out: Forgotten) -> None:
@@ -338,12 +339,20 @@ def _words(store: Store, found: _Found, texts: Iterable[str]) -> list[str]:
     return [text for text in words if len(text) >= _TELLING]
 
 
-def _report_texts(store: Store, found: _Found) -> Iterator[str]:
-    """The texts of reports of communities that were written from the documents, or from such reports."""
-    reports = drop_reports(store, Changes(), sources=found.sources)
-    for row in select_in_batches(store, "communities/report-texts", "reports", reports):
-        if len(text := text_of(row["text"])) >= _TELLING:
-            yield text
+def _made_texts(store: Store, found: _Found) -> tuple[list[str], list[str]]:
+    """The texts of descriptions and reports that were made from the documents, or from such; and the texts
+    from which the descriptions were made, which are only in prompts.
+    """
+    dropped = drop_made(store, Changes(), sources=found.sources)
+    reports = select_in_batches(store, "communities/report-texts", "reports", dropped.reports)
+    summaries = [*select_in_batches(store, "summaries/texts", "summaries", dropped.summaries)]
+    merged = [row for row in summaries if to_python(row["merged"])]
+    inputs = [row for row in summaries if not to_python(row["merged"])]
+    made, read = (
+        [text for row in rows if len(text := text_of(row["text"])) >= _TELLING]
+        for rows in ([*reports, *merged], inputs)
+    )
+    return made, read
 
 
 def _objects_of(store: Store, traces: Sequence[NamedNode]) -> list[str]:

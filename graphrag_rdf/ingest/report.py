@@ -31,7 +31,7 @@ class FailureReport:
     Attributes:
         path: the file.
         chunk: IRI of the chunk, None when the document as a whole failed.
-        stage: read, extract, relations, claims or community report.
+        stage: read, extract, relations, claims, summary or community report.
         reason: the cause, for people.
     """
 
@@ -147,6 +147,7 @@ class IngestReport:
         unverified: of the facts, those that no sentence was found to state.
         relations: numbers of each kind between chunks and between entities in the store, if they were built.
         claims: number found in chunks that were read for them, if they were read.
+        summaries: number of descriptions that were merged, if they were.
         communities: number in the store, if they were built.
         stopped: why the run ended early (`budget`, `interrupted`), None if it did not.
         missing: documents of these folders that are in the store but no longer on disk.
@@ -163,6 +164,7 @@ class IngestReport:
     unverified: int = 0
     relations: dict[str, int] = field(default_factory=dict)
     claims: int | None = None
+    summaries: int | None = None
     communities: int | None = None
     failures: list[FailureReport] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)

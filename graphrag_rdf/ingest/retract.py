@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.communities.build import drop_reports
+from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.names import unsettled
 from graphrag_rdf.rdf import iris
@@ -52,7 +52,7 @@ def retract_chunks(
         changes.updates.append(("ingest/entomb-chunks", {"chunks": retired, "now": now()}))
     changes.updates += [(f"derived/drop-{what}", {"chunks": chunks}) for what in ("shared", "follows")]
     changes.updates.append(("communities/drop-chunks", {"chunks": chunks}))
-    drop_reports(store, changes, sources=chunks)
+    drop_made(store, changes, sources=chunks)
     _retract_facts(candidates, changes)
 
 
@@ -65,7 +65,7 @@ def retract_subgraphs(store: Store, subgraphs: Sequence[NamedNode], changes: Cha
         return
     candidates = store.select("ingest/contained-in-subgraphs", subgraphs=subgraphs)
     sources = store.select("ingest/sources-of-subgraphs", subgraphs=subgraphs)
-    drop_reports(store, changes, sources=[node_of(row["source"]) for row in sources])
+    drop_made(store, changes, sources=[node_of(row["source"]) for row in sources])
     changes.updates.append(("ingest/retract-subgraphs", {"subgraphs": subgraphs}))
     _retract_facts(candidates, changes)
 

@@ -122,6 +122,18 @@ STAGES: tuple[Stage, ...] = (
         refresh="claims",
     ),
     Stage(
+        "summaries",
+        "end",
+        optional=True,
+        needs=("names",),
+        chooses="summaries.use",
+        settings=(
+            *("summaries.build", "summaries.sentences", "summaries.max_texts"),
+            *("summaries.input_tokens", "summaries.max_words"),
+        ),
+        refresh="summaries",
+    ),
+    Stage(
         "communities",
         "end",
         optional=True,

@@ -9,7 +9,7 @@ store would give.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar
@@ -58,7 +58,7 @@ class Answering(NeededComponents, Protocol):
         exclude: Sequence[str],
         cache: bool,
         session: str | None,
-    ) -> Iterator[GraphRagResponse]:
+    ) -> Generator[GraphRagResponse, None, None]:
         """See `Engine.ask`."""
 
     def pipeline(self, name: str) -> Pipeline:
@@ -227,6 +227,44 @@ def ask_without(
         ]
         after = _ask(copied, trace)
     return Without(trace, taken, before, after, differences(before, after), differences(trace, before))
+
+
+def resume(
+    engine: Answering, name: str, settings: Mapping[str, str]
+) -> Generator[GraphRagResponse, None, None]:
+    """Go on with the search of a trace that was stopped: its question is asked with the same pipeline,
+    parameters and entities, and a step takes over what the trace has.
+
+    Args:
+        name: see `find_trace`.
+        settings: `step.parameter` → value as text, in the place of those of the trace.
+
+    Raises:
+        UsageError: as `replay`; also when no step of its pipeline can take anything over.
+        ConfigError: as `replay`.
+    """
+    trace = _asked(engine, name)
+    assert trace.kind is not None  # noqa: S101 - see _asked
+    steps = engine.pipeline(trace.kind).definition.steps
+    taking = next((step.name for step in steps if RESUME in step.kind.parameters), None)
+    if taking is None:
+        raise UsageError(
+            f"a run of {trace.kind} cannot be resumed",
+            hint=f"graphrag-rdf trace replay {trace.iri} asks again",
+        )
+    return engine.ask(
+        trace.question,
+        trace.kind,
+        settings={**_settings(engine, trace), **settings, f"{taking}.{RESUME}": trace.iri},
+        include=trace.include,
+        exclude=trace.exclude,
+        cache=False,
+        session=trace.continues,
+    )
+
+
+RESUME = "resume"
+"""The parameter of a step that takes over what an earlier trace has."""
 
 
 # --- the question --------------------------------------------------------------------------------

@@ -44,11 +44,12 @@ if TYPE_CHECKING:
         'graphrag-rdf ask --model openai/gpt-4.1 --explain "Why did the plant close?"',
         'graphrag-rdf ask --format json "Who founded the company?" | jq .citations',
         'graphrag-rdf ask --session last "When did she die?"',
+        "graphrag-rdf ask --resume last",
         'graphrag-rdf ask --suggest "Who founded the company?"',
         'graphrag-rdf ask --server http://127.0.0.1:7878 "Who founded the company?"',
     ],
 )
-@click.argument("question")
+@click.argument("question", required=False)
 @click.option("--pipeline", default="graph_rag", show_default=True, help="Pipeline to run.")
 @click.option("--explain", "--explainable", is_flag=True, help="Also show the trace of the answer.")
 @click.option("--no-stream", is_flag=True, help="Print the answer when it is complete.")
@@ -76,10 +77,15 @@ if TYPE_CHECKING:
     metavar="TRACE",
     help="Continue after an earlier question: the name of its trace, or last.",
 )
+@click.option(
+    "--resume",
+    metavar="TRACE",
+    help="Go on with a search that was stopped, in place of a QUESTION: the name of its trace, or last.",
+)
 @server_options
 @format_option("text", "json", "jsonl")
 def ask_command(
-    question: str,
+    question: str | None,
     explain: bool,
     no_stream: bool,
     server: str | None,
@@ -92,9 +98,13 @@ def ask_command(
     If the store has nothing relevant, the answer says so and the exit code is 0. Use - as QUESTION to read
     it from standard input.
     """
+    if (question is None) == (options["resume"] is None):
+        raise UsageError(
+            "give either a QUESTION or --resume", hint='graphrag-rdf ask "Who founded the company?"'
+        )
     if question == "-":
         question = output.read_stdin()
-    with _answering(question, server, token_file, options) as (messages, explained):
+    with _answering(question or "", server, token_file, options) as (messages, explained):
         if form == "jsonl":
             return _stream_messages(messages)
         if form == "json":
@@ -148,6 +158,8 @@ def _local(engine: Engine, question: str, options: Mapping[str, Any]) -> Message
         steps["synthesis.response_type"] = options["response_type"]
     if options["allow_general_knowledge"]:
         steps["synthesis.allow_general_knowledge"] = "true"
+    if options["resume"] is not None:
+        return engine.resume(options["resume"], settings=steps)
     return engine.ask(
         question,
         options["pipeline"],
@@ -167,6 +179,7 @@ _NOT_OVER_HTTP = (
     "rerank",
     "response_type",
     "no_cache",
+    "resume",
 )
 
 

@@ -164,7 +164,7 @@ class Activation:
         self.search = QuestionSearch(context, state, self.parameters, self.step, _SEARCHED)
         with_index = ThreadPoolExecutor(1, "index")  # which lets other threads work while it searches
         self._lexical = with_index.submit(self._like_the_question)
-        self._own_words = with_index.submit(self.search.passages_with_words, self.parameters["passage_limit"])
+        self._own_words = with_index.submit(self.search.with_words, self.parameters["passage_limit"])
         with_index.shutdown(wait=False)
         self.said: dict[str, frozenset[str]] = {}  # entity -> the question's words on the way to it
         self.nearest = max(self.search.vector.values(), default=0.0)

@@ -80,7 +80,7 @@ def score_passages(
         best first, ties by IRI.
     """
     limit = parameters["passage_limit"]
-    cosines = dict(search.similar_passages(limit))
+    cosines = dict(search.similar(limit))
     weights = _weights(parameters, sureness, with_meaning=bool(cosines))
     given = {f"by_{name}": weights.get(name, 0.0) for name in SIGNALS}
     reached = [_reached(entity) for _, entity in sorted(active.items())]

@@ -97,7 +97,7 @@ class _Composite:
         self.parameters = parameters
         self.entities = [seed.entity for seed in state.seeds]
         self.own = {
-            "vector": minmax(run.search.similar_passages(parameters["passage_limit"])),
+            "vector": minmax(run.search.similar(parameters["passage_limit"])),
             "words": minmax(run.own_words()),
         }
         self.own["activation"] = minmax(self._activation(run))

@@ -316,19 +316,19 @@ class QuestionSearch:
         hits = self.context.vectors.search(self._query_vector, kind="sentence", k=self.searched)
         return {hit.iri: max(0.0, hit.score) for hit in hits if hit.iri not in self.state.set_aside}
 
-    def passages_with_words(self, k: int) -> list[tuple[str, float]]:
-        """The k chunks that share most words with the question, with their BM25 as a share of the best."""
+    def with_words(self, k: int, kind: Kind = "chunk") -> list[tuple[str, float]]:
+        """The k chunks (say) that share most words with the question, with BM25 as a share of the best."""
         index, state = self.context.text_index, self.state
         if index is None:
             return []
-        hits = index.search(state.question, kind="chunk", k=k, language=state.language, also=state.also)
+        hits = index.search(state.question, kind=kind, k=k, language=state.language, also=state.also)
         return [(hit.iri, hit.score / hits[0].score) for hit in hits]
 
-    def similar_passages(self, k: int) -> list[tuple[str, float]]:
-        """The k chunks that mean most like the question, with their cosine as a share of the best."""
+    def similar(self, k: int, kind: Kind = "chunk") -> list[tuple[str, float]]:
+        """The k chunks (say) that mean most like the question, with cosine as a share of the best."""
         if self._query_vector is None or self.context.vectors is None:
             return []
-        hits = self.context.vectors.search(self._query_vector, kind="chunk", k=k)
+        hits = self.context.vectors.search(self._query_vector, kind=kind, k=k)
         best = hits[0].score if hits else 1.0
         return [(hit.iri, max(0.0, hit.score) / best) for hit in hits] if best > 0 else []
 

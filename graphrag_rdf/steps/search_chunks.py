@@ -97,8 +97,8 @@ def _rank(search: QuestionSearch, parameters: Parameters, weights: dict[str, flo
     found = {
         name: scores
         for name, scores in (
-            ("words", search.passages_with_words(_FOUND) if "words" in weights else []),
-            ("meaning", search.similar_passages(_FOUND) if "meaning" in weights else []),
+            ("words", search.with_words(_FOUND) if "words" in weights else []),
+            ("meaning", search.similar(_FOUND) if "meaning" in weights else []),
         )
         if scores
     }

@@ -233,14 +233,22 @@ def adopted(state: State, called: Called) -> str:
     """The answer of another run, its citations numbered on. What it cites becomes a selection of this run,
     which can be cited too; what is cited already keeps its number.
     """
-    answer = str(called.answer["answer"])
+    return adopt(state, str(called.answer["answer"]), called.state.selections)
+
+
+def adopt(state: State, answer: str, selections: Sequence[Selection]) -> str:
+    """A text of another run with its citations numbered on (see `adopted`).
+
+    Args:
+        selections: of that run.
+    """
     cited = cited_numbers(answer)
     numbers: dict[int, dict[int, None]] = {}  # there → here
     fresh: dict[int, int] = {}
-    marked = [one for one in called.state.selections if one.marker in cited]
+    marked = [one for one in selections if one.marker in cited]
     for selection in sorted(marked, key=lambda one: cited.index(one.marker or 0)):
         there = selection.marker or 0
-        copied = replace(selection, marker=None, iri=None, taken_from=selection.iri)
+        copied = replace(selection, marker=None, iri=None, taken_from=selection.iri or selection.taken_from)
         offered = fresh.get(there) or _next_number(state)
         number = cite(state, copied, offered)
         if number == offered:

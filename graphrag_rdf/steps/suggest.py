@@ -169,6 +169,11 @@ def suggest(context: Context, state: State, step: Step, number: int) -> list[dic
     return [{"question": one.question or "", "by": one.by} for one in found]
 
 
+def questions_beside(context: Context, state: State, step: Step, number: int) -> list[Suggestion]:
+    """Questions about facts beside what a run found, without a model; nothing is recorded but the queries."""
+    return _Facts(context, state, step).questions(number)
+
+
 def _by_model(context: Context, state: State, step: Step, number: int, facts: _Facts) -> list[Suggestion]:
     try:
         text = ask_model(

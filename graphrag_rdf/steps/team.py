@@ -174,7 +174,7 @@ class FindParameters(StepParameters):
 def find(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Have a part answered. That it has no answer, or failed, is found too."""
     goal = str(state.work.item)
-    called, error = yield from _called(context, state, parameters["pipeline"], goal)
+    called, error = yield from answer_of(context, state, parameters["pipeline"], goal)
     step = context.recorder.step(FINDING, number=state.work.number)
     context.recorder.say(step, TG.subagentGoal, Literal(goal))
     text = str(called.answer["answer"]) if called else ""
@@ -184,7 +184,7 @@ def find(context: Context, state: State, parameters: Parameters) -> Iterator[Gra
     yield context.recorder.text_chunk(f"{goal}\n{text or error}", "observation")
 
 
-def _called(
+def answer_of(
     context: Context, state: State, pipeline: str, question: str, known: Sequence[Known] = ()
 ) -> Generator[GraphRagResponse, None, tuple[Called | None, str]]:
     """What a pipeline answered, and why there is no answer; "" if there is one. Yields its messages."""
@@ -342,7 +342,7 @@ def execute(context: Context, state: State, parameters: Parameters) -> Iterator[
     recorder = context.recorder
     recorder.last = (task.node, *(one.at for one in task.needs if one.at is not None))
     known = [_known(state, one) for one in task.needs]
-    called, error = yield from _called(context, state, parameters["pipeline"], task.goal, known)
+    called, error = yield from answer_of(context, state, parameters["pipeline"], task.goal, known)
     result = adopted(state, called) if called else ""
     step = recorder.step(STEP_RESULT)
     recorder.say(step, TG.planStep, Literal(task.goal))

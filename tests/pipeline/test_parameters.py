@@ -48,6 +48,7 @@ def full(sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer) -
     shutil.copytree(sample_folder, place)
     scripted_server.answer_with(model())
     models = {"embedding.model": "openai/test-embedding", "rerank.model": "lexical"}
+    models |= {"communities.reports": "extractive"}
     config = settings(scripted_server, **models)
     with open_engine(place, config=config) as engine:
         engine.rebuild_indexes()
@@ -83,7 +84,10 @@ ACTIVATION = ActivationParameters.model_fields.keys()
 def test_every_declared_parameter_is_read(
     full: Engine, samples: Engine, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    full.build_communities()
     seen = watch(monkeypatch)
+    quoting = {"primer.use": "extractive", "follow_up.use": "words", "synthesis.use": "extractive"}
+    list(full.ask(QUESTION, "drift", settings=quoting))
     for pipeline in pipeline_names([folder("pipelines")]):
         for engine in (full, samples):
             list(engine.ask(QUESTION, pipeline))

@@ -424,6 +424,7 @@ class Activation:
         state.empty = not state.hits and not state.edges
         record_exploration(recorder, step, state, len(state.edges), self.parameters["considered_limit"])
         ordered = sorted(self.active.values(), key=lambda a: (a.round, -a.value, a.entity.value))
+        state.activated = ordered
         recorder.items(step, ACTIVATED, ordered)
         record_passages(recorder, step, state.passages[: self.parameters["passages"]])
         return recorder.finish(step)

@@ -164,16 +164,38 @@ class Line:
         return count_tokens(" ".join([self.text, *told])) + 4
 
 
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What a report of a community, or a claim, says: a line of its own, which is cited by what it rests on.
+
+    Attributes:
+        head: what it stands under.
+        text: on one line.
+        rests: facts and sentences, best first.
+    """
+
+    head: str
+    text: str
+    rests: Sequence[Selection]
+
+    @property
+    def tokens(self) -> int:
+        """What it takes in the answer's prompt, nearly."""
+        return count_tokens(self.text) + 4
+
+
 class Evidence:
     """The lines, in the order of their numbers.
 
     Attributes:
         heads: what is known of each document: title, author or publisher, date.
+        points: numbered after the lines.
     """
 
     def __init__(self, lines: Sequence[Line], heads: Mapping[str, str]) -> None:
         self.lines = lines
         self.heads = heads
+        self.points: dict[int, Point] = {}
         self._by_sentence = {sentence: line for line in lines for sentence in line.sentences}
         self._by_fact = {edge.triple: line for line in lines for edge in line.facts}
 
@@ -183,6 +205,19 @@ class Evidence:
             line = self._line_of(edge)
             if line is not None and line.sentence is not None and len(line.facts) < len(_LETTERS):
                 line.facts.append(edge)
+
+    def add_points(self, points: Iterable[Point]) -> None:
+        """Number what reports and claims say."""
+        self.points = dict(enumerate(points, start=len(self.lines) + 1))
+
+    def told_points(self) -> list[dict[str, Any]]:
+        """Points as the templates of prompts take them: a `head` and its `lines`."""
+        told: list[dict[str, Any]] = []
+        for number, point in self.points.items():
+            if not told or told[-1]["head"] != point.head:
+                told.append({"head": point.head, "lines": []})
+            told[-1]["lines"].append({"number": number, "text": point.text})
+        return told
 
     def choose(self, selections: Iterable[Selection]) -> None:
         """Mark what was selected."""

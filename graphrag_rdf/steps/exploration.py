@@ -278,7 +278,8 @@ class PassageHit:
         return {name: share for name, share in shares.items() if share > 0 and name not in _BY_PATHS}
 
 
-def _label_entities(reading: Reading, found: Sequence[Any]) -> None:
+def label_entities(reading: Reading, found: Sequence[Any]) -> None:
+    """Look up what the entities of items are called."""
     called = reading.labels(one.entity for one in found)
     for one in found:
         one.label = called(one.entity)
@@ -324,12 +325,12 @@ SEED = ItemKind(
     RAG.seed,
     RAG.Seed,
     Seed,
-    complete=_label_entities,
+    complete=label_entities,
     compared=lambda seed: seed.label,
     centre=True,
 )
 ACTIVATED = ItemKind(
-    "activated", "activated", RAG.activatedEntity, RAG.ActivatedEntity, Activated, complete=_label_entities
+    "activated", "activated", RAG.activatedEntity, RAG.ActivatedEntity, Activated, complete=label_entities
 )
 CONSIDERED = ItemKind(
     "considered", "considered", RAG.consideredEdge, RAG.ConsideredEdge, Edge, complete=_complete_edges

@@ -16,6 +16,7 @@ from rapidfuzz import fuzz
 
 from graphrag_rdf.errors import GraphRagError, UsageError
 from graphrag_rdf.extract.names import apart, slug, together
+from graphrag_rdf.index.analyse import fold, primary_language, stop_words
 from graphrag_rdf.index.postings import DEFAULT_BM25, Bm25
 from graphrag_rdf.index.records import Kind
 from graphrag_rdf.rdf.terms import Term, local_name, node_of, one_label, text_of
@@ -331,6 +332,29 @@ class QuestionSearch:
         hits = self.context.vectors.search(self._query_vector, kind=kind, k=k)
         best = hits[0].score if hits else 1.0
         return [(hit.iri, max(0.0, hit.score) / best) for hit in hits] if best > 0 else []
+
+    def entities_with_words(self, k: int) -> list[tuple[NamedNode, float]]:
+        """The k entities whose names and definitions share most words with the question, with their BM25 as
+        a share of the best.
+        """
+        index = self.context.text_index
+        # names have no language, so the index does not know which words are common in it
+        common = stop_words().get(primary_language(self.state.language), frozenset())
+        asked = " ".join(word for word in self.state.question.split() if fold(word) not in common)
+        hits = index.search(asked, kind="entity", k=k) if index else []
+        return [(NamedNode(hit.iri), hit.score / hits[0].score) for hit in hits]
+
+    def similar_entities(self, k: int) -> list[tuple[NamedNode, float]]:
+        """The k entities whose names and definitions mean most like the question: how far each stands out
+        from the last of them, as a share of the best.
+        """
+        if self._query_vector is None or self.context.vectors is None:
+            return []
+        hits = self.context.vectors.search(self._query_vector, kind="entity", k=k)
+        least, best = (hits[-1].score, hits[0].score) if hits else (0.0, 0.0)
+        if best <= least:
+            return [(NamedNode(hit.iri), 1.0) for hit in hits]
+        return [(NamedNode(hit.iri), (hit.score - least) / (best - least)) for hit in hits]
 
     # --- seeds -------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.llm.failures import left
 from graphrag_rdf.rdf.namespaces import TG
 from graphrag_rdf.steps.exploration import (
+    Activated,
     Edge,
     PassageHit,
     Seed,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.index.vectors import VectorIndex
     from graphrag_rdf.llm.gateway import LlmGateway
     from graphrag_rdf.llm.model import Completion
-    from graphrag_rdf.steps.evidence import Evidence
+    from graphrag_rdf.steps.evidence import Evidence, Point
 
 Triple: TypeAlias = Statement
 Parameters: TypeAlias = Mapping[str, Any]
@@ -256,9 +257,12 @@ class State:
         also: those of them by which chunks are searched for beside the question's words.
         exploring: the parameters of exploration, by which look-ups search too.
         looked_up: what they searched for.
+        activated: the entities that exploration by activation reached.
         well_ranked: chunks that are selected as far as they fit.
         chunks: those selected, best first; those of the last look-up before others.
         selections: facts and sentences: those selected, and further ones that the answer cites.
+        points: what reports and claims say of the question; it is shown to a model, too.
+        fitted: whether what was selected has been cut to a number of tokens.
         evidence: what is shown to a model.
         completion: the answer as a model wrote it; None of one that was quoted.
         result: of a query that answers the question: `template`, `query`, `columns` and `rows`, as in JSON.
@@ -281,6 +285,7 @@ class State:
     concepts: list[str] = field(default_factory=list)
     also: tuple[str, ...] = ()
     seeds: list[Seed] = field(default_factory=list)
+    activated: list[Activated] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     hits: list[SentenceHit] = field(default_factory=list)
     passages: list[PassageHit] = field(default_factory=list)
@@ -289,6 +294,8 @@ class State:
     well_ranked: list[NamedNode] = field(default_factory=list)
     chunks: list[Selection] = field(default_factory=list)
     selections: list[Selection] = field(default_factory=list)
+    points: list[Point] = field(default_factory=list)
+    fitted: bool = False
     evidence: Evidence | None = None
     answer: str = ""
     completion: Completion | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -154,8 +155,10 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
     step = _begin(context, state, "llm")
     evidence = _evidence(context, state, step)
     passed_over = {rank for rank, chunk in enumerate(state.chunks) if chunk.passed_over}
-    lines = evidence.fitting(parameters["evidence_tokens"], parameters["unchosen_tokens"], passed_over)
-    if not lines:
+    lines = evidence.lines
+    if not state.fitted:
+        lines = evidence.fitting(parameters["evidence_tokens"], parameters["unchosen_tokens"], passed_over)
+    if not lines and not evidence.points:
         state.answer = _unknown(context, state, step, pick(context, step, state, parameters))
         yield context.recorder.text_chunk(state.answer)
     else:
@@ -165,6 +168,7 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
             "question": state.question,
             "history": state.conversation,
             "documents": evidence.told(lines),
+            "points": evidence.told_points(),
             "response_type": parameters["response_type"],
             "allow_general_knowledge": parameters["allow_general_knowledge"],
             "unknown": SENTINEL,
@@ -216,6 +220,7 @@ def _evidence(context: Context, state: State, step: Step) -> Evidence:
         evidence.offer(edges)
         state.evidence = evidence
     evidence.choose(state.selections)
+    evidence.add_points(state.points)
     return evidence
 
 
@@ -240,6 +245,9 @@ def _numbered(state: State, evidence: Evidence, lines: Sequence[Line]) -> dict[i
         for selection in numbered[line.number]:
             selection.marker = line.number
             selection.shown = f"{evidence.heads.get(line.document, '')}\n{line.text}"
+    for number, point in evidence.points.items():
+        shown = f"{point.head}\n{point.text}"
+        numbered[number] = [replace(one, marker=number, shown=shown, iri=None) for one in point.rests]
     return numbered
 
 

@@ -90,7 +90,7 @@ class ItemKind:
             trace whose kinds share it.
         compared: what a difference between two traces calls an item; without it items are not compared.
         centre: whether the drawing of an answer begins at its `entity`.
-        ranked_by, taken_by: templates that give these items in their order, and templates whose rows they
+        ranked_by, taken_by: of chunks: templates that give them in their order, and templates whose rows they
             are among. `trace verify` runs them again.
     """
 

@@ -1,0 +1,423 @@
+"""Local search: the entities nearest to a question, and what surrounds them.
+
+Exactly `entities` entities are taken: those that the question names or that exploration reached, and those
+whose name or definition is like the question. Around them are the reports of their communities, their
+relations, claims about them, and the chunks that exploration ranked. Each kind has a share of the tokens;
+what one leaves goes to the next. The queries in `selection/` and `retrieval/` rank each kind, and
+`selection/fitting` cuts it. What had no room is in the trace, up to `considered_limit` of each kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import Field
+from pyoxigraph import Literal, NamedNode
+
+from graphrag_rdf.documents.text import count_tokens
+from graphrag_rdf.rdf.namespaces import METADATA, RAG, RDF
+from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.steps.evidence import Point
+from graphrag_rdf.steps.exploration import CONSIDERED, Edge
+from graphrag_rdf.steps.findings import TEMPLATES as FINDINGS
+from graphrag_rdf.steps.findings import evidence_of, findings_of, record_sources
+from graphrag_rdf.steps.kinds import Limit, Share, Some, StepKind, StepParameters, Way, Weight, register
+from graphrag_rdf.steps.local_items import (
+    BUDGET,
+    CLAIM,
+    LOCAL_CONTEXT,
+    NEAR_ENTITY,
+    REPORT,
+    Budget,
+    ClaimTaken,
+    NearEntity,
+    ReportTaken,
+)
+from graphrag_rdf.steps.search import QuestionSearch, as_shares, fact_of, number_of, whole_of
+from graphrag_rdf.steps.selection import fit_chunks, record_chunks, record_selections
+from graphrag_rdf.steps.sources import attach_sources, mentions_of, sentence_sources
+from graphrag_rdf.steps.state import Context, Parameters, Selection, SentenceHit, State, Triple
+from graphrag_rdf.store.base import Row
+from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.model import ScoreShare
+from graphrag_rdf.trace.recorder import Step
+
+_Taken = TypeVar("_Taken", ReportTaken, ClaimTaken)
+
+_ALIKE = 50  # entities asked of each index
+_EACH = 100  # facts of an entity, and direction
+_RANKED = 200  # of each kind, that are ranked
+_LINE = 4  # tokens of a line's number
+CLAIMS = "Claims that were read from the documents"
+_STATUS = {"FALSE": " (denied)", "SUSPECTED": " (not proven)"}
+
+
+class LocalParameters(StepParameters):
+    """Of the only way."""
+
+    entities: Some = Field(10, description="entities whose surroundings are looked at")
+    tokens: Some = Field(12_000, description="tokens of the whole context")
+    report_share: Share = Field(0.15, description="share of the tokens for reports of communities")
+    relation_share: Share = Field(0.25, description="share of the tokens for relations")
+    claim_share: Share = Field(0.1, description="share of the tokens for claims")
+    community_level: Limit = Field(2, description="level of the smallest communities whose reports count")
+    min_rating: Weight = Field(0.0, description="reports with a lower rating are left out")
+    summaries: bool = Field(False, description="take summaries of reports, without their findings")
+    relation_limit: Limit = Field(100, description="relations at most")
+    chunk_limit: Limit = Field(20, description="chunks at most")
+    window_tokens: Some = Field(1200, description="tokens taken of a longer chunk, around its best sentence")
+    considered_limit: Limit = Field(
+        30,
+        description="reports, claims and relations without room that the trace keeps, of each",
+    )
+    named_weight: Weight = Field(1.0, description="how much it counts that the question names an entity")
+    activation_weight: Weight = Field(1.0, description="how much the activation of an entity counts")
+    words_weight: Weight = Field(0.5, description="weight of words that name and definition share with it")
+    meaning_weight: Weight = Field(0.5, description="weight of their meaning, with an embedding model")
+
+
+def local(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """Select what surrounds the entities nearest to the question."""
+    step = context.recorder.step(LOCAL_CONTEXT)
+    context.recorder.say(step, RAG.mode, Literal("rank"))
+    run = _Surroundings(context, state, parameters, step)
+    run.find_entities()
+    points = run.reports()
+    relations = run.relations()
+    points += run.claims()
+    run.chunks()
+    run.hand_over(relations, points)
+    yield context.recorder.finish(step)
+
+
+@dataclass(slots=True)
+class _Room:
+    """The tokens that are left of a context."""
+
+    left: int = 0
+
+    def share(self, tokens: int, share: float) -> int:
+        """What a kind may take: its share, and what the kinds before it left."""
+        self.left += round(tokens * share)
+        return self.left
+
+
+class _Surroundings:
+    def __init__(self, context: Context, state: State, parameters: Parameters, step: Step) -> None:
+        self._context, self._state, self._parameters, self._step = context, state, parameters, step
+        self._search = QuestionSearch(context, state, parameters, step, searched=1)
+        self._room = _Room()
+        self._near: dict[str, float] = {}
+        self._budgets: list[Budget] = []
+
+    # --- entities ----------------------------------------------------------------------------------
+
+    def find_entities(self) -> None:
+        """Take the nearest entities."""
+        found = {
+            "named": [(seed.entity, seed.score) for seed in self._state.seeds],
+            "activation": _shares((one.entity, one.value) for one in self._state.activated),
+            "words": self._search.entities_with_words(_ALIKE),
+            "meaning": self._search.similar_entities(_ALIKE),
+        }
+        parameters = self._parameters
+        given = {
+            "named": parameters["named_weight"],
+            "activation": parameters["activation_weight"],
+            "words": parameters["words_weight"],
+            "meaning": parameters["meaning_weight"],
+        }
+        weights = as_shares(**{name: weight for name, weight in given.items() if found[name]})
+        rows = self._search.decide(
+            "selection/nearest-entities",
+            found=[(name, node, near) for name, own in found.items() for node, near in own],
+            weights=list(weights.items()),
+            excluded=list(self._state.exclude),
+            limit=parameters["entities"],
+        )
+        for rank, row in enumerate(rows, start=1):
+            entity, score = node_of(row["entity"]), number_of(row["score"])
+            self._near[entity.value] = score
+            shares = [ScoreShare(name, own, own * number_of(row[name])) for name, own in weights.items()]
+            self._context.recorder.item(self._step, NEAR_ENTITY, NearEntity(entity, score, rank, shares))
+
+    def _entities(self) -> list[tuple[NamedNode, float]]:
+        return [(NamedNode(iri), score) for iri, score in self._near.items()]
+
+    # --- what surrounds them -----------------------------------------------------------------------
+
+    def reports(self) -> list[Point]:
+        """The reports of their communities: summaries and findings, as far as they fit."""
+        context, parameters, step = self._context, self._parameters, self._step
+        rows = self._search.decide(
+            "retrieval/entity-reports",
+            entities=self._entities(),
+            level=parameters["community_level"],
+            min_rating=parameters["min_rating"],
+            limit=_RANKED,
+        )
+        if not rows and not self._has_reports():
+            detail = "There are no reports of communities: run graphrag-rdf communities build"
+            self._state.warn("no_reports", detail)
+        reports = [
+            ReportTaken(
+                node_of(row["report"]),
+                text_of(row["title"]),
+                number_of(row["score"]),
+                number_of(row["rating"]) if "rating" in row else None,
+                rank,
+            )
+            for rank, row in enumerate(rows, start=1)
+        ]
+        summaries = [_line(text_of(row["summary"])) for row in rows]
+        lines = self._lines(reports, summaries)
+        costs = [point.tokens for *_, point in lines]
+        taken = self._fit("reports", parameters["report_share"], costs, len(reports))
+        for report, is_finding, point in lines[:taken]:
+            report.kept, report.findings = True, report.findings + is_finding
+            report.tokens += point.tokens
+        context.recorder.items(step, REPORT, self._shown(reports))
+        self._count(sum(one.kept for one in reports))
+        record_sources(context, step, [one.report for one in self._shown(reports)])
+        return [point for *_, point in lines[:taken]]
+
+    def _lines(
+        self, reports: Sequence[ReportTaken], summaries: Sequence[str]
+    ) -> list[tuple[ReportTaken, bool, Point]]:
+        """The lines of reports, and whether each is a finding. Only what rests on something is one: a finding
+        on its evidence, a summary on the best evidence of each finding.
+        """
+        context, step, whole = self._context, self._step, not self._parameters["summaries"]
+        findings = findings_of(context, step, [one.report for one in reports])
+        nodes = [one.node for own in findings.values() for one in own]
+        evidence = evidence_of(context, self._state, step, nodes)
+        lines: list[tuple[ReportTaken, bool, Point]] = []
+        for report, summary in zip(reports, summaries, strict=True):
+            head = _line(report.title or "")
+            own = [one for one in findings[report.report] if evidence[one.node]]
+            best = {id(evidence[one.node][0]): evidence[one.node][0] for one in own}
+            if best:
+                lines.append((report, False, Point(head, summary, [*best.values()])))
+            if whole:
+                lines += [(report, True, Point(head, one.text, evidence[one.node])) for one in own]
+        return lines
+
+    def _has_reports(self) -> bool:
+        rows = self._search.rows("index/report-count")
+        return whole_of(rows[0]["reports"]) > 0
+
+    def relations(self) -> list[Selection]:
+        """Their facts, those between two of them first, as far as they fit."""
+        parameters, step = self._parameters, self._step
+        edges = self._rank_edges() if self._near else []
+        selections = [Selection(score=edge.score, edge=edge) for edge in edges]
+        attach_sources(self._context, self._state, step, selections)
+        selections = [one for one in selections if any(s.verified or not s.chunk for s in one.sources)]
+        said: set[str] = set()
+        costs = []
+        for one in selections:
+            quotes = {source.quote for source in one.sources[:1]} - said
+            said |= quotes
+            assert one.edge is not None  # noqa: S101
+            costs.append(sum(map(count_tokens, [one.edge.text, *quotes])) + _LINE)
+        taken = self._fit(
+            "relations", parameters["relation_share"], costs[: parameters["relation_limit"]], len(costs)
+        )
+        self._count(taken)
+        left = [one.edge for one in selections[taken:] if one.edge]
+        for edge in left[: parameters["considered_limit"]]:
+            edge.rank, edge.edge_id = taken + 1 + left.index(edge), edge.label_hash
+            self._context.recorder.item(step, CONSIDERED, edge)
+        return selections[:taken]
+
+    def _rank_edges(self) -> list[Edge]:
+        """Facts about the entities, best first, with the sentences that they were quoted from."""
+        rows = self._search.rows(
+            "retrieval/edges", entities=[node for node, _ in self._entities()], limit=_EACH
+        )
+        origins: dict[Triple, list[NamedNode]] = {}
+        for row in rows:
+            if row["p"] != RDF.type and {row["s"], row["o"]}.isdisjoint(self._state.exclude):
+                origins.setdefault(fact_of(row), []).append(node_of(row["from"]))
+        names = self._search.names(origins)
+        edges = [self._search.edge(fact, names) for fact in sorted(origins, key=str)]
+        said = []
+        for number, edge in enumerate(edges):
+            if edge.triple[1] in METADATA and not edge.asked:
+                continue
+            likeness = self._search.words.coverage(edge.text, edge.asked)
+            for near in dict.fromkeys(origins[edge.triple]):
+                far = next((end.value for end in edge.ends if end != near), text_of(edge.triple[2]))
+                said.append((number, near.value, far, self._near[near.value], likeness))
+        entities = list(self._near)
+        found = (
+            self._search.decide("selection/relations", facts=said, entities=entities, limit=_RANKED)
+            if said
+            else []
+        )
+        best = []
+        for row in found:
+            edge = edges[whole_of(row["number"])]
+            edge.score = number_of(row["score"])
+            best.append(edge)
+        quoted: dict[Triple, list[NamedNode]] = {}
+        triples = [edge.triple for edge in best]
+        for row in self._search.rows("retrieval/evidence-sentences", edges=triples) if triples else ():
+            quoted.setdefault(fact_of(row), []).append(node_of(row["sentence"]))
+        for edge in best:
+            edge.sentences = tuple(sorted(quoted.get(edge.triple, ()), key=str))
+        return best
+
+    def claims(self) -> list[Point]:
+        """What is claimed of them, as far as it fits."""
+        step = self._step
+        rows = self._search.rows("retrieval/entity-claims", entities=self._entities(), limit=_RANKED)
+        found = {node_of(row["claim"]): row for row in rows}
+        quoted: dict[NamedNode, list[NamedNode]] = {}
+        if found:
+            for row in self._search.rows("retrieval/claim-sentences", claims=list(found)):
+                quoted.setdefault(node_of(row["claim"]), []).append(node_of(row["sentence"]))
+        texts = {claim: _claim_words(row) for claim, row in found.items() if claim in quoted}
+        ranked = [
+            (claim, number_of(found[claim]["near"]), self._search.words.coverage(text))
+            for claim, text in texts.items()
+        ]
+        rows = self._search.decide("selection/claims", claims=ranked, limit=_RANKED) if ranked else []
+        claims = [
+            ClaimTaken(node_of(row["claim"]), texts[node_of(row["claim"])], number_of(row["score"]), rank)
+            for rank, row in enumerate(rows, start=1)
+        ]
+        points = self._quoted_points(claims, quoted)
+        taken = self._fit(
+            "claims", self._parameters["claim_share"], [point.tokens for point in points], len(points)
+        )
+        for claim in claims[:taken]:
+            claim.kept = True
+        self._context.recorder.items(self._step, CLAIM, self._shown(claims))
+        self._count(taken)
+        for chunk in sorted({node_of(found[one.claim]["chunk"]) for one in self._shown(claims)}, key=str):
+            self._context.recorder.say(step, RAG.readSource, chunk)
+        return points[:taken]
+
+    def _quoted_points(
+        self, claims: Sequence[ClaimTaken], quoted: Mapping[NamedNode, Sequence[NamedNode]]
+    ) -> list[Point]:
+        wanted = {one.value for claim in claims for one in quoted[claim.claim]}
+        mentioned = mentions_of(self._context, self._state, self._step, wanted)
+        sources = sentence_sources(self._context, self._state, self._step, wanted)
+        points = []
+        for claim in claims:
+            rests = [
+                Selection(
+                    score=claim.score, hit=SentenceHit(one, mentioned[one.value]), sources=sources[one.value]
+                )
+                for one in quoted[claim.claim]
+                if one.value in sources and one.value not in self._state.set_aside
+            ]
+            points.append(Point(CLAIMS, claim.text or "", rests))
+        return points
+
+    def chunks(self) -> None:
+        """The chunks that exploration ranked, as far as they fit."""
+        state, parameters, step = self._state, self._parameters, self._step
+        shares = parameters["report_share"] + parameters["relation_share"] + parameters["claim_share"]
+        tokens = self._room.share(parameters["tokens"], max(0.0, 1.0 - shares))
+        ranked = state.passages[:_RANKED]
+        state.chunks = fit_chunks(self._context, state, step, ranked, parameters, tokens)
+        state.well_ranked = [hit.chunk for hit in ranked[: parameters["chunk_limit"]]]
+        used = sum(
+            min(count_tokens(state.texts[one.chunk.value][0]), parameters["window_tokens"])
+            for one in state.chunks
+            if one.chunk is not None
+        )
+        self._budgets.append(Budget("chunks", tokens, used, len(ranked), len(state.chunks)))
+
+    # --- the context -------------------------------------------------------------------------------
+
+    def _fit(self, kind: str, share: float, costs: Sequence[int], candidates: int) -> int:
+        """How many of ranked lines fit into the share of their kind; what is left goes to the next kind.
+
+        Args:
+            costs: the tokens of each line.
+            candidates: reports, relations or claims that they are of.
+        """
+        tokens = self._room.share(self._parameters["tokens"], share)
+        ranked = list(enumerate(costs, start=1))
+        rows = self._search.decide("selection/fitting", ranked=ranked, tokens=tokens) if ranked else []
+        used = whole_of(rows[-1]["total"]) if rows else 0
+        self._room.left -= used
+        self._budgets.append(Budget(kind, tokens, used, candidates, len(rows)))
+        return len(rows)
+
+    def _count(self, taken: int) -> None:
+        """Set how many things of a kind are in the context: lines are not."""
+        self._budgets[-1].taken = taken
+
+    def _shown(self, things: Sequence[_Taken]) -> list[_Taken]:
+        """Those that the trace keeps: what is in the context, and what comes next."""
+        left = [one for one in things if not one.kept]
+        return [one for one in things if one.kept] + left[: self._parameters["considered_limit"]]
+
+    def hand_over(self, relations: list[Selection], points: list[Point]) -> None:
+        """Record the context, and leave it to the answer."""
+        context, state, step = self._context, self._state, self._step
+        context.recorder.items(step, BUDGET, self._budgets)
+        state.selections, state.points, state.fitted = relations, points, True
+        record_selections(context, step, relations)
+        record_chunks(context, state, step, len(relations))
+        state.empty = not (relations or points or state.chunks)
+
+
+def _shares(found: Iterable[tuple[NamedNode, float]]) -> list[tuple[NamedNode, float]]:
+    """Values as shares of the greatest."""
+    listed = [*found]
+    best = max((value for _, value in listed), default=0.0)
+    return [(node, value / best) for node, value in listed] if best > 0 else []
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _claim_words(row: Row) -> str:
+    """A claim in a line: who, what kind, whether it is so, when, and what."""
+    said = {name: _line(text_of(term)) for name, term in row.items()}
+    about = " – ".join(said[name] for name in ("subject", "object") if name in said)
+    when = "–".join(dict.fromkeys(said[name] for name in ("start", "end") if name in said))
+    kind = f"{said['type']}{_STATUS.get(said['status'], '')}"
+    return f"{about}, {kind}{f', {when}' if when else ''}: {said['text']}"
+
+
+_TEMPLATES = tuple(
+    dict.fromkeys(
+        (
+            "facts/text-wrong",
+            "selection/nearest-entities",
+            "retrieval/entity-reports",
+            "index/report-count",
+            *FINDINGS,
+            "retrieval/edges",
+            "retrieval/names",
+            "selection/relations",
+            "retrieval/evidence-sentences",
+            "retrieval/entity-claims",
+            "retrieval/claim-sentences",
+            "selection/claims",
+            "selection/fitting",
+            "selection/chunks",
+            "retrieval/chunks",
+            "retrieval/passage-sentences",
+        )
+    )
+)
+
+LOCAL = register(
+    StepKind(
+        "local_context",
+        LOCAL_CONTEXT,
+        "Selects what surrounds the entities nearest to the question: reports, relations, claims and chunks.",
+        {"rank": Way(local, LocalParameters, templates=_TEMPLATES)},
+    )
+)

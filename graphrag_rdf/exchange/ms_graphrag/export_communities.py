@@ -1,0 +1,119 @@
+"""Communities and reports of an export."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.exchange.ms_graphrag.citations import write_citations
+from graphrag_rdf.exchange.ms_graphrag.exported import Cells, Exported, Pair, list_in
+from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.store.base import Row, Store, select_in_batches
+
+
+def add_communities(store: Store, tables: Exported) -> None:
+    """Add the communities; their relationships are those between members."""
+    found: dict[str, dict[NamedNode, list[NamedNode]]] = {
+        "member": defaultdict(list),
+        "chunk": defaultdict(list),
+    }
+    for row in store.select("exchange/tables-members"):
+        kind = "member" if "member" in row else "chunk"
+        found[kind][node_of(row["community"])].append(node_of(row[kind]))
+    outgoing: dict[NamedNode, list[Pair]] = defaultdict(list)
+    for pair in tables.relationships.things():
+        outgoing[pair[0]].append(pair)
+    rows = store.select("exchange/tables-communities")
+    for number, row in enumerate(rows):
+        community = node_of(row["community"])
+        members = found["member"][community]
+        own = {*members}
+        inside = [pair for member in members for pair in outgoing.get(member, ()) if pair[1] in own]
+        entities = tables.entities.ids(members)
+        tables.communities.add(
+            community,
+            community=number,
+            level=int(text_of(row["level"])),
+            parent=-1,
+            children=[],
+            title=f"Community {number}",
+            entity_ids=entities,
+            relationship_ids=tables.relationships.ids(inside),
+            text_unit_ids=tables.text_units.ids(found["chunk"][community]),
+            period=text_of(row["day"]) if "day" in row else tables.day,
+            size=len(entities),
+        )
+    for row in rows:
+        if "parent" in row and node_of(row["parent"]) in tables.communities:
+            child, parent = (tables.communities.row(node_of(row[key])) for key in ("community", "parent"))
+            child["parent"] = parent["community"]
+            list_in(parent, "children").append(child["community"])
+
+
+def add_reports(store: Store, tables: Exported) -> None:
+    """Add the reports, in the order of their communities; one without a rating has rank 0."""
+    rows = {node_of(row["community"]): row for row in store.select("communities/reports", communities=[])}
+    for community in tables.communities.things():
+        if community not in rows:
+            continue
+        row, own = rows[community], tables.communities.row(community)
+        report = tables.community_reports.add(
+            node_of(row["report"]),
+            **{key: own[key] for key in ("community", "level", "parent", "children", "period", "size")},
+            title=text_of(row["title"]),
+            summary=text_of(row["summary"]),
+            rank=float(text_of(row["rating"])) if "rating" in row else 0.0,
+            rating_explanation=text_of(row["explanation"]) if "explanation" in row else "",
+        )
+        report["human_readable_id"] = own["community"]
+    for node, findings in _findings(store, tables).items():
+        tables.community_reports.row(node)["findings"] = findings
+    for report in tables.community_reports:
+        report.update(_content(report))
+
+
+def _findings(store: Store, tables: Exported) -> Mapping[NamedNode, list[dict[str, str]]]:
+    """Report → findings, with citations by number."""
+    cited: dict[NamedNode, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for row in store.select("exchange/tables-citations"):
+        for table, number in _cited(row, tables):
+            if number is not None:
+                cited[node_of(row["finding"])][table].append(number)
+    found: dict[NamedNode, dict[NamedNode, dict[str, str]]] = defaultdict(dict)
+    reports = list(tables.community_reports.things())
+    for row in select_in_batches(store, "communities/findings", "reports", reports):
+        finding = node_of(row["finding"])
+        explanation = f"{text_of(row['explanation'])} {write_citations(cited[finding])}".strip()
+        said = {"summary": text_of(row["label"]), "explanation": explanation}
+        found[node_of(row["report"])].setdefault(finding, said)
+    return {report: list(own.values()) for report, own in found.items()}
+
+
+def _cited(row: Row, tables: Exported) -> Iterator[tuple[str, int | None]]:
+    """The table and the number of what a finding cites; None if it has no row."""
+    if "entity" in row:
+        yield "entities", tables.entities.number(node_of(row["entity"]))
+    elif "one" in row:
+        yield "relationships", tables.relationships.number((node_of(row["one"]), node_of(row["other"])))
+    elif "claim" in row:
+        yield "covariates", tables.covariates.number(node_of(row["claim"]))
+    elif "chunk" in row:
+        yield "text_units", tables.text_units.number(node_of(row["chunk"]))
+    else:
+        yield "community_reports", tables.community_reports.number(node_of(row["report"]))
+
+
+def _content(report: Cells) -> Cells:
+    """The report as one text, and as JSON."""
+    findings = list_in(report, "findings")
+    parts = [f"# {report['title']}", str(report["summary"])]
+    parts += [f"## {finding['summary']}\n\n{finding['explanation']}" for finding in findings]
+    said = {"title": report["title"], "summary": report["summary"], "findings": findings}
+    said |= {"rating": report["rank"], "rating_explanation": report["rating_explanation"]}
+    return {
+        "full_content": "\n\n".join(parts),
+        "full_content_json": json.dumps(said, ensure_ascii=False, indent=4),
+    }

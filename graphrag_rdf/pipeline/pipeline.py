@@ -304,7 +304,8 @@ class Pipeline:
                 run = partial(_run_step, step, use)
             slots.setdefault(step.slot, []).append(Stage(run, self._option(step), step.stop_when_empty))
         plan = Plan(slots, self.definition.limits, context.jobs)
-        context = replace(context, call=partial(self._answer_of, model=model), callees=self.called)
+        needs = {name: one.definition.needs for name, one in self.called.items()}
+        context = replace(context, call=partial(self._answer_of, model=model), callees=needs)
         return FLOWS[self.definition.flow].run(plan, context, state)
 
     def _option(self, step: StepDefinition) -> Option:

@@ -18,7 +18,7 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.llm.model import Completion
 from graphrag_rdf.rdf.namespaces import PROV, RDF, TG
-from graphrag_rdf.rdf.terms import integer
+from graphrag_rdf.rdf.terms import integer, text_of
 from graphrag_rdf.steps.answer import TEXT, finish_answer, read_answer
 from graphrag_rdf.steps.checking import SENTINEL, not_answered
 from graphrag_rdf.steps.kinds import Some, StepKind, StepParameters, Way, register
@@ -242,7 +242,15 @@ def _chosen(context: Context, groups: Sequence[str]) -> list[ToolDefinition]:
             f"no tool is in the group {min(unknown)!r} (parameter tools)",
             hint=f"groups: {', '.join(sorted(known))}, or {ANY}",
         )
-    return [tool for tool in tools if in_groups(tool, groups)]
+    return [tool for tool in _useful(context, tools) if in_groups(tool, groups)]
+
+
+def _useful(context: Context, tools: Sequence[ToolDefinition]) -> list[ToolDefinition]:
+    """The tools without those whose pipeline finds nothing in this store."""
+    if not any(context.callees.get(tool.pipeline) for tool in tools):
+        return list(tools)
+    given = {text_of(row["input"]) for row in context.store.select("system/inputs")}
+    return [tool for tool in tools if given.issuperset(context.callees.get(tool.pipeline, ()))]
 
 
 def _functions(context: Context, tools: Sequence[Tool], parameters: Parameters) -> list[dict[str, Any]]:

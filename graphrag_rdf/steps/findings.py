@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.exploration import Edge
@@ -56,6 +57,15 @@ class Finding:
     def text(self) -> str:
         """It in words, on one line."""
         return " ".join(f"{self.label} {self.explanation}".split())
+
+
+def require_reports(context: Context) -> None:
+    """Raise UsageError if the store has no reports of communities."""
+    (row,) = context.store.select("index/report-count")
+    if text_of(row["reports"]) == "0":
+        raise UsageError(
+            "the store has no reports of communities", hint="run: graphrag-rdf communities build"
+        )
 
 
 def findings_of(context: Context, step: Step, reports: Sequence[NamedNode]) -> dict[NamedNode, list[Finding]]:

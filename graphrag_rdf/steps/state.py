@@ -54,7 +54,7 @@ class Context:
         jobs: items that a flow works on at once.
         reuse: under what the answer may be kept, to be given again; None where none is kept.
         call: runs another pipeline on a question, as a run of its own.
-        callees: the pipelines that it can run.
+        callees: the pipelines that it can run, with what the store must have for them (`needs`).
         deadline: when calls to models and tools give up, by `time.monotonic`: a limit of the flow.
     """
 
@@ -71,7 +71,7 @@ class Context:
     jobs: int = 4
     reuse: Reuse | None = None
     call: Call | None = None
-    callees: Collection[str] = ()
+    callees: Mapping[str, Collection[str]] = field(default_factory=dict)
     deadline: float = math.inf
 
     def seconds_left(self) -> float:

@@ -62,6 +62,47 @@ _ASKING: Mapping[str, str] = {
     "nl": "wanneer hoeveel waar waarom welke welk wie heet heette",
     "ru": "когда сколько какой какая какое какие какого кто кем кого где почему называется",
 }
+# Words of questions about the documents as a whole, such as "What are the main themes?"
+_OVERVIEW = {
+    "de": (
+        "wovon worum Thema Themen Hauptthema Hauptthemen wichtig wichtigste wichtigsten zentral"
+        " Überblick Übersicht Zusammenfassung fasse zusammenfassen handeln handelt"
+        " gehen geht Dokument Dokumente Text Texte"
+        " Sammlung Inhalt insgesamt allgemein"
+    ),
+    "en": (
+        "main key top major important central overall general whole entire theme themes topic topics subject"
+        " subjects matter matters issue issues idea ideas point points trend trends finding findings insight"
+        " insights overview summary summarise summarize summaries summarizing describe give tell list about"
+        " cover covers covered discuss discussed document documents dataset data collection corpus text texts"
+        " story stories book books file files content contents"
+    ),
+    "es": (
+        "tema temas principal principales importante importantes resumen resumir visión general documento"
+        " documentos texto textos colección contenido tratan trata"
+    ),
+    "fr": (
+        "thème thèmes sujet sujets principal principaux principales important importants aperçu résumé"
+        " résumer résume ensemble document documents texte textes collection contenu"
+        " parlent parle traite traitent"
+    ),
+    "it": (
+        "tema temi argomento argomenti principale principali importante importanti panoramica riassunto"
+        " riassumi sintesi documento documenti testo testi raccolta contenuto parlano parla trattano tratta"
+    ),
+    "nl": (
+        "thema thema's onderwerp onderwerpen belangrijkste belangrijk overzicht samenvatting samenvatten vat"
+        " document documenten tekst teksten verzameling inhoud gaan gaat hele algemeen"
+    ),
+    "ru": (
+        "тема темы основной основные главный главные важные обзор краткое содержание документ документы"
+        " документов текст тексты текстов собрание"
+    ),
+    "zh": (
+        "主要 主題 主题 題目 题目 概述 總結 总结 摘要 概覽 概览 內容 内容"
+        " 文件 文檔 文档 文章 資料 资料 整體 整体 重點 重点"
+    ),
+}
 # Characters of Chinese that ask or bind: a pair with one of them joins words, or is none.
 _BINDING = frozenset("的了是在吗嗎呢吧什么麼哪谁誰几幾与與和被把这這那该該其")
 _ASKING_PAIRS = frozenset(
@@ -99,6 +140,10 @@ class QuestionWords:
         weights = {term: weight / total for term, weight in rarity.items()} if total else {}
         return cls(weights, language, _between(analyse(question, language)))
 
+    def asks_for_overview(self) -> bool:
+        """Whether the question is about the documents as a whole: no word is about anything else."""
+        return self.weights.keys() <= _overview(primary_language(self.language))
+
     def spoken_of(self, *texts: str) -> frozenset[str]:
         """Which of the words stand in any of the texts."""
         return frozenset(term for text in texts for term in self._spoken_of(text))
@@ -134,6 +179,11 @@ class QuestionWords:
 @lru_cache(maxsize=32)
 def _asking(language: str) -> frozenset[str]:
     return frozenset(analyse(_ASKING.get(language, ""), language))
+
+
+@lru_cache(maxsize=32)
+def _overview(language: str) -> frozenset[str]:
+    return frozenset(analyse(_OVERVIEW.get(language, _OVERVIEW["en"]), language))
 
 
 def _binds(term: str) -> bool:

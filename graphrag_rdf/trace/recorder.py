@@ -392,10 +392,10 @@ class TraceRecorder:
         """
         call.prompt, call.completion = self._kept(prompt), self._kept(completion)
         self._call(step, call)
-        step.model = call.model
-        step.in_tokens = _plus(step.in_tokens, call.in_tokens)
-        step.out_tokens = _plus(step.out_tokens, call.out_tokens)
-        with self._shared.lock:
+        with self._shared.lock:  # a step may call at once
+            step.model = call.model
+            step.in_tokens = _plus(step.in_tokens, call.in_tokens)
+            step.out_tokens = _plus(step.out_tokens, call.out_tokens)
             self._shared.in_tokens = _plus(self.in_tokens, call.in_tokens)
             self._shared.out_tokens = _plus(self.out_tokens, call.out_tokens)
             if call.cost_usd is not None:

@@ -104,6 +104,12 @@ def test_every_declared_parameter_is_read(
     list(full.ask(QUESTION))
     scripted_server.answer_with(lambda _: "SELECT * { ?s ?p ?o } LIMIT 3")
     list(full.ask("Who knew Roda Tennant?", "sparql"))
+    points = '{"points": [{"description": "It is so.", "score": 80, "findings": [1]}],'
+    points += ' "ratings": [{"report": 1, "rating": 9}]}'
+    scripted_server.answer_with(lambda request: "So. [1]" if request.body.get("stream") else points)
+    for use in ("extractive", "llm"):
+        settings = {"reports.use": "dynamic", "points.use": use, "synthesis.use": use}
+        list(full.ask(QUESTION, "global", settings=settings))
     declared = {
         (kind.name, use): set(way.parameters.model_fields)
         for kind in kinds().values()

@@ -1,0 +1,460 @@
+"""Global search: points from batches of reports, and the answer that is made from the best of them.
+
+With a model each batch is a call that returns points, with scores and the findings that say them. Without one
+each finding that is like the question is a point. The answer cites points by number; a number leads to the
+facts and sentences that the point's findings rest on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, ClassVar
+
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
+from pyoxigraph import Literal, NamedNode
+
+from graphrag_rdf.documents.text import count_tokens
+from graphrag_rdf.errors import GraphRagError, LlmError
+from graphrag_rdf.llm.jsonl import Section, parse_sections
+from graphrag_rdf.llm.model import encodable
+from graphrag_rdf.rdf.namespaces import RAG, TG
+from graphrag_rdf.rdf.terms import integer, text_of
+from graphrag_rdf.steps.answer import SYNTHESIS, finish_answer, read_answer
+from graphrag_rdf.steps.checking import SENTINEL, cited_numbers, not_answered
+from graphrag_rdf.steps.findings import TEMPLATES as FINDING_TEMPLATES
+from graphrag_rdf.steps.findings import cite_findings, evidence_of
+from graphrag_rdf.steps.kinds import Share, Some, StepKind, StepParameters, Way, register
+from graphrag_rdf.steps.prompts import ask_for, stream_model
+from graphrag_rdf.steps.reports import Batch, ReportText
+from graphrag_rdf.steps.state import Context, Parameters, Selection, State
+from graphrag_rdf.steps.synthesise import give_out
+from graphrag_rdf.steps.words import QuestionWords
+from graphrag_rdf.trace.kinds import ItemKind, NodeKind, StepField, item, said
+from graphrag_rdf.trace.lines import Lines
+from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.model import TraceStep
+from graphrag_rdf.trace.recorder import Step
+
+Score = Annotated[float, Field(ge=0, le=100)]
+
+# --- in traces ------------------------------------------------------------------------------------------
+
+
+@item
+class Point:
+    """What a batch of reports says about the question.
+
+    Attributes:
+        text: None once it was erased.
+        score: how much it helps, 0 to 100.
+        cites: the findings that say it.
+        marker: its number in the answer's prompt; None if it was not shown.
+    """
+
+    JSON: ClassVar = ("iri", "text", "score", "cites", "marker")
+
+    text: str | None = said(TG.content, words=True)
+    score: float = said(RAG.pointScore)
+    cites: tuple[NamedNode, ...] = said(RAG.restsOn, default=())
+    marker: int | None = said(RAG.marker, default=None)
+    index: int | None = said(RAG.index, default=None)
+    iri: NamedNode | None = None
+
+    @property
+    def tokens(self) -> int:
+        """It takes in a prompt."""
+        return count_tokens(self.text or "") + 6
+
+
+POINT = ItemKind(
+    "point",
+    "points",
+    RAG.point,
+    RAG.Point,
+    Point,
+    compared=lambda one: f"{one.text or '(erased)'} ({one.score:g})",
+)
+
+
+def _points_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+    if step.values["error"]:
+        page.paragraph(step.values["error"], "    ", "Failed: ")
+    if step.values["dropped"]:
+        page.line(f"    Left out {step.values['dropped']} point(s) or numbers that lead to no finding")
+    for one in step.items["points"]:
+        number = f" [{one.marker}]" if one.marker is not None else ""
+        page.paragraph(f"{one.text or '(erased)'}{number}", "      ", f"{one.score:3.0f}  ")
+
+
+POINTS = NodeKind(
+    "points",
+    RAG.PointExtraction,
+    "What a batch of reports says about the question.",
+    fields=(
+        StepField("batch", RAG.batch),
+        StepField("read", RAG.readReport, read=list),
+        StepField("dropped", RAG.droppedCount),
+        StepField("error", RAG.reason, words=True, compared=True),
+    ),
+    items=(POINT,),
+    text=_points_text,
+)
+
+
+@dataclass(slots=True)
+class Mapped:
+    """What came of a batch.
+
+    Attributes:
+        error: why there are no points; "" if there was no failure.
+    """
+
+    points: list[Point] = field(default_factory=list)
+    error: str = ""
+
+
+# --- points by a model ----------------------------------------------------------------------------------
+
+
+def _numbers(value: object) -> object:
+    listed = value if isinstance(value, list) else [value]
+    return [int(number) for number in re.findall(r"\d{1,6}", " ".join(map(str, listed)))]
+
+
+def _text(value: object) -> object:
+    return " ".join(encodable(value).split()) if isinstance(value, str) else value
+
+
+class AnsweredPoint(BaseModel):
+    """A point as models write it."""
+
+    description: Annotated[str, BeforeValidator(_text), Field(min_length=1)] = Field(
+        validation_alias=AliasChoices("description", "point", "text", "answer", "summary")
+    )
+    score: float = Field(ge=0, le=100, allow_inf_nan=False)
+    findings: Annotated[list[int], BeforeValidator(_numbers)] = Field(
+        [], validation_alias=AliasChoices("findings", "finding", "cites", "citations", "ids", "data")
+    )
+
+
+_POINTS = {"points": Section(("points", "key_points"), ("description", "point"))}
+
+
+def read_points(text: str, numbered: Mapping[int, Sequence[NamedNode]]) -> tuple[list[Point], int]:
+    """The points in an answer, the best first, and how many points and numbers were left out.
+
+    Args:
+        numbered: what the numbers that the model was given stand for.
+
+    Raises:
+        ValueError: there is no list of points, or none of them can be used.
+    """
+    try:
+        sections, _ = parse_sections(text, _POINTS)
+    except LlmError:
+        raise ValueError("there is no list of points") from None
+    points: list[Point] = []
+    faults: Counter[str] = Counter()
+    for one in sections["points"]:
+        try:
+            said = AnsweredPoint.model_validate(one)
+        except ValidationError:
+            faults["a point lacks a description, or a score from 0 to 100"] += 1
+            continue
+        if said.score == 0:
+            continue
+        known = [number for number in dict.fromkeys(said.findings) if number in numbered]
+        unknown = len({*said.findings}) - len(known)
+        if unknown:
+            faults["the number of a finding is unknown"] += unknown
+        if known:
+            cites = dict.fromkeys(finding for number in known for finding in numbered[number])
+            points.append(Point(said.description, said.score, tuple(cites)))
+        else:
+            faults["a point cites no finding"] += 1
+    if faults and not points:
+        raise ValueError(faults.most_common(1)[0][0])
+    return sorted(points, key=lambda point: -point.score), faults.total()
+
+
+def map_by_model(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """The points that the model finds in a batch. A call that fails costs its batch, not the answer."""
+    del parameters
+    batch, step = _begin(context, state)
+    numbered = {
+        number: [finding.node for finding in findings] for number, findings in batch.numbered().items()
+    }
+    found, dropped, error = list[Point](), 0, ""
+    try:
+        found, dropped = ask_for(
+            *(context, step, "map", lambda text: read_points(text, numbered)),
+            prompt="map",
+            question=state.question,
+            history=state.conversation,
+            reports=batch.shown(),
+        )
+    except LlmError as failed:
+        if failed.kind == "deadline":
+            raise
+        error = failed.message
+        state.warn("map_failed", f"batch {batch.number} of reports gave no points: {error}")
+    yield _record(context, state, step, Mapped(found, error), dropped)
+
+
+def _begin(context: Context, state: State) -> tuple[Batch, Step]:
+    batch: Batch = state.work.item
+    step = context.recorder.step(POINTS, number=state.work.number)
+    context.recorder.say(step, RAG.batch, integer(batch.number))
+    for one in batch.reports:
+        context.recorder.say(step, RAG.readReport, one.considered.report)
+    return batch, step
+
+
+def _record(context: Context, state: State, step: Step, mapped: Mapped, dropped: int = 0) -> GraphRagResponse:
+    if mapped.error:
+        context.recorder.say(step, RAG.reason, Literal(mapped.error))
+    if dropped:
+        context.recorder.say(step, RAG.droppedCount, integer(dropped))
+        detail = f"{dropped} point(s) or numbers of batch {state.work.item.number} lead to no finding"
+        state.warn("points_dropped", detail)
+    context.recorder.items(step, POINT, mapped.points)
+    state.work.results.append(mapped)
+    return context.recorder.finish(step)
+
+
+# --- points without a model -----------------------------------------------------------------------------
+
+
+class ExtractiveMapParameters(StepParameters):
+    """Of points without a model."""
+
+    embedded: Some = Field(
+        100, description="findings of a batch that are compared by meaning, those nearest by words first"
+    )
+
+
+def map_by_likeness(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """The findings of a batch as points, by their likeness to the question. For a question about the whole
+    collection, such as its themes, the first finding of each report, by the report's weight.
+    """
+    batch, step = _begin(context, state)
+    words = QuestionWords.of(state.question, state.language, context.text_index)
+    if words.asks_for_overview():
+        points = [_overview(one) for one in batch.reports if one.findings]
+    else:
+        points = _alike(context, state, batch, words, parameters["embedded"])
+    yield _record(context, state, step, Mapped(sorted(points, key=lambda point: -point.score)))
+
+
+def _overview(report: ReportText) -> Point:
+    first = report.findings[0]
+    text = f"{report.considered.title}: {first.explanation}"
+    return Point(text, round(100 * (report.considered.weight or 0.0), 1), (first.node,))
+
+
+def _alike(context: Context, state: State, batch: Batch, words: QuestionWords, most: int) -> list[Point]:
+    found = [
+        (words.coverage(one.considered.title or "", finding.text), finding)
+        for one in batch.reports
+        for finding in one.findings
+    ]
+    found.sort(key=lambda pair: -pair[0])
+    meant = _by_meaning(context, state, [finding.text for _, finding in found[:most]])
+    points = []
+    for place, (likeness, finding) in enumerate(found):
+        score = (likeness + meant[place]) / 2 if place < len(meant) else likeness
+        if score > 0:
+            points.append(Point(finding.explanation, round(100 * score, 1), (finding.node,)))
+    return points
+
+
+def _by_meaning(context: Context, state: State, texts: Sequence[str]) -> list[float]:
+    """The cosines of texts with the question; none without an embedding model, or if it fails."""
+    if context.embedder is None or not texts:
+        return []
+    try:
+        question, *others = context.embedder.embed([state.question, *texts])
+    except GraphRagError as error:
+        state.warn("embedding_failed", f"{error}; findings were compared by words")
+        return []
+    return [max(0.0, float(question @ other)) for other in others]
+
+
+# --- the answer -----------------------------------------------------------------------------------------
+
+
+class ReduceParameters(StepParameters):
+    """Of the answer from points."""
+
+    min_score: Score = Field(1.0, description="least score of a point, 0 to 100")
+
+
+class ModelReduceParameters(ReduceParameters):
+    """Of the answer that a model writes."""
+
+    point_tokens: Some = Field(12000, description="tokens of the points in the prompt, the best first")
+    response_type: str = Field("several paragraphs", description="what the answer should be like")
+    allow_general_knowledge: bool = Field(
+        False, description="let the model add what it knows; such sentences are marked and cite nothing"
+    )
+
+
+class ExtractiveReduceParameters(ReduceParameters):
+    """Of the answer that quotes findings."""
+
+    max_sentences: Some = Field(6, description="findings that the answer quotes")
+    min_share: Share = Field(0.5, description="share of the best finding's score that others need")
+    min_margin: Score = Field(
+        40.0, description="score, 0 to 100, that the best finding needs to be an answer"
+    )
+
+
+_ALL = 1000  # points that may be in the prompt
+_UNBOUNDED = 1_000_000  # tokens
+
+
+def reduce_by_model(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """The answer that the model makes from the best points, streamed."""
+    least, tokens = parameters["min_score"], parameters["point_tokens"]
+    step, points = _begin_answer(context, state, "llm", least, _ALL, tokens)
+    if not points:
+        yield from _unanswered(context, state, step)
+        return
+    state.general_knowledge = parameters["allow_general_knowledge"]
+    pieces = stream_model(
+        *(context, step, "reduce", partial(setattr, state, "completion")),
+        prompt="reduce",
+        question=state.question,
+        history=state.conversation,
+        points=[{"number": one.marker, "text": one.text} for one in points],
+        response_type=parameters["response_type"],
+        allow_general_knowledge=parameters["allow_general_knowledge"],
+        unknown=SENTINEL,
+    )
+    yield from give_out(context, state, pieces)
+    read_answer(state, {one.marker for one in points if one.marker})
+    yield _cite_points(context, state, step, points)
+
+
+def reduce_by_quoting(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """The best findings as they are."""
+    best = max((point.score for mapped in state.work.results for point in mapped.points), default=0.0)
+    least = max(parameters["min_score"], best * parameters["min_share"])
+    most = parameters["max_sentences"] if best >= parameters["min_margin"] else 0
+    step, points = _begin_answer(context, state, "extractive", least, most)
+    for warning in state.warnings:
+        if warning["type"] == "no_llm":
+            warning["detail"] = "No language model is configured: this answer quotes reports of communities."
+    if not points:
+        yield from _unanswered(context, state, step)
+        return
+    state.answer = "\n".join(f"- {one.text} [{one.marker}]" for one in points)
+    yield context.recorder.text_chunk(state.answer)
+    yield _cite_points(context, state, step, points)
+
+
+def _begin_answer(
+    context: Context, state: State, mode: str, least: float, limit: int, tokens: int = _UNBOUNDED
+) -> tuple[Step, list[Point]]:
+    """The step, and the points that the answer may rest on, numbered; the trace keeps which are left out.
+
+    Args:
+        least: score of a point.
+        limit, tokens: the most points, and tokens of all of them.
+
+    Raises:
+        LlmError: every batch failed.
+    """
+    results: list[Mapped] = state.work.results
+    if results and all(one.error for one in results):
+        raise LlmError(f"no batch of reports gave points: {results[0].error}", "unparsable")
+    unique: dict[str, Point] = {}
+    for point in sorted((point for mapped in results for point in mapped.points), key=lambda one: -one.score):
+        unique.setdefault(point.text or "", point)
+    found = list(unique.values())
+    step = context.recorder.step(SYNTHESIS)
+    context.recorder.say(step, RAG.mode, Literal(mode))
+    rows = []
+    if found:
+        rows = context.decide(
+            step,
+            "selection/points",
+            points=[(place, one.score, one.tokens) for place, one in enumerate(found)],
+            min_score=least,
+            tokens=tokens,
+            limit=limit,
+        )
+    taken = [found[int(text_of(row["place"]))] for row in rows]
+    for number, one in enumerate(taken, start=1):
+        one.marker = number
+        if one.iri is not None:
+            step.quads.append(context.recorder.quad(one.iri, RAG.marker, integer(number)))
+    for one in found:
+        if one.marker is None and one.iri is not None:
+            context.recorder.say(step, RAG.leftOut, one.iri)
+    context.recorder.say(step, RAG.evidenceTokens, integer(sum(one.tokens for one in taken)))
+    return step, taken
+
+
+def _cite_points(context: Context, state: State, step: Step, points: Sequence[Point]) -> GraphRagResponse:
+    """Let the numbers that the answer cites lead to what their points rest on."""
+    cited = {*cited_numbers(state.answer)} if state.answered else set()
+    shown = {one.marker: one for one in points if one.marker is not None and one.marker in cited}
+    evidence = evidence_of(context, state, step, [node for one in shown.values() for node in one.cites])
+    cite_findings(
+        state,
+        {number: (one.text or "", _joined(one, evidence), one.score / 100) for number, one in shown.items()},
+    )
+    return finish_answer(context, state, step)
+
+
+def _joined(point: Point, evidence: Mapping[NamedNode, Sequence[Selection]]) -> list[Selection]:
+    """What a point rests on: the best of each of its findings, then what comes second, and so on."""
+    lists = [evidence[finding] for finding in point.cites]
+    longest = max(map(len, lists), default=0)
+    return [one[place] for place in range(longest) for one in lists if place < len(one)]
+
+
+def _unanswered(context: Context, state: State, step: Step) -> Iterator[GraphRagResponse]:
+    """Say that the reports do not answer."""
+    state.answered, state.answer = False, not_answered(state.language)
+    state.warn("not_answered", "No report of a community says enough about the question.")
+    yield context.recorder.text_chunk(state.answer)
+    yield finish_answer(context, state, step)
+
+
+MAP_POINTS = register(
+    StepKind(
+        "map_points",
+        POINTS,
+        "Finds what a batch of reports says about the question.",
+        {
+            "extractive": Way(map_by_likeness, ExtractiveMapParameters),
+            "llm": Way(map_by_model, needs_model=True, prompts={"map": "map.j2"}),
+        },
+        auto=("extractive", "llm"),
+    )
+)
+_ANSWERED = ("selection/points", *FINDING_TEMPLATES, "documents/named-alike")
+REDUCE_POINTS = register(
+    StepKind(
+        "reduce_points",
+        SYNTHESIS,
+        "Answers from the points of all batches, and cites what they rest on.",
+        {
+            "extractive": Way(reduce_by_quoting, ExtractiveReduceParameters, templates=_ANSWERED),
+            "llm": Way(
+                reduce_by_model,
+                ModelReduceParameters,
+                needs_model=True,
+                prompts={"reduce": "reduce.j2"},
+                templates=_ANSWERED,
+            ),
+        },
+        auto=("extractive", "llm"),
+    )
+)

@@ -117,7 +117,7 @@ def test_its_trace_is_shown_verified_and_sound(engine: Engine, scripted_server: 
     [
         ("Action: no-such-tool\nArgs: {}", "there is no tool 'no-such-tool'"),
         ("Action: knowledge-query\nArgs: {broken", "the arguments are no JSON object"),
-        ('Action: knowledge-query\nArgs: {"query": "x"}', "wrong arguments: question: Field required"),
+        ('Action: knowledge-query\nArgs: {"query": "x"}', "wrong arguments: question: it is missing"),
         ("I don't know how to write that.", "neither an Action nor a Final Answer"),
         ("", "neither an Action nor a Final Answer"),
     ],

@@ -19,6 +19,7 @@ BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "startup": ([], []),
     "modules": ([], []),
     "ingest_book": ([], ["--install"]),
+    "interchange": ([], []),
     "add_document": (["--documents", "50", "1000"], []),
     "templates": (["--facts", "20000"], []),
     "million": (["--facts", "50000", "--traces", "2000"], []),

@@ -284,7 +284,7 @@ def test_communities_of_the_store_are_kept(empty: Engine, folder: Path) -> None:
     assert [*run_checks(empty.store, empty.blobs, empty.text_index)] == []
 
 
-@pytest.mark.parametrize("pipeline", ["graph_rag", "basic", "doc_rag", "hybrid_rag"])
+@pytest.mark.parametrize("pipeline", ["graph_rag", "basic", "doc_rag", "hybrid_rag", "local", "drift"])
 def test_questions_are_answered_from_imported_texts(
     imported: tuple[Engine, TablesReport], pipeline: str
 ) -> None:
@@ -328,6 +328,31 @@ def test_empty_cells_are_malformed_rows(empty: Engine, tmp_path: Path) -> None:
         ("communities", "0", "malformed"),
     } <= reasons
     assert [*run_checks(empty.store, empty.blobs, empty.text_index)] == []
+
+
+@pytest.mark.parametrize(
+    "title", ["https://example.org/a?b=c", "../../etc/passwd", "a\nb", "%", " ", "C:\\x"]
+)
+def test_any_title_is_a_document(empty: Engine, tmp_path: Path, title: str) -> None:
+    tables = some_tables()
+    tables["documents"][0]["title"] = title
+    report = import_tables(empty, write_parquet(tmp_path, tables))
+    assert report.tables["documents"].imported == 2
+    documents = [text_of(row["document"]) for row in empty.store.select("ingest/documents", documents=[])]
+    assert all(document.startswith("https://trustgraph.ai/doc/ms-graphrag/") for document in documents)
+    assert [*run_checks(empty.store, empty.blobs, empty.text_index)] == []
+
+
+def test_documents_with_equal_titles_or_ids(empty: Engine, tmp_path: Path) -> None:
+    tables = some_tables()
+    tables["documents"][1]["title"] = tables["documents"][0]["title"]
+    tables["documents"].append(tables["documents"][0] | {"human_readable_id": 2})
+    report = import_tables(empty, write_parquet(tmp_path, tables))
+    assert ("documents", "2", "duplicate") in {
+        (each.table, each.row, each.reason) for each in report.problems
+    }
+    titles = [text_of(row["title"]) for row in empty.store.select("ingest/documents", documents=[])]
+    assert titles == ["harbour.txt", "harbour.txt"]
 
 
 @pytest.mark.embedded

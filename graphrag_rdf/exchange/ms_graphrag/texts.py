@@ -99,15 +99,25 @@ def chunks_of_units(texts: Sequence[GivenText]) -> dict[str, list[NamedNode]]:
 
 def read_texts(tables: Tables, report: TablesReport) -> list[GivenText]:
     """The documents of the tables, in their order, with all text units."""
-    units, rows = _units_of(tables, report), {row.id: row for row in tables.documents}
+    units, rows = _units_of(tables, report), dict[str, DocumentRow]()
+    for row in tables.documents:
+        if row.id in rows:
+            report.note("documents", row.name, "duplicate", row.id)
+        else:
+            rows[row.id] = row
     titles = Counter(row.title or row.id for row in rows.values())
     found = []
     for id_ in dict.fromkeys((*rows, *units)):
         row = rows.get(id_) or DocumentRow.model_validate({"id": id_ or "text units"})
-        title = row.title or row.id
-        identity = f"{FOLDER}/{title}" if titles[title] < 2 else f"{FOLDER}/{title}/{row.id[:16]}"
-        found.append(_given(row, identity, units.get(id_, []), report))
+        found.append(_given(row, _identity(row, titles), units.get(id_, []), report))
     return found
+
+
+def _identity(row: DocumentRow, titles: Counter[str]) -> str:
+    """The name of a document below `FOLDER`; a title that is an IRI stays below it, too."""
+    title = row.title or row.id
+    name = title.replace("://", ":/")
+    return f"{FOLDER}/{name}" if titles[title] < 2 else f"{FOLDER}/{name}/{row.id[:16]}"
 
 
 def incoming(texts: Sequence[GivenText], planner: Planner, max_bytes: int) -> Iterator[Incoming]:

@@ -1,4 +1,4 @@
-"""`tune prompts`: fit the extraction prompt to the documents, and compare it with the current one."""
+"""`tune prompts`: fit the prompts of the ingest to the documents, and compare the extractions."""
 
 from __future__ import annotations
 
@@ -91,6 +91,16 @@ if TYPE_CHECKING:
     show_default=True,
     help="Number of examples from the documents; they replace the built-in one.",
 )
+@click.option(
+    "--claims/--no-claims",
+    default=None,
+    help="Also fit the prompt of claims (default: the setting claims.build).",
+)
+@click.option(
+    "--reports/--no-reports",
+    default=None,
+    help="Also fit the prompt of reports of communities (default: the setting communities.auto).",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed.")
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Number of concurrent model calls.")
 @click.option("--dry-run", is_flag=True, help="Estimate the model calls and their cost, and write nothing.")
@@ -119,11 +129,14 @@ def prompts(
     form: str,
     **asked: Any,
 ) -> int:
-    """Fit the extraction prompt to your documents, and compare it with the current one.
+    """Fit the prompts of the ingest to your documents, and compare the extraction with the current prompt.
 
     A model reads a sample of the chunks of the store, or of the documents at PATH. It finds their topic, the
     types of entities and relations, and examples, each of which is verified against its chunk. Then both
     prompts extract facts from held-out chunks, and the program prints the results.
+
+    The prompts of claims, merged descriptions and reports are told the domain and the persona too; --claims
+    and --reports also find what these should look for.
 
     With --apply the tuned prompt is written to ingest/extract.yaml of your pipelines, where you can edit it,
     and recorded in the store. A stopped run continues where it stopped. A repeated run uses cached answers.
@@ -267,6 +280,8 @@ def _request(settings: Settings, asked: Mapping[str, Any]) -> Request:
         entity_types=tuple(kind.name for kind in given.entity_types),
         discover=asked["discover"],
         examples=asked["examples"],
+        claims=settings.claims.build if asked["claims"] is None else asked["claims"],
+        reports=settings.communities.auto if asked["reports"] is None else asked["reports"],
     )
     return Request(
         wishes=wishes,
@@ -338,6 +353,9 @@ def show(outcome: Outcome, told: Mapping[str, Any], *, apply: bool, in_force: bo
         ("entity types", _names(kind.name for kind in data.entity_types)),
         ("relations", _names(kind.name for kind in data.relation_types)),
         ("examples", examples),
+        *([("claims", data.claim_description)] if data.claim_description else []),
+        *([("examples of claims", f"{len(data.claim_examples)}")] if data.claim_examples else []),
+        *([("importance", data.importance)] if data.importance else []),
         ("prompt", f"about {tokens['after']:,} tokens without the chunk (current: {tokens['before']:,})"),
         ("model", usage(outcome.llm)),
     ]

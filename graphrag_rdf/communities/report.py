@@ -18,7 +18,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, Validation
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.communities.context import Context
-from graphrag_rdf.extract.prompts import fill_prompt, read_prompt
+from graphrag_rdf.extract.prompts import NO_DATA, PromptData, fill_prompt, read_prompt, tuned_for
 from graphrag_rdf.extract.summaries import as_sentence
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.llm.model import Completion, encodable, fenced
@@ -148,6 +148,7 @@ class ModelReports:
     Args:
         prompts: folder with `PROMPT`.
         model: litellm's name; part of the key.
+        data: what the prompt is told of the documents, as `tuned`.
 
     Raises:
         TemplateError: the prompt is missing or malformed.
@@ -155,9 +156,11 @@ class ModelReports:
 
     component = "graphrag-rdf-reports"
 
-    def __init__(self, prompts: Path, gateway: LlmGateway, model: str) -> None:
+    def __init__(self, prompts: Path, gateway: LlmGateway, model: str, data: PromptData = NO_DATA) -> None:
         self._path = prompts / PROMPT
         self._template, source = read_prompt(self._path)
+        self._tuned, told = tuned_for(data, source)
+        source += told
         self._gateway = gateway
         self.model: str | None = model
         digest = hashlib.sha256(source.encode()).hexdigest()
@@ -165,8 +168,13 @@ class ModelReports:
 
     def prompt(self, context: Context) -> str:
         """The prompt for a community; tags in it that could end the context lose their first bracket."""
-        values = {"context": fenced(context.text), "scale": int(SCALE), "findings": _FINDINGS}
-        return fill_prompt(self._template, self._path, values, "context, scale and findings")
+        values = {
+            "context": fenced(context.text),
+            "scale": int(SCALE),
+            "findings": _FINDINGS,
+            "tuned": self._tuned,
+        }
+        return fill_prompt(self._template, self._path, values, "context, scale, findings and tuned")
 
     def write(self, context: Context) -> Report:
         """Ask the model for the report; a second time, with the reason, if its answer is no report.

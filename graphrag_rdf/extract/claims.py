@@ -19,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,7 +32,7 @@ from graphrag_rdf.extract.chunk_relations import quotes_of
 from graphrag_rdf.extract.model import Rejected
 from graphrag_rdf.extract.names import LONGEST_NAME, fold, is_placeholder, match_key, reject_reason
 from graphrag_rdf.extract.numbers import typed_literal
-from graphrag_rdf.extract.prompts import fill_prompt, read_prompt
+from graphrag_rdf.extract.prompts import NO_DATA, PromptData, fill_prompt, read_prompt, tuned_for
 from graphrag_rdf.llm.jsonl import Section, parse_sections
 from graphrag_rdf.llm.model import Completion, Message, encodable, fenced
 
@@ -127,14 +127,18 @@ class ClaimAnswer:
             LlmError: of kind `unparsable`, when nothing of it can be read.
         """
         self.completions.append(completion)
-        if _NOTHING.fullmatch(completion.text):
+        self.read_text(completion.text)
+        if completion.truncated:
+            self.reject("answer_truncated", completion.text[-200:])
+
+    def read_text(self, text: str) -> None:
+        """As `read`, for the text of an answer."""
+        if _NOTHING.fullmatch(text):
             return
-        found, bad = parse_sections(completion.text, _SECTIONS)
+        found, bad = parse_sections(text, _SECTIONS)
         for item in found["claims"]:
             self._take(item)
         self.rejected += [Rejected(piece.reason, piece.text) for piece in bad]
-        if completion.truncated:
-            self.reject("answer_truncated", completion.text[-200:])
 
     def reject(self, reason: str, item: object) -> None:
         """Note an item, or a part of one, that was left out."""
@@ -202,6 +206,7 @@ class ClaimReader:
         model: litellm's name; part of the key.
         description: what a claim is, in a sentence.
         gleaning_rounds: how often to ask for what was missed; it ends when a round adds nothing.
+        data: what the prompt is told of the documents, as `tuned`.
 
     Attributes:
         key: everything that a result depends on but the chunk.
@@ -210,9 +215,19 @@ class ClaimReader:
         TemplateError: a prompt is missing or malformed.
     """
 
-    def __init__(self, prompts: Path, *, model: str, description: str, gleaning_rounds: int = 0) -> None:
+    def __init__(
+        self,
+        prompts: Path,
+        *,
+        model: str,
+        description: str,
+        gleaning_rounds: int = 0,
+        data: PromptData = NO_DATA,
+    ) -> None:
         self._path = prompts / PROMPT
         self._template, source = read_prompt(self._path)
+        self._tuned, told = tuned_for(data, source)
+        source += told
         self._glean = ""
         if gleaning_rounds:
             glean, glean_source = read_prompt(prompts / GLEAN)
@@ -240,9 +255,10 @@ class ClaimReader:
             "text": fenced(text),
             "title": fenced(" ".join(title.split())),
             "names": [fenced(" ".join(name.split())) for name in names],
-            "description": self.description,
+            "description": fenced(self.description),
+            "tuned": self._tuned,
         }
-        return fill_prompt(self._template, self._path, values, "text, title, names and description")
+        return fill_prompt(self._template, self._path, values, "text, title, names, description and tuned")
 
     def read(
         self, text: str, gateway: LlmGateway, *, title: str, names: Sequence[str], use_cache: bool = True
@@ -286,3 +302,22 @@ def _is_after(one: ClaimDate, other: ClaimDate) -> bool:
         return False
     shared = min(len(one.lexical), len(other.lexical))
     return one.lexical[:shared] > other.lexical[:shared]
+
+
+def faults_of(answer: str, claims: int) -> Iterator[str]:
+    """The faults that the reader of answers finds in an example.
+
+    Args:
+        answer: the whole JSON.
+        claims: how many claims are in it.
+    """
+    found = ClaimAnswer()
+    try:
+        found.read_text(answer)
+    except LlmError as error:
+        yield error.message
+        return
+    for rejected in found.rejected:
+        yield f"{rejected.reason}: {rejected.item}"
+    if len(found.claims) != claims and not found.rejected:
+        yield "a claim is in it twice"

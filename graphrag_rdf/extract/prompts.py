@@ -1,6 +1,6 @@
-"""The prompts of extraction: templates, and `extract.yaml`, which says what they are told of the documents.
+"""The prompts of the ingest: templates, and `extract.yaml`, which says what they are told of the documents.
 
-`tune prompts` writes that file, and people may. The template `extract.j2` beside it reads it as `tuned`; its
+`tune prompts` writes that file, and people may. The templates beside it read it as `tuned`; its
 texts are values there, so that nothing in them is taken for a template. Worked examples are held to what is
 asked of a model: one whose quote is not in its chunk would teach to make quotes up.
 """
@@ -114,7 +114,7 @@ def _said(item: ExampleEntity | ExampleRelation) -> dict[str, Any]:
     return said
 
 
-class WorkedExample(_Part):
+class Example(_Part):
     """A chunk with what should be found in it.
 
     Attributes:
@@ -123,6 +123,11 @@ class WorkedExample(_Part):
 
     text: Verbatim
     source: Iri | None = None
+
+
+class WorkedExample(Example):
+    """A chunk with its entities and relations."""
+
     entities: tuple[ExampleEntity, ...] = Field(min_length=1)
     relations: tuple[ExampleRelation, ...] = Field(min_length=1)
 
@@ -164,8 +169,45 @@ class WorkedExample(_Part):
                 yield f"the passage does not say {entity.definition_evidence!r}"
 
 
+class ExampleClaim(_Part):
+    """A claim of an example, as a model is asked for it."""
+
+    subject: Line
+    object: Line | None = None
+    type: Line
+    status: Literal["TRUE", "FALSE", "SUSPECTED"]
+    start: Line | None = None
+    end: Line | None = None
+    description: Line
+    quotes: tuple[Verbatim, ...] = Field(min_length=1)
+
+
+class ClaimExample(Example):
+    """A chunk with its claims."""
+
+    claims: tuple[ExampleClaim, ...] = Field(min_length=1)
+
+    def answer(self) -> str:
+        """The JSON that a model should answer, an item on each line."""
+        items = (json.dumps(claim.model_dump(), ensure_ascii=False) for claim in self.claims)
+        return '{"claims": [\n ' + ",\n ".join(items) + "]}"
+
+    @model_validator(mode="after")
+    def _holds(self) -> ClaimExample:
+        from graphrag_rdf.extract.claims import faults_of
+
+        faults = list(faults_of(self.answer(), len(self.claims)))
+        quotes = (quote for claim in self.claims for quote in claim.quotes)
+        faults += [f"the passage does not say {quote!r}" for quote in quotes if quote not in self.text]
+        if faults:
+            raise ValueError("; ".join(faults))
+        return self
+
+
 class PromptData(_Part):
-    """The data of the extraction prompt.
+    """What the prompts of the ingest are told of the documents.
+
+    The prompts of extraction, claims, merged descriptions and reports read domain, persona and language.
 
     Attributes:
         domain: what the documents are about.
@@ -173,6 +215,9 @@ class PromptData(_Part):
         language: that predicates, types and definitions are written in; None for the chunk's own.
         entity_types, relation_types: preferred ones; others are taken too.
         examples: they stand in place of the built-in one.
+        claim_description: what a claim is, unless the setting claims.description says it.
+        claim_examples: they stand in place of the built-in one of claims.
+        importance: what makes a group of things important, for the ratings of reports.
         tuned_by: the activity that made it, as recorded in a store.
     """
 
@@ -182,15 +227,36 @@ class PromptData(_Part):
     entity_types: tuple[Kind, ...] = ()
     relation_types: tuple[Kind, ...] = ()
     examples: tuple[WorkedExample, ...] = ()
+    claim_description: Sentence | None = None
+    claim_examples: tuple[ClaimExample, ...] = ()
+    importance: Sentence | None = None
     tuned_by: Iri | None = None
 
     @property
     def is_empty(self) -> bool:
-        """Whether the prompt is the same as without it."""
-        return self.model_copy(update={"tuned_by": None}) == NO_DATA
+        """Whether the extraction prompt is the same as without it."""
+        return self.values() == NO_DATA.values()
+
+    @property
+    def all_examples(self) -> list[Example]:
+        """Those of facts, then those of claims."""
+        return [*self.examples, *self.claim_examples]
+
+    def shared(self) -> dict[str, Any]:
+        """What the prompts of claims, merged descriptions and reports see as `tuned`, as `values`."""
+        names = ("domain", "persona", "language", "importance")
+        return {
+            **{name: _fenced(getattr(self, name)) for name in names},
+            "claim_examples": [
+                {"text": fenced(example.text), "answer": fenced(example.answer())}
+                for example in self.claim_examples
+            ],
+        }
 
     def values(self) -> dict[str, Any]:
-        """What the template sees as `tuned`; tags that could end the chunk lose their first bracket."""
+        """What the extraction template sees as `tuned`; tags that could end the chunk lose their first
+        bracket.
+        """
         return {
             **{name: _fenced(getattr(self, name)) for name in ("domain", "persona", "language")},
             **{
@@ -214,6 +280,20 @@ class PromptData(_Part):
 NO_DATA = PromptData()
 
 
+def tuned_for(data: PromptData, source: str) -> tuple[dict[str, Any], str]:
+    """What a prompt of claims, merged descriptions or reports is told of the documents.
+
+    Args:
+        source: of the template.
+
+    Returns:
+        (its value `tuned`; what that adds to the template in hashes: nothing, if there is nothing to tell).
+    """
+    tuned = data.shared()
+    told = {name: value for name, value in tuned.items() if value and f"tuned.{name}" in source}
+    return tuned, "\0" + json.dumps(told, sort_keys=True, ensure_ascii=False) if told else ""
+
+
 def _fenced(text: str | None) -> str | None:
     return None if text is None else fenced(text)
 
@@ -221,8 +301,8 @@ def _fenced(text: str | None) -> str | None:
 # --- the file --------------------------------------------------------------------------------------
 
 _HEADER = """\
-# What the extraction prompt (extract.j2) is told of the documents. Written by `graphrag-rdf tune prompts`,
-# for you to edit; a change makes the next ingest extract anew. A quote (evidence) must stand in its chunk.
+# What the prompts of the ingest are told of the documents. Written by `graphrag-rdf tune prompts`, for you to
+# edit; a change makes the next ingest extract anew. A quote (evidence) must stand in its chunk.
 """
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from graphrag_rdf.extract.prompts import fill_prompt, read_prompt
+from graphrag_rdf.extract.prompts import NO_DATA, PromptData, fill_prompt, read_prompt, tuned_for
 from graphrag_rdf.llm.model import CHARS_PER_TOKEN, Completion, encodable, estimate_tokens, fenced
 from graphrag_rdf.llm.repair import ask_for
 
@@ -83,6 +83,7 @@ class ModelSummaries:
         tokens: that a call reads at most, as far as one text fits.
         words: of a description, at most, as the model is told.
         most: texts of a thing, at most.
+        data: what the prompt is told of the documents, as `tuned`.
 
     Raises:
         TemplateError: the prompt is missing or malformed.
@@ -91,10 +92,20 @@ class ModelSummaries:
     component = "graphrag-rdf-summaries"
 
     def __init__(
-        self, prompts: Path, gateway: LlmGateway, model: str, *, tokens: int, words: int, most: int
+        self,
+        prompts: Path,
+        gateway: LlmGateway,
+        model: str,
+        *,
+        tokens: int,
+        words: int,
+        most: int,
+        data: PromptData = NO_DATA,
     ) -> None:
         self._path = prompts / PROMPT
         self._template, source = read_prompt(self._path)
+        self._tuned, told = tuned_for(data, source)
+        source += told
         self._gateway, self._tokens, self._words = gateway, tokens, words
         self.model: str | None = model
         self.most = most
@@ -115,8 +126,9 @@ class ModelSummaries:
             "texts": [fenced(" ".join(text.split())) for text in texts],
             "so_far": fenced(so_far),
             "words": self._words,
+            "tuned": self._tuned,
         }
-        return fill_prompt(self._template, self._path, values, "name, texts, so_far and words")
+        return fill_prompt(self._template, self._path, values, "name, texts, so_far, words and tuned")
 
     def fitting(self, name: str, texts: Sequence[str], so_far: str = "") -> int:
         """How many of the texts the next call reads: those that fit, one at least."""

@@ -39,7 +39,7 @@ from graphrag_rdf.communities.report import (
     ReportWriter,
 )
 from graphrag_rdf.errors import ConfigError
-from graphrag_rdf.ingest.extractors import prompt_folder
+from graphrag_rdf.ingest.extractors import prompt_data, prompt_folder, require_use
 from graphrag_rdf.ingest.model_run import ModelRun, ModelTask, activity_of
 from graphrag_rdf.ingest.report import StageReport, since
 from graphrag_rdf.rdf import community_reports as build
@@ -136,7 +136,7 @@ def choose_writer(engine: NeededComponents) -> ReportWriter | None:
     """What the settings want to write reports; None for no reports.
 
     Raises:
-        ConfigError: when a model is asked for and none is set.
+        ConfigError: when a model is asked for and none is set, or the prompt does not read what was tuned.
         TemplateError: the prompt is missing or malformed.
     """
     settings, model = engine.settings, engine.settings.llm.model
@@ -147,7 +147,10 @@ def choose_writer(engine: NeededComponents) -> ReportWriter | None:
         return None
     if use == "extractive" or model is None:
         return ExtractiveReports()
-    return ModelReports(prompt_folder(settings, "ingest", PROMPT), engine.gateway, model)
+    data = prompt_data(settings)
+    prompts = prompt_folder(settings, "ingest", PROMPT)
+    require_use(prompts / PROMPT, "importance", given=data.importance is not None)
+    return ModelReports(prompts, engine.gateway, model, data)
 
 
 @dataclass(slots=True)

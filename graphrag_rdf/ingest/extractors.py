@@ -231,18 +231,56 @@ def choose_claim_reader(settings: Settings) -> ClaimReader:
     """The model that reads claims.
 
     Raises:
-        ConfigError: when no model is set.
+        ConfigError: when no model is set, or the prompt does not read what was tuned.
     """
     if settings.llm.model is None:
         raise ConfigError("claims need a language model, and none is set", hint="name one with --model")
+    return claim_reader(settings, settings.llm.model, prompt_data(settings))
+
+
+def claim_reader(settings: Settings, model: str, data: PromptData) -> ClaimReader:
+    """The reader of claims, as the settings want it.
+
+    Args:
+        data: about the documents, for the prompt. Its description of claims counts unless the settings have
+            another one than by default.
+
+    Raises:
+        ConfigError: when there are data for claims, and the template does not read them.
+    """
     from graphrag_rdf.extract.claims import GLEAN, PROMPT, ClaimReader
 
+    prompts = prompt_folder(settings, "ingest", PROMPT, GLEAN)
+    require_use(prompts / PROMPT, "claim_examples", given=bool(data.claim_examples))
+    usual = type(settings.claims).model_fields["description"].default
+    said = settings.claims.description
     return ClaimReader(
-        prompt_folder(settings, "ingest", PROMPT, GLEAN),
-        model=settings.llm.model,
-        description=settings.claims.description,
+        prompts,
+        model=model,
+        description=(data.claim_description or said) if said == usual else said,
         gleaning_rounds=settings.claims.gleaning_rounds,
+        data=data,
     )
+
+
+def require_use(path: Path, name: str, *, given: bool) -> None:
+    """Check that a prompt uses what it is told of the documents.
+
+    Args:
+        name: of the part of `tuned`.
+        given: whether there is anything to tell.
+
+    Raises:
+        ConfigError: when it does not.
+    """
+    from graphrag_rdf.extract.prompts import FILE, read_prompt
+
+    if given and f"tuned.{name}" not in read_prompt(path)[1]:
+        ours = folder("pipelines") / "ingest" / path.name
+        raise ConfigError(
+            f"{path} does not use {name} of {FILE}, which would have no effect",
+            hint=f"copy the use of tuned.{name} from {ours}, or delete {path} if it has no changes of yours",
+        )
 
 
 def prompt_folder(settings: Settings, pipeline: str, *names: str) -> Path:

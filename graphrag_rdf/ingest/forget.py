@@ -314,7 +314,7 @@ def _warn_of_prompt(engine: NeededComponents, found: _Found) -> None:
         found.counts.warn("prompt_unread", f"cannot check whether the prompt quotes the documents: {error}")
         return
     chunks = {chunk.value for chunk in found.chunks}
-    for number, example in enumerate(data.examples, start=1):
+    for number, example in enumerate(data.all_examples, start=1):
         if example.source in chunks or any(example.text in text for text in found.texts):
             place = f"{engine.settings.pipelines}/ingest/{FILE}"
             detail = f"{place}: example {number} quotes the documents. Remove it, or tune the prompts again"

@@ -30,7 +30,7 @@ from graphrag_rdf.extract.summaries import (
 )
 from graphrag_rdf.index.analyse import analyse, spoken_by
 from graphrag_rdf.ingest.drop_made import drop_summaries
-from graphrag_rdf.ingest.extractors import prompt_folder
+from graphrag_rdf.ingest.extractors import prompt_data, prompt_folder
 from graphrag_rdf.ingest.model_run import ModelRun, ModelTask, activity_of
 from graphrag_rdf.ingest.report import LlmCounts, StageReport, since
 from graphrag_rdf.rdf import iris, prov
@@ -425,6 +425,7 @@ def choose_summaries(engine: NeededComponents) -> SummaryWriter:
         tokens=settings.input_tokens,
         words=settings.max_words,
         most=settings.max_texts,
+        data=prompt_data(engine.settings),
     )
 
 

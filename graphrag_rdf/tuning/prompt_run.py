@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.extract.prompts import FILE, PromptData, as_yaml
+from graphrag_rdf.extract.prompts import FILE, NO_DATA, PromptData, as_yaml
+from graphrag_rdf.ingest.claims import cost_of_claims
 from graphrag_rdf.ingest.estimate import written_tokens
-from graphrag_rdf.ingest.extractors import llm_extractor, prompt_data
+from graphrag_rdf.ingest.extractors import claim_reader, llm_extractor, prompt_data
 from graphrag_rdf.ingest.facts import CandidateFilter
 from graphrag_rdf.ingest.report import LlmCounts, since
 from graphrag_rdf.llm.model import CHARS_PER_TOKEN, estimate_tokens
@@ -28,6 +29,7 @@ from graphrag_rdf.tuning.prompts import (
     Tuner,
     Wishes,
     example_tries,
+    focus_prompt,
     profile_prompt,
     prompt_text,
     prompt_tokens,
@@ -69,7 +71,8 @@ class Outcome:
 
     Attributes:
         before, after: the extraction with the current and with the tuned prompt.
-        check: None without held-out chunks, or if the prompts are equal.
+        check: None without held-out chunks, or if the extraction prompts are equal.
+        former: what the prompts of claims, merged descriptions and reports are told now.
         rejected: reason why excerpts gave no example → their number.
     """
 
@@ -85,11 +88,12 @@ class Outcome:
     check: Check | None = None
     rejected: Mapping[str, int] = field(default_factory=dict)
     warnings: list[dict[str, str]] = field(default_factory=list)
+    former: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def changed(self) -> bool:
-        """Whether the tuned prompt differs from the current one."""
-        return self.before.prompt_hash != self.after.prompt_hash
+        """Whether the tuned prompts differ from the current ones."""
+        return self.before.prompt_hash != self.after.prompt_hash or self.data.shared() != self.former
 
     @property
     def in_part(self) -> bool:
@@ -179,7 +183,8 @@ def tune_prompts(
     """
     started, spent = now(), engine.budget.usage
     settings = engine.settings
-    before = llm_extractor(settings, model, prompt_data(settings))
+    current = prompt_data(settings)
+    before = llm_extractor(settings, model, current)
     require_reading(settings, model)
     sample = choose(store, request)
     texts = excerpts(store, sample.seen)
@@ -189,6 +194,7 @@ def tune_prompts(
     outcome = Outcome(
         request, model, sample, made.data, before, after, started, started, LlmCounts(), None, made.rejected
     )
+    outcome.former = current.shared()
     if not made.data.examples and request.wishes.examples:
         why = ", ".join(f"{number} {reason}" for reason, number in made.rejected.items()) or "there is none"
         outcome.warn("no_examples", f"no excerpt gave an example that holds ({why}): the built-in one stays")
@@ -197,7 +203,7 @@ def tune_prompts(
     if request.held_out and not sample.held_out:
         detail = f"{sample.all} passages are too few to hold any out: the prompts were not compared"
         outcome.warn("not_checked", detail)
-    if outcome.changed and sample.held_out:
+    if before.prompt_hash != after.prompt_hash and sample.held_out:
         outcome.check = check(
             before,
             after,
@@ -234,6 +240,15 @@ def estimate(engine: Engine, store: Store, request: Request, *, model: str) -> d
     if _needs_profile(wishes):
         prompts.append(_tokens(profile_prompt(settings, sample.seen, wishes)))
         written.append(_PROFILE_OUT)
+    if wishes.claims or wishes.reports:
+        prompts.append(_tokens(focus_prompt(settings, sample.seen, wishes.domain, wishes.persona)))
+        written.append(_PROFILE_OUT)
+    if wishes.claims:
+        reader = claim_reader(settings, model, NO_DATA)
+        for one in tries:
+            cost = cost_of_claims(reader, one.text, one.title)
+            prompts += [cost[1] // cost[0]] * cost[0]
+            written += [cost[2] // cost[0]] * cost[0]
     plain = prompt_tokens(before)
     vocabulary = plain + _TYPES_OUT
     tuned = vocabulary + sum(_example_tokens(text) for text in texts[: wishes.examples])
@@ -254,8 +269,9 @@ def estimate(engine: Engine, store: Store, request: Request, *, model: str) -> d
 
 
 def _calls(request: Request, sample: Sample, texts: list[Passage]) -> int:
-    asked = 1 + _needs_profile(request.wishes)
-    return asked + example_tries(len(texts), request.wishes) + 2 * len(sample.held_out)
+    wishes = request.wishes
+    asked = 1 + _needs_profile(wishes) + (wishes.claims or wishes.reports)
+    return asked + example_tries(len(texts), wishes) * (1 + wishes.claims) + 2 * len(sample.held_out)
 
 
 def _needs_profile(wishes: Wishes) -> bool:
@@ -324,7 +340,7 @@ def _record(engine: Engine, outcome: Outcome) -> None:
             ended=outcome.ended,
             sampled=[passage.chunk for passage in outcome.sample.seen],
             held_out=[passage.chunk for passage in outcome.sample.held_out],
-            examples=[example.source for example in outcome.data.examples if example.source],
+            examples=[example.source for example in outcome.data.all_examples if example.source],
             parameters=outcome.request.as_json(),
             calls=outcome.llm.calls + outcome.llm.cached,
             in_tokens=outcome.llm.in_tokens,

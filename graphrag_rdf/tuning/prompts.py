@@ -1,16 +1,18 @@
-"""`tune prompts`: a model writes the data of the extraction prompt from a sample of the documents.
+"""`tune prompts`: from a sample of documents, a model writes what the prompts of the ingest are told of them.
 
-Microsoft GraphRAG calls it auto tuning. There are three kinds of calls: the topic of the documents and the
-role of the reader (`profile.j2`), the types of entities and relations (`types.j2`), and extractions from
-short excerpts with the extraction prompt itself. The verified facts of these extractions become examples.
+Microsoft GraphRAG calls it auto tuning. There are four kinds of calls: the topic of the documents and the
+role of the reader (`profile.j2`), the types of entities and relations (`types.j2`), what claims and reports
+should look for (`focus.j2`), and readings of short excerpts with the prompts of extraction and claims. What
+of these readings is verified becomes examples.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -20,6 +22,8 @@ from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, RelationCandidate
 from graphrag_rdf.extract.names import fold, match_key
 from graphrag_rdf.extract.prompts import (
+    ClaimExample,
+    ExampleClaim,
     ExampleEntity,
     ExampleRelation,
     Kind,
@@ -27,7 +31,7 @@ from graphrag_rdf.extract.prompts import (
     WorkedExample,
     one_line,
 )
-from graphrag_rdf.ingest.extractors import llm_extractor, prompt_folder
+from graphrag_rdf.ingest.extractors import claim_reader, llm_extractor, prompt_folder
 from graphrag_rdf.ingest.facts import CandidateFilter
 from graphrag_rdf.llm.jsonl import Section, parse_items, parse_sections
 from graphrag_rdf.llm.model import estimate_tokens
@@ -36,10 +40,14 @@ from graphrag_rdf.tuning.sample import Passage, cover
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
+    from graphrag_rdf.extract.claims import ClaimAnswer, ClaimReader
     from graphrag_rdf.extract.llm import LlmExtractor
     from graphrag_rdf.llm.gateway import LlmGateway
     from graphrag_rdf.llm.model import Completion
     from graphrag_rdf.tuning.prompt_check import Asking
+
+E = TypeVar("E", WorkedExample, ClaimExample)
+F = TypeVar("F")
 
 PIPELINE = "tune_prompts"
 MOST_TYPES, MOST_RELATIONS = 12, 20
@@ -68,7 +76,9 @@ class Wishes:
         domain, persona: None lets the model decide.
         language: of predicates, types and definitions; None for that of each chunk.
         entity_types: empty lets the model decide, if `discover`.
-        examples: maximum number.
+        examples: maximum number, of each kind.
+        claims: also fit the prompt of claims.
+        reports: also fit the prompt of reports of communities.
     """
 
     domain: str | None = None
@@ -77,6 +87,8 @@ class Wishes:
     entity_types: tuple[str, ...] = ()
     discover: bool = True
     examples: int = 3
+    claims: bool = False
+    reports: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +135,20 @@ class Tuner:
             entity_types=entity_types,
             relation_types=relation_types,
         )
-        examples, rejected = self._examples(excerpts, data, wishes.examples)
-        return Made(data.model_copy(update={"examples": tuple(examples)}), rejected)
+        data = data.model_copy(update=self._focus(seen, wishes, domain, persona))
+        extractor = llm_extractor(self._settings, self._model, data)
+        examples, rejected = self._examples(
+            excerpts, wishes.examples, lambda one: self._extract(extractor, one), self._worked, shown
+        )
+        data = data.model_copy(update={"examples": tuple(examples)})
+        if wishes.claims:
+            reader = claim_reader(self._settings, self._model, data)
+            told, more = self._examples(
+                excerpts, wishes.examples, lambda one: self._claims(reader, one), claim_example, claims_shown
+            )
+            data = data.model_copy(update={"claim_examples": tuple(told)})
+            rejected = dict(Counter(rejected) + Counter(more))
+        return Made(data, rejected)
 
     # --- what it is about --------------------------------------------------------------------------
 
@@ -188,24 +212,30 @@ class Tuner:
     # --- worked examples ---------------------------------------------------------------------------
 
     def _examples(
-        self, excerpts: Sequence[Passage], data: PromptData, wanted: int
-    ) -> tuple[list[WorkedExample], dict[str, int]]:
-        """The examples that together show the most, and the reasons why other excerpts gave none."""
+        self,
+        excerpts: Sequence[Passage],
+        wanted: int,
+        read: Callable[[Passage], F],
+        worked: Callable[[Passage, F], E | str],
+        shown: Callable[[E], set[str]],
+    ) -> tuple[list[E], dict[str, int]]:
+        """The examples that together show the most, and the reasons why other excerpts gave none.
+
+        Args:
+            read: reads an excerpt with the model.
+            worked: an example from what was read, or the reason why there is none.
+            shown: what an example shows.
+        """
         tried = excerpts[: wanted * TRIES]
-        extractor = llm_extractor(self._settings, self._model, data)
-        found: dict[WorkedExample, set[str]] = {}
+        found: dict[E, set[str]] = {}
         rejected: dict[str, int] = {}
         asked = 0
         while asked < len(tried) and len(found) < wanted:
             batch = tried[asked : asked + wanted - len(found)]
             asked += len(batch)
-            for excerpt, outcome in self._asking.many(
-                "examples", lambda one: self._extract(extractor, one), batch
-            ):
+            for excerpt, outcome in self._asking.many("examples", read, batch):
                 made = (
-                    f"{FAILED}{outcome.kind}"
-                    if isinstance(outcome, LlmError)
-                    else worked_example(excerpt, outcome, self._candidate_filter)
+                    f"{FAILED}{outcome.kind}" if isinstance(outcome, LlmError) else worked(excerpt, outcome)
                 )
                 if isinstance(made, str):
                     rejected[made] = rejected.get(made, 0) + 1
@@ -214,16 +244,51 @@ class Tuner:
         self._asking.skip(len(tried) - asked)
         return cover(found, wanted), rejected
 
+    def _worked(self, excerpt: Passage, found: Extraction) -> WorkedExample | str:
+        return worked_example(excerpt, found, self._candidate_filter)
+
     def _extract(self, extractor: LlmExtractor, excerpt: Passage) -> Extraction:
         found, _ = extractor.extract(
             excerpt.text, language=excerpt.language, title=excerpt.title, gateway=self._gateway
         )
         return found
 
+    def _claims(self, reader: ClaimReader, excerpt: Passage) -> ClaimAnswer:
+        return reader.read(excerpt.text, self._gateway, title=excerpt.title, names=())
+
+    def _focus(
+        self, seen: Sequence[Passage], wishes: Wishes, domain: str, persona: str
+    ) -> dict[str, str | None]:
+        """What counts as a claim, and what makes a group important."""
+        if not (wishes.claims or wishes.reports):
+            return {}
+        prompt = focus_prompt(self._settings, seen, domain, persona)
+        answer = self._asking.one("focus", lambda: self._ask("focus", prompt))
+        items, _ = parse_items(answer.text)
+        found = next((item for item in items if isinstance(item, dict)), {})
+        claims = _cut(found.get("claims"), _PERSONA) if wishes.claims else None
+        importance = _cut(found.get("importance"), _PERSONA) if wishes.reports else None
+        if (wishes.claims and not claims) or (wishes.reports and not importance):
+            raise self._useless(
+                answer, "claims and importance", f"{_BETTER_MODEL}, or use --no-claims --no-reports"
+            )
+        return {"claim_description": claims, "importance": importance}
+
 
 def example_tries(excerpts: int, wishes: Wishes) -> int:
-    """Maximum number of excerpts to try."""
+    """Maximum number of excerpts to try, for examples of each kind."""
     return min(excerpts, wishes.examples * TRIES)
+
+
+def focus_prompt(settings: Settings, seen: Sequence[Passage], domain: str | None, persona: str | None) -> str:
+    """The prompt for what claims and reports should look for."""
+    return render(
+        (prompt_folder(settings, PIPELINE, "focus.j2"),),
+        "focus.j2",
+        passages=_shown_passages(seen),
+        domain=domain,
+        persona=persona,
+    )
 
 
 def profile_prompt(settings: Settings, seen: Sequence[Passage], wishes: Wishes) -> str:
@@ -378,6 +443,46 @@ def _relation(one: RelationCandidate, quote: str) -> ExampleRelation:
             "confidence": 1.0 if one.confidence is None else one.confidence,
         }
     )
+
+
+def claim_example(excerpt: Passage, found: ClaimAnswer) -> ClaimExample | str:
+    """An example from the verified claims of an answer, or the reason why there is none.
+
+    It has only claims whose quotes are all in the excerpt, and whose subject the excerpt names.
+    """
+    named = fold(excerpt.text)
+    claims = []
+    for claim in found.claims.values():
+        places = [locate(quote, excerpt.text) for quote in claim.quotes]
+        if fold(claim.subject) in named and all(places):
+            quotes = [excerpt.text[one.offset : one.offset + one.length] for one in places if one]
+            claims.append(
+                ExampleClaim(
+                    subject=claim.subject,
+                    object=claim.object,
+                    type=claim.type,
+                    status=claim.status,  # type: ignore[arg-type]
+                    start=claim.start.lexical if claim.start else None,
+                    end=claim.end.lexical if claim.end else None,
+                    description=claim.description,
+                    quotes=tuple(dict.fromkeys(quotes)),
+                )
+            )
+    if not claims:
+        return "no_claim_holds" if found.claims else "no_claims"
+    try:
+        return ClaimExample(text=excerpt.text, source=excerpt.chunk.value, claims=tuple(claims))
+    except ValidationError:
+        return "not_valid"
+
+
+def claims_shown(example: ClaimExample) -> set[str]:
+    """The types and statuses in an example."""
+    return {
+        f"{what} {value}"
+        for one in example.claims
+        for what, value in (("type", one.type), ("status", one.status))
+    }
 
 
 def shown(example: WorkedExample) -> set[str]:

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tests.support.commands import Outcome, Run
+from tests.support.scripted_readers import answer_all, kind_of
 from tests.support.scripted_server import Reply, Request, ScriptedServer, extract_answer
 
 SHIPS = ("Petrel", "Dunlin", "Curlew", "Plover", "Gannet", "Osprey", "Merlin", "Heron", "Avocet", "Whimbrel",
@@ -26,6 +27,7 @@ TYPES = {
     ],
     "relation_types": [{"name": "sankIn", "meaning": "where it went down"}],
 }
+KINDS = ("extract", "claims", "summary", "report")
 MARKS = ("{{ 7 * 7 }} {% raw %}", "{% endraw %} {{ lipsum }}", "{{ 6 * 7 }} {%- endraw -%}")
 
 
@@ -536,3 +538,82 @@ def test_forgetting_tells_of_examples(run: Run, documents: Path, model: Scripted
     assert kept
     assert not [data for data in kept if text.encode() in data]
     assert run("check").code == 0
+
+
+def test_the_prompts_of_claims_summaries_and_reports_are_tuned_too(
+    run: Run, documents: Path, model: ScriptedServer, folder: Path
+) -> None:
+    def answer(request: Request) -> Reply | str | None:
+        if '"importance": "..."' in request.prompt:
+            return json.dumps(
+                {"claims": "sinkings and who is blamed {{ 7 * 7 }}", "importance": "lost lives."}
+            )
+        if "You note the claims" in request.prompt:
+            assert "maritime historian" in request.prompt
+            assert "sinkings and who is blamed {{ 7 * 7 }}" in request.prompt
+            return answer_all(request)
+        return tuning(request) or plain(request)
+
+    model.answer_with(answer)
+    dry = tune(run, documents, "--claims", "--reports", "--dry-run", "--format", "json")
+    assert dry.json["llm"]["calls"] == 2 + 1 + 2 * 6 + 2 * 3
+    found = tune(run, documents, "--claims", "--reports", "--apply", "--format", "json")
+    assert found.code == 0, found.err
+    data = yaml.safe_load(written(folder).read_text())
+    assert data["importance"] == "lost lives."
+    assert len(data["claim_examples"]) == 3
+    example = data["claim_examples"][0]
+    assert all(quote in example["text"] for claim in example["claims"] for quote in claim["quotes"])
+    # what was tuned is in the prompts from now on, as data
+    model.requests.clear()
+    model.answer_with(answer_all)
+    assert run("ingest", str(documents)).code == 0
+    for command in (("refresh", "claims"), ("refresh", "summaries"), ("communities", "build")):
+        assert run(*command).code == 0
+    asked = {kind: [one.prompt for one in model.requests if kind_of(one) == kind] for kind in KINDS}
+    assert all(asked.values())
+    assert all("You are a maritime historian" in prompt for prompts in asked.values() for prompt in prompts)
+    assert all(example["text"] in prompt for prompt in asked["claims"])
+    assert all("Example 1. From the passage: On 4 May" not in prompt for prompt in asked["claims"])
+    assert all("What matters here: lost lives." in prompt for prompt in asked["report"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("quotes: ['Nobody said this.']", "the passage does not say 'Nobody said this.'"),
+        ("status: MAYBE", "claim_examples.0.claims.0.status"),
+        ("subject: ''", "subject_"),
+    ],
+)
+def test_an_example_of_claims_that_does_not_hold_is_refused(
+    run: Run, documents: Path, model: ScriptedServer, folder: Path, wrong: str, said: str
+) -> None:
+    claim = {
+        "subject": "Ann Orr",
+        "type": "fine",
+        "status": "TRUE",
+        "description": "d",
+        "quotes": ["Ann Orr paid."],
+    }
+    claim |= yaml.safe_load(wrong)
+    written(folder).parent.mkdir(parents=True)
+    written(folder).write_text(
+        yaml.safe_dump({"claim_examples": [{"text": "Ann Orr paid.", "claims": [claim]}]})
+    )
+    found = run("ingest", str(documents))
+    assert found.code == 2
+    assert said in found.err
+
+
+def test_own_prompts_that_do_not_read_what_is_tuned_are_refused(
+    run: Run, documents: Path, model: ScriptedServer, folder: Path
+) -> None:
+    written(folder).parent.mkdir(parents=True)
+    written(folder).write_text("importance: lost lives\n")
+    (written(folder).parent / "community_report.j2").write_text("{{ context }}")
+    model.answer_with(answer_all)
+    assert run("ingest", str(documents)).code == 0
+    found = run("communities", "build")
+    assert found.code == 2
+    assert "does not use importance of extract.yaml" in found.err

@@ -512,17 +512,18 @@ class Engine(Components):
         return replay(self, trace, model=model, stored=stored)
 
     def resume(
-        self, trace: str, *, settings: Mapping[str, str] | None = None
+        self, trace: str, *, settings: Mapping[str, str] | None = None, cache: bool = True
     ) -> Generator[GraphRagResponse, None, None]:
         """Go on with the search of a trace that was stopped; the messages are those of `ask`.
 
         Args:
             trace: see `find_trace`.
             settings: as of `ask`; others are those of the trace.
+            cache: as of `ask`.
         """
         from graphrag_rdf.replay import resume
 
-        return resume(self, trace, settings or {})
+        return resume(self, trace, settings or {}, cache=cache)
 
     def ask_without(
         self,

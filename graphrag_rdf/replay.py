@@ -230,7 +230,7 @@ def ask_without(
 
 
 def resume(
-    engine: Answering, name: str, settings: Mapping[str, str]
+    engine: Answering, name: str, settings: Mapping[str, str], *, cache: bool
 ) -> Generator[GraphRagResponse, None, None]:
     """Go on with the search of a trace that was stopped: its question is asked with the same pipeline,
     parameters and entities, and a step takes over what the trace has.
@@ -238,6 +238,7 @@ def resume(
     Args:
         name: see `find_trace`.
         settings: `step.parameter` → value as text, in the place of those of the trace.
+        cache: see `Engine.ask`.
 
     Raises:
         UsageError: as `replay`; also when no step of its pipeline can take anything over.
@@ -258,7 +259,7 @@ def resume(
         settings={**_settings(engine, trace), **settings, f"{taking}.{RESUME}": trace.iri},
         include=trace.include,
         exclude=trace.exclude,
-        cache=False,
+        cache=cache,
         session=trace.continues,
     )
 

@@ -159,7 +159,7 @@ def _local(engine: Engine, question: str, options: Mapping[str, Any]) -> Message
     if options["allow_general_knowledge"]:
         steps["synthesis.allow_general_knowledge"] = "true"
     if options["resume"] is not None:
-        return engine.resume(options["resume"], settings=steps)
+        return engine.resume(options["resume"], settings=steps, cache=not options["no_cache"])
     return engine.ask(
         question,
         options["pipeline"],

@@ -56,7 +56,8 @@ class Finding:
     @property
     def text(self) -> str:
         """It in words, on one line."""
-        return " ".join(f"{self.label} {self.explanation}".split())
+        between = "" if self.label.endswith((".", "!", "?", ":", "。", "！", "？")) else ":"
+        return " ".join(f"{self.label}{between} {self.explanation}".split())
 
 
 def require_reports(context: Context) -> None:

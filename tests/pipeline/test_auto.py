@@ -18,6 +18,7 @@ from tests.support.scripted_server import Request, ScriptedServer
 from tests.support.stores import open_engine
 
 QUESTION = "Who invented the reversing gear?"
+LACKING = "local needs communities; drift needs communities; agent needs model"
 
 
 def ask(engine: Engine, **settings: str) -> Trace:
@@ -100,17 +101,17 @@ def test_without_a_model_the_first_that_has_input_counts(samples: Engine) -> Non
         (
             "When did the Petrel sink?",
             "graph_rag",
-            "the first pipeline that can answer here (agent needs model)",
+            f"the first pipeline that can answer here ({LACKING})",
         ),
         (
             "Who invented the reversing gear?",
             "graph_rag",
-            "the first pipeline that can answer here (agent needs model)",
+            f"the first pipeline that can answer here ({LACKING})",
         ),
         (
             "How many tonnes of stone filled the hole?",
             "graph_rag",
-            "the first pipeline that can answer here (agent needs model)",
+            f"the first pipeline that can answer here ({LACKING})",
         ),
     ],
 )

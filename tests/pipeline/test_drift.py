@@ -335,8 +335,8 @@ def test_a_run_that_fails_costs_its_follow_up_only(engine: Engine, scripted_serv
 
 def test_a_follow_up_without_an_answer_is_not_rated(engine: Engine, scripted_server: ScriptedServer) -> None:
     def silent(request: Request) -> str | Reply:
-        asks = "numbered sentences below" in request.prompt
-        return "NO ANSWER" if asks and FIRST in request.prompt else local(request)
+        asked = f"<question>\n{FIRST}" in request.prompt and "<evidence>" in request.prompt
+        return "NO ANSWER" if asked else local(request)
 
     scripted_server.answer_with(answers(other=silent))
     _, trace = ask(engine)
@@ -582,3 +582,15 @@ def test_reports_that_were_read_lead_to_the_trace_also_if_nothing_of_them_is_cit
     forget_documents(engine, [NamedNode(text_of(rows[0]["document"]))])
     after = read_trace(engine.store, trace.iri, engine.blobs)
     assert "said to be secret" not in render_trace(after, full=True)
+
+
+def test_auto_can_choose_it(engine: Engine, scripted_server: ScriptedServer) -> None:
+    def routed(request: Request) -> str | Reply | None:
+        return "drift\na broad topic" if "name of one way" in request.prompt else answers()(request)
+
+    scripted_server.answer_with(routed)
+    _, trace = finished(engine, engine.ask(QUESTION, "auto"))
+    assert [step.kind for step in trace.steps[1:3]] == ["pattern-decision", "primer"]
+    assert asked(trace) == [FIRST, SECOND]
+    assert [check for check in engine.traces.verify(trace.iri) if not check.ok] == []
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []

@@ -314,3 +314,64 @@ def test_merged_and_split_entities_are_described_anew(
     engine.refresh_summaries()
     assert "founded Tarnay Light" in text(engine)
     require_sound(engine)
+
+
+# --- what other programs lose -------------------------------------------------------------------------------
+
+
+def test_claims_of_every_round_reach_the_store_and_reports(
+    docs: Path, engine_of: MakeEngine, model: ScriptedServer
+) -> None:
+    (docs / "a.txt").write_text("Walter Pennock founded Tarnay Light. Walter Pennock was feared by all.\n")
+    engine = engine_of(**by_model(model), claims__gleaning_rounds=2)
+    engine.ingest([docs])
+    found = engine.refresh_claims()
+    told = [text_of(q.object) for q in engine.store.quads(Graphs.SOURCE) if q.predicate == RAG.claimType]
+    assert found.found == len(told) == 2, "one of each of the first two rounds; the third adds nothing"
+    engine.build_communities()
+    contexts = "".join(str(request.messages[0]["content"]) for request in asked(model, "report"))
+    assert "It is told: Walter Pennock founded Tarnay Light." in contexts
+    assert "It is told: Walter Pennock was feared by all." in contexts
+
+
+def test_a_report_reads_all_facts_between_its_members(
+    docs: Path, engine_of: MakeEngine, model: ScriptedServer
+) -> None:
+    verbs = ("founded", "praised", "left", "rebuilt", "visited")
+    said = [f"Walter Pennock {verb} Tarnay Light." for verb in verbs]
+    (docs / "a.txt").write_text(" ".join(said))
+    (docs / "b.txt").write_text(said[3])
+    engine = engine_of(**by_model(model), documents__chunk_size=1000)
+    engine.ingest([docs])
+    engine.build_communities()
+    (request,) = asked(model, "report")
+    shown = re.findall(r"^f\d+ \| (.*)$", str(request.messages[0]["content"]), re.M)
+    assert sorted(shown) == sorted(f"Walter Pennock {verb} Tarnay Light" for verb in verbs)
+    assert shown[0] == "Walter Pennock rebuilt Tarnay Light", "what two texts state comes first"
+
+
+def test_an_entity_with_two_types_keeps_both(
+    docs: Path, engine_of: MakeEngine, model: ScriptedServer
+) -> None:
+    def typed(request: Request) -> Reply:
+        said = answer_all(request).text or ""
+        if kind_of(request) == "extract" and "visited" in request.prompt.rpartition("<text>")[2]:
+            said = said.replace('"thing"', '"company"')
+        return Reply(said)
+
+    model.answer_with(typed)
+    (docs / "a.txt").write_text("Walter Pennock founded Tarnay Light.")
+    (docs / "b.txt").write_text("Ada Lark visited Tarnay Light.")
+    engine = engine_of(**by_model(model))
+    engine.ingest([docs])
+    light = iris.entity("tarnay-light")
+    types = {text_of(row["type"]) for row in engine.store.select("entities/types", entities=[light])}
+    assert {iri.rpartition("/")[2] for iri in types} == {"thing", "company"}
+    engine.refresh_summaries()
+    both = text(engine, light)
+    assert "Walter Pennock founded Tarnay Light." in both
+    assert "Ada Lark visited Tarnay Light." in both
+    forget_documents(engine, find_documents(engine.store, [str(docs / "b.txt")]))
+    types = {text_of(row["type"]) for row in engine.store.select("entities/types", entities=[light])}
+    assert {iri.rpartition("/")[2] for iri in types} == {"thing"}
+    require_sound(engine)

@@ -33,11 +33,11 @@ _CHUNKS = 50  # in a transaction
 
 def write_claims(
     store: Store, tables: Tables, found: Found, report: TablesReport
-) -> tuple[int, Mapping[int, list[NamedNode]]]:
+) -> tuple[int, Mapping[int, Mapping[NamedNode, NamedNode]]]:
     """Write the claims of chunks whose rows have changed since the last import.
 
     Returns:
-        (how many chunks were written, number of a row → its claims).
+        (how many chunks were written, number of a row → its claims, with their chunks).
     """
     rows = _of_chunks(tables, found, report)
     wanted = {chunk: f"{FAMILY}-claims/{VERSION};{_digest(own)}" for chunk, own in rows.items()}
@@ -57,11 +57,11 @@ def write_claims(
                 finder = QuoteFinder(store, {chunk: found.texts[chunk]})
                 changes.add += _claims(chunk, wanted[chunk], rows[chunk], finder)
         store.commit(changes)
-    numbered: dict[int, list[NamedNode]] = defaultdict(list)
+    numbered: dict[int, dict[NamedNode, NamedNode]] = defaultdict(dict)
     for chunk, own in rows.items():
         for covariate, facts in own:
             if covariate.number is not None:
-                numbered[covariate.number].append(iris.claim(chunk, *facts.key))
+                numbered[covariate.number][iris.claim(chunk, *facts.key)] = chunk
     return len(changed), numbered
 
 

@@ -5,7 +5,7 @@
 2. Descriptions and weights, which were made from several text units, derive from all of them (`elements`).
 3. Claims are those of their chunks (`claims`).
 4. Communities and reports replace those of an earlier import; findings cite what their text cites by number
-   (`communities`). A store with communities of its own keeps these.
+   (`communities`, `reports`). A store with communities of its own keeps these.
 
 Each part compares what it wants with what the store has, so the same import again changes nothing, and one
 that was interrupted is finished. All documents have names below `ms-graphrag/`, so no other is replaced.
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphrag_rdf.exchange.ms_graphrag.claims import write_claims
-from graphrag_rdf.exchange.ms_graphrag.communities import write_communities
+from graphrag_rdf.exchange.ms_graphrag.community_graph import write_communities
 from graphrag_rdf.exchange.ms_graphrag.elements import write_elements
 from graphrag_rdf.exchange.ms_graphrag.extraction import table_extractor
 from graphrag_rdf.exchange.ms_graphrag.found import Found, find_imported

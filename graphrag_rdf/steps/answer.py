@@ -413,14 +413,23 @@ def settle(context: Context, state: State, step: Step) -> list[CitedSentence]:
     return cited
 
 
-def finish_answer(context: Context, state: State, step: Step) -> GraphRagResponse:
-    """Record an answer as it stands, and of the state's selections those that it cites."""
+def finish_answer(
+    context: Context, state: State, step: Step, suggestions: Sequence[Suggestion] = ()
+) -> GraphRagResponse:
+    """Record an answer as it stands, and of the state's selections those that it cites.
+
+    Args:
+        suggestions: questions to ask next.
+    """
     cited = {*cited_numbers(state.answer)} if state.answered else set()
     chosen = [one for one in state.selections if one.marker in cited]
     state.selections = sorted(chosen, key=lambda one: one.marker or 0)
     record_selections(context, step, state.selections)
     context.recorder.say(step, TG.document, context.recorder.answer_document)
-    record_answer(context, state, step, settle(context, state, step))
+    sentences = settle(context, state, step)
+    context.recorder.items(step, SUGGESTION, suggestions)
+    state.final["suggestions"] = [{"question": one.question or "", "by": one.by} for one in suggestions]
+    record_answer(context, state, step, sentences)
     return context.recorder.finish(step)
 
 

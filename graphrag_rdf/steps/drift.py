@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar
+from typing import Literal as Choice
 
 from pydantic import Field
 from pyoxigraph import Literal, NamedNode
@@ -22,7 +23,7 @@ from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.errors import LlmError, UsageError
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG
 from graphrag_rdf.rdf.terms import integer, node_of, text_of
-from graphrag_rdf.steps.answer import RESULT, SYNTHESIS, finish_answer, read_answer
+from graphrag_rdf.steps.answer import RESULT, SYNTHESIS, Suggestion, finish_answer, read_answer
 from graphrag_rdf.steps.checking import (
     MARKER,
     SENTINEL,
@@ -55,7 +56,7 @@ from graphrag_rdf.steps.follow_ups import (
     record_score,
     write_rated,
 )
-from graphrag_rdf.steps.kinds import Limit, Share, Some, StepKind, StepParameters, Way, Weight, register
+from graphrag_rdf.steps.kinds import Few, Limit, Share, Some, StepKind, StepParameters, Way, Weight, register
 from graphrag_rdf.steps.prompts import ask_for, ask_model, stream_model
 from graphrag_rdf.steps.resume import take_over
 from graphrag_rdf.steps.search import QuestionSearch, as_shares, number_of
@@ -463,6 +464,10 @@ class ReduceParameters(StepParameters):
     """Of the step that answers."""
 
     answer_tokens: Some = Field(12000, description="tokens of answers to follow-up questions that count")
+    suggestions: Few = Field(
+        0,
+        description="questions to ask next: follow-ups that were not asked, else from facts",
+    )
 
 
 class ModelReduceParameters(ReduceParameters):
@@ -504,7 +509,7 @@ def reduce_by_model(context: Context, state: State, parameters: Parameters) -> I
     )
     yield from give_out(context, state, pieces)
     read_answer(state, state.markers)
-    yield finish_answer(context, state, step)
+    yield finish_answer(context, state, step, _suggested(context, state, step, parameters, "llm"))
 
 
 def reduce_by_quoting(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -526,7 +531,7 @@ def reduce_by_quoting(context: Context, state: State, parameters: Parameters) ->
     best = [list(lines.values())[int(text_of(row["place"]))] for row in rows]
     state.answer = " ".join(best)
     yield context.recorder.text_chunk(state.answer)
-    yield finish_answer(context, state, step)
+    yield finish_answer(context, state, step, _suggested(context, state, step, parameters, "graph"))
 
 
 def _begin_answer(
@@ -555,6 +560,16 @@ def _begin_answer(
     return step, taken
 
 
+def _suggested(
+    context: Context, state: State, step: Step, parameters: Parameters, by: Choice["llm", "graph"]
+) -> list[Suggestion]:
+    """Questions to ask next: follow-ups that are open, the most promising first; else from facts."""
+    most = parameters["suggestions"]
+    waiting = sorted(exploration(state).open.values(), key=lambda one: -one.promise)
+    found = [Suggestion(one.question, by) for one in waiting[:most]]
+    return found or (questions_beside(context, state, step, most) if most else [])
+
+
 def _no_answer(context: Context, state: State, step: Step) -> Iterator[GraphRagResponse]:
     state.answered = False
     state.answer = not_answered(state.language)
@@ -571,7 +586,7 @@ _PRIMER_TEMPLATES = (
     *FINDING_TEMPLATES,
 )
 _SUGGESTS = ("retrieval/edges", "retrieval/names")
-_ANSWERS = ("selection/answers", "retrieval/labels", "documents/named-alike")
+_ANSWERS = ("selection/answers", "retrieval/labels", "documents/named-alike", *_SUGGESTS)
 
 PRIME = register(
     StepKind(

@@ -124,11 +124,13 @@ class Action:
     """A follow-up question at work.
 
     Attributes:
+        promise: how much its answer is expected to help, 0 to 1.
         item: the question in the trace.
         proposed_by: the step that proposed it.
     """
 
     question: str
+    promise: float
     depth: int
     item: NamedNode
     proposed_by: NamedNode
@@ -220,7 +222,7 @@ def queue(state: State, one: FollowUp, proposed_by: NamedNode) -> None:
     """Queue a follow-up question that is in the trace."""
     assert one.iri is not None and one.question is not None  # noqa: S101, PT018 - it is recorded
     found = exploration(state)
-    action = Action(one.question, one.depth, one.iri, proposed_by)
+    action = Action(one.question, one.promise, one.depth, one.iri, proposed_by)
     found.asked.setdefault(words_of(one.question), one.question)
     found.open[one.iri] = action
     state.work.found.append((one.promise, action))

@@ -115,7 +115,7 @@ def _repeat_primer(context: Context, state: State, step: Step, earlier: TraceSte
 def _repeat_answer(context: Context, state: State, step: Step, earlier: TraceStep, one: FollowUp) -> None:
     values = earlier.values
     assert one.iri is not None  # noqa: S101 - it is recorded
-    action = Action(values["question"] or "", one.depth, one.iri, step.derived_from[0])
+    action = Action(values["question"] or "", one.promise, one.depth, one.iri, step.derived_from[0])
     text, why = _repeat_text(state, earlier), values["reason"] or ""
     record_follow_up(context, state, step, action, values["status"], text, values["score"], why)
 

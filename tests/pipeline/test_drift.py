@@ -257,6 +257,10 @@ def test_a_model_that_always_asks_further_is_stopped_by_the_limit(
     left = [status for status in statuses(engine, trace).values() if status == "open"]
     assert f"{len(left)} follow-up question(s) were not asked: limit of visits" in warning["detail"]
     assert trace.stopped_by == "visits"
+    suggested = {"synthesis.suggestions": "3"}
+    answer, _ = finished(engine, engine.resume("last", settings=suggested))
+    assert len(answer["suggestions"]) == 3
+    assert all(one["question"].startswith("What of part") for one in answer["suggestions"]), "they are open"
 
 
 # --- faults -----------------------------------------------------------------------------------------------
@@ -419,6 +423,15 @@ def test_without_a_model_it_quotes_and_says_so(quoting: Engine) -> None:
     assert [check for check in quoting.traces.verify(trace.iri) if not check.ok] == []
     _, again = ask(quoting)
     assert [step.answer for step in again.steps] == [step.answer for step in trace.steps], "reproducible"
+
+
+def test_without_a_model_facts_beside_the_answer_are_suggested(quoting: Engine) -> None:
+    answer, trace = ask(quoting, settings={"synthesis.suggestions": "2"})
+    assert len(answer["suggestions"]) == 2
+    assert {one["by"] for one in answer["suggestions"]} == {"graph"}
+    assert [one.question for one in trace.steps[-1].items["suggestions"]] == [
+        one["question"] for one in answer["suggestions"]
+    ]
 
 
 def test_without_a_model_it_does_not_know_what_is_not_there(quoting: Engine) -> None:

@@ -47,6 +47,7 @@ _NO_MEMORY = (
     "Failed to spawn",
     "bad_alloc",
     "MemoryError",
+    "Resource temporarily unavailable",
 )
 
 RAISE_FILES = (

@@ -47,6 +47,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "onnx": ("onnxruntime", "tokenizers"),
     "fastembed": ("fastembed",),
     "usearch": ("usearch",),
+    "ms-graphrag": ("arro3.io",),
     "shacl": ("pyshacl",),
     "mcp": ("mcp",),
     "ocr": ("rapidocr", "onnxruntime"),

@@ -72,7 +72,7 @@ def test_memory_that_ends_in_the_middle(folder: Path) -> None:
     """An ingest under a limit that is enough to begin with."""
     sentences = (f"Mona Kell founded Society number {n} in {1700 + n % 300}.\n" for n in range(20_000))
     (folder / "big.txt").write_text("".join(sentences))
-    found = limited(folder, "ulimit -v 700000", "ingest", "big.txt")
+    found = limited(folder, "ulimit -v 750000", "ingest", "big.txt")
     assert found.code in (1, 3, -6, 134), found.err
     assert "memory" in found.err
     assert "File " not in found.err, "no stack of calls"

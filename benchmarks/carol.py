@@ -94,14 +94,19 @@ def main() -> int:
 def _measure(product: Product, folder: Path, units: list[str], model: ScriptedModel) -> tuple[Run, Run]:
     """Index, edit one document, and index again."""
     documents = folder / "input"
-    documents.mkdir(parents=True)
-    for number, text in enumerate(units):
-        (documents / f"unit-{number:02}.txt").write_text(text, encoding="utf-8", newline="")
+    write_units(documents, units)
     product.prepare(folder, documents, model.address)
     first = _run(product, folder, documents, model)
     with (documents / _EDITED).open("a", encoding="utf-8") as edited:
         edited.write(EDIT)
     return first, _run(product, folder, documents, model)
+
+
+def write_units(documents: Path, units: list[str]) -> None:
+    """Write each text unit as a document."""
+    documents.mkdir(parents=True)
+    for number, text in enumerate(units):
+        (documents / f"unit-{number:02}.txt").write_text(text, encoding="utf-8", newline="")
 
 
 def _run(product: Product, folder: Path, documents: Path, model: ScriptedModel) -> Run:

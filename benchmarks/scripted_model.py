@@ -53,6 +53,7 @@ class Book:
                 self.counts[kind] += 1
                 return str(answer(self, request))
         self.counts["unknown"] += 1
+        print(f"the scripted model does not know: {request.prompt[:100]!r}", file=sys.stderr)
         return "ok"
 
     def about(self, text: str) -> dict[str, list[list[Any]]]:
@@ -153,6 +154,22 @@ def _written(lines: list[tuple[str, str]], cited: Callable[[list[str]], dict[str
     }
 
 
+def _points(_: Book, request: Request) -> str:
+    """A point for each of the first findings of a batch of reports."""
+    numbers = re.findall(r"^\[(\d+)\]", request.prompt, re.MULTILINE)[:5]
+    points = [
+        {"description": f"Point {place} of the story.", "score": 100 - 7 * place, "findings": [int(number)]}
+        for place, number in enumerate(numbers)
+    ]
+    return json.dumps({"points": points})
+
+
+def _primer(_: Book, request: Request) -> str:
+    asked = hashlib.sha256(request.prompt.encode()).hexdigest()[:6]
+    further = [{"question": f"What about Scrooge and {asked} {n}?", "score": 50 - n} for n in range(3)]
+    return json.dumps({"answer": "So it is told [1].", "score": 60, "follow_ups": further})
+
+
 # --- Microsoft GraphRAG -----------------------------------------------------------------------------
 
 
@@ -231,6 +248,14 @@ _KINDS = (
     _Kind("extract", ('{"entities": [], "relations": []}', "<text>"), _extraction),
     _Kind("claims", ('answer {"claims": []}', "<text>"), _claims),
     _Kind("report", ('"rating_explanation"', "<entries>"), _report),
+    _Kind("summary", ("merge what several passages say of one thing",), _same("What they say. " * 20)),
+    _Kind("concepts", ("List what to search for, as documents would",), _same("Scrooge\nChristmas")),
+    _Kind("drift hyde", ("Reports about groups of people, things and places",), _same("People.")),
+    _Kind("map", ("Below are reports on parts of a collection",), _points),
+    _Kind("drift primer", ("Answer a question about a collection of documents",), _primer),
+    _Kind("drift rate", ("Judge how much a finding helps",), _primer),
+    _Kind("answer", ("Answer the question from the",), _same("So it is told [1]. And so on [2].")),
+    _Kind("select", ("Below are a question and",), _same('{"id": "1", "score": 0.9}')),
     # Microsoft GraphRAG
     _Kind("extract again", ("MANY entities and relationships were missed",),
           partial(_microsoft_extraction, again=True)),

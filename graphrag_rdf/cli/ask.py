@@ -273,6 +273,10 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_NOTE else text[:_LONGEST_NOTE] + "…"
 
 
+_SHOWN = 5
+"""Sources printed for a marker."""
+
+
 def _sources(answer: Mapping[str, Any]) -> None:
     """Print document, page and quote for every marker."""
     shown: dict[str, dict[str, None]] = {}
@@ -286,7 +290,9 @@ def _sources(answer: Mapping[str, Any]) -> None:
     say(styled("Sources", bold=True))
     for marker in sorted(shown, key=lambda m: int(m.strip("[]"))):
         label = f"{marker} "
-        for number, line in enumerate(shown[marker]):
+        found = [*shown[marker]]
+        more = [f"… and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
+        for number, line in enumerate([*found[:_SHOWN], *more]):
             say(output.wrapped(line, indent=" " * len(label), first=" " * len(label) if number else label))
 
 

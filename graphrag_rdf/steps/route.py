@@ -23,6 +23,7 @@ from graphrag_rdf.steps.querying import MatchParameters
 from graphrag_rdf.steps.schema import recipes_of, vocabulary_of
 from graphrag_rdf.steps.search import QuestionSearch
 from graphrag_rdf.steps.state import Context, Option, Parameters, State
+from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.trace.kinds import NodeKind, StepField
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
@@ -53,6 +54,7 @@ class RulesParameters(RouteParameters):
     """Of the rules."""
 
     counts: str = Field("", description="option for counts, lists and comparisons that a template answers")
+    overview: str = Field("", description="option for questions about the documents as a whole")
 
 
 def route(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -75,11 +77,17 @@ def route(context: Context, state: State, parameters: Parameters) -> Iterator[Gr
 
 
 def by_rules(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """Choose the option for counts if a template of the cookbook counts what is asked; else the first."""
+    """Choose the option for overviews if the question is about the documents as a whole, the one for counts
+    if a template of the cookbook counts what is asked; else the first.
+    """
     step = context.recorder.step(DECISION)
     options, reason = _options(context, state, step, parameters)
     chosen = options[0].name
-    if len(options) > 1 and parameters["counts"] in {one.name for one in options[1:]}:
+    others = {one.name for one in options[1:]}
+    words = QuestionWords.of(state.question, state.language, context.text_index)
+    if parameters["overview"] in others and words.asks_for_overview():
+        chosen, reason = parameters["overview"], "the question is about the documents as a whole"
+    elif parameters["counts"] in others:
         template = _counting_template(context, state, step)
         if template:
             chosen, reason = parameters["counts"], f"the template {template} answers the question"

@@ -18,7 +18,7 @@ from tests.support.scripted_server import Request, ScriptedServer
 from tests.support.stores import open_engine
 
 QUESTION = "Who invented the reversing gear?"
-LACKING = "local needs communities; drift needs communities; agent needs model"
+LACKING = "global needs communities; local needs communities; drift needs communities; agent needs model"
 
 
 def ask(engine: Engine, **settings: str) -> Trace:

@@ -504,3 +504,40 @@ def test_points_are_read_as_models_write_them() -> None:
         ("One.", 80.0, (two, one)),
     ]
     assert dropped == 2
+
+
+# --- from elsewhere -------------------------------------------------------------------------------------
+
+
+def test_auto_goes_to_global_search_for_an_overview(plain: Engine, samples: Engine) -> None:
+    for engine, expected in ((plain, "report-selection"), (samples, "grounding")):
+        *_, last = engine.ask(THEMES, "auto")
+        assert last.answer is not None, last.error
+        assert last.answer["steps"][2]["type"] == expected
+    *_, last = plain.ask("Who brought the turbines to Port Merrin?", "auto")
+    assert last.answer is not None
+    assert last.answer["steps"][2]["type"] == "grounding"
+
+
+def test_agents_search_reports_if_there_are_any(
+    full: Engine, engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    def reply(request: Request) -> str:
+        if "step by step" in request.prompt:
+            said = "It is so. [1]"
+            used = "<observation>" in request.prompt
+            return (
+                f"Final Answer: {said}" if used else 'Action: community-query\nArgs: {"question": "Themes?"}'
+            )
+        return points(("It is so.", 50, [1])) if kind_of(request) == "points" else "It is. [1]"
+
+    scripted_server.answer_with(reply)
+    *_, last = full.ask(THEMES, "agent_react")
+    assert last.answer is not None, last.error
+    assert last.answer["citations"]
+    trace = full.traces["last"]
+    assert "community-query" in steps(trace, "analysis")[0].values["tools"]
+    require_sound(full, trace)
+    scripted_server.answer_with(lambda _: "Final Answer: x")
+    list(engine.ask(THEMES, "agent_react"))
+    assert "community-query" not in steps(engine.traces["last"], "analysis")[0].values["tools"]

@@ -20,7 +20,7 @@ from pydantic import Field
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.documents.text import count_tokens
-from graphrag_rdf.errors import LlmError, UsageError
+from graphrag_rdf.errors import LlmError
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG
 from graphrag_rdf.rdf.terms import integer, node_of, text_of
 from graphrag_rdf.steps.answer import RESULT, SYNTHESIS, Suggestion, finish_answer, read_answer
@@ -33,7 +33,14 @@ from graphrag_rdf.steps.checking import (
     with_markers,
 )
 from graphrag_rdf.steps.findings import TEMPLATES as FINDING_TEMPLATES
-from graphrag_rdf.steps.findings import Finding, cite_findings, evidence_of, findings_of, record_sources
+from graphrag_rdf.steps.findings import (
+    Finding,
+    cite_findings,
+    evidence_of,
+    findings_of,
+    record_sources,
+    require_reports,
+)
 from graphrag_rdf.steps.follow_ups import (
     ANSWERED,
     FAILED,
@@ -325,11 +332,7 @@ def _find(context: Context, state: State, step: Step, parameters: Parameters, al
     Raises:
         UsageError: when the store has no reports.
     """
-    (counted,) = context.select(step, "index/report-count")
-    if not int(text_of(counted["reports"])):
-        raise UsageError(
-            "the store has no reports of communities", hint="run: graphrag-rdf communities build"
-        )
+    require_reports(context)
     asked = replace(state, also=(also,)) if also else state
     search = QuestionSearch(context, asked, parameters, step, searched=1)
     most = parameters["reports"]
@@ -347,6 +350,8 @@ def _find(context: Context, state: State, step: Step, parameters: Parameters, al
         weights=list(as_shares(**weights).items()),
         constant=_CONSTANT,
         min_rating=parameters["min_rating"],
+        include=list(state.include),
+        exclude=list(state.exclude),
         limit=most,
     )
     findings = findings_of(context, step, [node_of(row["report"]) for row in rows])

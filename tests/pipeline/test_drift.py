@@ -401,6 +401,26 @@ def test_reports_are_also_searched_for_by_a_made_up_one(
     assert any("Drumlaw Head" in title for title in titles[1][:8])
 
 
+def test_entities_to_include_and_exclude_count_in_all_runs(
+    engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    scripted_server.answer_with(answers())
+    _, plain = ask(engine)
+    titles = [one.title or "" for one in plain.steps[1].items["reports"]]
+    assert any("Rhoda Tennant" in title for title in titles)
+    named = {"include": ["Elspeth Marwick"], "exclude": ["Rhoda Tennant"]}
+    question = "What did Elspeth Marwick do for the Skell Tidal Power Company and the reversing gear?"
+    _, trace = finished(engine, engine.ask(question, "drift", **named))
+    read = [one.title or "" for one in trace.steps[1].items["reports"]]
+    assert read
+    assert not any("Rhoda Tennant" in title for title in read)
+    assert any(iri.endswith("/e/elspeth-marwick") for iri in trace.include)
+    assert any(iri.endswith("/e/rhoda-tennant") for iri in trace.exclude)
+    assert trace.runs
+    for run in trace.runs.values():
+        assert (run.include, run.exclude) == (trace.include, trace.exclude)
+
+
 def test_without_reports_it_says_what_to_do(samples: Engine) -> None:
     *_, last = samples.ask(QUESTION, "drift")
     assert last.error is not None

@@ -184,6 +184,9 @@ def _described(answer: Completion) -> str:
     return text
 
 
+_ENDS = (".", "!", "?", "。", "！", "？", "”", "’", '"', "'")
+
+
 def as_sentence(text: str) -> str:
     """A text with a full stop, unless it has an end."""
-    return text if text.endswith((".", "!", "?", "。", "！", "？", "”", '"')) else f"{text}."
+    return text if text.endswith(_ENDS) else f"{text}."

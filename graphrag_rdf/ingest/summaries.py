@@ -55,6 +55,9 @@ _RECORD = NamedNode("urn:graphrag-rdf:summaries")
 _TOGETHER = 100
 """Elements that are read, and quoted descriptions that are written, at once."""
 
+_SHORT = 12
+"""Words of a text below which it says little, whatever they are."""
+
 Fact = tuple[NamedNode, NamedNode, Term]
 
 
@@ -263,26 +266,29 @@ def _edge(row: Row) -> Fact:
     return node_of(row["s"]), node_of(row["p"]), row["o"]
 
 
-def central(store: Store, texts: Sequence[Said], most: int) -> list[Said]:
-    """The most central texts, in their order: those whose words are most like the words of all together.
+def central(store: Store, one: Described, most: int) -> list[Said]:
+    """The most central texts, in their order: those that share most words, other than the name, with others.
 
-    Centroid-based summarisation (Radev and others 2004, Information Processing and Management 40:919).
+    A word counts by the logarithm of the number of texts that have it; the mean is damped for short texts.
+    After the centroids of Radev and others 2004, Information Processing and Management 40:919.
     """
+    texts = one.texts
     if len(texts) <= most:
         return list(texts)
-    bags = [Counter(analyse(said.text, spoken_by(said.text))) for said in texts]
-    whole = sum(bags, Counter())
+    name = {*_terms(one.name)}
+    words = [_terms(said.text) - name for said in texts]
+    having = Counter(word for each in words for word in each)
+    shared = [sum(math.log(having[word]) for word in sorted(each)) for each in words]
     rows = [
-        (number, round(_cosine(bag, whole), 9), len(said.sources))
-        for number, (bag, said) in enumerate(zip(bags, texts, strict=True))
+        (number, round(shared[number] / (len(each) + _SHORT), 9), len(texts[number].sources))
+        for number, each in enumerate(words)
     ]
     taken = store.select("summaries/central", texts=rows, limit=most)
     return [texts[number] for number in sorted(int(text_of(row["number"])) for row in taken)]
 
 
-def _cosine(one: Counter[str], other: Counter[str]) -> float:
-    shared = sum(number * other[term] for term, number in one.items())
-    return shared / (math.hypot(*one.values()) * math.hypot(*other.values())) if shared else 0.0
+def _terms(text: str) -> set[str]:
+    return {*analyse(text, spoken_by(text))}
 
 
 # --- a run -----------------------------------------------------------------------------------------------
@@ -340,7 +346,7 @@ class _Run(ModelRun[_Task, Summary]):
 
     def _task(self, one: Described, hash_: str, *, use_cache: bool) -> _Task:
         node = iris.summary(one.element)
-        texts = central(self._store, one.texts, self._writer.most)
+        texts = central(self._store, one, self._writer.most)
         return _Task(
             node, iris.failure(node, STAGE), use_cache=use_cache, described=one, texts=texts, hash=hash_
         )
@@ -476,7 +482,7 @@ def estimate_summaries(engine: NeededComponents, *, again: bool = False) -> Summ
     calls = read = written = 0
     if isinstance(writer, ModelSummaries):
         for one, _ in todo:
-            cost = writer.cost(one.name, [said.text for said in central(store, one.texts, writer.most)])
+            cost = writer.cost(one.name, [said.text for said in central(store, one, writer.most)])
             calls, read, written = calls + cost[0], read + cost[1], written + cost[2]
     price = engine.gateway.price(read, written) if calls else 0.0
     return SummaryEstimate(counts, LlmCounts(calls, 0, read, written, price))

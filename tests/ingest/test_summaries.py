@@ -81,9 +81,9 @@ def test_without_a_model_the_most_central_sentences_are_quoted(texts: Path, engi
     assert report.by == "extractive"
     assert report.summaries.written == len(described(engine)) > 0
     found = described(engine)[WALTER]
-    # these two have most of the words of all four
+    # of four sentences, these two share words beside the name
     assert found[DCTERMS.description].value == (
-        "Beatrice Pennock succeeded Walter Pennock. Walter Pennock founded Tarnay Light."
+        "In May 1911 Walter Pennock founded Tarnay Light. Walter Pennock founded Tarnay Light."
     )
     assert found[RAG.sourceCount].value == "2"
     assert TG.llmModel not in found

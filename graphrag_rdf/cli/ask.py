@@ -37,6 +37,11 @@ if TYPE_CHECKING:
     """Session → its trace as text, safe to print."""
 
 
+_DEFAULT = "graph_rag"
+_OVERVIEW = "overview"
+_OVERVIEW_QUESTION = "What are these documents about?"
+
+
 @click.command(
     cls=Command,
     examples=[
@@ -46,11 +51,12 @@ if TYPE_CHECKING:
         'graphrag-rdf ask --session last "When did she die?"',
         "graphrag-rdf ask --resume last",
         'graphrag-rdf ask --suggest "Who founded the company?"',
+        'graphrag-rdf ask ""',
         'graphrag-rdf ask --server http://127.0.0.1:7878 "Who founded the company?"',
     ],
 )
 @click.argument("question", required=False)
-@click.option("--pipeline", default="graph_rag", show_default=True, help="Pipeline to run.")
+@click.option("--pipeline", default=_DEFAULT, show_default=True, help="Pipeline to run.")
 @click.option("--explain", "--explainable", is_flag=True, help="Also show the trace of the answer.")
 @click.option("--no-stream", is_flag=True, help="Print the answer when it is complete.")
 @model_option
@@ -96,7 +102,7 @@ def ask_command(
     """Answer a QUESTION from the documents of the store, with citations.
 
     If the store has nothing relevant, the answer says so and the exit code is 0. Use - as QUESTION to read
-    it from standard input.
+    it from standard input. An empty QUESTION asks for an overview of the documents (pipeline overview).
     """
     if (question is None) == (options["resume"] is None):
         raise UsageError(
@@ -104,6 +110,8 @@ def ask_command(
         )
     if question == "-":
         question = output.read_stdin()
+    if question is not None and not question.strip() and options["pipeline"] in (_DEFAULT, _OVERVIEW):
+        question, options["pipeline"] = _OVERVIEW_QUESTION, _OVERVIEW
     with _answering(question or "", server, token_file, options) as (messages, explained):
         if form == "jsonl":
             return _stream_messages(messages)

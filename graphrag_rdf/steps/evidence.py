@@ -172,11 +172,13 @@ class Point:
         head: what it stands under.
         text: on one line.
         rests: facts and sentences, best first.
+        detail: of a finding what explains it, without its own line; "" of others.
     """
 
     head: str
     text: str
     rests: Sequence[Selection]
+    detail: str = ""
 
     @property
     def tokens(self) -> int:

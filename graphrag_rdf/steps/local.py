@@ -20,7 +20,7 @@ from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.rdf.namespaces import METADATA, RAG, RDF
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.evidence import Point
-from graphrag_rdf.steps.exploration import CONSIDERED, Edge
+from graphrag_rdf.steps.exploration import CONSIDERED, Edge, Seed
 from graphrag_rdf.steps.findings import TEMPLATES as FINDINGS
 from graphrag_rdf.steps.findings import evidence_of, findings_of, record_sources
 from graphrag_rdf.steps.kinds import Limit, Share, Some, StepKind, StepParameters, Way, Weight, register
@@ -54,28 +54,47 @@ CLAIMS = "Claims that were read from the documents"
 _STATUS = {"FALSE": " (denied)", "SUSPECTED": " (not proven)"}
 
 
-class LocalParameters(StepParameters):
-    """Of the only way."""
-
+class _Parameters(StepParameters):
     entities: Some = Field(10, description="entities whose surroundings are looked at")
     tokens: Some = Field(12_000, description="tokens of the whole context")
     report_share: Share = Field(0.15, description="share of the tokens for reports of communities")
     relation_share: Share = Field(0.25, description="share of the tokens for relations")
-    claim_share: Share = Field(0.1, description="share of the tokens for claims")
-    community_level: Limit = Field(2, description="level of the smallest communities whose reports count")
     min_rating: Weight = Field(0.0, description="reports with a lower rating are left out")
     summaries: bool = Field(False, description="take summaries of reports, without their findings")
     relation_limit: Limit = Field(100, description="relations at most")
+    considered_limit: Limit = Field(
+        30, description="reports, claims and relations without room that the trace keeps, of each"
+    )
+
+
+class LocalParameters(_Parameters):
+    """Of what surrounds the nearest entities."""
+
+    claim_share: Share = Field(0.1, description="share of the tokens for claims")
+    community_level: Limit = Field(2, description="level of the smallest communities whose reports count")
     chunk_limit: Limit = Field(20, description="chunks at most")
     window_tokens: Some = Field(1200, description="tokens taken of a longer chunk, around its best sentence")
-    considered_limit: Limit = Field(
-        30,
-        description="reports, claims and relations without room that the trace keeps, of each",
-    )
     named_weight: Weight = Field(1.0, description="how much it counts that the question names an entity")
     activation_weight: Weight = Field(1.0, description="how much the activation of an entity counts")
     words_weight: Weight = Field(0.5, description="weight of words that name and definition share with it")
     meaning_weight: Weight = Field(0.5, description="weight of their meaning, with an embedding model")
+
+
+class OverviewParameters(_Parameters):
+    """Of an overview, which looks at no chunks and claims."""
+
+    report_limit: Some = Field(10, description="reports at most, of the largest communities")
+
+
+def overview(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """Select the entities with most facts and the largest communities, whatever is asked."""
+    step = context.recorder.step(LOCAL_CONTEXT)
+    context.recorder.say(step, RAG.mode, Literal("overview"))
+    run = _Surroundings(context, state, parameters, step)
+    run.main_entities()
+    points = run.main_reports()
+    run.hand_over(run.relations(), points)
+    yield context.recorder.finish(step)
 
 
 def local(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -143,6 +162,20 @@ class _Surroundings:
             shares = [ScoreShare(name, own, own * number_of(row[name])) for name, own in weights.items()]
             self._context.recorder.item(self._step, NEAR_ENTITY, NearEntity(entity, score, rank, shares))
 
+    def main_entities(self) -> None:
+        """Take the entities with most facts."""
+        rows = self._search.decide("entities/list", text="", limit=self._parameters["entities"])
+        rows = [row for row in rows if row["entity"] not in self._state.exclude]
+        most = max((number_of(row["facts"]) for row in rows), default=0.0) or 1.0
+        for rank, row in enumerate(rows, start=1):
+            entity, score = node_of(row["entity"]), number_of(row["facts"]) / most
+            self._near[entity.value] = score
+            name = text_of(row["name"])
+            self._state.seeds.append(
+                Seed(entity, name, score, "exact", name)
+            )  # what to ask next is about them
+            self._context.recorder.item(self._step, NEAR_ENTITY, NearEntity(entity, score, rank))
+
     def _entities(self) -> list[tuple[NamedNode, float]]:
         return [(NamedNode(iri), score) for iri, score in self._near.items()]
 
@@ -150,7 +183,7 @@ class _Surroundings:
 
     def reports(self) -> list[Point]:
         """The reports of their communities: summaries and findings, as far as they fit."""
-        context, parameters, step = self._context, self._parameters, self._step
+        parameters = self._parameters
         rows = self._search.decide(
             "retrieval/entity-reports",
             entities=self._entities(),
@@ -158,6 +191,20 @@ class _Surroundings:
             min_rating=parameters["min_rating"],
             limit=_RANKED,
         )
+        return self._take_reports(rows, [number_of(row["score"]) for row in rows])
+
+    def main_reports(self) -> list[Point]:
+        """The reports of the largest communities, as far as they fit."""
+        parameters = self._parameters
+        rows = self._search.decide(
+            "retrieval/main-reports", min_rating=parameters["min_rating"], limit=parameters["report_limit"]
+        )
+        members = [number_of(row["members"]) for row in rows]
+        return self._take_reports(rows, [number / (1 + number) for number in members])
+
+    def _take_reports(self, rows: Sequence[Row], scores: Sequence[float]) -> list[Point]:
+        """Summaries and findings of ranked reports, as far as they fit."""
+        context, parameters, step = self._context, self._parameters, self._step
         if not rows and not self._has_reports():
             detail = "There are no reports of communities: run graphrag-rdf communities build"
             self._state.warn("no_reports", detail)
@@ -165,7 +212,7 @@ class _Surroundings:
             ReportTaken(
                 node_of(row["report"]),
                 text_of(row["title"]),
-                number_of(row["score"]),
+                scores[rank - 1],
                 number_of(row["rating"]) if "rating" in row else None,
                 rank,
             )
@@ -201,7 +248,10 @@ class _Surroundings:
             if best:
                 lines.append((report, False, Point(head, summary, [*best.values()])))
             if whole:
-                lines += [(report, True, Point(head, one.text, evidence[one.node])) for one in own]
+                lines += [
+                    (report, True, Point(head, one.text, evidence[one.node], _line(one.explanation)))
+                    for one in own
+                ]
         return lines
 
     def _has_reports(self) -> bool:
@@ -364,7 +414,7 @@ class _Surroundings:
         """Record the context, and leave it to the answer."""
         context, state, step = self._context, self._state, self._step
         context.recorder.items(step, BUDGET, self._budgets)
-        state.selections, state.points, state.fitted = relations, points, True
+        state.selections, state.points = relations, points
         record_selections(context, step, relations)
         record_chunks(context, state, step, len(relations))
         state.empty = not (relations or points or state.chunks)
@@ -390,27 +440,26 @@ def _claim_words(row: Row) -> str:
     return f"{about}, {kind}{f', {when}' if when else ''}: {said['text']}"
 
 
-_TEMPLATES = tuple(
-    dict.fromkeys(
-        (
-            "facts/text-wrong",
-            "selection/nearest-entities",
-            "retrieval/entity-reports",
-            "index/report-count",
-            *FINDINGS,
-            "retrieval/edges",
-            "retrieval/names",
-            "selection/relations",
-            "retrieval/evidence-sentences",
-            "retrieval/entity-claims",
-            "retrieval/claim-sentences",
-            "selection/claims",
-            "selection/fitting",
-            "selection/chunks",
-            "retrieval/chunks",
-            "retrieval/passage-sentences",
-        )
-    )
+_SHARED = (
+    "facts/text-wrong",
+    "index/report-count",
+    *FINDINGS,
+    "retrieval/edges",
+    "retrieval/names",
+    "selection/relations",
+    "retrieval/evidence-sentences",
+    "selection/fitting",
+)
+_LOCAL = (
+    *_SHARED,
+    "selection/nearest-entities",
+    "retrieval/entity-reports",
+    "retrieval/entity-claims",
+    "retrieval/claim-sentences",
+    "selection/claims",
+    "selection/chunks",
+    "retrieval/chunks",
+    "retrieval/passage-sentences",
 )
 
 LOCAL = register(
@@ -418,6 +467,13 @@ LOCAL = register(
         "local_context",
         LOCAL_CONTEXT,
         "Selects what surrounds the entities nearest to the question: reports, relations, claims and chunks.",
-        {"rank": Way(local, LocalParameters, templates=_TEMPLATES)},
+        {
+            "rank": Way(local, LocalParameters, templates=_LOCAL),
+            "overview": Way(
+                overview,
+                OverviewParameters,
+                templates=(*_SHARED, "entities/list", "retrieval/main-reports"),
+            ),
+        },
     )
 )

@@ -262,7 +262,6 @@ class State:
         chunks: those selected, best first; those of the last look-up before others.
         selections: facts and sentences: those selected, and further ones that the answer cites.
         points: what reports and claims say of the question; it is shown to a model, too.
-        fitted: whether what was selected has been cut to a number of tokens.
         evidence: what is shown to a model.
         completion: the answer as a model wrote it; None of one that was quoted.
         result: of a query that answers the question: `template`, `query`, `columns` and `rows`, as in JSON.
@@ -295,7 +294,6 @@ class State:
     chunks: list[Selection] = field(default_factory=list)
     selections: list[Selection] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
-    fitted: bool = False
     evidence: Evidence | None = None
     answer: str = ""
     completion: Completion | None = None

@@ -138,7 +138,7 @@ class ModelParameters(_Parameters):
 
 def extractive(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """The sentences of the evidence that best answer, in document order, each cited."""
-    step = _begin(context, state, "extractive")
+    step = begin_answer(context, state, "extractive")
     found = pick(context, step, state, parameters)
     context.recorder.say(step, RAG.margin, double(found.margin))
     if found.quotes and (state.vouched or found.margin >= parameters["min_margin"]):
@@ -147,17 +147,15 @@ def extractive(context: Context, state: State, parameters: Parameters) -> Iterat
     else:
         text = _unknown(context, state, step, found)
     yield context.recorder.text_chunk(text)
-    yield from _finish(context, state, parameters, step, text)
+    yield from finish_with_suggestions(context, state, parameters, step, text)
 
 
 def by_model(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """The model's answer from the selected evidence, streamed. It is not asked where nothing was selected."""
-    step = _begin(context, state, "llm")
+    step = begin_answer(context, state, "llm")
     evidence = _evidence(context, state, step)
     passed_over = {rank for rank, chunk in enumerate(state.chunks) if chunk.passed_over}
-    lines = evidence.lines
-    if not state.fitted:
-        lines = evidence.fitting(parameters["evidence_tokens"], parameters["unchosen_tokens"], passed_over)
+    lines = evidence.fitting(parameters["evidence_tokens"], parameters["unchosen_tokens"], passed_over)
     if not lines and not evidence.points:
         state.answer = _unknown(context, state, step, pick(context, step, state, parameters))
         yield context.recorder.text_chunk(state.answer)
@@ -192,7 +190,7 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
             for number in sorted(numbered.keys() & set(cited_numbers(state.answer))):
                 for selection in numbered[number]:
                     _select(context, state, step, selection)
-    yield from _finish(context, state, parameters, step, state.answer)
+    yield from finish_with_suggestions(context, state, parameters, step, state.answer)
 
 
 def give_out(context: Context, state: State, stream: Iterator[str]) -> Iterator[GraphRagResponse]:
@@ -259,7 +257,7 @@ def _unchosen(state: State, line: Line) -> Selection:
     return Selection(score=hit.score, hit=hit, sources=(line.source,))
 
 
-def _begin(context: Context, state: State, mode: str) -> Step:
+def begin_answer(context: Context, state: State, mode: str) -> Step:
     """The step. The chunks that the answer may rest on are its own selections if no step before selected."""
     step = context.recorder.step(SYNTHESIS)
     if any(chunk.iri is None for chunk in state.chunks):
@@ -308,7 +306,7 @@ def _closest(context: Context, state: State, step: Step, found: Quotes) -> None:
         selection.marker = None
 
 
-def _finish(
+def finish_with_suggestions(
     context: Context, state: State, parameters: Parameters, step: Step, text: str
 ) -> Iterator[GraphRagResponse]:
     state.answer = text

@@ -123,7 +123,7 @@ def test_exit_codes(process: Run, store: Path, folder: Path) -> None:
     (folder / "broken.pdf").write_bytes(b"%PDF-1.4 and then nothing")
     assert process("ask", QUESTION).code == 0
     assert process("ask", "--store", "nowhere", QUESTION).code == 2
-    assert process("ask", "").code == 2
+    assert process("ask", "", "--pipeline", "doc_rag").code == 2
     assert process("ingest", "nowhere").code == 2
     assert process("ingest", "broken.pdf").code == 3
 

@@ -102,6 +102,7 @@ def test_every_declared_parameter_is_read(
         list(full.ask("Who knew Roda Tennant?", settings=settings))
     scripted_server.answer_with(lambda _: SENTINEL)
     list(full.ask(QUESTION))
+    list(full.ask(QUESTION, "overview"))
     scripted_server.answer_with(lambda _: "SELECT * { ?s ?p ?o } LIMIT 3")
     list(full.ask("Who knew Roda Tennant?", "sparql"))
     points = '{"points": [{"description": "It is so.", "score": 80, "findings": [1]}],'

@@ -293,6 +293,12 @@ def test_questions_are_answered_from_imported_texts(
     assert "Ada Lark" in str(answer)
 
 
+def test_global_search_reads_imported_reports(imported: tuple[Engine, TablesReport]) -> None:
+    engine, _ = imported
+    said = "".join(message.response for message in engine.ask("Who wrote a letter to Tom Reed?", "global"))
+    assert said == "- To him [1]"  # an explanation of a finding
+
+
 def test_a_folder_without_text_units_is_refused(empty: Engine, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no table of text units"):
         import_tables(empty, tmp_path)

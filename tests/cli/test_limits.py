@@ -74,7 +74,7 @@ def test_memory_that_ends_in_the_middle(folder: Path) -> None:
     (folder / "big.txt").write_text("".join(sentences))
     found = limited(folder, "ulimit -v 750000", "ingest", "big.txt")
     assert found.code in (1, 3, -6, 134), found.err
-    assert "memory" in found.err
+    assert "memory" in found.err or "Resource temporarily unavailable" in found.err  # the engine aborts
     assert "File " not in found.err, "no stack of calls"
 
 

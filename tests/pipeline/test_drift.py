@@ -263,6 +263,32 @@ def test_a_model_that_always_asks_further_is_stopped_by_the_limit(
     assert all(one["question"].startswith("What of part") for one in answer["suggestions"]), "they are open"
 
 
+@pytest.mark.slow
+def test_the_limit_of_seconds_ends_a_call_and_the_answer_is_made_of_what_is_there(
+    reported_folder: Path, tmp_path: Path, scripted_server: ScriptedServer
+) -> None:
+    store, pipelines = tmp_path / "store", tmp_path / "pipelines"
+    shutil.copytree(reported_folder, store)
+    shutil.copytree(folder("pipelines") / "drift", pipelines / "drift")
+    definition = pipelines / "drift" / "pipeline.yaml"
+    text = definition.read_text()
+    assert "seconds: 900}" in text
+    definition.write_text(text.replace("seconds: 900}", "seconds: 4}"))
+    scripted_server.answer_with(
+        answers(
+            primed(40, "It is a gear. [1]", (FIRST, 90), (SECOND, 60), (THIRD, 10)),
+            rate=lambda question: Reply(hang=True) if question == SECOND else rated(70),
+        )
+    )
+    with open_engine(store, config=settings(scripted_server, pipelines=str(pipelines))) as engine:
+        answer, trace = ask(engine)
+        assert answer["stopped_by"] == "seconds"
+        assert answer["answer"] == "The gear was invented. [2]"
+        assert asked(trace) == [FIRST, SECOND]
+        assert "it was not rated" in trace.steps[-2].values["reason"]
+        assert run_checks(engine.store, engine.blobs, engine.text_index) == []
+
+
 # --- faults -----------------------------------------------------------------------------------------------
 
 

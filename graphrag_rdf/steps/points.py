@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
@@ -102,6 +103,7 @@ POINTS = NodeKind(
     ),
     items=(POINT,),
     text=_points_text,
+    page=Path(__file__).with_name("points.html.j2"),
 )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 from typing import Literal as Choice
 
@@ -97,6 +98,7 @@ REPORT_SELECTION = NodeKind(
     "Which reports of communities are read.",
     items=(CONSIDERED_REPORT,),
     text=_text,
+    page=Path(__file__).with_name("reports.html.j2"),
 )
 
 # --- batches --------------------------------------------------------------------------------------------

@@ -63,16 +63,26 @@ Fact = tuple[NamedNode, NamedNode, Term]
 
 @dataclass(slots=True)
 class Said:
-    """A text about an element, with the nodes that have it, and the chunks and documents of these."""
+    """A text about an element, with the nodes that have it, and the chunks and documents of these.
+
+    Attributes:
+        place: of a sentence: title and IRI of its first document, and the offset there.
+    """
 
     text: str
+    place: tuple[str, str, int] = ("", "", 0)
     nodes: dict[NamedNode, None] = field(default_factory=dict)
     sources: dict[NamedNode, None] = field(default_factory=dict)
+
+    @property
+    def told(self) -> str:
+        """The text as models see it: a sentence with the title of its document."""
+        return f"{self.text} ({self.place[0]})" if self.place[0] else self.text
 
 
 @dataclass(slots=True)
 class Described:
-    """An element with several texts, those of most sources first.
+    """An element with several texts: those of most sources first, sentences in the order of their documents.
 
     Attributes:
         name: of an entity; the words of a fact.
@@ -92,7 +102,7 @@ class Described:
         Args:
             key: of what writes it.
         """
-        said = [[one.text, *(node.value for node in one.nodes)] for one in self.texts]
+        said = [[one.told, *(node.value for node in one.nodes)] for one in self.texts]
         whole = json.dumps([key, self.name, self.sources, self.weight, said])
         return hashlib.sha256(whole.encode()).hexdigest()
 
@@ -189,11 +199,18 @@ def _named(store: Store, entities: Sequence[NamedNode]) -> Iterator[Described]:
     for entity, each in sentences.items():
         texts: dict[str, Said] = {}
         for sentence in each if len(each) > 1 else ():
-            text = " ".join(text_of(told[sentence]["text"]).split())
-            said = texts.setdefault(text, Said(text))
+            row = told[sentence]
+            text, place = " ".join(text_of(row["text"]).split()), _place(row)
+            said = texts.setdefault(text, Said(text, place))
+            said.place = min(said.place, place)
             said.nodes.setdefault(sentence)
-            said.sources.setdefault(node_of(told[sentence]["chunk"]))
+            said.sources.setdefault(node_of(row["chunk"]))
         yield from _several(entity, names[entity], texts.values())
+
+
+def _place(row: Row) -> tuple[str, str, int]:
+    offset = int(text_of(row["chunk_offset"])) + int(text_of(row["offset"]))
+    return text_of(row["title"]), text_of(row["document"]), offset
 
 
 def _stated(store: Store, edges: Sequence[Fact]) -> Iterator[Described]:
@@ -216,7 +233,7 @@ def _several(
     element: Element, name: str, texts: Iterable[Said], weight: float | None = None
 ) -> Iterator[Described]:
     """The element, if there are several texts."""
-    ordered = sorted(texts, key=lambda said: (-len(said.sources), said.text))
+    ordered = sorted(texts, key=lambda said: (-len(said.sources), said.place, said.text))
     if len(ordered) > 1:
         for said in ordered:
             said.nodes = dict.fromkeys(sorted(said.nodes, key=str))
@@ -352,7 +369,7 @@ class _Run(ModelRun[_Task, Summary]):
         )
 
     def ask(self, task: _Task) -> Summary:
-        texts = [said.text for said in task.texts]
+        texts = [said.told if self._writer.model else said.text for said in task.texts]
         return self._writer.write(task.described.name, texts, use_cache=task.use_cache)
 
     def replace(self, tasks: Sequence[_Task], changes: Changes) -> None:
@@ -482,7 +499,7 @@ def estimate_summaries(engine: NeededComponents, *, again: bool = False) -> Summ
     calls = read = written = 0
     if isinstance(writer, ModelSummaries):
         for one, _ in todo:
-            cost = writer.cost(one.name, [said.text for said in central(store, one, writer.most)])
+            cost = writer.cost(one.name, [said.told for said in central(store, one, writer.most)])
             calls, read, written = calls + cost[0], read + cost[1], written + cost[2]
     price = engine.gateway.price(read, written) if calls else 0.0
     return SummaryEstimate(counts, LlmCounts(calls, 0, read, written, price))

@@ -83,7 +83,7 @@ def test_without_a_model_the_most_central_sentences_are_quoted(texts: Path, engi
     found = described(engine)[WALTER]
     # of four sentences, these two share words beside the name
     assert found[DCTERMS.description].value == (
-        "In May 1911 Walter Pennock founded Tarnay Light. Walter Pennock founded Tarnay Light."
+        "Walter Pennock founded Tarnay Light. In May 1911 Walter Pennock founded Tarnay Light."
     )
     assert found[RAG.sourceCount].value == "2"
     assert TG.llmModel not in found

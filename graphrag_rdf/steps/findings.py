@@ -25,7 +25,7 @@ from graphrag_rdf.trace.facts import label_of
 from graphrag_rdf.trace.recorder import Step
 
 TEMPLATES = (
-    "communities/findings",
+    "communities/finding-texts",
     "communities/finding-evidence",
     "communities/report-sources",
     "retrieval/labels",
@@ -55,9 +55,12 @@ class Finding:
 
     @property
     def text(self) -> str:
-        """It in words, on one line."""
-        between = "" if self.label.endswith((".", "!", "?", ":", "。", "！", "？")) else ":"
-        return " ".join(f"{self.label}{between} {self.explanation}".split())
+        """It in words, on one line; the label only if the explanation does not begin with it."""
+        label, explanation = (" ".join(text.split()) for text in (self.label, self.explanation))
+        if explanation.casefold().startswith(label.rstrip(".!?:。！？").casefold()):
+            return explanation
+        between = "" if label.endswith((".", "!", "?", ":", "。", "！", "？")) else ":"
+        return f"{label}{between} {explanation}"
 
 
 def require_reports(context: Context) -> None:
@@ -75,13 +78,13 @@ def findings_of(context: Context, step: Step, reports: Sequence[NamedNode]) -> d
     Returns:
         report → findings, for each of the reports.
     """
-    found: dict[NamedNode, dict[NamedNode, Finding]] = {report: {} for report in reports}
+    found: dict[NamedNode, list[Finding]] = {report: [] for report in reports}
     for batch in in_batches(reports):
-        for row in context.select(step, "communities/findings", reports=batch):
+        for row in context.select(step, "communities/finding-texts", reports=batch):
             report, node = node_of(row["report"]), node_of(row["finding"])
             texts = text_of(row["label"]), text_of(row["explanation"])
-            found[report][node] = Finding(node, report, int(text_of(row["index"])), *texts)
-    return {report: sorted(own.values(), key=lambda finding: finding.index) for report, own in found.items()}
+            found[report].append(Finding(node, report, int(text_of(row["index"])), *texts))
+    return found
 
 
 def evidence_of(

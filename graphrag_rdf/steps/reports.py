@@ -454,7 +454,7 @@ _STATIC = (
     "selection/reports-at",
     "selection/reports",
     "communities/report-weights",
-    "communities/findings",
+    "communities/finding-texts",
     "communities/report-sources",
 )
 

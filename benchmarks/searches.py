@@ -158,6 +158,8 @@ def _copied(table: str, row: dict[str, Any], number: int) -> dict[str, Any]:
             found[name] = value + number * 10_000
         elif name == "children":
             found[name] = [one + number * 10_000 for one in value]
+        elif name == "text" and number:  # equal texts would be one text unit
+            found[name] = value.replace("Scrooge", f"Scrooge {number}").replace("the ", f"the {number} ")
         elif number and (name in _NAMES or (name == "title" and table in ("entities", "documents"))):
             found[name] = f"{value} {number}"
     return found

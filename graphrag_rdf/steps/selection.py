@@ -258,7 +258,16 @@ def adopt(state: State, answer: str, selections: Sequence[Selection]) -> str:
     def written(marker: re.Match[str]) -> str:
         return "".join(f"[{number}]" for number in numbers.get(int(marker[1]), ()))
 
-    return MARKER.sub(written, answer)
+    return _RUN.sub(_each_once, MARKER.sub(written, answer))
+
+
+_RUN = re.compile(r"(?:\[\d+\]){2,}", re.ASCII)
+"""Citations in a row."""
+
+
+def _each_once(found: re.Match[str]) -> str:
+    """Two numbers there may be one here."""
+    return "".join(dict.fromkeys(re.findall(r"\[\d+\]", found[0])))
 
 
 def _next_number(state: State) -> int:

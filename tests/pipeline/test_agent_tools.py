@@ -132,6 +132,8 @@ def test_an_answer_that_is_adopted_keeps_what_it_cites() -> None:
     assert text == "One [5]. Two [4][6]. Three [7]."
     held = {one.hit.sentence.value[-1]: one.marker for one in state.selections if one.hit}
     assert held == {"1": 5, "2": 4, "3": 6, "4": 7}
+    called = State("?", selections=[sentence(n, marker) for n, marker in ((2, 1), (4, 2), (2, 3))])
+    assert adopted(state, Called({"answer": "One [1][2][3]. Two [3]."}, called)) == "One [4][7]. Two [4]."
 
 
 # --- arguments ------------------------------------------------------------------------------------------

@@ -295,6 +295,12 @@ def a_community_of_what_is_gone(store: Spoiler) -> None:
     store.add(community, RAG.textUnit, NamedNode("urn:chunk:gone"), Graphs.COMMUNITY)
 
 
+def a_description_of_what_is_gone(store: Spoiler) -> None:
+    summary = NamedNode("urn:summary:1")
+    store.add(summary, RDF.type, RAG.ElementSummary, Graphs.DERIVED)
+    store.add(summary, PROV.wasDerivedFrom, NamedNode("urn:evidence:gone"), Graphs.DERIVED)
+
+
 def related(store: Spoiler) -> NamedNode:
     """Two neighbouring chunks of a document, related as a model would relate them; the relation."""
     first, second = neighbours(store)
@@ -509,6 +515,7 @@ SPOILT: dict[Callable[[Spoiler], None], set[str]] = {
     a_canonical_entity_that_is_gone: {"canonical-fixed"},
     a_relation_to_a_chunk_that_is_gone: {"derived-relations"},
     a_community_of_what_is_gone: {"communities"},
+    a_description_of_what_is_gone: {"summaries"},
     a_sound_relation: set(),
     a_relation_that_nobody_made: {"chunk-relations"},
     a_relation_without_evidence: {"chunk-relations"},

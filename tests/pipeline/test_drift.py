@@ -202,11 +202,11 @@ def test_its_trace_is_shown_verified_and_sound(engine: Engine, scripted_server: 
     assert run_shapes(engine.store.quads()) == []
     for form in ("prov-n", "prov-json", "trig", "html"):
         assert FIRST in engine.traces.export(trace.iri, form)
-    count = len(list_traces(engine.store, 50))
+    count = len(list_traces(engine.store, 1000))
     again = engine.replay(trace.iri)
     assert [*again.differences] == []
     assert engine.traces.delete(trace.iri).traces == 1 + len(trace.runs)
-    assert len(list_traces(engine.store, 50)) == count - 1 - len(trace.runs)
+    assert len(list_traces(engine.store, 1000)) == count - 1 - len(trace.runs)
 
 
 @pytest.mark.slow

@@ -281,26 +281,21 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_NOTE else text[:_LONGEST_NOTE] + "…"
 
 
-_SHOWN = 5
-"""Sources printed for a marker."""
-
-
 def _sources(answer: Mapping[str, Any]) -> None:
     """Print document, page and quote for every marker."""
-    shown: dict[str, dict[str, None]] = {}
-    for citation in answer["citations"]:
-        lines = shown.setdefault(citation["marker"], {})
-        for source in citation["sources"]:
-            lines[_source(source, citation.get("edge"))] = None
+    from graphrag_rdf.trace.messages import SOURCES_SHOWN, sources_by_marker
+
+    shown = sources_by_marker(answer)
     if not shown:
         return
     say()
     say(styled("Sources", bold=True))
     for marker in sorted(shown, key=lambda m: int(m.strip("[]"))):
         label = f"{marker} "
-        found = [*shown[marker]]
-        more = [f"… and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
-        for number, line in enumerate([*found[:_SHOWN], *more]):
+        lines = [_source(source, edge) for edge, source in shown[marker][:SOURCES_SHOWN]]
+        if more := len(shown[marker]) - len(lines):
+            lines.append(f"… and {more} more")
+        for number, line in enumerate(lines):
             say(output.wrapped(line, indent=" " * len(label), first=" " * len(label) if number else label))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
@@ -146,6 +146,28 @@ def _values(kind: NodeKind, said: Node) -> Iterator[str]:
 
 def _name(key: str) -> str:
     return key.replace("_", " ")
+
+
+SOURCES_SHOWN = 5
+"""Sources of a marker that are shown to people; the answer has all."""
+
+CitedSource: TypeAlias = tuple[Mapping[str, Any] | None, Mapping[str, Any]]
+"""The fact of a citation, None for a sentence or chunk, and one of its sources."""
+
+
+def sources_by_marker(answer: Mapping[str, Any]) -> dict[str, list[CitedSource]]:
+    """The sources of an answer by the markers that lead to them, each source of a marker once.
+
+    Args:
+        answer: as in the last message.
+    """
+    found: dict[str, dict[tuple[object, ...], CitedSource]] = {}
+    for citation in answer["citations"]:
+        edge, own = citation.get("edge"), found.setdefault(citation["marker"], {})
+        for source in citation["sources"]:
+            words = source["quote"] or (edge and (edge["s"], edge["p"], edge["o_label"]))
+            own.setdefault((source["document"], source["page_number"], words), (edge, source))
+    return {marker: [*own.values()] for marker, own in found.items()}
 
 
 def quad_json(quad: Quad) -> dict[str, object]:

@@ -38,7 +38,7 @@ from graphrag_rdf.server.service import COMMIT, Service, client_of, service_of
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.catalogue import count_outcomes, list_traces
 from graphrag_rdf.trace.documents import Source
-from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.messages import SOURCES_SHOWN, GraphRagResponse, sources_by_marker
 
 _BODY = 1 << 18
 _LOOK = 0.5
@@ -327,10 +327,8 @@ def _page(
 def _quotes(service: Service, answer: dict[str, Any]) -> list[dict[str, Any]]:
     """The citations of an answer, or the closest quotes: marker, text, name and address of the document."""
     links = links_of(service)
-    first: dict[str, dict[str, Any]] = {}
-    for one in answer["citations"]:
-        first.setdefault(one["marker"], one)
-    cited = [(marker, one.get("edge"), source) for marker, one in first.items() for source in one["sources"]]
+    shown = sources_by_marker(answer)
+    cited = [(marker, *one) for marker, found in shown.items() for one in found[:SOURCES_SHOWN]]
     found = cited or [("", None, source) for source in answer["closest"]]
     names = ("document", "title", "uri", "chunk", "char_offset", "char_length", "verified")
     return [

@@ -60,8 +60,17 @@
 
   // The quotes that the answer cites, or the closest ones, each with its place in the document.
   function show(found) {
-    const first = found.citations.filter((one, n, all) => all.findIndex((o) => o.marker === one.marker) === n);
-    const cited = first.flatMap((one) => one.sources.map((source) => [one, source]));
+    const markers = new Map(); // each source of a marker once, at most five
+    for (const one of found.citations) {
+      const own = markers.get(one.marker) || new Map();
+      markers.set(one.marker, own);
+      for (const source of one.sources) {
+        const words = source.quote || `${one.edge.s_label} ${one.edge.p_label} ${one.edge.o_label}`;
+        const key = JSON.stringify([source.document, source.page_number, words]);
+        if (own.size < 5 && !own.has(key)) own.set(key, [one, source]);
+      }
+    }
+    const cited = [...markers.values()].flatMap((own) => [...own.values()]);
     for (const [one, source] of cited.length ? cited : found.closest.map((source) => [null, source])) {
       const item = document.createElement("li");
       const lead = document.createElement("a");

@@ -160,6 +160,10 @@ class _Task(ModelTask):
     context: Context
     hash: str
 
+    @property
+    def name(self) -> str:
+        return ", ".join(self.context.central)
+
 
 class _Run(ModelRun[_Task, Report]):
     def __init__(
@@ -233,11 +237,12 @@ class _Run(ModelRun[_Task, Report]):
     def _tasks(self, writer: ReportWriter, communities: Sequence[NamedNode]) -> Iterator[_Task]:
         for context in read_contexts(self._store, communities, self._tokens):
             community, hash_ = context.community, context.hash(writer.key)
+            task = _Task(community, iris.failure(community, STAGE), context=context, hash=hash_)
             if self._have.get(community) == iris.community_report(community, hash_):
                 self.counts.kept += 1
-                self.passed(community)
+                self.passed(task)
             else:
-                yield _Task(community, iris.failure(community, STAGE), context=context, hash=hash_)
+                yield task
 
     def ask(self, task: _Task) -> Report:
         assert self._writer is not None  # noqa: S101 - there are no tasks without one

@@ -31,7 +31,7 @@ class ModelTask:
     """What is asked once.
 
     Attributes:
-        about: the document, community or element, for those who watch the run.
+        about: the document, community or element.
         failure: the node of what goes wrong with it.
         replaces: earlier calls, which a new one replaces with all that they found.
     """
@@ -41,6 +41,11 @@ class ModelTask:
     replaces: list[NamedNode] = field(default_factory=list, kw_only=True)
     use_cache: bool = field(default=True, kw_only=True)
     started: datetime = field(default_factory=now, kw_only=True)
+
+    @property
+    def name(self) -> str:
+        """What it is about, for those who watch the run."""
+        return self.about.value
 
 
 T = TypeVar("T", bound=ModelTask)
@@ -54,7 +59,7 @@ class ModelRun(ABC, Generic[T, A]):
         agent: quads of the program that asks, written with the first answer.
         failures: those in the store, as rows of failure and reason.
         retract: template that removes calls with all that they found; None if `replace` is overridden.
-        progress: called with (tasks done, tasks in all, IRI of what the task is about).
+        progress: called with (tasks done, tasks in all, name of the task).
         stop: see `Stop`.
     """
 
@@ -119,11 +124,11 @@ class ModelRun(ABC, Generic[T, A]):
                 return "interrupted"
         return None
 
-    def passed(self, about: NamedNode) -> None:
+    def passed(self, task: T) -> None:
         """Count a task as done."""
         self._done += 1
         if self._progress is not None:
-            self._progress(self._done, self._total, about.value)
+            self._progress(self._done, self._total, task.name)
 
     def _ask(self, task: T) -> A:
         task.started = now()
@@ -139,7 +144,7 @@ class ModelRun(ABC, Generic[T, A]):
             if known is not None:
                 changes.updates.append(("relations/clear-failures", {"failures": [task.failure]}))
             self._store.commit(changes)
-        self.passed(task.about)
+        self.passed(task)
 
     def _commit(self, answered: Sequence[tuple[T, A]]) -> None:
         """Write answers in one transaction, in place of what earlier ones gave."""
@@ -154,7 +159,7 @@ class ModelRun(ABC, Generic[T, A]):
         self._agent = []
         self._store.commit(changes)
         for task in tasks:
-            self.passed(task.about)
+            self.passed(task)
 
 
 def activity_of(

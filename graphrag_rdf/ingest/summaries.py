@@ -319,6 +319,10 @@ class _Task(ModelTask):
     texts: list[Said]
     hash: str
 
+    @property
+    def name(self) -> str:
+        return self.described.name
+
 
 class _Run(ModelRun[_Task, Summary]):
     def __init__(

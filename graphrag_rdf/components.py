@@ -285,7 +285,8 @@ class Components:
         """Keeps the indexes in step with the store."""
         from graphrag_rdf.ingest.indexing import StoreIndexer
 
-        return StoreIndexer(self.store, self.text_index, self.vectors, self.embedder)
+        namespace = self.settings.extract.namespace
+        return StoreIndexer(self.store, self.text_index, self.vectors, self.embedder, namespace)
 
     def rebuild_indexes(self) -> None:
         """Delete the indexes, whatever their state, and build them again from the store.
@@ -321,7 +322,9 @@ class Components:
 
         try:
             index = self.text_index
-            indexer = StoreIndexer(self.store, index, self.ready_vectors(warn), self.embedder)
+            vectors = self.ready_vectors(warn)
+            namespace = self.settings.extract.namespace
+            indexer = StoreIndexer(self.store, index, vectors, self.embedder, namespace)
             if not indexer.lacks_words:
                 return index
             if self._ingesting or (self.read_only and self._index_folder is not None):

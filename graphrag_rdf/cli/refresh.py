@@ -13,6 +13,7 @@ from graphrag_rdf.cli.output import counts, format_option, model_rows, pairs, pl
 from graphrag_rdf.cli.process import DONE, FAILED, outcome, stop_requests
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.rdf.terms import local_name, text_of
 
 if TYPE_CHECKING:
     from pyoxigraph import NamedNode
@@ -386,6 +387,21 @@ def names(sources: tuple[str, ...], every: bool, form: str) -> None:
         number = refresh_names(engine, _documents(engine, sources))
     if not output.write(form, {"settled": number}):
         pairs([("settled", f"{number:,} entities, relations and types")])
+
+
+@refresh_command.command("schema", examples=["graphrag-rdf refresh schema"])
+@format_option()
+def schema(form: str) -> None:
+    """Declare the relations and types of the facts again, in urn:graph:ontology."""
+    with open_engine() as engine:
+        from graphrag_rdf.schema.observed import observe
+
+        engine.indexer.recover()
+        observe(engine.store, engine.settings.extract.namespace)
+        rows = engine.store.select("ontology/observed-kinds")
+    found = {local_name(text_of(row["kind"])): int(text_of(row["terms"])) for row in rows}
+    if not output.write(form, found):
+        pairs([(name, f"{number:,}") for name, number in found.items()] or [("declared", "nothing")])
 
 
 @click.group(cls=Group, examples=["graphrag-rdf index status", "graphrag-rdf index rebuild"])

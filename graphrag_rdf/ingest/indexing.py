@@ -24,6 +24,7 @@ from graphrag_rdf.ingest.names import link_names
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import SKOS
 from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.schema.observed import observe
 from graphrag_rdf.store.base import Row, Store, in_batches
 
 if TYPE_CHECKING:
@@ -140,6 +141,7 @@ class StoreIndexer:
     Args:
         text: the text index.
         vectors, embedder: the vector index and what makes its vectors; None without an embedding model.
+        namespace: in which extraction mints relations and types.
     """
 
     def __init__(
@@ -148,8 +150,11 @@ class StoreIndexer:
         text: TextIndex,
         vectors: VectorIndex | None = None,
         embedder: Embedder | None = None,
+        namespace: str = iris.DEFAULT_NAMESPACE,
     ) -> None:
         self._store = store
+        self._namespace = namespace
+        self._schema_behind = False  # whether facts may have changed since the schema was observed
         self._feed = IndexFeed(store)
         self._text = text
         self._vectors = vectors
@@ -202,21 +207,24 @@ class StoreIndexer:
             self._reports.update((iri, NamedNode(iri)) for iri in there - known)
             self._removed.update((iri, NamedNode(iri)) for iri in known - there)
 
-    def flush(self, *, final: bool = False, purge: bool = False) -> int:
+    def flush(self, *, final: bool = False, purge: bool = False, schema: bool = True) -> int:
         """Index the noted things, once there are enough of them or the run ends.
 
         Args:
             final: index them in any case, also reports, and link names in the indexed chunks.
             purge: also erase removed records from the files.
+            schema: at the end of a run, also declare what relations and types the facts use now.
 
         Returns:
-            how many quads the links added to the store.
+            how many quads the schema and the links added to the store.
         """
         if not final and len(self._chunks) < _FLUSH_AT:
             return 0
         if final and {index.count("report") for index in self._indexes()} != {self._report_count()}:
             self._note_reports()
         number = self._store.content_commit()
+        self._schema_behind |= self._text.commit_number != number
+        declared = self.observe_schema() if final and schema and self._schema_behind else 0
         named: set[str] = set()
         for part in (
             self._feed.chunks(self._chunks.values(), self._sentences),
@@ -241,7 +249,12 @@ class StoreIndexer:
         self._reports.clear()
         self._removed.clear()
         self._sentences.clear()
-        return link_names(self._store, self._text) if final else 0
+        return declared + link_names(self._store, self._text) if final else 0
+
+    def observe_schema(self) -> int:
+        """Declare what relations and types the facts use now; how many quads that added to the store."""
+        self._schema_behind = False
+        return observe(self._store, self._namespace)
 
     def _put_on_disk(self, *, whole: bool) -> None:
         """Sync the store, or flush it once enough was written since the last flush: after every
@@ -305,6 +318,7 @@ class StoreIndexer:
             for batch in in_batches(self._feed.everything(), _AT_ONCE):
                 self._embed(batch, [])
             self._commit_vectors(number)
+        self.observe_schema()
         self._store.sync()
         self._text.commit(number)
 

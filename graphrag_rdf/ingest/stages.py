@@ -96,6 +96,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("evidence", "each_chunk", needs=("filter",)),
     Stage("write", "each_chunk", needs=("mentions", "evidence"), settings=("extract.namespace",)),
     Stage("names", "end", refresh="names"),
+    Stage("schema", "end", needs=("names",), settings=("extract.namespace",), refresh="schema"),
     Stage("index", "end", needs=("names",), settings=("embedding.model",)),
     Stage("links", "end", needs=("index",)),
     Stage("duplicates", "end", optional=True, needs=("index",)),

@@ -21,6 +21,8 @@ _SEPARATOR = "\x1f"
 
 DEFAULT_NAMESPACE = "http://trustgraph.ai/"
 PROVENANCE_BASE = "https://trustgraph.ai/"
+OBSERVED_SCHEMA = "schema"
+"""What follows a namespace in the IRI of its observed schema."""
 STATEMENT = "urn:statement:"
 ANONYMOUS = "urn:anonymous:"
 

@@ -22,6 +22,7 @@ _KINDS = {
     str(OWL) + "Class": "class",
     str(OWL) + "ObjectProperty": "object",
     str(OWL) + "DatatypeProperty": "data",
+    str(OWL) + "AnnotationProperty": "annotation",
 }
 _OTHER_PREFIXES = {"oa": "http://www.w3.org/ns/oa#"}
 

@@ -200,7 +200,7 @@ class Service:
         Other writes run meanwhile, with the indexes up to date.
         """
         indexer = self.engine.indexer
-        self.writes.let_others_in(lambda: indexer.flush(final=True), indexer.catch_up)
+        self.writes.let_others_in(lambda: indexer.flush(final=True, schema=False), indexer.catch_up)
         return self.stopping.is_set()
 
     def require_collection(self, name: str | None) -> None:

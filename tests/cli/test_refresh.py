@@ -153,3 +153,12 @@ def test_claims_by_a_model(
     assert "Port Merrin is said to be small." in listed
     assert run("queries", "run", "cookbook/claim-contradictions").code == 0
     assert run("check").code == 0
+
+
+def test_schema(run: Run, store: Path) -> None:
+    ontology = "GRAPH <urn:graph:ontology> { ?term <http://www.w3.org/2000/01/rdf-schema#label> ?label }"
+    query = f"SELECT ?term ?label WHERE {{ {ontology} }} ORDER BY ?term"
+    before = run("sparql", "--format", "json", query).json
+    assert run("refresh", "schema", "--format", "json").json["ObjectProperty"] > 0
+    assert run("refresh", "schema").out.startswith("Class ")
+    assert run("sparql", "--format", "json", query).json == before

@@ -1,0 +1,1 @@
+"""Ontologies: what the facts of a store use, and what is loaded."""

@@ -1,0 +1,45 @@
+"""The observed schema: declarations of the relations and types that extraction minted.
+
+They follow from the graph of facts: `queries/ontology/observe` declares each as a class, an object property
+or a datatype property, with its names, its number of facts, and the types of subjects and objects. Types that
+all have are `rdfs:domain` and `rdfs:range`; those that only some have are `schema:domainIncludes` and
+`schema:rangeIncludes`, from which a reasoner infers nothing. A relation of older stores with both kinds of
+objects is a plain `rdf:Property`.
+
+Each namespace has its schema, `<{namespace}schema>`, an `owl:Ontology` of class `rag:ObservedSchema`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphrag_rdf.rdf.iris import OBSERVED_SCHEMA
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.store.base import Changes, Store
+
+
+def observe(store: Store, namespace: str) -> int:
+    """Declare the relations and types of the graph of facts again, in one transaction.
+
+    Args:
+        namespace: in which extraction mints now; those in which it did before stay declared while facts use
+            them.
+
+    Returns:
+        how many quads the store has more.
+    """
+    before = _sizes(store)
+    updates: list[tuple[str, dict[str, Any]]] = [
+        ("ontology/forget-observed", {}),
+        ("ontology/observe", {"namespaces": sorted({namespace, *before})}),
+    ]
+    store.commit(Changes(updates=updates, content=False))
+    return sum(_sizes(store).values()) - sum(before.values())
+
+
+def _sizes(store: Store) -> dict[str, int]:
+    """Namespace → number of triples of its schema."""
+    rows = store.select("ontology/observed-schemas")
+    return {
+        text_of(row["schema"]).removesuffix(OBSERVED_SCHEMA): int(text_of(row["triples"])) for row in rows
+    }

@@ -1,0 +1,139 @@
+# name: ontology/observe
+# kind: update
+# summary: Declare the relations and types that facts use, with labels, counts, domains and ranges as observed.
+# params:
+#   namespaces: {type: "string[]", sample: ["http://trustgraph.ai/"], about: "in which extraction mints"}
+INSERT {
+  GRAPH <urn:graph:ontology> {
+    ?relation a ?kind ;
+      rag:observedCount ?facts ;
+      rdfs:isDefinedBy ?schema .
+  }
+} WHERE {
+  {
+    SELECT ?relation (COUNT(*) AS ?facts) (SUM(IF(isLiteral(?object), 1, 0)) AS ?literals) WHERE {
+      {% call facts() %}?subject ?relation ?object .{% endcall %}
+    } GROUP BY ?relation
+  }
+  {{ values("?namespace", namespaces) }}
+  FILTER(STRSTARTS(STR(?relation), CONCAT(?namespace, "r/")))
+  BIND(IF(?literals = 0, owl:ObjectProperty, IF(?literals = ?facts, owl:DatatypeProperty, rdf:Property)) AS ?kind)
+  BIND(IRI(CONCAT(?namespace, "schema")) AS ?schema)
+} ;
+INSERT {
+  GRAPH <urn:graph:ontology> {
+    ?type a owl:Class ;
+      rag:observedCount ?things ;
+      rdfs:isDefinedBy ?schema .
+  }
+} WHERE {
+  {
+    SELECT ?type (COUNT(*) AS ?things) WHERE {
+      {% call facts() %}?thing a ?type .{% endcall %}
+    } GROUP BY ?type
+  }
+  {{ values("?namespace", namespaces) }}
+  FILTER(STRSTARTS(STR(?type), CONCAT(?namespace, "type/")))
+  BIND(IRI(CONCAT(?namespace, "schema")) AS ?schema)
+} ;
+INSERT {
+  GRAPH <urn:graph:ontology> {
+    ?schema a owl:Ontology, rag:ObservedSchema ;
+      rdfs:label "relations and types that were found in documents"@en ;
+      rdfs:isDefinedBy ?schema .
+  }
+} WHERE {
+  {{ values("?namespace", namespaces) }}
+  BIND(IRI(CONCAT(?namespace, "schema")) AS ?schema)
+  FILTER EXISTS { GRAPH <urn:graph:ontology> { ?term rdfs:isDefinedBy ?schema ; rag:observedCount ?count } }
+} ;
+INSERT { GRAPH <urn:graph:ontology> { ?term ?property ?name } } WHERE {
+  GRAPH <urn:graph:ontology> {
+    ?schema a rag:ObservedSchema .
+    ?term rdfs:isDefinedBy ?schema .
+  }
+  {% call facts() %}?term ?property ?name .{% endcall %}
+  FILTER(?property IN (rdfs:label, skos:altLabel))
+} ;
+# a type of every subject is the domain; a type of some is only one that it includes
+INSERT {
+  GRAPH <urn:graph:ontology> {
+    ?relation schema:domainIncludes ?type ;
+      ?holds ?type .
+  }
+} WHERE {
+  {
+    SELECT ?relation ?type (COUNT(*) AS ?typed) WHERE {
+      {% call facts() %}
+      ?subject ?relation ?object .
+      ?subject a ?type .
+      {% endcall %}
+      FILTER(isIRI(?type))
+    } GROUP BY ?relation ?type
+  }
+  GRAPH <urn:graph:ontology> {
+    ?schema a rag:ObservedSchema .
+    ?relation rdfs:isDefinedBy ?schema ;
+      rag:observedCount ?facts .
+  }
+  BIND(IF(?typed = ?facts, rdfs:domain, schema:domainIncludes) AS ?holds)
+} ;
+INSERT {
+  GRAPH <urn:graph:ontology> {
+    ?relation schema:rangeIncludes ?type ;
+      ?holds ?type .
+  }
+} WHERE {
+  {
+    SELECT ?relation ?type (COUNT(*) AS ?typed) WHERE {
+      {% call facts() %}
+      ?subject ?relation ?object .
+      ?object a ?type .
+      {% endcall %}
+      FILTER(isIRI(?type))
+    } GROUP BY ?relation ?type
+  }
+  GRAPH <urn:graph:ontology> {
+    ?schema a rag:ObservedSchema .
+    ?relation rdfs:isDefinedBy ?schema ;
+      rag:observedCount ?facts .
+  }
+  BIND(IF(?typed = ?facts, rdfs:range, schema:rangeIncludes) AS ?holds)
+} ;
+# a range is an axiom only with a datatype that OWL 2 knows: reasoners refuse xsd:date and xsd:gYear
+INSERT {
+  GRAPH <urn:graph:ontology> {
+    ?relation schema:rangeIncludes ?datatype ;
+      ?holds ?datatype .
+  }
+} WHERE {
+  {
+    SELECT ?relation ?datatype (COUNT(*) AS ?typed) WHERE {
+      GRAPH <urn:graph:ontology> {
+        ?schema a rag:ObservedSchema .
+        ?relation rdfs:isDefinedBy ?schema ;
+          a ?kind .
+        FILTER(?kind IN (owl:DatatypeProperty, rdf:Property))
+      }
+      {% call facts() %}?subject ?relation ?object .{% endcall %}
+      FILTER(isLiteral(?object))
+      BIND(DATATYPE(?object) AS ?datatype)
+    } GROUP BY ?relation ?datatype
+  }
+  GRAPH <urn:graph:ontology> { ?relation rag:observedCount ?facts }
+  BIND(?datatype IN (
+    xsd:string, rdf:langString, xsd:integer, xsd:decimal, xsd:double, xsd:float, xsd:boolean, xsd:dateTime, xsd:anyURI
+  ) AS ?known)
+  BIND(IF(?known && ?typed = ?facts, rdfs:range, schema:rangeIncludes) AS ?holds)
+} ;
+INSERT { GRAPH <urn:graph:ontology> { ?relation rag:valueRelation ?value } } WHERE {
+  GRAPH <urn:graph:ontology> {
+    ?schema a rag:ObservedSchema .
+    ?relation rdfs:isDefinedBy ?schema ;
+      a ?kind .
+    FILTER(?kind IN (owl:ObjectProperty, rdf:Property))
+    BIND(IRI(CONCAT(STR(?relation), "-value")) AS ?value)
+    ?value rdfs:isDefinedBy ?schema ;
+      a owl:DatatypeProperty .
+  }
+}

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
 
@@ -31,6 +31,10 @@ _BINDINGS = {
 }
 _GRAPHS = {"turtle": "text/turtle", "trig": "application/trig", "nquads": "application/n-quads"}
 RESULT_FORMATS = ("table", *_BINDINGS, *_GRAPHS)
+_PATIENCE = 3.0
+"""Seconds for each changed form of an empty query."""
+_BEGINNING = 4096
+"""Bytes of a result that are kept to see whether it is empty."""
 _UPDATE = re.compile(
     r"(?:\s|#.*|(?:PREFIX|BASE)\b[^>]*>)*(?:INSERT|DELETE|LOAD|CLEAR|DROP|CREATE|ADD|MOVE|COPY|WITH)\b", re.I
 )
@@ -41,6 +45,7 @@ _UPDATE = re.compile(
     examples=[
         'graphrag-rdf sparql "SELECT ?s ?p ?o { ?s ?p ?o } LIMIT 10"',
         "graphrag-rdf sparql -f query.rq --format csv > out.csv",
+        'graphrag-rdf sparql --union "SELECT ?text { ?evidence tg:sourceText ?text }"',
     ],
 )
 @click.argument("query", required=False)
@@ -52,8 +57,9 @@ _UPDATE = re.compile(
     help="Read the query from this file (-: stdin).",
 )
 @click.option("--update", is_flag=True, help="Run an update, which changes the store.")
+@click.option("--union", is_flag=True, help="Query the union of all graphs as the default graph.")
 @format_option(*RESULT_FORMATS)
-def sparql_command(query: str | None, file: Path | None, update: bool, form: str) -> None:
+def sparql_command(query: str | None, file: Path | None, update: bool, union: bool, form: str) -> None:
     """Run a SPARQL 1.1 QUERY (RDF 1.2: triple terms are <<( s p o )>>) on the store.
 
     Facts are in the default graph; provenance is in urn:graph:source, traces are in urn:graph:retrieval. The
@@ -61,12 +67,16 @@ def sparql_command(query: str | None, file: Path | None, update: bool, form: str
     """
     from graphrag_rdf.sparql.render import with_prefixes
 
-    text = with_prefixes(_text(query, file))
+    if update and union:
+        raise UsageError("--union is for queries", hint="updates name graphs by GRAPH, WITH or USING")
+    written = _text(query, file)
+    text = with_prefixes(written)
     with open_engine() as engine:
         if not update:
             try:
                 with ended_by_interrupt():
-                    write_result(engine.store, text, form)
+                    if not write_result(engine.store, text, form, union=union) and not union:
+                        _explain_empty(engine.store, written)
             except UsageError as error:
                 if _UPDATE.match(text):
                     raise UsageError(
@@ -93,18 +103,82 @@ def _text(query: str | None, file: Path | None) -> str:
     return read_text(file)
 
 
-def write_result(store: Store, query: str, form: str) -> None:
+def _explain_empty(store: Store, query: str) -> None:
+    """Say on stderr which change of an empty query would find something."""
+    from graphrag_rdf.rdf.terms import text_of
+    from graphrag_rdf.reader_process.limited import LimitedQueries
+    from graphrag_rdf.sparql.empty import alternatives
+    from graphrag_rdf.sparql.render import with_prefixes
+    from graphrag_rdf.store.embedded import EmbeddedStore
+
+    if output.is_quiet() or not isinstance(store, EmbeddedStore):
+        return
+    with LimitedQueries(store, _PATIENCE) as limited:
+        for one in alternatives(query):
+            try:
+                answer = limited.run(with_prefixes(one.counting), 1, union=one.union)
+            except UsageError:  # it is malformed so, or takes too long
+                continue
+            rows = int(text_of(answer.rows[0]["rows"])) if answer.rows else None
+            if answer.boolean or rows:
+                option = "--union " if one.union else ""
+                output.note(f"nothing found. {one.told(rows)}")
+                output.note(f"  graphrag-rdf sparql {option}{shlex.quote(one.text.strip())}")
+                return
+
+
+class _Watched:
+    """Passes a result on, and keeps its beginning, by which an empty result is known."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._start = bytearray()
+
+    def write(self, data: bytes) -> int:
+        """A part of the result."""
+        if len(self._start) <= _BEGINNING:
+            self._start += data
+        self._stream.write(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
+    def found(self, media_type: str) -> bool:
+        """Whether there is a solution, or the answer is yes; graphs count as found."""
+        import pyoxigraph as ox
+
+        if len(self._start) > _BEGINNING or media_type in _GRAPHS.values():
+            return True
+        if media_type == _BINDINGS["csv"]:
+            return self._start.count(b"\n") > 1
+        form = ox.QueryResultsFormat.from_media_type(media_type)
+        results = ox.parse_query_results(bytes(self._start).rstrip(b"\n") + b"\n", form)
+        if isinstance(results, ox.QueryBoolean):
+            return bool(results)
+        return next(iter(results), None) is not None
+
+
+def write_result(store: Store, query: str, form: str, *, union: bool = False) -> bool:
     """Run a query and print its result.
+
+    Args:
+        union: the default graph is the union of all graphs.
+
+    Returns:
+        False if there is no solution, or the answer is no.
 
     Raises:
         UsageError: when the query is malformed, or its result cannot be written in the format.
     """
     if form == "table":
-        _table(store, query)
-        return
+        return _table(store, query, union=union)
+    media_type = (_BINDINGS | _GRAPHS)[form]
     try:
         with output.binary_output() as stream:
-            store.write_results(query, stream, (_BINDINGS | _GRAPHS)[form])
+            watched = _Watched(stream)
+            store.write_results(query, cast("IO[bytes]", watched), media_type, union=union)
+            return watched.found(media_type)
     except UsageError as error:
         if "cannot be written as" in error.message:
             fitting = _GRAPHS if form in _BINDINGS else _BINDINGS
@@ -115,8 +189,8 @@ def write_result(store: Store, query: str, form: str) -> None:
         raise
 
 
-def _table(store: Store, query: str) -> None:
-    answer = store.query(query)
+def _table(store: Store, query: str, *, union: bool) -> bool:
+    answer = store.query(query, union=union)
     if answer.boolean is not None:
         say("yes" if answer.boolean else "no")
     elif answer.triples is not None:
@@ -128,6 +202,11 @@ def _table(store: Store, query: str) -> None:
             [f"?{name}" for name in answer.variables],
             [[shown(row[name]) if name in row else None for name in answer.variables] for row in found],
         )
+    return (
+        bool(answer.boolean)
+        if answer.boolean is not None
+        else answer.triples is not None or bool(answer.rows)
+    )
 
 
 def shown(term: Term) -> str:

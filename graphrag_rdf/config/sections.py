@@ -338,6 +338,10 @@ class ServerSection(Section):
     ingest_folder: Path | None = Field(
         default=None, description="folder from which clients with the role write may ingest documents"
     )
+    union_default_graph: bool = Field(
+        default=False,
+        description="queries without FROM see the union of all graphs; not on a remote store",
+    )
     allow_service: tuple[str, ...] = Field(default=(), description="addresses that SERVICE and LOAD may call")
     trusted_proxies: tuple[str, ...] = Field(
         default=(), description="addresses whose X-Forwarded-For and -Proto headers are trusted"

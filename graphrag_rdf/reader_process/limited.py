@@ -59,21 +59,22 @@ class LimitedQueries:
         if self._own is not None:
             shutil.rmtree(self._own, ignore_errors=True)
 
-    def run(self, sparql: str, rows: int) -> Answer:
+    def run(self, sparql: str, rows: int, *, union: bool = False) -> Answer:
         """The result of a SELECT or ASK.
 
         Args:
             sparql: with its prefixes.
             rows: maximum number of rows.
+            union: the default graph is the union of all graphs.
 
         Raises:
             UsageError: it is malformed, or over a limit; the message names the limit.
             StoreError: the process or its copy of the store cannot be made.
         """
         if os.name != "posix" or not isinstance(self._store, EmbeddedStore):
-            return _counted(self._store.query(sparql), rows)
+            return _counted(self._store.query(sparql, union=union), rows)
         reader = self._ready(self._store)
-        job = Job(text=sparql, results=Wanted(_JSON, _JSON), max_rows=rows, max_bytes=_BYTES)
+        job = Job(text=sparql, results=Wanted(_JSON, _JSON), max_rows=rows, max_bytes=_BYTES, union=union)
         output, late = _Gathered(), threading.Event()
         timer = threading.Timer(self._seconds, self._kill, [late])
         timer.start()

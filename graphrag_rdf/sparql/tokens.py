@@ -54,6 +54,16 @@ def tokens(query: str) -> Iterator[Token]:
             yield Token(kind, match[0], match.start())
 
 
+def names_dataset(query: str) -> bool:
+    """Whether a query names its dataset (FROM, SPARQL 1.2 Query Language §13.2)."""
+    depth = 0
+    for token in tokens(query):
+        depth += {"{": 1, "}": -1}.get(token.text, 0)
+        if depth == 0 and token.kind == "word" and token.text.upper() == "FROM":
+            return True
+    return False
+
+
 _ABSOLUTE = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:")
 
 

@@ -126,10 +126,14 @@ class Store(Protocol):
     def content_commit(self) -> int:
         """The number of the newest commit that changed documents, facts or names."""
 
-    def query(self, sparql: str) -> Answer:
-        """The result of a query given as text (for SPARQL of users only)."""
+    def query(self, sparql: str, *, union: bool = False) -> Answer:
+        """The result of a query given as text (for SPARQL of users only).
 
-    def write_results(self, sparql: str, output: IO[bytes], media_type: str) -> None:
+        Args:
+            union: the default graph is the union of all graphs.
+        """
+
+    def write_results(self, sparql: str, output: IO[bytes], media_type: str, *, union: bool = False) -> None:
         """Write the result of a query given as text, in the W3C format of a media type."""
 
     def update(self, sparql: str) -> int:
@@ -211,7 +215,7 @@ class TemplateStore:
         del literals
         return set()
 
-    def query(self, sparql: str) -> Answer:
+    def query(self, sparql: str, *, union: bool = False) -> Answer:
         """See `Store.query`."""
         raise NotImplementedError  # each store has its own method
 

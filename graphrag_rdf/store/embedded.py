@@ -13,10 +13,10 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pyoxigraph as ox
-from pyoxigraph import BlankNode, NamedNode, Quad, QueryBoolean, QueryTriples, Triple
+from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, QueryBoolean, QueryTriples, Triple
 
 from graphrag_rdf.errors import (
     RAISE_FILES,
@@ -153,14 +153,14 @@ class EmbeddedStore(TemplateStore):
         """The current folder of the database; None in memory."""
         return self._opened()[0].folder
 
-    def query(self, sparql: str) -> Answer:
+    def query(self, sparql: str, *, union: bool = False) -> Answer:
         """See `Store.query`.
 
         Raises:
             UsageError: when the query is malformed.
         """
         with self.reading() as engine, _query_errors(sparql):
-            found = engine.query(sparql, custom_functions=self.functions)
+            found = engine.query(sparql, custom_functions=self.functions, **_dataset(engine, union=union))
             try:
                 if isinstance(found, QueryBoolean):
                     return Answer(boolean=bool(found))
@@ -175,10 +175,11 @@ class EmbeddedStore(TemplateStore):
             finally:
                 del found  # an error's traceback would keep it, and another thread may free that
 
-    def write_results(self, sparql: str, output: IO[bytes], media_type: str) -> None:
+    def write_results(self, sparql: str, output: IO[bytes], media_type: str, *, union: bool = False) -> None:
         """See `Store.write_results`."""
         with self.reading() as engine, _query_errors(sparql):
-            write_found(engine.query(sparql, custom_functions=self.functions), output, media_type)
+            dataset = _dataset(engine, union=union)
+            write_found(engine.query(sparql, custom_functions=self.functions, **dataset), output, media_type)
 
     def has_graph(self, graph: NamedNode) -> bool:
         """Whether there is a named graph, even an empty one."""
@@ -492,6 +493,14 @@ def _way_out(error: Exception) -> str:
     if any(cause in str(error) for cause in _PASSING):
         return "check free space and permissions. Everything committed before is intact"
     return "restore it from a backup, or ingest again into a new folder"
+
+
+def _dataset(engine: ox.Store, *, union: bool) -> dict[str, Any]:
+    """The dataset of a query, as arguments of the engine; the bookkeeping is no part of a union."""
+    if not union:
+        return {}
+    named = [graph for graph in engine.named_graphs() if graph != Graphs.SYSTEM]
+    return {"default_graph": [DefaultGraph(), *named], "named_graphs": named}
 
 
 @contextmanager

@@ -87,13 +87,18 @@ class RemoteStore(TemplateStore):
 
     # --- reading -----------------------------------------------------------------------------------
 
-    def query(self, sparql: str) -> Answer:
+    def query(self, sparql: str, *, union: bool = False) -> Answer:
         """See `Store.query`.
 
         Raises:
-            UsageError: when the endpoint reports a malformed query.
+            UsageError: when the endpoint reports a malformed query, or for a union.
             StoreError: when there is no readable response.
         """
+        if union:
+            raise UsageError(
+                "a remote store has the default graph of its endpoint",
+                hint="use GRAPH ?g { … } for other graphs",
+            )
         if asks_for_graph(sparql):
             return Answer(triples=self._reader.graph(sparql))
         return self._reader.results(sparql)
@@ -102,7 +107,7 @@ class RemoteStore(TemplateStore):
         """See `Store.construct`."""
         return self._reader.graph(self.render(template, **values))
 
-    def write_results(self, sparql: str, output: IO[bytes], media_type: str) -> None:
+    def write_results(self, sparql: str, output: IO[bytes], media_type: str, *, union: bool = False) -> None:
         """See `Store.write_results`.
 
         The result is parsed and written again. So it is complete, has all digits, and is available in every
@@ -112,7 +117,7 @@ class RemoteStore(TemplateStore):
             UsageError: when the endpoint reports a malformed query, or the result has no such format.
             StoreError: as for `query`.
         """
-        write_answer(self.query(sparql), output, media_type)
+        write_answer(self.query(sparql, union=union), output, media_type)
 
     def quads(self, graph: NamedNode | None = None) -> Iterator[Quad]:
         """See `Store.quads`. Each graph is one response, buffered on disk.

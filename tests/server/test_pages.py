@@ -365,3 +365,16 @@ def test_nothing_hostile_gets_through(hostile: Endpoint) -> None:
         assert any("{{7*7}}" in page.text for page in shown)
         for page in pages.values():
             assert "\u202e" not in page.text
+
+
+def test_an_empty_result_names_the_change_that_finds_something(client: httpx.Client) -> None:
+    """A query that other stores would answer is answered by its corrected form, one click away."""
+    query = "SELECT ?t { ?e tg:sourceText ?t }"
+    page = Page(client.post("/sparql-editor", data={"query": query}).text)
+    assert "With all graphs as the default graph" in page.text
+    (address,) = [a for a in page.addresses("a") if a.startswith("/sparql-editor?") and "#result" in a]
+    corrected = get(client, address.partition("#")[0])
+    assert "Rows: 0" not in corrected.text
+    assert (
+        "With all graphs" not in client.post("/sparql-editor", data={"query": "ASK { <urn:x> ?p ?o }"}).text
+    )

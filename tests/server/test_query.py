@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import httpx
@@ -339,3 +340,20 @@ def test_a_truth_value_is_a_line_where_rows_are_lines(
     query: str, accept: str, expected: bytes, client: httpx.Client
 ) -> None:
     assert client.get("/sparql", params={"query": query}, headers={"Accept": accept}).content == expected
+
+
+def test_the_setting_makes_the_default_graph_a_union(tmp_path: Path) -> None:
+    with Endpoint.start(tmp_path / "store", GRAPHRAG_RDF_SERVER__UNION_DEFAULT_GRAPH="true") as server:
+        client = server.client()
+        client.post(
+            "/update",
+            data={"update": f"INSERT DATA {{ <urn:s> <urn:in> 0 GRAPH <{G}1> {{ <urn:s> <urn:in> 1 }} }}"},
+        ).raise_for_status()
+        for query, expected in (
+            ("SELECT ?o { ?s <urn:in> ?o }", {0, 1}),
+            (f"SELECT ?o FROM <{G}1> {{ ?s <urn:in> ?o }}", {1}),
+        ):
+            found = numbers(client.get("/sparql", params={"query": query}))
+            assert found == expected
+        description = client.get("/sparql", headers={"Accept": "text/turtle"}).text
+        assert "UnionDefaultGraph" in description

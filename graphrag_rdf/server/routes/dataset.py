@@ -233,6 +233,8 @@ def _service(service: Service, endpoint: NamedNode, dataset: NamedNode) -> Itera
         yield Triple(node, SD.inputFormat, NamedNode(known.iri))
     if service.remote is None:
         yield Triple(node, SD.feature, SD.EmptyGraphs)
+        if service.settings.union_default_graph:
+            yield Triple(node, SD.feature, SD.UnionDefaultGraph)
         for function in service.store.functions:
             yield Triple(node, SD.extensionFunction, function)
     elif service.remote.unions:

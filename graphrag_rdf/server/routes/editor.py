@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from urllib.parse import urlencode
@@ -28,12 +29,16 @@ from graphrag_rdf.server.representations import HTML, iri_of
 from graphrag_rdf.server.routes.resource import TermView, named_in, view_term
 from graphrag_rdf.server.routes.sparql import job_of, run
 from graphrag_rdf.server.service import Service, address_of, client_of, service_of
+from graphrag_rdf.sparql.empty import Alternative, alternatives
 from graphrag_rdf.sparql.render import prologue
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace.facts import read_labels
 
 ROWS = 500
 """Rows of an answer that the page shows."""
+
+_PATIENCE = 5.0
+"""Seconds to look for a reason why an answer is empty."""
 
 _LINES = Wanted("text/tab-separated-values", "text/tab-separated-values")
 _TRIPLES = Wanted("application/n-triples", "application/n-triples")
@@ -80,6 +85,19 @@ class Table:
     graph: bool = False
     cut: bool = False
 
+    @property
+    def empty(self) -> bool:
+        """Whether there is no solution, or the answer is no."""
+        return not self.boolean if self.boolean is not None else not self.graph and not self.rows
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A changed query that finds something: what differs, in words, and the address that runs it."""
+
+    told: str
+    href: str
+
 
 async def editor(request: Request) -> Response:
     """The page; with a query (of the form, of the URL, of a `call` of a trace) also its answer."""
@@ -92,15 +110,17 @@ async def editor(request: Request) -> Response:
         else Parameters.of_query_string(request.scope["query_string"])
     )
     text, run = await asyncio.to_thread(_text, service, fields)
+    union = fields.one("union") is not None or (not posted and service.settings.union_default_graph)
     if not run:
-        return _page(service, text, fields.one("template") or "")
+        return _page(service, text, fields.one("template") or "", union=union)
     if (form := DOWNLOADS.get(fields.one("as") or "")) is not None:
-        return await _download(request, service, text, form)
+        return await _download(request, service, text, form, union=union)
     try:
-        table = await _run(request, service, text)
+        table = await _run(request, service, text, union=union)
     except Problem as problem:
-        return _page(service, text, problem=problem)
-    return _page(service, text, table=table)
+        return _page(service, text, problem=problem, union=union)
+    suggestion = await _suggestion(request, service, text) if table.empty and not union else None
+    return _page(service, text, table=table, union=union, suggestion=suggestion)
 
 
 def _text(service: Service, fields: Parameters) -> tuple[str, bool]:
@@ -135,17 +155,48 @@ def _readable(store: Store) -> list[str]:
     return sorted(name for name in store.templates if store.templates[name].header.kind != "update")
 
 
-async def _download(request: Request, service: Service, text: str, form: Download) -> Response:
+async def _download(
+    request: Request, service: Service, text: str, form: Download, *, union: bool
+) -> Response:
     wanted = Wanted(form.format.media_type, form.format.content_type, form.format.rdf12)
     forms = (None, wanted) if form.graph else (wanted, None)
-    job, _ = await job_of(service, text, *forms, with_prefixes=True, base=address_of(request))
+    job, _ = await job_of(service, text, *forms, with_prefixes=True, base=address_of(request), union=union)
     response = await run(request, service, job, service.min_commit(request), validated=None)
     response.headers["Content-Disposition"] = f'attachment; filename="{form.file}"'
     return response
 
 
-async def _run(request: Request, service: Service, text: str) -> Table:
-    job, _ = await job_of(service, text, _LINES, _TRIPLES, with_prefixes=True, base=address_of(request))
+async def _suggestion(request: Request, service: Service, text: str) -> Suggestion | None:
+    """A form of an empty query that finds something, if it is found within seconds."""
+    if service.remote is not None:
+        return None
+    with suppress(TimeoutError, Problem):
+        async with asyncio.timeout(_PATIENCE):
+            for one in alternatives(text):
+                found = await _count(request, service, one)
+                if found is None or found:
+                    again = {"query": one.text, **({"union": "1"} if one.union else {})}
+                    return Suggestion(one.told(found), f"/sparql-editor?{urlencode(again)}#result")
+    return None
+
+
+async def _count(request: Request, service: Service, one: Alternative) -> int | None:
+    """The rows of a changed query, None for an ASK with the answer yes; 0 also if it is malformed."""
+    try:
+        table = await _run(request, service, one.counting, union=one.union)
+    except Problem as problem:
+        if problem.status == 400:
+            return 0
+        raise
+    if table.boolean is not None:
+        return None if table.boolean else 0
+    return int(table.rows[0][0].text)
+
+
+async def _run(request: Request, service: Service, text: str, *, union: bool) -> Table:
+    job, _ = await job_of(
+        service, text, _LINES, _TRIPLES, with_prefixes=True, base=address_of(request), union=union
+    )
     with service.concurrency.slot(client_of(request)):
         answer = await service.queries.run(job, service.min_commit(request), request.is_disconnected)
         lines, data = 0, bytearray()
@@ -212,6 +263,8 @@ def _page(
     *,
     table: Table | None = None,
     problem: Problem | None = None,
+    union: bool,
+    suggestion: Suggestion | None = None,
 ) -> Response:
     names = _readable(service.engine.store)
     groups = [(room, list(group)) for room, group in groupby(names, key=lambda name: name.partition("/")[0])]
@@ -227,7 +280,10 @@ def _page(
         downloads={key: form for key, form in DOWNLOADS.items() if table and form.graph == table.graph},
         prefixes=PREFIXES,
         most=ROWS,
-        again=f"/sparql-editor?{urlencode({'query': text})}",
+        union=union,
+        offers_union=service.remote is None,
+        suggestion=suggestion,
+        again=f"/sparql-editor?{urlencode({'query': text, **({'union': '1'} if union else {})})}",
     )
     status = problem.status if problem else 200
     headers = {

@@ -37,6 +37,7 @@ from graphrag_rdf.server.routes.dataset import describe_service
 from graphrag_rdf.server.service import COMMIT, Service, address_of, client_of, service_of
 from graphrag_rdf.sparql import render
 from graphrag_rdf.sparql.complaints import NO_CALLS, complaint
+from graphrag_rdf.sparql.tokens import names_dataset
 from graphrag_rdf.store.migrations import migrate
 
 FORM = "application/x-www-form-urlencoded"
@@ -168,7 +169,7 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
         base=address_of(request),
         default_graphs=tuple(default) if default or named else None,
         named_graphs=tuple(named) if default or named else None,
-        union="union-default-graph" in parameters,
+        union="union-default-graph" in parameters or is_union(service, text),
     )
     if request.method in ("GET", "HEAD") and not volatile:
         types = [wanted.content_type for wanted in (results, graph) if wanted is not None]
@@ -176,6 +177,11 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
             return same
     min_commit = service.min_commit(request)
     return await run(request, service, job, min_commit, validated=None if volatile else "weak")
+
+
+def is_union(service: Service, text: str) -> bool:
+    """Whether the setting makes the default graph of a query the union of all graphs."""
+    return service.settings.union_default_graph and service.remote is None and not names_dataset(text)
 
 
 async def job_of(

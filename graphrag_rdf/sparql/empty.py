@@ -1,0 +1,111 @@
+"""Why a query has no rows: what the same query finds after a change that other stores would not need.
+
+Three habits give empty results here without an error: a default graph that is the union of all graphs,
+`<< s p o >>` for a triple term (SPARQL-star; in SPARQL 1.2 it is a reifier), and another IRI for one of the
+program's prefixes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+from graphrag_rdf.rdf.namespaces import PREFIXES
+from graphrag_rdf.sparql.tokens import Token, names_dataset, tokens
+
+MOST = 1000
+"""Rows that `Alternative.counting` counts at most."""
+
+_FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
+_TERMS = {"<<": "<<(", ">>": ")>>"}
+_Change = tuple[int, str, str]  # offset, what stands there, what replaces it
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A changed query.
+
+    Attributes:
+        text: the changed query.
+        union: whether its default graph is the union of all graphs.
+        changes: what differs from the original, for people.
+        counting: a query with one row, whose only value is the number of rows, at most `MOST`; of an ASK, the
+            query itself.
+    """
+
+    text: str
+    union: bool
+    changes: tuple[str, ...]
+    counting: str
+
+    def told(self, rows: int | None) -> str:
+        """A sentence for people; `rows` is None for an ASK."""
+        changes = " and ".join(self.changes)
+        if rows is None:
+            return f"With {changes}, the answer is yes."
+        number = f"at least {rows:,} rows" if rows >= MOST else f"{rows:,} row{'s' * (rows != 1)}"
+        return f"With {changes}, the result has {number}."
+
+
+def alternatives(query: str) -> Iterator[Alternative]:
+    """The changed forms of a SELECT or ASK, those with the fewest changes first.
+
+    Args:
+        query: as its author wrote it. A query that names its dataset (FROM) has no alternatives.
+    """
+    found = list(tokens(query))
+    start = next((i for i, token in enumerate(found) if _keyword(token) in _FORMS), None)
+    if start is None or _keyword(found[start]) not in _FORMS[:2] or names_dataset(query):
+        return
+    known: dict[str, list[_Change]] = {"union": [], "terms": _terms(found), "prefixes": _prefixes(found)}
+    useful = [key for key, changes in known.items() if changes or key == "union"]
+    for number in range(1, len(useful) + 1):
+        for chosen in combinations(useful, number):
+            text = _changed(query, sorted(change for key in chosen for change in known[key]))
+            said = tuple(_said(key, known[key]) for key in chosen)
+            yield Alternative(text, "union" in chosen, said, _counting(text))
+
+
+def _keyword(token: Token) -> str:
+    return token.text.upper() if token.kind == "word" else ""
+
+
+def _terms(found: list[Token]) -> list[_Change]:
+    return [
+        (token.offset, token.text, _TERMS[token.text])
+        for token in found
+        if token.kind == "triple" and token.text in _TERMS
+    ]
+
+
+def _prefixes(found: list[Token]) -> list[_Change]:
+    """Declarations of our prefixes with another IRI."""
+    changes = []
+    for word, name, iri in zip(found, found[1:], found[2:], strict=False):
+        ours = PREFIXES.get(name.text[:-1])
+        if _keyword(word) == "PREFIX" and iri.kind == "iri" and ours and iri.text != f"<{ours}>":
+            changes.append((iri.offset, iri.text, f"<{ours}>"))
+    return changes
+
+
+def _said(key: str, changes: list[_Change]) -> str:
+    if key == "union":
+        return "all graphs as the default graph"
+    if key == "terms":
+        return "<<( s p o )>>, a triple term, instead of << s p o >>, a reifier"
+    return f"the namespace {', '.join(dict.fromkeys(new for _, _, new in changes))}"
+
+
+def _changed(text: str, changes: list[_Change]) -> str:
+    for offset, old, new in reversed(changes):
+        text = f"{text[:offset]}{new}{text[offset + len(old) :]}"
+    return text
+
+
+def _counting(text: str) -> str:
+    start = next(token for token in tokens(text) if _keyword(token) in _FORMS)
+    if _keyword(start) == "ASK":
+        return text
+    head, query = text[: start.offset], text[start.offset :]
+    return f"{head}SELECT (COUNT(*) AS ?rows) {{ {{ SELECT * {{ {{ {query}\n}} }} LIMIT {MOST} }} }}"

@@ -343,7 +343,9 @@ def test_a_truth_value_is_a_line_where_rows_are_lines(
 
 
 def test_the_setting_makes_the_default_graph_a_union(tmp_path: Path) -> None:
-    with Endpoint.start(tmp_path / "store", GRAPHRAG_RDF_SERVER__UNION_DEFAULT_GRAPH="true") as server:
+    of_one = f"SELECT ?o FROM <{G}1> {{ ?s <urn:in> ?o }}"
+    settings = {"GRAPHRAG_RDF_SERVER__UNION_DEFAULT_GRAPH": "true", "GRAPHRAG_RDF_SERVER__ANONYMOUS": "write"}
+    with Endpoint.start(tmp_path / "store", **settings) as server:
         client = server.client()
         client.post(
             "/update",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pyoxigraph import Literal, NamedNode
@@ -103,10 +104,11 @@ class Facts:
         fact = one_fact(self._engine.store, s, p, o)
         names: dict[NamedNode, str] = {}
         is_type = (predicate is None and fact[1] == RDF.type) or predicate == "a"
+        value = self._object(fact[2], object, "type" if is_type else "entity", names)
         instead: Statement = (
             fact[0] if subject is None else self._thing(subject, "entity", names),
-            self._predicate(fact[1], predicate, names),
-            self._object(fact[2], object, "type" if is_type else "entity", names),
+            self._predicate(fact, predicate, value, names),
+            value,
         )
         return correct_fact(
             self._engine,
@@ -158,10 +160,21 @@ class Facts:
 
     # --- parts of a correction -----------------------------------------------------------------------
 
-    def _predicate(self, old: NamedNode, given: str | None, names: dict[NamedNode, str]) -> NamedNode:
+    def _predicate(
+        self, old: Statement, given: str | None, value: FactTerm, names: dict[NamedNode, str]
+    ) -> NamedNode:
+        """The new predicate. Relations to things and to values differ, even if they have the same name."""
+        of_values = isinstance(value, Literal)
         if given is None:
-            return old
-        return RDF.type if given == "a" else self._thing(given, "relation", names)
+            label = label_of(old[1], read_labels(self._engine.store, [old[1]]))
+            mint = Minter(self._engine.settings.extract.namespace)
+            if of_values == isinstance(old[2], Literal) or old[1] != mint.relation(
+                label, of_values=not of_values
+            ):
+                return old[1]
+            given = label
+        kind = "value relation" if of_values else "relation"
+        return RDF.type if given == "a" else self._thing(given, kind, names)
 
     def _object(self, old: FactTerm, given: str | None, kind: str, names: dict[NamedNode, str]) -> FactTerm:
         if given is None:
@@ -196,8 +209,17 @@ class Facts:
                 names[term] = local_name(term.value).replace("-", " ")
             return term
         mint = Minter(self._engine.settings.extract.namespace)
-        make = {"entity": mint.entity, "relation": mint.relation, "type": mint.type}[kind]
+        make = {
+            "entity": mint.entity,
+            "relation": mint.relation,
+            "value relation": partial(mint.relation, of_values=True),
+            "type": mint.type,
+        }[kind]
         called = [thing for thing in things_called(self._engine.store, given) if self._is(thing, kind)]
+        if kind.endswith("relation") and called:
+            called = [
+                thing for thing in called if thing != mint.relation(given, of_values=kind == "relation")
+            ]
         own = own_names(given, [thing.value for thing in called])
         if len(own) > 1:
             raise UsageError(f"{given!r} is ambiguous: {', '.join(own)}", hint="give one of these IRIs")

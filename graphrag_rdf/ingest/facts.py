@@ -256,7 +256,7 @@ class FactWriter:
         for candidate in fit.entities:
             self._entity(out, chunk, candidate)
         for relation in fit.relations:
-            s, p, o = self._state(out, self._mint.relation(relation.predicate), relation)
+            s, p, o = self._state(out, self._predicate(relation), relation)
             said = (relation.subject, relation.predicate, relation.object)
             self._quote(out, chunk, (s, p, o), said, relation)
         for index, (reason, item) in enumerate(out.rejected):
@@ -282,6 +282,9 @@ class FactWriter:
     def _subject(self, relation: RelationCandidate) -> NamedNode:
         return (self._mint.term if relation.of_term else self._mint.entity)(relation.subject)
 
+    def _predicate(self, relation: RelationCandidate) -> NamedNode:
+        return self._mint.relation(relation.predicate, of_values=not relation.object_is_entity)
+
     def _named_by(self, fit: Fit) -> Iterator[NamedNode]:
         """The things of which names will be asserted or contained."""
         for candidate in fit.entities:
@@ -290,7 +293,7 @@ class FactWriter:
                 yield self._mint.type(candidate.type)
         for relation in fit.relations:
             yield self._subject(relation)
-            yield self._mint.relation(relation.predicate)
+            yield self._predicate(relation)
             if relation.object_is_entity:
                 yield self._mint.entity(relation.object)
 

@@ -69,9 +69,13 @@ class Minter:
         """The IRI of the label of lines in tables. Raises ValueError for a name with nothing in it."""
         return _minted(iris.term, name, self._namespace)
 
-    def relation(self, name: str) -> NamedNode:
-        """The IRI of a relation. Raises ValueError for a name with nothing in it."""
-        return _minted(iris.relation, name, self._namespace)
+    def relation(self, name: str, *, of_values: bool = False) -> NamedNode:
+        """The IRI of a relation. Raises ValueError for a name with nothing in it.
+
+        Args:
+            of_values: whether its objects are literals. A relation of the same name to things is another one.
+        """
+        return _minted(iris.value_relation if of_values else iris.relation, name, self._namespace)
 
     def type(self, name: str) -> NamedNode:
         """The IRI of a type. Raises ValueError for a name with nothing in it."""

@@ -23,6 +23,7 @@ DEFAULT_NAMESPACE = "http://trustgraph.ai/"
 PROVENANCE_BASE = "https://trustgraph.ai/"
 OBSERVED_SCHEMA = "schema"
 """What follows a namespace in the IRI of its observed schema."""
+_VALUE = "-value"
 STATEMENT = "urn:statement:"
 ANONYMOUS = "urn:anonymous:"
 
@@ -222,8 +223,20 @@ def term(slug: str, namespace: str = DEFAULT_NAMESPACE) -> NamedNode:
 
 
 def relation(slug: str, namespace: str = DEFAULT_NAMESPACE) -> NamedNode:
-    """A relation (predicate), by the slug of its name; never the IRI of an entity."""
+    """A relation (predicate) between things, by the slug of its name; never the IRI of an entity."""
+    if slug.endswith(_VALUE):  # else it might be a relation to values
+        slug = f"{slug.removesuffix(_VALUE)}%2D{_VALUE[1:]}"
     return NamedNode(f"{namespace}r/{slug}")
+
+
+def value_relation(slug: str, namespace: str = DEFAULT_NAMESPACE) -> NamedNode:
+    """A relation of things to literals, by the slug of its name."""
+    return NamedNode(f"{namespace}r/{slug}{_VALUE}")
+
+
+def is_value_relation(iri: str) -> bool:
+    """Whether an IRI has the form of a relation to literals."""
+    return iri.endswith(_VALUE)
 
 
 def type_(slug: str, namespace: str = DEFAULT_NAMESPACE) -> NamedNode:

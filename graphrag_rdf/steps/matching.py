@@ -19,6 +19,7 @@ from typing import Any
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.index.analyse import analyse, fold
+from graphrag_rdf.rdf import iris
 from graphrag_rdf.sparql import parameters
 from graphrag_rdf.sparql.library import QueryTemplate
 from graphrag_rdf.sparql.render import Renderer
@@ -312,7 +313,13 @@ def _relations(
                 start,
                 end,
                 "relation",
-                tuple(NamedNode(iri) for iri, share in shares.items() if share == best),
+                # relations to things first: a query with one relation asks about two things
+                tuple(
+                    map(
+                        NamedNode,
+                        sorted((iri for iri in shares if shares[iri] == best), key=iris.is_value_relation),
+                    )
+                ),
             )
         start = max(end, start + 1)
 

@@ -160,3 +160,33 @@ def test_another_namespace_has_another_schema(
     engine.ingest([two])
     schemas = [quad.subject for quad in everything(engine) if quad.object == RAG.ObservedSchema]
     assert schemas == [NamedNode("https://mill.example/schema")]
+
+
+def test_a_relation_to_things_and_to_values_is_two(
+    docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
+) -> None:
+    found = [
+        {"subject": "Mary Hale", "predicate": "lived in", "object": "Tarn"},
+        {"subject": "Mary Hale", "predicate": "lived in", "object": "1851", "object_is_entity": False},
+        {"subject": "Mary Hale", "predicate": "lived in value", "object": "Lindow"},
+    ]
+    scripted_server.answer_with(lambda _: json.dumps({"entities": [], "relations": found}))
+    (docs / "hale.txt").write_text("Mary Hale lived in Tarn and Lindow, in 1851.")
+    engine = engine_of(**by_model(scripted_server))
+    engine.ingest([docs])
+    things, values = relation("lived-in"), relation("lived-in-value")
+    assert declared(engine, things) >= {
+        (RDF.type, OWL.ObjectProperty),
+        (RDFS.label, Literal("lived in")),
+        (RAG.valueRelation, values),
+    }
+    assert declared(engine, values) >= {(RDF.type, OWL.DatatypeProperty), (RDFS.label, Literal("lived in"))}
+    assert (RDF.type, OWL.ObjectProperty) in declared(engine, relation("lived-in%2Dvalue"))
+    assert not [quad for quad in everything(engine) if quad.object == RDF.Property]
+
+    engine.facts.correct("Mary Hale", "lived in", "Tarn", object='"1850"')
+    engine.facts.correct("Mary Hale", "lived in", "1851", object="1852")
+    engine.facts.correct("Mary Hale", "lived in value", "Lindow", predicate="lived in")
+    assert (RAG.observedCount, integer(1)) in declared(engine, things)
+    assert (RAG.observedCount, integer(2)) in declared(engine, values)
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []

@@ -24,9 +24,9 @@ from tests.support.stores import open_engine
 QUESTION = "What did Rhoda Tennant invent?"
 R = "http://trustgraph.ai/r/"
 E = "http://trustgraph.ai/e/"
-INVENTED = f"<{E}rhoda-tennant> <{R}invented> ?thing"
+INVENTED = f"<{E}rhoda-tennant> <{R}invented-value> ?thing"
 GOOD = f"SELECT ?thing ?name {{ {INVENTED} OPTIONAL {{ ?thing rdfs:label ?name }} }}"
-COUNT = f"SELECT (COUNT(DISTINCT ?thing) AS ?count) {{ ?who <{R}invented> ?thing }}"
+COUNT = f"SELECT (COUNT(DISTINCT ?thing) AS ?count) {{ ?who <{R}invented-value> ?thing }}"
 
 
 def writing(*queries: str, answer: str = "It was the reversing gear. [1]") -> object:
@@ -51,7 +51,7 @@ def test_the_rows_lead_to_the_characters(engine: Engine, scripted_server: Script
     assert "invented the reversing gear" in citation["sources"][0]["quote"]
     asked, answered = scripted_server.requests[-2:]
     assert f"{E}rhoda-tennant" in asked.prompt
-    assert f"{R}invented" in asked.prompt
+    assert f"{R}invented-value" in asked.prompt
     assert re.search(r"^\[1\] .*reversing gear", answered.prompt, re.MULTILINE | re.IGNORECASE)
     trace = engine.traces["last"]
     assert [step.kind for step in trace.steps] == ["question", "grounding", "query", "synthesis"]
@@ -89,7 +89,7 @@ def test_a_count_cites_the_facts_that_were_counted(engine: Engine, scripted_serv
 
 
 def test_a_sum_is_supported_by_its_row(engine: Engine, scripted_server: ScriptedServer) -> None:
-    where = f"{{ ?who <{R}invented> ?x ; rdfs:label ?name }} GROUP BY ?who ?name"
+    where = f"{{ ?who <{R}invented-value> ?x ; rdfs:label ?name }} GROUP BY ?who ?name"
     query = f"SELECT ?who ?name (SUM(41) AS ?total) {where}"
     scripted_server.answer_with(writing(query, answer="Rhoda Tennant has 41. [1]"))  # type: ignore[arg-type]
     *_, last = engine.ask("How much has Rhoda Tennant?", "sparql")
@@ -144,7 +144,7 @@ def test_a_query_over_the_time_limit_is_corrected(engine: Engine, scripted_serve
 
 
 def test_rows_without_facts_are_told(engine: Engine, scripted_server: ScriptedServer) -> None:
-    query = f"SELECT ?thing {{ <{E}rhoda-tennant> <{R}invented>+ ?thing }}"
+    query = f"SELECT ?thing {{ <{E}rhoda-tennant> <{R}invented-value>+ ?thing }}"
     scripted_server.answer_with(writing(query))  # type: ignore[arg-type]
     *_, last = engine.ask(QUESTION, "sparql")
     assert last.answer is not None, last.error
@@ -242,7 +242,7 @@ OWN = """# name: own/gear
 # params:
 #   entity: {type: iri, sample: "http://trustgraph.ai/e/ada"}
 # returns: [thing]
-SELECT ?thing WHERE { {{ entity }} <http://trustgraph.ai/r/invented> ?thing }
+SELECT ?thing WHERE { {{ entity }} <http://trustgraph.ai/r/invented-value> ?thing }
 """
 
 
@@ -266,7 +266,7 @@ INSERT DATA { GRAPH <urn:own> {
 def test_a_query_that_the_store_keeps_is_matched_and_shown_to_a_model(
     engine: Engine, ruled: Engine, scripted_server: ScriptedServer
 ) -> None:
-    query = f"SELECT ?thing {{ ?who <{R}invented> ?thing }}"
+    query = f"SELECT ?thing {{ ?who <{R}invented-value> ?thing }}"
     for one in (engine, ruled):
         one.store.update(with_prefixes(STORED % query))
     answer = asked(ruled, "Which contrivances of the island are there?")
@@ -289,7 +289,7 @@ def test_a_model_sees_ends_of_relations_and_similar_queries(
     scripted_server.answer_with(writing(GOOD))  # type: ignore[arg-type]
     asked(engine, "How many things did Rhoda Tennant invent?")
     prompt = next(one.prompt for one in scripted_server.requests if "Write a SPARQL" in one.prompt)
-    assert re.search(rf"<{R}was-opened-on> .*\(2\), Place → xsd:date, e\.g\. 1912-01-22", prompt)
+    assert re.search(rf"<{R}was-opened-on-value> .*\(2\), Place → xsd:date, e\.g\. 1912-01-22", prompt)
     examples = prompt.partition("<examples>")[2].partition("</examples>")[0]
     assert f"<{E}rhoda-tennant>" in examples, "the query that fits has the question's values"
     assert examples.count("\n# ") <= 3
@@ -303,4 +303,4 @@ def test_the_relations_of_an_entity_that_are_left_out_are_counted(
 ) -> None:
     scripted_server.answer_with(lambda _: "ASK { ?s ?p ?o }")
     list(engine.ask("What did Elspeth Marwick do?", "sparql"))
-    assert "   … and 11 more relation(s)\n" in scripted_server.requests[0].prompt
+    assert "   … and 12 more relation(s)\n" in scripted_server.requests[0].prompt

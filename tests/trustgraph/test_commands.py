@@ -169,7 +169,7 @@ def test_triples_and_sparql(tg: Commands) -> None:
     )
     edge = f"<<{MARWICK} http://trustgraph.ai/r/designed http://trustgraph.ai/e/skell-tidal-station>>"
     assert f"https://trustgraph.ai/ns/contains {edge}" in tg("tg-query-graph", "-o", edge)
-    died = ("--qt-subject", MARWICK, "--qt-predicate", "http://trustgraph.ai/r/died-on")
+    died = ("--qt-subject", MARWICK, "--qt-predicate", "http://trustgraph.ai/r/died-on-value")
     found = tg("tg-query-graph", *died, "--qt-object", "1968-08-19", "-g", "urn:graph:source")
     assert '"1968-08-19"^^http://www.w3.org/2001/XMLSchema#date' in found, (
         "a plain literal stands for its text"

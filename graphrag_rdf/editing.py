@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -209,7 +209,7 @@ class Facts:
                 names[term] = local_name(term.value).replace("-", " ")
             return term
         mint = Minter(self._engine.settings.extract.namespace)
-        make = {
+        make: Mapping[str, Callable[[str], NamedNode]] = {
             "entity": mint.entity,
             "relation": mint.relation,
             "value relation": partial(mint.relation, of_values=True),

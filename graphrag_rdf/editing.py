@@ -209,12 +209,13 @@ class Facts:
                 names[term] = local_name(term.value).replace("-", " ")
             return term
         mint = Minter(self._engine.settings.extract.namespace)
-        make: Mapping[str, Callable[[str], NamedNode]] = {
+        makers: Mapping[str, Callable[[str], NamedNode]] = {
             "entity": mint.entity,
             "relation": mint.relation,
             "value relation": partial(mint.relation, of_values=True),
             "type": mint.type,
-        }[kind]
+        }
+        make = makers[kind]
         called = [thing for thing in things_called(self._engine.store, given) if self._is(thing, kind)]
         if kind.endswith("relation") and called:
             called = [

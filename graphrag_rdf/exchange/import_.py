@@ -81,12 +81,12 @@ def import_file(
     form = format_of(file)
     if not file.is_file():
         raise UsageError(f"{file} does not exist, or is not a file")
-    _check_bombs(file, form)
+    require_harmless(file, form)
     if graph is not None:
         return _load_into(engine, file, form, graph)
     summary = _look(file, form)
     if summary.is_dump:
-        with _parsing(file):
+        with parsing(file):
             settings = restore(engine, file, read_quads(file, form), summary, merge=merge)
         return ImportReport(
             "restored",
@@ -95,7 +95,7 @@ def import_file(
             decisions=summary.decisions,
             traces=summary.traces,
         )
-    with _parsing(file):
+    with parsing(file):
         source = NamedNode(file.resolve().as_uri())
         quads = read_quads(file, form)
         taken = take_facts(engine, file.read_bytes(), quads, name=file.name, source=source)
@@ -104,7 +104,7 @@ def import_file(
     return ImportReport("imported", summary.quads, taken.facts, taken.entities, traces=taken.traces)
 
 
-def _check_bombs(file: Path, form: RdfFormat) -> None:
+def require_harmless(file: Path, form: RdfFormat) -> None:
     """Refuse a file with entities that expand too much, or terms too deep for the parser.
 
     Raises:
@@ -112,7 +112,7 @@ def _check_bombs(file: Path, form: RdfFormat) -> None:
     """
     from mmap import ACCESS_READ, mmap
 
-    with _parsing(file), file.open("rb") as opened:
+    with parsing(file), file.open("rb") as opened:
         size = file.stat().st_size
         if size == 0:
             return
@@ -132,7 +132,7 @@ def _load_into(engine: Engine, file: Path, form: RdfFormat, graph: NamedNode) ->
             f"the graph {graph.value} is one of the program's own",
             hint="name another graph, or leave out --graph to import facts",
         )
-    with _parsing(file):
+    with parsing(file):
         quads = [Quad(q.subject, q.predicate, q.object, graph) for q in read_quads(file, form)]
     engine.store.commit(Changes(add=quads, content=False))
     return ImportReport("loaded", len(quads))
@@ -146,7 +146,7 @@ def read_quads(file: Path, form: RdfFormat) -> Iterator[Quad]:
 def _look(file: Path, form: RdfFormat) -> DumpSummary:
     """Parse the whole file, and summarise it if it is a dump."""
     summary = DumpSummary()
-    with _parsing(file):
+    with parsing(file):
         for quad in read_quads(file, form):
             summary.quads += 1
             if quad.graph_name == Graphs.SOURCE:
@@ -157,7 +157,8 @@ def _look(file: Path, form: RdfFormat) -> DumpSummary:
 
 
 @contextmanager
-def _parsing(file: Path) -> Iterator[None]:
+def parsing(file: Path) -> Iterator[None]:
+    """Raise a UsageError with the line for what is malformed in a file."""
     try:
         yield
     except SyntaxError as error:

@@ -1,0 +1,102 @@
+"""`ontology`: load, list, check and remove ontologies."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from graphrag_rdf.cli import output
+from graphrag_rdf.cli.command import Group
+from graphrag_rdf.cli.output import format_option, pairs, say, warn
+from graphrag_rdf.cli.process import DONE, FAILED
+from graphrag_rdf.cli.session import open_engine
+
+_files = click.Path(path_type=Path)
+
+
+@click.group(
+    cls=Group, examples=["graphrag-rdf ontology load ships.ttl", "graphrag-rdf ontology check ships.ttl"]
+)
+def ontology_command() -> None:
+    """Ontologies in urn:graph:ontology: load, list, check, remove."""
+
+
+@ontology_command.command(
+    "load", examples=["graphrag-rdf ontology load ships.ttl", "graphrag-rdf ontology load *.rdf"]
+)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_files)
+@format_option()
+def load(files: tuple[Path, ...], form: str) -> None:
+    """Load ontologies (Turtle, RDF/XML, JSON-LD, N-Triples …) with what they import.
+
+    Imports are resolved by catalog-v001.xml beside the file, as in Protégé; nothing is fetched. A newer file
+    of the same ontology replaces its triples in urn:graph:ontology; its graph keeps the earlier version.
+    """
+    from graphrag_rdf.exchange.ontologies import load_ontologies
+
+    with open_engine(create=True) as engine:
+        namespace = engine.settings.extract.namespace
+        report = load_ontologies(engine.store, files, namespace, datetime.now(UTC))
+    for iri in report.missing:
+        warn(f"the import {iri} was not loaded: no entry of catalog-v001.xml names a file for it")
+    if output.write(form, report):
+        return
+    pairs([(iri, f"{number:,} triples") for iri, number in report.loaded.items()])
+    pairs([(iri, "unchanged") for iri in report.unchanged])
+
+
+@ontology_command.command("list", examples=["graphrag-rdf ontology list"])
+@format_option("text", "json", "jsonl")
+def list_(form: str) -> None:
+    """List the loaded ontologies with all versions."""
+    from graphrag_rdf.exchange.ontologies import ontology_versions
+
+    with open_engine() as engine:
+        found = ontology_versions(engine.store)
+    if not output.write(form, found):
+        rows = [(v.ontology, "yes" if v.active else "no", v.file, v.loaded, v.graph) for v in found]
+        output.table(("ontology", "active", "file", "loaded", "graph"), rows)
+
+
+@ontology_command.command(
+    "check", examples=["graphrag-rdf ontology check", "graphrag-rdf ontology check ships.ttl"]
+)
+@click.argument("files", metavar="[FILE...]", nargs=-1, type=_files)
+@format_option("text", "json", "jsonl")
+def check(files: tuple[Path, ...], form: str) -> int:
+    """Report what Protégé and other OWL 2 DL tools would reject or misread.
+
+    Without files: the ontologies of the store, and the declarations of what its facts use. Exit code 1 if
+    there is an error.
+    """
+    from graphrag_rdf.exchange.ontologies import check_files, check_ontologies
+
+    if files:
+        from graphrag_rdf.resources import folder
+        from graphrag_rdf.sparql.library import TemplateLibrary
+
+        found = check_files(files, TemplateLibrary(folder("queries")))
+    else:
+        with open_engine() as engine:
+            found = check_ontologies(engine.store)
+    if not output.write(form, found):
+        for one in found:
+            say(f"{one.severity}: {output.safe(one.focus)}: {output.safe(one.message)} [{one.check}]")
+        if not found:
+            say("no problems")
+    return FAILED if any(one.severity == "error" for one in found) else DONE
+
+
+@ontology_command.command("remove", examples=["graphrag-rdf ontology remove http://example.org/ships"])
+@click.argument("ontology", metavar="IRI")
+@format_option()
+def remove(ontology: str, form: str) -> None:
+    """Remove an ontology with all its versions. Facts stay."""
+    from graphrag_rdf.exchange.ontologies import remove_ontology
+
+    with open_engine() as engine:
+        number = remove_ontology(engine.store, ontology, engine.settings.extract.namespace)
+    if not output.write(form, {"versions": number}):
+        pairs([("removed", f"{number:,} versions")])

@@ -1,0 +1,323 @@
+"""Ontologies: loaded into `urn:graph:ontology` with their imports, kept by version, and checked.
+
+Each version has a graph of its own, `urn:graph:ontology:` and the beginning of the SHA-256 of its file. The
+triples of the active version of each ontology are also in `urn:graph:ontology`, where tools find them.
+Imports (OWL 2 §3.4) are resolved by the XML catalogue beside the file, as in Protégé; nothing is fetched from
+the network.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard
+from xml.etree import ElementTree
+
+from pyoxigraph import BlankNode, NamedNode, Quad, Triple
+from pyoxigraph import Literal as RdfLiteral
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.exchange.dump import format_of
+from graphrag_rdf.exchange.import_ import parsing, read_quads, require_harmless
+from graphrag_rdf.rdf.formats import check_entities
+from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PROV, RAG, RDF, XSD, Graphs
+from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.schema.observed import observe
+from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.store.embedded import EmbeddedStore
+
+if TYPE_CHECKING:
+    from graphrag_rdf.sparql.library import TemplateLibrary
+
+Severity: TypeAlias = Literal["error", "warning"]
+
+CHECKS: dict[str, Severity] = {
+    "check-property-kinds": "error",
+    "check-class-kinds": "error",
+    "check-ranges": "error",
+    "check-reserved": "error",
+    "check-literals": "error",
+    "check-undeclared-classes": "warning",
+    "check-undeclared-properties": "warning",
+    "check-labels": "warning",
+    "check-cycles": "warning",
+}
+"""Template under `queries/ontology/` → severity. OWL 2 DL tools refuse or misread a file with an error."""
+
+CATALOG = "catalog-v001.xml"
+_NAME = "{urn:oasis:names:tc:entity:xmlns:xml:catalog}uri"
+_PREFIX = "urn:graph:ontology:"
+_LIMIT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class OntologyVersion:
+    """A version of an ontology in the store.
+
+    Attributes:
+        graph: holds its triples.
+        file: name of the file.
+        loaded: when.
+        version: its owl:versionIRI.
+        active: whether its triples are in `urn:graph:ontology`.
+    """
+
+    ontology: str
+    graph: str
+    file: str
+    loaded: str
+    version: str | None
+    active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """What `load_ontologies` did.
+
+    Attributes:
+        loaded: IRI → number of triples.
+        unchanged: IRIs of ontologies whose active version is this one.
+        missing: imported IRIs that no file provides.
+    """
+
+    loaded: dict[str, int] = field(default_factory=dict)
+    unchanged: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that a check of an ontology found."""
+
+    check: str
+    severity: Severity
+    focus: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file that was read: its ontology, triples and imports."""
+
+    path: Path
+    ontology: NamedNode
+    version: NamedNode | None
+    graph: NamedNode
+    triples: tuple[Triple, ...]
+    imports: tuple[str, ...]
+
+    @property
+    def names(self) -> set[str]:
+        """The IRIs by which others may import it."""
+        return {self.ontology.value, *([self.version.value] if self.version else [])}
+
+
+def load_ontologies(store: Store, paths: Iterable[str | Path], namespace: str, now: datetime) -> LoadReport:
+    """Load files, and the files that they import. A malformed file changes nothing.
+
+    Args:
+        namespace: of extraction, see `schema.observed`.
+        now: recorded with each version.
+
+    Raises:
+        UsageError: a file is missing, malformed, has triple terms or several ontologies.
+    """
+    files, missing = _read_all([Path(path) for path in paths])
+    report = LoadReport(missing=missing)
+    versions = {each.graph: each for each in ontology_versions(store)}
+    for file in files:
+        known = versions.get(file.graph.value)
+        if known is not None and known.active:
+            report.unchanged.append(file.ontology.value)
+            continue
+        if known is None:
+            store.commit(Changes(add=list(_description(file, now)), content=False))
+        named = {"ontology": file.ontology}
+        store.commit(
+            Changes(
+                updates=[
+                    ("ontology/deactivate", named),
+                    ("ontology/activate", {**named, "version": file.graph}),
+                ],
+                content=False,
+            )
+        )
+        report.loaded[file.ontology.value] = len(file.triples)
+    if report.loaded:
+        observe(store, namespace)  # its declarations may be among those that were taken away
+    return report
+
+
+def ontology_versions(store: Store) -> list[OntologyVersion]:
+    """The versions in the store, by ontology, the newest first."""
+    return [
+        OntologyVersion(
+            text_of(row["ontology"]),
+            text_of(row["graph"]),
+            text_of(row["file"]),
+            text_of(row["loaded"]),
+            text_of(row["version"]) if "version" in row else None,
+            _is_active(row["active"]),
+        )
+        for row in store.select("ontology/versions")
+    ]
+
+
+def remove_ontology(store: Store, ontology: str, namespace: str) -> int:
+    """Remove an ontology with all its versions.
+
+    Returns:
+        the number of versions.
+
+    Raises:
+        UsageError: there is no such ontology.
+    """
+    known = [each for each in ontology_versions(store) if each.ontology == ontology]
+    if not known:
+        raise UsageError(
+            f"no ontology {ontology} is loaded", hint="graphrag-rdf ontology list shows their IRIs"
+        )
+    named = {"ontology": NamedNode(ontology)}
+    updates = [("ontology/deactivate", named), ("ontology/drop", named)]
+    store.commit(Changes(updates=updates, content=False))
+    observe(store, namespace)
+    return len(known)
+
+
+def check_ontologies(store: Store) -> list[Finding]:
+    """Check what `urn:graph:ontology` holds by the templates `CHECKS`."""
+    return [
+        Finding(name.removeprefix("check-"), severity, text_of(row["focus"]), text_of(row["message"]))
+        for name, severity in CHECKS.items()
+        for row in store.select(f"ontology/{name}", limit=_LIMIT)
+    ]
+
+
+def check_files(paths: Sequence[Path], templates: TemplateLibrary) -> list[Finding]:
+    """Check files, with what they import, in a store in memory.
+
+    Raises:
+        UsageError: see `load_ontologies`.
+    """
+    files, missing = _read_all(list(paths))
+    store = EmbeddedStore(templates)
+    quads = [_in_graph(triple, Graphs.ONTOLOGY) for file in files for triple in file.triples]
+    store.bulk_add(quads)
+    own = {term for file in files if file.path in paths for triple in file.triples for term in triple}
+    focus = {term.value for term in own if isinstance(term, NamedNode)}
+    unresolved = [
+        Finding("missing-import", "warning", iri, f"imported, and no entry of {CATALOG} names a file for it")
+        for iri in missing
+    ]
+    return unresolved + [found for found in check_ontologies(store) if found.focus in focus]
+
+
+# --- reading ------------------------------------------------------------------------------------------
+
+
+def _read_all(paths: list[Path]) -> tuple[list[_File], list[str]]:
+    """Files with all that they import, and the imports that no file provides."""
+    files: list[_File] = []
+    waiting, seen, wanted = list(paths), set[Path](), dict[str, None]()
+    while waiting:
+        path = waiting.pop(0)
+        if path.resolve() in seen:
+            continue
+        seen.add(path.resolve())
+        file = _read(path)
+        files.append(file)
+        catalog = _catalog(path.parent / CATALOG) if file.imports else {}
+        wanted |= dict.fromkeys(file.imports)
+        waiting += [catalog[iri] for iri in file.imports if iri in catalog]
+    names = set[str]().union(*(file.names for file in files)) if files else set()
+    catalogued = {iri for path in seen for iri in _catalog(path.parent / CATALOG)}
+    return files, [iri for iri in wanted if iri not in names and iri not in catalogued]
+
+
+def _read(path: Path) -> _File:
+    form = format_of(path)
+    if not path.is_file():
+        raise UsageError(f"{path} does not exist, or is not a file")
+    require_harmless(path, form)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    with parsing(path):
+        triples = tuple(_renamed(quad.triple, digest) for quad in read_quads(path, form))
+    if any(isinstance(triple.object, Triple) for triple in triples):
+        raise UsageError(
+            f"{path} has triple terms, which OWL lacks", hint="import it with: graphrag-rdf import FILE"
+        )
+    declared = list(dict.fromkeys(t.subject for t in triples if (t.predicate, t.object) == _ONTOLOGY))
+    if len(declared) > 1:
+        listed = ", ".join(text_of(each) for each in declared)
+        raise UsageError(
+            f"{path} declares several ontologies: {listed}", hint="load each from a file of its own"
+        )
+    named = (
+        declared[0] if declared and isinstance(declared[0], NamedNode) else NamedNode(path.resolve().as_uri())
+    )
+    about = [t for t in triples if declared and t.subject == declared[0]]
+    versions = [node_of(t.object) for t in about if t.predicate == OWL.versionIRI]
+    imports = tuple(text_of(t.object) for t in about if t.predicate == OWL.imports)
+    graph = NamedNode(_PREFIX + digest[:32])
+    return _File(path, named, versions[0] if versions else None, graph, triples, imports)
+
+
+_ONTOLOGY = (RDF.type, OWL.Ontology)
+
+
+def _renamed(triple: Triple, digest: str) -> Triple:
+    """A triple whose blank nodes cannot be those of another file."""
+    subject, value = triple.subject, triple.object
+    if isinstance(subject, BlankNode):
+        subject = BlankNode(f"o{digest[:16]}{subject.value}")
+    if isinstance(value, BlankNode):
+        value = BlankNode(f"o{digest[:16]}{value.value}")
+    return Triple(subject, triple.predicate, value)
+
+
+def _in_graph(triple: Triple, graph: NamedNode) -> Quad:
+    return Quad(triple.subject, triple.predicate, triple.object, graph)
+
+
+def _catalog(path: Path) -> dict[str, Path]:
+    """IRI → existing file, of an OASIS XML catalogue; empty if there is none.
+
+    Raises:
+        UsageError: it is malformed.
+    """
+    if not path.is_file():
+        return {}
+    try:
+        data = path.read_bytes()
+        check_entities(data, len(data))
+        entries = ElementTree.fromstring(data).iter(_NAME)  # noqa: S314 - its entities were checked
+    except (OSError, ElementTree.ParseError) as error:
+        raise UsageError(f"cannot read the catalogue {path}: {error}") from error
+    found = {entry.get("name", ""): path.parent / entry.get("uri", "") for entry in entries}
+    return {iri: file for iri, file in found.items() if iri and file.is_file()}
+
+
+def _description(file: _File, now: datetime) -> Iterable[Quad]:
+    """The triples of a version, and what is recorded of it."""
+    for triple in file.triples:
+        yield _in_graph(triple, file.graph)
+    told: list[tuple[NamedNode, NamedNode | RdfLiteral]] = [
+        (RDF.type, RAG.OntologyVersion),
+        (RAG.ontology, file.ontology),
+        (DCTERMS.source, RdfLiteral(file.path.name)),
+        (PROV.generatedAtTime, RdfLiteral(now.isoformat(), datatype=XSD.dateTime)),
+        *([(OWL.versionIRI, file.version)] if file.version else []),
+    ]
+    for predicate, value in told:
+        yield Quad(file.graph, predicate, value, Graphs.SYSTEM)
+
+
+def _is_named(term: object) -> TypeGuard[NamedNode]:
+    return isinstance(term, NamedNode)
+
+
+def _is_active(value: object) -> bool:
+    return text_of(value) == "true"  # type: ignore[arg-type]

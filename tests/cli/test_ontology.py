@@ -1,0 +1,133 @@
+"""`ontology`: load with imports and versions, list, check, remove."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import Run
+
+HEAD = """@prefix : <http://example.org/ships#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+"""
+SHIPS = f"""{HEAD}<http://example.org/ships> a owl:Ontology ; owl:versionIRI <http://example.org/ships/1> .
+:Ship a owl:Class ; rdfs:label "ship" ; rdfs:subClassOf [ a owl:Restriction ;
+  owl:onProperty :owner ; owl:someValuesFrom owl:Thing ] .
+:owner a owl:ObjectProperty ; rdfs:label "owner" ; rdfs:domain :Ship .
+"""
+PORTS = """@prefix owl: <http://www.w3.org/2002/07/owl#> .
+<http://example.org/ports> a owl:Ontology ;
+  owl:imports <http://example.org/ships>, <http://example.org/tides> .
+<http://example.org/ports#Port> a owl:Class ; <http://www.w3.org/2000/01/rdf-schema#label> "port" .
+"""
+CATALOG = """<?xml version="1.0"?><catalog xmlns="urn:oasis:names:tc:entity:xmlns:xml:catalog">
+<uri name="http://example.org/ships" uri="ships.ttl"/></catalog>"""
+COUNT = "SELECT (COUNT(*) AS ?n) { GRAPH <urn:graph:ontology> { ?s ?p ?o } }"
+
+
+@pytest.fixture
+def files(folder: Path) -> Path:
+    (folder / "ships.ttl").write_text(SHIPS)
+    (folder / "ports.ttl").write_text(PORTS)
+    (folder / "catalog-v001.xml").write_text(CATALOG)
+    return folder
+
+
+def triples(run: Run) -> int:
+    return int(run("sparql", "--format", "csv", COUNT).out.split()[1])
+
+
+def test_imports_come_by_the_catalogue(run: Run, files: Path) -> None:
+    found = run("ontology", "load", "ports.ttl", "--format", "json")
+    report = json.loads(found.out)
+    assert report["loaded"] == {"http://example.org/ports": 5, "http://example.org/ships": 11}
+    assert report["missing"] == ["http://example.org/tides"]
+    assert "the import http://example.org/tides was not loaded" in found.err
+    assert triples(run) == 16
+    again = json.loads(run("ontology", "load", "ports.ttl", "--format", "json").out)
+    assert (again["loaded"], len(again["unchanged"])) == ({}, 2)
+    assert triples(run) == 16
+
+
+def test_a_new_version_takes_the_place_of_the_old_one(run: Run, files: Path) -> None:
+    run("ontology", "load", "ships.ttl")
+    (files / "ships.ttl").write_text(SHIPS.replace('"owner"', '"owned by"'))
+    run("ontology", "load", "ships.ttl")
+    assert triples(run) == 11
+    listed = json.loads(run("ontology", "list", "--format", "json").out)
+    assert [each["active"] for each in listed] == [True, False]
+    old = f"ASK {{ GRAPH <{listed[1]['graph']}> {{ ?s rdfs:label 'owner' }} }}"
+    assert run("sparql", old).out == "yes\n"
+    (files / "ships.ttl").write_text(SHIPS)
+    run("ontology", "load", "ships.ttl")
+    assert run("sparql", "ASK { GRAPH <urn:graph:ontology> { ?s rdfs:label 'owner' } }").out == "yes\n"
+    assert triples(run) == 11
+
+
+def test_what_others_say_stays(run: Run, files: Path) -> None:
+    run("ontology", "load", "ports.ttl")
+    assert json.loads(run("ontology", "remove", "http://example.org/ports", "--format", "json").out) == {
+        "versions": 1
+    }
+    assert triples(run) == 11
+    assert run("ontology", "remove", "http://example.org/ships").code == 0
+    assert triples(run) == 0
+    gone = run("ontology", "remove", "http://example.org/ships")
+    assert gone.code == 2
+    assert "ontology list" in gone.err
+
+
+WRONG = {
+    "property-kinds": ":p a owl:ObjectProperty, owl:DatatypeProperty ; rdfs:label 'p' .",
+    "class-kinds": ":c a owl:Class, owl:ObjectProperty ; rdfs:label 'c' .",
+    "ranges": ":p a owl:ObjectProperty ; rdfs:label 'p' ; rdfs:range xsd:integer .",
+    "reserved": "rdf:Statement rdfs:subClassOf owl:Thing .",
+    "literals": ":o a owl:Ontology_ ; owl:versionInfo 'x'^^xsd:integer .",
+    "undeclared-classes": ":c a owl:Class ; rdfs:label 'c' ; rdfs:subClassOf :unknown .",
+    "undeclared-properties": ":c a owl:Class ; rdfs:label 'c' ; :says 'x' .",
+    "labels": ":c a owl:Class .",
+    "cycles": ":c a owl:Class ; rdfs:label 'c' ; rdfs:subClassOf :d . "
+    ":d a owl:Class ; rdfs:label 'd' ; rdfs:subClassOf :c .",
+}
+
+
+@pytest.mark.parametrize("check", WRONG)
+def test_each_check_finds_its_fault(check: str, run: Run, folder: Path) -> None:
+    (folder / "wrong.ttl").write_text(HEAD + WRONG[check])
+    found = run("ontology", "check", "wrong.ttl", "--format", "json")
+    reported = json.loads(found.out)
+    assert check in {each["check"] for each in reported}
+    assert found.code == (1 if any(each["severity"] == "error" for each in reported) else 0)
+    run("ontology", "load", "wrong.ttl")
+    loaded = json.loads(run("ontology", "check", "--format", "json").out)
+    assert {each["check"] for each in reported} == {each["check"] for each in loaded}
+
+
+def test_a_sound_ontology_has_no_findings(run: Run, files: Path) -> None:
+    found = run("ontology", "check", "ships.ttl")
+    assert (found.code, found.out) == (0, "no problems\n")
+    assert "missing-import" in run("ontology", "check", "ports.ttl").out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("@prefix : <x", "line 1"),
+        (
+            f"{HEAD} :a a owl:Ontology . :b a owl:Ontology .",
+            "several",
+        ),
+        ("<urn:a> <urn:b> <<( <urn:a> <urn:b> <urn:c> )>> .", "triple terms"),
+    ],
+)
+def test_bad_files_change_nothing(text: str, message: str, run: Run, folder: Path) -> None:
+    (folder / "bad.ttl").write_text(text)
+    found = run("ontology", "load", "bad.ttl")
+    assert found.code == 2
+    assert message in found.err
+    assert triples(run) == 0

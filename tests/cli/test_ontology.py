@@ -90,7 +90,7 @@ WRONG = {
     "literals": ":o a owl:Ontology_ ; owl:versionInfo 'x'^^xsd:integer .",
     "undeclared-classes": ":c a owl:Class ; rdfs:label 'c' ; rdfs:subClassOf :unknown .",
     "undeclared-properties": ":c a owl:Class ; rdfs:label 'c' ; :says 'x' .",
-    "labels": ":c a owl:Class .",
+    "labels": ":c a owl:Class ; rdfs:comment 'What floats.' .",
     "cycles": ":c a owl:Class ; rdfs:label 'c' ; rdfs:subClassOf :d . "
     ":d a owl:Class ; rdfs:label 'd' ; rdfs:subClassOf :c .",
 }

@@ -25,10 +25,10 @@ MODELS := $(if $(MODEL),--model "$(MODEL)") $(if $(EMBEDDING_MODEL),--embedding-
 # through the environment, so that quotes in a question are the question's
 export QUESTION = $(Q)
 
-.PHONY: help setup ingest ask serve test test-remote test-trustgraph test-msgraphrag lint format bench docs ontology lock sbom clean
+.PHONY: help setup ingest ask serve test test-remote test-trustgraph test-msgraphrag test-schema lint format bench docs ontology lock sbom clean
 
 help:
-	@echo 'make setup | ingest DOCS=… | ask Q="…" | serve | test | test-remote | test-trustgraph | test-msgraphrag | lint | bench | docs | ontology | lock | sbom | clean'
+	@echo 'make setup | ingest DOCS=… | ask Q="…" | serve | test | test-remote | test-trustgraph | test-msgraphrag | test-schema | lint | bench | docs | ontology | lock | sbom | clean'
 
 setup: $(STAMPS)/setup
 
@@ -66,7 +66,7 @@ serve: setup
 	$(PROGRAM) serve
 
 test: $(STAMPS)/dev
-	$(BIN)/python -m pytest $(if $(SLOW),-m "not trustgraph and not msgraphrag") $(or $(TESTS),--numprocesses 2 --dist loadfile)
+	$(BIN)/python -m pytest $(if $(SLOW),-m "not trustgraph and not msgraphrag and not schematools") $(or $(TESTS),--numprocesses 2 --dist loadfile)
 
 # the tests of the spine on every kind of store that is installed, or on KINDS=oxigraph,serve,jena
 test-remote: $(STAMPS)/dev
@@ -92,6 +92,17 @@ $(STAMPS)/msgraphrag: $(BIN)/python
 	@mkdir -p $(STAMPS)
 	$(PYTHON) -m venv $(STAMPS)/msgraphrag-cli
 	$(STAMPS)/msgraphrag-cli/bin/python -m pip install --quiet --disable-pip-version-check graphrag==$(MSGRAPHRAG)
+	@touch $@
+
+# readers of schemas, unmodified, against our server; they take 550 MB, so CI does not install them
+test-schema: $(STAMPS)/dev $(STAMPS)/schematools
+	SCHEMATOOLS_BIN=$(STAMPS)/schematools-env/bin $(BIN)/python -m pytest -m schematools tests/schematools
+
+$(STAMPS)/schematools: $(BIN)/python
+	@mkdir -p $(STAMPS)
+	$(PYTHON) -m venv $(STAMPS)/schematools-env
+	$(STAMPS)/schematools-env/bin/python -m pip install --quiet --disable-pip-version-check \
+		langchain-community==0.4.2 sparql-llm==0.1.4
 	@touch $@
 
 lint: $(STAMPS)/dev

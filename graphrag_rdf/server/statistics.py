@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -23,12 +23,30 @@ _EVERY, _SHARE = 10.0, 20.0
 
 _GRAPHS, _PARTS = 50, 50
 """Named graphs, and classes and properties of each, that are described."""
+_PARTITIONS = 2000
+"""Partitions of the facts by class, property and class of objects that are described, the largest first."""
 _FACTS = "the facts that were read, with labels and types"
 _ABOUT = {
     Graphs.SOURCE: "documents, passages, and the places of facts in them",
     Graphs.RETRIEVAL: "how questions were answered",
     Graphs.DERIVED: "data derived from the other graphs; can be rebuilt",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The facts of a property whose subjects have a class.
+
+    Attributes:
+        target: a class of their objects; None: all these facts.
+        datatype: of their objects; None: all these facts.
+    """
+
+    class_: NamedNode
+    property_: NamedNode
+    target: NamedNode | None
+    datatype: NamedNode | None
+    triples: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +60,7 @@ class GraphCounts:
     classes: int
     class_parts: tuple[tuple[NamedNode, int], ...]
     property_parts: tuple[tuple[NamedNode, int], ...]
+    partitions: tuple[Partition, ...] = ()
 
     @property
     def name(self) -> str:
@@ -139,4 +158,13 @@ def _count_graph(store: Store, graph: NamedNode | None) -> GraphCounts:
             for r in properties
             if isinstance(p := r["property"], NamedNode)
         ),
+        partitions=tuple(_partitions(store)) if graph is None else (),
     )
+
+
+def _partitions(store: Store) -> Iterator[Partition]:
+    for row in store.select("schema/partitions", limit=_PARTITIONS):
+        named = [row.get(name) for name in ("class", "property", "target", "datatype")]
+        class_, property_, target, datatype = (one if isinstance(one, NamedNode) else None for one in named)
+        if class_ is not None and property_ is not None:
+            yield Partition(class_, property_, target, datatype, rows.whole(row, "triples") or 0)

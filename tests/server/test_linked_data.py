@@ -361,3 +361,21 @@ def test_our_own_paths_negotiate(client: httpx.Client) -> None:
             found = client.get(path, headers={"Accept": accept})
             assert found.status_code == 200
             assert found.headers["content-type"].startswith(accept)
+
+
+def test_partitions_by_class_and_property(client: httpx.Client) -> None:
+    found = graph_of(client.get("/.well-known/void", headers=TURTLE))
+    part = '?g rdfs:label "default" ; void:classPartition [ void:class ?c ; void:propertyPartition ?pp ] . ?pp void:property ?p'
+    whole = rows(found, f"SELECT * {{ {part} ; void:triples ?n }}")
+    assert whole
+    for row in whole:
+        assert int(row["n"].value) == count(client, f"?s a {row['c']} ; {row['p']} ?o")
+    things = rows(found, f"SELECT * {{ {part} ; void:classPartition [ void:class ?t ; void:triples ?n ] }}")
+    for row in things:
+        assert int(row["n"].value) == count(client, f"?s a {row['c']} ; {row['p']} ?o . ?o a {row['t']}")
+    ext = "<http://ldf.fi/void-ext#datatype"
+    values = rows(found, f"SELECT * {{ {part} ; {ext}Partition> [ {ext}> ?t ; void:triples ?n ] }}")
+    assert values
+    for row in values:
+        where = f"?s a {row['c']} ; {row['p']} ?o FILTER(DATATYPE(?o) = {row['t']})"
+        assert int(row["n"].value) == count(client, where)

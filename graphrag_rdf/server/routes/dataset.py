@@ -7,7 +7,7 @@ named graphs, and updates unless the server is read-only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -27,12 +27,20 @@ from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import HTML, Forms, represent
 from graphrag_rdf.server.routes.resource import SD, view_term
 from graphrag_rdf.server.service import Service, address_of, service_of, site_of
-from graphrag_rdf.server.statistics import Counts, GraphCounts
+from graphrag_rdf.server.statistics import Counts, GraphCounts, Partition
 
 VOID = Namespace("http://rdfs.org/ns/void#")
+VOID_EXT = Namespace("http://ldf.fi/void-ext#")
 DCAT = Namespace("http://www.w3.org/ns/dcat#")
 FOAF = Namespace("http://xmlns.com/foaf/0.1/")
-_PREFIXES = {**PREFIXES, "void": str(VOID), "dcat": str(DCAT), "sd": str(SD), "foaf": str(FOAF)}
+_PREFIXES = {
+    **PREFIXES,
+    "void": str(VOID),
+    "void-ext": str(VOID_EXT),
+    "dcat": str(DCAT),
+    "sd": str(SD),
+    "foaf": str(FOAF),
+}
 
 
 async def dataset(request: Request) -> Response:
@@ -130,11 +138,34 @@ def _graph(data: NamedNode, counts: GraphCounts, site: str) -> Iterator[Triple]:
         yield Triple(node, VOID.classPartition, part)
         yield Triple(part, VOID["class"], class_)
         yield Triple(part, VOID.entities, integer(things))
+        yield from _properties(part, [one for one in counts.partitions if one.class_ == class_])
     for property_, triples in counts.property_parts:
         part = BlankNode()
         yield Triple(node, VOID.propertyPartition, part)
         yield Triple(part, VOID.property, property_)
         yield Triple(part, VOID.triples, integer(triples))
+
+
+def _properties(class_part: BlankNode, partitions: Sequence[Partition]) -> Iterator[Triple]:
+    """The properties of the things of a class, with the classes and datatypes of their objects."""
+    nodes: dict[NamedNode, BlankNode] = {}
+    for one in partitions:
+        if one.property_ not in nodes:
+            nodes[one.property_] = part = BlankNode()
+            yield Triple(class_part, VOID.propertyPartition, part)
+            yield Triple(part, VOID.property, one.property_)
+        part = nodes[one.property_]
+        if one.target is None and one.datatype is None:
+            yield Triple(part, VOID.triples, integer(one.triples))
+            continue
+        inner = BlankNode()
+        if one.target is not None:
+            yield Triple(part, VOID.classPartition, inner)
+            yield Triple(inner, VOID["class"], one.target)
+        elif one.datatype is not None:
+            yield Triple(part, VOID_EXT.datatypePartition, inner)
+            yield Triple(inner, VOID_EXT.datatype, one.datatype)
+        yield Triple(inner, VOID.triples, integer(one.triples))
 
 
 def _as_json(counts: Counts) -> dict[str, Any]:

@@ -55,6 +55,7 @@ BOUNDS: Mapping[str, float] = {
     "server/graph-statistics": 10_000,
     "schema/properties": 10_000,
     "schema/ends": 10_000,
+    "schema/partitions": 10_000,
     # all that was imported or corrected by hand, by name: asked once for a command of a person
     "provenance/drawn-from": 2_000,
     # the last resort of a look-up: there is no index into triple terms; as long as a client's query may take
@@ -68,6 +69,7 @@ FOLDER_BOUNDS: Mapping[str, float] = {
     "cookbook": 60_000,
     "derived": 20_000,
     "exchange": 20_000,
+    "ontology": 20_000,
     "remote": 20_000,
     "system": 10_000,
 }

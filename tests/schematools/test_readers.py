@@ -31,7 +31,7 @@ print(RdfGraph(query_endpoint=sys.argv[1], standard="owl").get_schema)
 SPARQL_LLM = """
 import json, sys
 import fastembed
-fastembed.TextEmbedding = lambda *_, **__: None  # else the import downloads a model, which is not used here
+fastembed.TextEmbedding.__init__ = lambda *_, **__: None  # else it downloads an unused model
 from sparql_llm.utils import get_schema_for_endpoint
 print(json.dumps(get_schema_for_endpoint(*sys.argv[1:])))
 """

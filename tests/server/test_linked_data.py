@@ -365,7 +365,10 @@ def test_our_own_paths_negotiate(client: httpx.Client) -> None:
 
 def test_partitions_by_class_and_property(client: httpx.Client) -> None:
     found = graph_of(client.get("/.well-known/void", headers=TURTLE))
-    part = '?g rdfs:label "default" ; void:classPartition [ void:class ?c ; void:propertyPartition ?pp ] . ?pp void:property ?p'
+    part = (
+        '?g rdfs:label "default" ; void:classPartition [ void:class ?c ; void:propertyPartition ?pp ] . '
+        "?pp void:property ?p"
+    )
     whole = rows(found, f"SELECT * {{ {part} ; void:triples ?n }}")
     assert whole
     for row in whole:

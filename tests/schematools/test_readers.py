@@ -1,4 +1,4 @@
-"""LangChain's RdfGraph and sparql-llm's schema reader, unmodified, see the observed schema; `make test-schema`
+"""LangChain's RdfGraph and sparql-llm's schema reader, unmodified, see the schema; `make test-schema`
 installs them on their own.
 """
 

@@ -29,6 +29,8 @@ def observe(store: Store, namespace: str) -> int:
         how many quads the store has more.
     """
     before = _sizes(store)
+    if not before and not store.ask("ontology/has-facts"):
+        return 0
     updates: list[tuple[str, dict[str, Any]]] = [
         ("ontology/forget-observed", {}),
         ("ontology/observe", {"namespaces": sorted({namespace, *before})}),

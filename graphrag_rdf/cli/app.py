@@ -32,7 +32,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "queries": ("sparql:queries", "The program's query templates: list, show, run."),
     "entities": ("entities", "Entities: list, merge, split, find those that are the same."),
     "communities": ("communities", "Groups of entities that belong together: build, list, show."),
-    "ontology": ("ontology", "Ontologies: load, list, check, remove."),
+    "ontology": ("ontology", "Ontologies: load, list, check, export for Protégé, remove."),
     "facts": ("facts", "Remove or correct facts by hand, and undo it."),
     "forget": ("documents:forget", "Erase documents and the facts that only they support."),
     "export": ("exchange:export", "Write the store, or one of its graphs, as RDF."),

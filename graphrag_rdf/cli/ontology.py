@@ -1,4 +1,4 @@
-"""`ontology`: load, list, check and remove ontologies."""
+"""`ontology`: load, list, check, export and remove ontologies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _files = click.Path(path_type=Path)
     cls=Group, examples=["graphrag-rdf ontology load ships.ttl", "graphrag-rdf ontology check ships.ttl"]
 )
 def ontology_command() -> None:
-    """Ontologies in urn:graph:ontology: load, list, check, remove."""
+    """Ontologies in urn:graph:ontology: load, list, check, export, remove."""
 
 
 @ontology_command.command(
@@ -87,6 +87,34 @@ def check(files: tuple[Path, ...], form: str) -> int:
         if not found:
             say("no problems")
     return FAILED if any(one.severity == "error" for one in found) else DONE
+
+
+@ontology_command.command("export", examples=["graphrag-rdf ontology export protege"])
+@click.argument("folder", metavar="DIR", type=_files)
+@format_option()
+def export(folder: Path, form: str) -> None:
+    """Write ontologies and facts into DIR as OWL 2 DL, for Protégé: open facts.ttl.
+
+    Each assertion is annotated with its quotes, pages and documents.
+    """
+    from graphrag_rdf.exchange.owl import export_owl
+
+    with open_engine() as engine:
+        report = export_owl(engine.store, folder, engine.settings.extract.namespace)
+    if output.write(form, report):
+        return
+    pairs(
+        [
+            ("individuals", f"{report.individuals:,}"),
+            ("assertions", f"{report.assertions:,}"),
+            ("annotated axioms", f"{report.annotations:,}"),
+            ("files", ", ".join(report.files)),
+        ]
+    )
+    if report.texts:
+        say(f"{report.texts:,} values, such as dates, are texts: OWL 2 lacks their datatypes")
+    if report.split:
+        say(f"{report.split:,} properties with things and values were split")
 
 
 @ontology_command.command("remove", examples=["graphrag-rdf ontology remove http://example.org/ships"])

@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+import rdflib
+from rdflib import OWL, RDF
 
 from tests.support.commands import Run
 
+RAG = rdflib.Namespace("https://w3id.org/graphrag-rdf/ns#")
 HEAD = """@prefix : <http://example.org/ships#> .
 @prefix owl: <http://www.w3.org/2002/07/owl#> .
 @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
@@ -131,3 +134,38 @@ def test_bad_files_change_nothing(text: str, message: str, run: Run, folder: Pat
     assert found.code == 2
     assert message in found.err
     assert triples(run) == 0
+
+
+def test_facts_for_protege(run: Run, store: Path, files: Path) -> None:
+    """OWL 2 DL files that rdflib reads, that import each other, and whose assertions carry quotes."""
+    run("ontology", "load", "ships.ttl")
+    report = json.loads(run("ontology", "export", "protege", "--format", "json").out)
+    assert report["files"] == ["ontology-1.ttl", "schema.ttl", "facts.ttl", "catalog-v001.xml"]
+    graph = rdflib.Graph()
+    for name in report["files"][:3]:
+        graph.parse(files / "protege" / name)
+    assert run("ontology", "check", "protege/facts.ttl").out == "no problems\n"
+    imported = set(graph.objects(rdflib.URIRef("http://trustgraph.ai/facts"), OWL.imports))
+    assert imported == {
+        rdflib.URIRef("http://example.org/ships"),
+        rdflib.URIRef("http://trustgraph.ai/schema"),
+    }
+    kinds = {kind: set(graph.subjects(RDF.type, kind)) for kind in (OWL.ObjectProperty, OWL.DatatypeProperty)}
+    assert not kinds[OWL.ObjectProperty] & kinds[OWL.DatatypeProperty]
+    assert len(set(graph.subjects(RDF.type, OWL.NamedIndividual))) >= report["individuals"] > 5
+    axioms = list(graph.subjects(RDF.type, OWL.Axiom))
+    assert len(axioms) == report["annotations"] > 5
+    for axiom in axioms:
+        ends = (OWL.annotatedSource, OWL.annotatedProperty, OWL.annotatedTarget)
+        assert tuple(graph.value(axiom, end) for end in ends) in graph
+        assert graph.value(axiom, RAG.quotedText)
+    quote = next(graph.objects(axioms[0], RAG.quotedText))
+    asked = f"ASK {{ ?evidence tg:sourceText {quote.n3()} }}"
+    assert run("sparql", "--union", asked).out == "yes\n"
+
+
+def test_a_folder_that_cannot_be_written(run: Run, store: Path, folder: Path) -> None:
+    (folder / "taken").write_text("x")
+    found = run("ontology", "export", "taken")
+    assert found.code == 2
+    assert "cannot write" in found.err

@@ -1,9 +1,9 @@
 """Ontologies and facts as OWL 2 DL files, for Protégé and other tools of OWL.
 
 A folder gets a file for each loaded ontology, one for each observed schema, `facts.ttl`, which imports them,
-and the catalogue that resolves the imports. Each assertion has an annotated axiom (OWL 2 Mapping to RDF Graphs,
-§2.2) for each of its quotes: `rag:quotedText`, `rag:quotedPage`, and the document, `dcterms:source`. There are
-no triple terms, which tools of OWL refuse.
+and the catalogue that resolves the imports. Each assertion has an annotated axiom (OWL 2 Mapping to RDF
+Graphs, §2.2) for each of its quotes: `rag:quotedText`, `rag:quotedPage`, and the document, `dcterms:source`.
+There are no triple terms, which tools of OWL refuse.
 
 OWL 2 DL forbids a property with both things and values, so its values get the property `{iri}-value`. It
 lacks dates and years (OWL 2 §4), which are written as texts.

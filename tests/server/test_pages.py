@@ -9,6 +9,8 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+import rdflib
+from rdflib import OWL, RDF
 
 from tests.support.endpoint import TOKENS, Endpoint
 from tests.support.pages import Page, browser, crawl, get
@@ -257,6 +259,22 @@ def test_ontology(client: httpx.Client) -> None:
     page = get(client, "/ontology")
     assert {"tg-Chunk", "rag-Evidence"} <= set(page.ids)
     assert "#tg-Chunk" in page.addresses("a")
+
+
+@pytest.mark.parametrize("media_type", ["text/turtle", "application/rdf+xml"])
+def test_the_ontology_is_one_that_tools_open(client: httpx.Client, media_type: str) -> None:
+    """One header, no imports, and terms of both vocabularies; and the declarations of what the facts use."""
+    found = {path: rdflib.Graph() for path in ("/ontology", "/ontology/schema")}
+    for path, graph in found.items():
+        answer = client.get(path, headers={"Accept": media_type})
+        assert answer.headers["content-type"].startswith(media_type)
+        graph.parse(data=answer.content, format=media_type)
+    program, facts = found.values()
+    assert len(set(program.subjects(RDF.type, OWL.Ontology))) == 1
+    assert not list(program.objects(None, OWL.imports))
+    classes = {str(term) for term in program.subjects(RDF.type, OWL.Class)}
+    assert {"https://trustgraph.ai/ns/Chunk", "https://w3id.org/graphrag-rdf/ns#Evidence"} <= classes
+    assert len(set(facts.subjects(RDF.type, OWL.ObjectProperty))) > 3
 
 
 def test_static_files(client: httpx.Client) -> None:

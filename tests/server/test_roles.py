@@ -40,6 +40,7 @@ NEEDS = {
     "/": {"GET": "read"},
     "/sparql-editor": {"GET": "read", "POST": "read"},
     "/ontology": {"GET": "read"},
+    "/ontology/schema": {"GET": "read"},
     "/static/{name}": {"GET": "nothing"},
     "/mcp": {"POST": "read"},
     "/openapi.json": {"GET": "nothing"},

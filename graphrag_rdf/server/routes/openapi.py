@@ -152,7 +152,10 @@ _ROUTES = (
     _Route("/", "GET", ask.home, "The home page; as JSON, counts.", gives=_PAGES),
     _Route("/sparql-editor", "GET", editor.editor, "Write queries.", "query template call", gives=_HTML),
     _Route("/sparql-editor", "POST", editor.editor, "Run a query.", takes=_form("query"), gives=_HTML),
-    _Route("/ontology", "GET", reference.ontology, "The page of classes and properties.", gives=_HTML),
+    _Route("/ontology", "GET", reference.ontology, "Classes and properties: a page, or OWL.", gives=_FORMS),
+    _Route(
+        "/ontology/schema", "GET", reference.schema, "What facts use, and ontologies.", gives=(*_JSON, *_RDF)
+    ),
     _Route("/static/{name}", "GET", rendering.static_file, "Files of the pages.", gives=()),
     _Route("/traces", "GET", traces.trace_list, "Traces.", "limit offset kind outcome match", gives=_FORMS),
     _Route("/traces/{id}/feedback", "GET", traces.marks, "The marks of a trace."),

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from pyoxigraph import NamedNode
+from pyoxigraph import NamedNode, Triple, parse
 from starlette.requests import Request
 from starlette.responses import Response
 
-from graphrag_rdf.rdf.namespaces import PREFIXES
+from graphrag_rdf.exchange.ontologies import ontology_versions
+from graphrag_rdf.rdf.namespaces import OWL, PREFIXES, RDF, Graphs
 from graphrag_rdf.rdf.vocabulary_page import TermRow, vocabularies
-from graphrag_rdf.server.http.access import require
+from graphrag_rdf.resources import folder
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.rendering import render
-from graphrag_rdf.server.representations import HTML, Forms, listed, represent
+from graphrag_rdf.server.representations import Forms, listed, represent
 from graphrag_rdf.server.service import Service, site_of
 from graphrag_rdf.sparql.documentation import SH, executables
 from graphrag_rdf.sparql.library import QueryTemplate
@@ -86,10 +86,49 @@ class Section:
 
 
 async def ontology(request: Request) -> Response:
-    """The page."""
-    require(request, "read")
-    page = await asyncio.to_thread(_page)
-    return Response(page, headers={"Content-Type": HTML.content_type, "Cache-Control": "max-age=300"})
+    """The vocabularies of the program: a page for people, one OWL ontology without imports for tools."""
+
+    def forms(service: Service) -> Forms:
+        del service
+        return Forms(json=_terms, rdf=_triples, html=_page, prefixes=PREFIXES)
+
+    return await represent(request, forms)
+
+
+async def schema(request: Request) -> Response:
+    """`/ontology/schema`: what the facts use, and the ontologies that are loaded."""
+
+    def forms(service: Service) -> Forms:
+        store = service.engine.store
+        return Forms(
+            json=lambda: listed([asdict(each) for each in ontology_versions(store)]),
+            rdf=lambda: (quad.triple for quad in list(store.quads(Graphs.ONTOLOGY))),
+            prefixes=PREFIXES,
+        )
+
+    return await represent(request, forms)
+
+
+_FILES = ("graphrag-rdf.ttl", "trustgraph.ttl")
+
+
+def _triples() -> list[Triple]:
+    """The vocabularies as one ontology, ours: its imports cannot be fetched by everybody."""
+    found = [quad.triple for name in _FILES for quad in parse(path=str(folder("ontology") / name))]
+    own = found[0].subject
+    others = {t.subject for t in found if (t.predicate, t.object) == (RDF.type, OWL.Ontology)} - {own}
+    return [t for t in found if t.subject not in others and t.predicate != OWL.imports]
+
+
+def _terms() -> dict[str, Any]:
+    """The terms, for JSON."""
+    return listed(
+        [
+            {"term": row.term, "kind": row.kind, "signature": row.signature, "vocabulary": each.namespace}
+            for each in vocabularies()
+            for row in each.terms
+        ]
+    )
 
 
 @cache

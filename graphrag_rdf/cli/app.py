@@ -33,7 +33,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "entities": ("entities", "Entities: list, merge, split, find those that are the same."),
     "communities": ("communities", "Groups of entities that belong together: build, list, show."),
     "ontology": ("ontology", "Ontologies: load, list, check, export for Protégé, remove."),
-    "facts": ("facts", "Remove or correct facts by hand, and undo it."),
+    "facts": ("facts", "Remove or correct facts by hand, undo it, and list facts that contradict."),
     "forget": ("documents:forget", "Erase documents and the facts that only they support."),
     "export": ("exchange:export", "Write the store, or one of its graphs, as RDF."),
     "import": ("exchange:import", "Import RDF files or an evaluation set."),

@@ -169,3 +169,18 @@ def test_a_folder_that_cannot_be_written(run: Run, store: Path, folder: Path) ->
     found = run("ontology", "export", "taken")
     assert found.code == 2
     assert "cannot write" in found.err
+
+
+def test_what_is_loaded_of_terms_of_the_facts_stays(run: Run, store: Path, folder: Path) -> None:
+    """Declarations that follow from the facts are made again after each ingest; loaded ones stay."""
+    born = "<http://trustgraph.ai/r/was-born-in>"
+    (folder / "rules.ttl").write_text(f"{HEAD}:rules a owl:Ontology . {born} a owl:FunctionalProperty .")
+    run("ontology", "load", "rules.ttl")
+    both = f"{born} a owl:FunctionalProperty, owl:ObjectProperty"
+    functional = f"ASK {{ GRAPH <urn:graph:ontology> {{ {both} }} }}"
+    assert run("sparql", functional).out == "yes\n"
+    run("refresh", "schema")
+    assert run("sparql", functional).out == "yes\n"
+    run("ontology", "remove", "http://example.org/ships#rules")
+    assert run("sparql", functional).out == "no\n"
+    assert run("sparql", functional.replace("owl:FunctionalProperty, ", "")).out == "yes\n"

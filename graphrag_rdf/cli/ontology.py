@@ -6,12 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
+from pyoxigraph import NamedNode
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.output import format_option, pairs, say, warn
 from graphrag_rdf.cli.process import DONE, FAILED
 from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.errors import UsageError
 
 _files = click.Path(path_type=Path)
 
@@ -115,6 +117,43 @@ def export(folder: Path, form: str) -> None:
         say(f"{report.texts:,} values, such as dates, are texts: OWL 2 lacks their datatypes")
     if report.split:
         say(f"{report.split:,} properties with things and values were split")
+
+
+@ontology_command.command(
+    "explain",
+    examples=[
+        "graphrag-rdf ontology explain http://trustgraph.ai/e/ada http://trustgraph.ai/r/knows http://trustgraph.ai/e/bob"
+    ],
+)
+@click.argument("subject", metavar="S")
+@click.argument("relation", metavar="P")
+@click.argument("value", metavar="O")
+@format_option()
+def explain(subject: str, relation: str, value: str, form: str) -> None:
+    """Show by which rules and from which premises a fact was inferred. S, P and O are IRIs.
+
+    Premises are facts, axioms of ontologies, or inferred, in which case they can be explained too.
+    """
+    from graphrag_rdf.schema.reasoning import derivations
+
+    try:
+        s, p, o = (NamedNode(text.strip("<>")) for text in (subject, relation, value))
+    except ValueError as error:
+        raise UsageError(f"not an IRI: {error}", hint="entities show NAME shows the IRIs") from None
+    with open_engine() as engine:
+        found = derivations(engine.store, s, p, o)
+    if not found:
+        raise UsageError("this was not inferred", hint="graphrag-rdf refresh inferences")
+    shown = [
+        {"rule": one.rule, "premises": [{"triple": str(t), "held": held} for t, held in one.premises]}
+        for one in found
+    ]
+    if output.write(form, shown):
+        return
+    for one in found:
+        say(one.rule)
+        for triple, held in one.premises:
+            say(output.safe(f"  {held}: {triple}"))
 
 
 @ontology_command.command("remove", examples=["graphrag-rdf ontology remove http://example.org/ships"])

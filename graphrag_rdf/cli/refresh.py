@@ -54,6 +54,8 @@ def refresh_command() -> None:
     relations  relate chunks and entities
     claims     have a model read what is claimed of whom
     summaries  merge the descriptions of what several texts describe
+    schema     declare the relations and types of the facts
+    inferences infer facts by ontologies
     """
 
 
@@ -402,6 +404,32 @@ def schema(form: str) -> None:
     found = {local_name(text_of(row["kind"])): int(text_of(row["terms"])) for row in rows}
     if not output.write(form, found):
         pairs([(name, f"{number:,}") for name, number in found.items()] or [("declared", "nothing")])
+
+
+@refresh_command.command(
+    "inferences",
+    examples=["graphrag-rdf refresh inferences", "graphrag-rdf refresh inferences --profile rdfs"],
+)
+@click.option("--profile", type=click.Choice(("rdfs", "rl")), help="Rules of RDFS, or also of OWL 2 RL.")
+@format_option()
+def inferences(profile: str | None, form: str) -> int:
+    """Infer what follows from facts and ontologies, and list what contradicts them.
+
+    Removes urn:graph:inferred and builds it from scratch. Changes of facts or ontologies by commands empty
+    it, so run this again after them. Exit code 1 if something contradicts an ontology.
+    """
+    with open_engine({"reasoning.profile": profile}) as engine:
+        from graphrag_rdf.schema.reasoning import infer
+
+        engine.indexer.recover()
+        report = infer(engine.store, engine.settings.reasoning.profile)
+    if not output.write(form, report):
+        pairs([(rule, f"{number:,} triples") for rule, number in report.rules.items() if number])
+        if not any(report.rules.values()):
+            say("nothing inferred")
+        for one in report.inconsistencies:
+            output.warn(output.safe(f"{one.focus} {one.message} [{one.rule}]"))
+    return FAILED if report.inconsistencies else DONE
 
 
 @click.group(cls=Group, examples=["graphrag-rdf index status", "graphrag-rdf index rebuild"])

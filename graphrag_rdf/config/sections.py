@@ -231,6 +231,14 @@ class SummarySection(Section):
     )
 
 
+class ReasoningSection(Section):
+    """[reasoning] - what `refresh inferences` infers from facts and ontologies."""
+
+    profile: Literal["rdfs", "rl"] = Field(
+        default="rl", description="rdfs: RDF Schema; rl: also rules of OWL 2 RL, such as inverse relations"
+    )
+
+
 class CommunitySection(Section):
     """[communities] - groups of entities that belong together."""
 
@@ -417,6 +425,7 @@ class Settings(Section):
     relations: RelationSection = RelationSection()
     claims: ClaimSection = ClaimSection()
     summaries: SummarySection = SummarySection()
+    reasoning: ReasoningSection = ReasoningSection()
     communities: CommunitySection = CommunitySection()
     cache: CacheSection = CacheSection()
     answers: AnswersSection = AnswersSection()

@@ -21,6 +21,8 @@ from graphrag_rdf.store.base import Changes, Store
 def observe(store: Store, namespace: str) -> int:
     """Declare the relations and types of the graph of facts again, in one transaction.
 
+    What was inferred from facts and declarations may no longer follow, and is removed.
+
     Args:
         namespace: in which extraction mints now; those in which it did before stay declared while facts use
             them.
@@ -29,6 +31,8 @@ def observe(store: Store, namespace: str) -> int:
         how many quads the store has more.
     """
     before = _sizes(store)
+    if store.ask("reasoning/any"):
+        store.commit(Changes(updates=[("reasoning/clear", {})], content=False))
     if not before and not store.ask("ontology/has-facts"):
         return 0
     updates: list[tuple[str, dict[str, Any]]] = [

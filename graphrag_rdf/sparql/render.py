@@ -11,6 +11,7 @@ Macros that templates use:
 | `values("?e", entities)`, `values("?s ?p ?o", edges)` | a VALUES block |
 | `values("?s", edges, 0)` | one with the first column of the rows |
 | `{% call facts() %}…{% endcall %}` | the pattern in the graph of facts |
+| `{% call known() %}…{% endcall %}` | the pattern in the facts, the ontologies or what is inferred |
 | `contains(c, s, p, o)` | container `c` (subgraph) contains the fact |
 | `reifies(r, s, p, o)` | `r` is a reifier (evidence) of the fact |
 | `edge_term(x, s, p, o)` | `x tg:edge` the fact |
@@ -132,6 +133,7 @@ class Renderer:
             values=_values,
             either=_either,
             facts=self._facts,
+            known=self._known,
             each=self._each,
             contains=self._linked("tg:contains"),
             reifies=self._linked("rdf:reifies"),
@@ -155,6 +157,10 @@ class Renderer:
         if self.facts_graph is None:
             return caller()
         return Markup(f"GRAPH {self.facts_graph} {{ {caller()} }}")
+
+    def _known(self, caller: Callable[[], Markup]) -> Markup:
+        graphs = [f"GRAPH {graph} {{ {caller()} }}" for graph in (Graphs.ONTOLOGY, Graphs.INFERRED)]
+        return Markup("{ " + " } UNION { ".join([self._facts(caller), *graphs]) + " }")
 
     def _each(
         self,

@@ -225,6 +225,7 @@ def test_nobody_settles_a_store_that_another_process_holds(disk: EmbeddedStore, 
     for _ in range(5):
         assert disk.purge() is None
         time.sleep(0.01)
-    out, error = process.communicate(timeout=60)
+    out = process.stdout.read()  # communicate() would miss lines that readline() has buffered
+    _, error = process.communicate(timeout=60)
     assert (set(out.split()), error) == ({"locked"}, "")
     assert data(disk) == before

@@ -131,6 +131,13 @@ def test_a_cited_entity_leads_to_its_description_else_to_the_first_sentence_that
     assert said(Run(engine).evidence(one)[one]) == ["Walter Pennock definition an engineer"]
 
 
+def test_a_cited_entity_that_no_sentence_names_leads_nowhere(engine: Engine) -> None:
+    nobody = NamedNode("http://trustgraph.ai/e/nobody")
+    engine.store.commit(Changes(add=[Quad(nobody, RAG.canonicalEntity, nobody, Graphs.DERIVED)]))
+    one = finding(engine, nobody)
+    assert said(Run(engine).evidence(one)[one]) == []
+
+
 def test_a_cited_claim_leads_to_the_sentence_of_its_quote(engine: Engine) -> None:
     claim, quote = NamedNode("urn:claim:1"), NamedNode("urn:evidence:1")
     sentence = sentences(engine)[1]

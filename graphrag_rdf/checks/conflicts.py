@@ -1,49 +1,34 @@
-"""Facts that contradict: two values where there should be one, and types that exclude each other.
+"""Facts that contradict, pair by pair, each with what supports it.
 
-A relation should have one value if a loaded ontology declares it an `owl:FunctionalProperty`, or if nearly
-all subjects have one. The second is a guess, and conflicts by it say so.
+The rules are templates: `conflicts/functional`, `conflicts/types` by what loaded ontologies declare, and
+`conflicts/documents`, dates and numbers that differ between documents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.rdf.terms import Term, node_of, text_of
-from graphrag_rdf.store.base import Row, Store, select_in_batches
-from graphrag_rdf.trace import rows as values
+from graphrag_rdf.rdf.terms import Term
+from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace.facts import label_of, read_labels
+from graphrag_rdf.trace.sources import FactSource, source_fact
 
-Rule: TypeAlias = Literal["functional", "nearly-functional", "disjoint-types"]
-_Edge = tuple[Term, Term, Term]
-
-SUBJECTS, SHARE = 5, 0.9
-"""Fewest subjects, and share of them with one value, to take a relation for one of a single value."""
+RULES = ("functional", "types", "documents")
+"""Templates under `queries/conflicts/`, the surest first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
-    """A quote that supports a fact: document, page where there is one, place in the document's text."""
+class SupportedFact:
+    """A fact with every place that supports it."""
 
-    document: str
-    title: str
-    page_number: int | None
-    char_offset: int | None
-    quote: str
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One of two facts that contradict, with its quotes."""
-
-    s: str
-    p: str
-    o: str
+    s: Term
+    p: Term
+    o: Term
     o_label: str
-    sources: tuple[Quote, ...]
+    sources: tuple[FactSource, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,78 +36,48 @@ class Conflict:
     """Two facts that contradict.
 
     Attributes:
-        rule: why: the relation is functional, or nearly always has one value; or the types are disjoint.
-        subject: the entity that stands for both subjects.
+        rule: one of `RULES`.
+        subject: the entity that stands for the subjects of both.
     """
 
     JSON: ClassVar = ("rule", "subject", "subject_label", "relation", "relation_label", "facts")
 
-    rule: Rule
-    subject: str
+    rule: str
+    subject: Term
     subject_label: str
-    relation: str
+    relation: Term
     relation_label: str
-    facts: tuple[Side, Side]
+    facts: tuple[SupportedFact, SupportedFact]
 
 
-def find_conflicts(
-    store: Store, *, subjects: int = SUBJECTS, share: float = SHARE, limit: int = 100
-) -> list[Conflict]:
-    """Facts that contradict, by relation and subject; those with a declared reason first.
+def find_conflicts(store: Store, *, about: NamedNode | None = None, limit: int = 100) -> list[Conflict]:
+    """Facts that contradict, by rule, entity and relation; a pair is listed by the first rule that has it.
 
     Args:
-        subjects, share: see `SUBJECTS`. A share above 1 uses declared functional properties only.
+        about: only conflicts about this entity, under any of its names.
         limit: most pairs of facts by each rule.
     """
-    known = store.select("conflicts/single-valued", subjects=subjects, share=share)
-    found: list[tuple[Rule, Row]] = []
-    for rule, declared in (("functional", True), ("nearly-functional", False)):
-        relations = [node_of(row["relation"]) for row in known if values.truth(row, "declared") is declared]
-        if relations:
-            rows = store.select("conflicts/values", relations=relations, limit=limit)
-            found += [(rule, row) for row in rows]  # type: ignore[misc]
-    found += [("disjoint-types", row) for row in store.select("conflicts/types", limit=limit)]
-    edges = [edge for _, row in found for edge in _edges(row)]
-    labels = read_labels(store, [term for edge in edges for term in edge] + [row["who"] for _, row in found])
-    quotes = _quotes(store, edges)
-    return [
-        Conflict(
-            rule,
-            text_of(row["who"]),
-            label_of(row["who"], labels),
-            text_of(row["p"]),
-            "type" if rule == "disjoint-types" else label_of(row["p"], labels),
-            tuple(_side(edge, labels, quotes.get(edge, [])) for edge in _edges(row)),  # type: ignore[arg-type]
-        )
-        for rule, row in found
-    ]
+    entities = [] if about is None else [about]
+    found: dict[tuple[Term, ...], str] = {}
+    for rule in RULES:
+        for row in store.select(f"conflicts/{rule}", entities=entities, limit=limit):
+            found.setdefault(_pair(row), rule)
+    labels = read_labels(store, [term for pair in found for term in pair])
+    return [_conflict(store, rule, pair, labels) for pair, rule in found.items()]
 
 
-def _edges(row: Row) -> list[_Edge]:
-    return [(row["s1"], row["p"], row["o1"]), (row["s2"], row["p"], row["o2"])]
+def _pair(row: Row) -> tuple[Term, ...]:
+    return tuple(row[name] for name in ("who", "s1", "s2", "p", "o1", "o2"))
 
 
-def _side(edge: _Edge, labels: dict[str, str], quotes: Iterable[Quote]) -> Side:
-    s, p, o = edge
-    return Side(str(s), str(p), str(o), label_of(o, labels), tuple(quotes))
+def _conflict(store: Store, rule: str, pair: tuple[Term, ...], labels: dict[str, str]) -> Conflict:
+    who, s1, s2, p, o1, o2 = pair
+    facts = (_supported(store, (s1, p, o1), labels), _supported(store, (s2, p, o2), labels))
+    relation = "type" if rule == "types" else label_of(p, labels)
+    return Conflict(rule, who, label_of(who, labels), p, relation, facts)
 
 
-def _quotes(store: Store, edges: list[_Edge]) -> dict[_Edge, list[Quote]]:
-    """The quotes of each fact, by title and place."""
-    found: dict[_Edge, set[Quote]] = {}
-    rows = select_in_batches(store, "provenance/sources", "edges", dict.fromkeys(edges))
-    for row in rows:
-        start, offset = values.whole(row, "chunk_offset"), values.whole(row, "offset")
-        place = None if start is None or offset is None else start + offset
-        page = values.whole(row, "page_number")
-        quote = Quote(text_of(row["document"]), text_of(row["title"]), page, place, text_of(row["quote"]))
-        found.setdefault((row["s"], row["p"], row["o"]), set()).add(quote)
-    return {
-        edge: sorted(quotes, key=lambda each: (each.title, each.char_offset or 0, each.quote))
-        for edge, quotes in found.items()
-    }
-
-
-def is_about(conflict: Conflict, entity: NamedNode) -> bool:
-    """Whether a conflict is about an entity, under any of its names."""
-    return entity.value in (conflict.subject, *(side.s.strip("<>") for side in conflict.facts))
+def _supported(store: Store, fact: tuple[Term, Term, Term], labels: dict[str, str]) -> SupportedFact:
+    s, p, o = fact
+    sources = source_fact(store, str(s), str(p), str(o))
+    return SupportedFact(s, p, o, label_of(o, labels), tuple(sources))

@@ -135,40 +135,33 @@ def _decided(
     examples=["graphrag-rdf facts conflicts", "graphrag-rdf facts conflicts --about Petrel --format json"],
 )
 @click.option("--about", metavar="ENTITY", help="Only conflicts about this entity (label or IRI).")
-@click.option(
-    "--share",
-    type=click.FloatRange(0.5, 1),
-    default=0.9,
-    show_default=True,
-    help="Share of subjects with one value, from which a relation counts as having one.",
-)
-@click.option("--declared", is_flag=True, help="Use only what a loaded ontology declares.")
 @click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="Pairs for each rule.")
 @format_option("text", "json", "jsonl")
-def conflicts(about: str | None, share: float, declared: bool, limit: int, form: str) -> None:
+def conflicts(about: str | None, limit: int, form: str) -> None:
     """List facts that contradict, with their quotes and documents.
 
-    Two values contradict where an ontology declares the relation functional, or nearly all subjects have one
-    value. Two types contradict if a loaded ontology declares them disjoint.
+    Two values contradict if a loaded ontology declares their relation functional, or if they are dates or
+    numbers from different documents. Two types contradict if a loaded ontology declares them disjoint.
     """
-    from graphrag_rdf.checks.conflicts import find_conflicts, is_about
+    from graphrag_rdf.checks.conflicts import find_conflicts
 
     with open_engine() as engine:
-        found = find_conflicts(engine.store, share=2 if declared else share, limit=limit)
-        if about is not None:
-            entity = engine.entity(about)
-            found = [conflict for conflict in found if is_about(conflict, entity)]
+        entity = None if about is None else engine.entity(about)
+        found = find_conflicts(engine.store, about=entity, limit=limit)
     if output.write(form, found):
         return
     for conflict in found:
-        guess = " (nearly all have one value)" if conflict.rule == "nearly-functional" else ""
-        say(one_line(f"{conflict.subject_label} · {conflict.relation_label}{guess}"))
-        for side in conflict.facts:
-            say(f"  {one_line(side.o_label)}")
-            for source in side.sources:
-                page = f", page {source.page_number}" if source.page_number is not None else ""
-                quoted = one_line(f"“{source.quote}” ({source.title}{page})")
-                say(f"    {quoted}")
+        say(one_line(f"{conflict.subject_label} · {conflict.relation_label}"))
+        for fact in conflict.facts:
+            say(f"  {one_line(fact.o_label)}")
+            for each in fact.sources:
+                page = f", page {each.source.page_number}" if each.source.page_number else ""
+                quoted = (
+                    f"“{each.source.words}” ({each.source.title}{page})"
+                    if each.source.words
+                    else each.source.name
+                )
+                say(f"    {one_line(quoted)}")
     if not found:
         say("no conflicts")
 

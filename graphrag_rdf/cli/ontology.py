@@ -73,7 +73,7 @@ def check(files: tuple[Path, ...], form: str) -> int:
     Without files: the ontologies of the store, and the declarations of what its facts use. Exit code 1 if
     there is an error.
     """
-    from graphrag_rdf.exchange.ontologies import check_files, check_ontologies
+    from graphrag_rdf.checks.ontologies import check_files, check_ontologies
 
     if files:
         from graphrag_rdf.resources import folder
@@ -114,9 +114,9 @@ def export(folder: Path, form: str) -> None:
         ]
     )
     if report.texts:
-        say(f"{report.texts:,} values, such as dates, are texts: OWL 2 lacks their datatypes")
+        say(f"values that are texts, because OWL 2 lacks dates and years: {report.texts:,}")
     if report.split:
-        say(f"{report.split:,} properties with things and values were split")
+        say(f"properties with things and values that were split: {report.split:,}")
 
 
 @ontology_command.command(

@@ -202,11 +202,7 @@ def _table(store: Store, query: str, *, union: bool) -> bool:
             [f"?{name}" for name in answer.variables],
             [[shown(row[name]) if name in row else None for name in answer.variables] for row in found],
         )
-    return (
-        bool(answer.boolean)
-        if answer.boolean is not None
-        else answer.triples is not None or bool(answer.rows)
-    )
+    return bool(answer.boolean or answer.triples is not None or answer.rows)
 
 
 def shown(term: Term) -> str:

@@ -1,4 +1,4 @@
-"""Ontologies: loaded into `urn:graph:ontology` with their imports, kept by version, and checked.
+"""Ontologies: loaded into `urn:graph:ontology` with their imports, and kept by version.
 
 Each version has a graph of its own, `urn:graph:ontology:` and the beginning of the SHA-256 of its file. The
 triples of the active version of each ontology are also in `urn:graph:ontology`, where tools find them.
@@ -9,11 +9,11 @@ the network.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 from xml.etree import ElementTree
 
 from pyoxigraph import BlankNode, NamedNode, Quad, Triple
@@ -27,30 +27,13 @@ from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PROV, RAG, RDF, XSD, Graph
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.schema.observed import observe
 from graphrag_rdf.store.base import Changes, Store
-from graphrag_rdf.store.embedded import EmbeddedStore
 
 if TYPE_CHECKING:
-    from graphrag_rdf.sparql.library import TemplateLibrary
-
-Severity: TypeAlias = Literal["error", "warning"]
-
-CHECKS: dict[str, Severity] = {
-    "check-property-kinds": "error",
-    "check-class-kinds": "error",
-    "check-ranges": "error",
-    "check-reserved": "error",
-    "check-literals": "error",
-    "check-undeclared-classes": "warning",
-    "check-undeclared-properties": "warning",
-    "check-labels": "warning",
-    "check-cycles": "warning",
-}
-"""Template under `queries/ontology/` → severity. OWL 2 DL tools refuse or misread a file with an error."""
+    pass
 
 CATALOG = "catalog-v001.xml"
 _NAME = "{urn:oasis:names:tc:entity:xmlns:xml:catalog}uri"
 _PREFIX = "urn:graph:ontology:"
-_LIMIT = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +72,7 @@ class LoadReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that a check of an ontology found."""
-
-    check: str
-    severity: Severity
-    focus: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class _File:
+class OntologyFile:
     """A file that was read: its ontology, triples and imports."""
 
     path: Path
@@ -125,7 +98,7 @@ def load_ontologies(store: Store, paths: Iterable[str | Path], namespace: str, n
     Raises:
         UsageError: a file is missing, malformed, has triple terms or several ontologies.
     """
-    files, missing = _read_all([Path(path) for path in paths])
+    files, missing = read_ontologies([Path(path) for path in paths])
     report = LoadReport(missing=missing)
     versions = {each.graph: each for each in ontology_versions(store)}
     for file in files:
@@ -187,40 +160,16 @@ def remove_ontology(store: Store, ontology: str, namespace: str) -> int:
     return len(known)
 
 
-def check_ontologies(store: Store) -> list[Finding]:
-    """Check what `urn:graph:ontology` holds by the templates `CHECKS`."""
-    return [
-        Finding(name.removeprefix("check-"), severity, text_of(row["focus"]), text_of(row["message"]))
-        for name, severity in CHECKS.items()
-        for row in store.select(f"ontology/{name}", limit=_LIMIT)
-    ]
+# --- reading ------------------------------------------------------------------------------------------
 
 
-def check_files(paths: Sequence[Path], templates: TemplateLibrary) -> list[Finding]:
-    """Check files, with what they import, in a store in memory.
+def read_ontologies(paths: list[Path]) -> tuple[list[OntologyFile], list[str]]:
+    """Files with all that they import, and the imports that no file provides.
 
     Raises:
         UsageError: see `load_ontologies`.
     """
-    files, missing = _read_all(list(paths))
-    store = EmbeddedStore(templates)
-    quads = [_in_graph(triple, Graphs.ONTOLOGY) for file in files for triple in file.triples]
-    store.bulk_add(quads)
-    own = {term for file in files if file.path in paths for triple in file.triples for term in triple}
-    focus = {term.value for term in own if isinstance(term, NamedNode)}
-    unresolved = [
-        Finding("missing-import", "warning", iri, f"imported, and no entry of {CATALOG} names a file for it")
-        for iri in missing
-    ]
-    return unresolved + [found for found in check_ontologies(store) if found.focus in focus]
-
-
-# --- reading ------------------------------------------------------------------------------------------
-
-
-def _read_all(paths: list[Path]) -> tuple[list[_File], list[str]]:
-    """Files with all that they import, and the imports that no file provides."""
-    files: list[_File] = []
+    files: list[OntologyFile] = []
     waiting, seen, wanted = list(paths), set[Path](), dict[str, None]()
     while waiting:
         path = waiting.pop(0)
@@ -237,7 +186,7 @@ def _read_all(paths: list[Path]) -> tuple[list[_File], list[str]]:
     return files, [iri for iri in wanted if iri not in names and iri not in catalogued]
 
 
-def _read(path: Path) -> _File:
+def _read(path: Path) -> OntologyFile:
     form = format_of(path)
     if not path.is_file():
         raise UsageError(f"{path} does not exist, or is not a file")
@@ -262,7 +211,7 @@ def _read(path: Path) -> _File:
     versions = [node_of(t.object) for t in about if t.predicate == OWL.versionIRI]
     imports = tuple(text_of(t.object) for t in about if t.predicate == OWL.imports)
     graph = NamedNode(_PREFIX + digest[:32])
-    return _File(path, named, versions[0] if versions else None, graph, triples, imports)
+    return OntologyFile(path, named, versions[0] if versions else None, graph, triples, imports)
 
 
 _ONTOLOGY = (RDF.type, OWL.Ontology)
@@ -300,7 +249,7 @@ def _catalog(path: Path) -> dict[str, Path]:
     return {iri: file for iri, file in found.items() if iri and file.is_file()}
 
 
-def _description(file: _File, now: datetime) -> Iterable[Quad]:
+def _description(file: OntologyFile, now: datetime) -> Iterable[Quad]:
     """The triples of a version, and what is recorded of it."""
     for triple in file.triples:
         yield _in_graph(triple, file.graph)

@@ -5,8 +5,9 @@ and the catalogue that resolves the imports. Each assertion has an annotated axi
 Graphs, §2.2) for each of its quotes: `rag:quotedText`, `rag:quotedPage`, and the document, `dcterms:source`.
 There are no triple terms, which tools of OWL refuse.
 
-OWL 2 DL forbids a property with both things and values, so its values get the property `{iri}-value`. It
-lacks dates and years (OWL 2 §4), which are written as texts.
+OWL 2 DL forbids a property with both things and values, so its values get the property `{iri}-value`; names
+and metadata of documents (SKOS, Dublin Core) are annotations, which take both. OWL 2 lacks dates and years
+(§4), which are written as texts.
 """
 
 from __future__ import annotations
@@ -21,19 +22,17 @@ from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Triple, seriali
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.ontologies import CATALOG, ontology_versions
 from graphrag_rdf.rdf.iris import OBSERVED_SCHEMA
-from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PREFIXES, RAG, RDF, RDFS, SCHEMA, SKOS, XSD
+from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PREFIXES, RAG, RDF, RDFS, SKOS, XSD
 from graphrag_rdf.rdf.terms import Term, node_of, text_of
+from graphrag_rdf.schema.observed import annotation_properties
 from graphrag_rdf.store.base import Store, in_batches, select_in_batches
 
 _BATCH = 200
 """Subjects whose facts are read at a time."""
 _VALUE = "-value"
-_ANNOTATIONS = (
-    *(RAG.observedCount, RAG.valueRelation, RAG.quotedText, RAG.quotedPage, SCHEMA.domainIncludes),
-    *(SCHEMA.rangeIncludes, SKOS.altLabel, SKOS.prefLabel, SKOS.definition, DCTERMS.source, DCTERMS.title),
-)
-_NAMES = frozenset({RDFS.label, RDFS.comment, RDFS.seeAlso, RDFS.isDefinedBy, *_ANNOTATIONS})
-"""Annotation properties: of OWL, and those that the files declare."""
+_QUOTED = (RAG.quotedText, RAG.quotedPage)
+_NAMES = frozenset({RDFS.label, RDFS.comment, RDFS.seeAlso, RDFS.isDefinedBy})
+"""Annotation properties of OWL itself."""
 _DATATYPES = frozenset(
     {
         *(XSD.string, RDF.langString, XSD.integer, XSD.decimal, XSD.double, XSD.float, XSD.boolean),
@@ -125,13 +124,14 @@ class _Facts:
             node_of(row["predicate"]): (int(text_of(row["values"])), int(text_of(row["things"])))
             for row in store.select("exchange/owl-predicates")
         }
-        self._used = {p: n for p, n in counts.items() if p != RDF.type and p not in _NAMES and p not in OWL}
+        self._annotating = [p for p in counts if p in SKOS or p in DCTERMS]
+        self._used = {p: n for p, n in counts.items() if p != RDF.type and not _annotates(p) and p not in OWL}
         self._both = {p for p, (values, things) in self._used.items() if values and things}
         report.split = len(self._both)
 
     def schema(self, schema: NamedNode) -> Iterator[Triple]:
         """The declarations of an observed schema, without what OWL 2 DL forbids."""
-        yield from _annotation_properties()
+        yield from annotation_properties()
         for row in self._store.select("ontology/declarations", schema=schema):
             term, said, value = node_of(row["term"]), node_of(row["property"]), row["value"]
             if value == RDF.Property:
@@ -147,7 +147,8 @@ class _Facts:
         yield Triple(whole, RDFS.label, Literal("facts with their quotes", language="en"))
         for imported in imports:
             yield Triple(whole, OWL.imports, imported)
-        yield from _annotation_properties()
+        for predicate in {*_QUOTED, DCTERMS.source, DCTERMS.title, *self._annotating}:
+            yield Triple(predicate, RDF.type, OWL.AnnotationProperty)
         for predicate, (values, things) in self._used.items():
             if things:
                 yield Triple(predicate, RDF.type, OWL.ObjectProperty)
@@ -166,7 +167,7 @@ class _Facts:
             yield Triple(subject, RDF.type, OWL.NamedIndividual)
         for edge in edges:
             yield from self._assertion(*edge)
-        about = [edge for edge in edges if edge[1] not in _NAMES]
+        about = [edge for edge in edges if not _annotates(edge[1])]
         for row in select_in_batches(self._store, "provenance/sources", "edges", about):
             asserted = self._asserted(row["s"], row["p"], row["o"])
             axiom = BlankNode()
@@ -185,9 +186,9 @@ class _Facts:
         asserted = self._asserted(s, p, o)
         if p == RDF.type:
             yield Triple(node_of(o), RDF.type, OWL.Class)
-        elif isinstance(asserted.object, NamedNode) and p not in _NAMES:
+        elif isinstance(asserted.object, NamedNode) and not _annotates(p):
             yield Triple(asserted.object, RDF.type, OWL.NamedIndividual)
-        self._report.assertions += p not in _NAMES
+        self._report.assertions += not _annotates(p)
         self._report.texts += asserted.object != o
         yield asserted
 
@@ -204,6 +205,6 @@ class _Facts:
         return NamedNode(predicate.value + _VALUE) if predicate in self._both else predicate
 
 
-def _annotation_properties() -> Iterator[Triple]:
-    for predicate in _ANNOTATIONS:
-        yield Triple(predicate, RDF.type, OWL.AnnotationProperty)
+def _annotates(predicate: Term) -> bool:
+    """Whether a predicate is written as an annotation property: names, and what is known of documents."""
+    return predicate in _NAMES or predicate in SKOS or predicate in DCTERMS

@@ -36,6 +36,9 @@ _VOCABULARIES = (
     ("graphrag-rdf.ttl", str(RAG), "Our terms (`rag:`)", "What we say beyond TrustGraph's vocabulary."),
 )
 
+FILES = tuple(file for file, *_ in _VOCABULARIES)
+"""The program's own vocabularies, under `ontology/`."""
+
 _INTRODUCTION = """\
 # Vocabulary
 
@@ -50,7 +53,8 @@ Protégé, open `ontology/graphrag-rdf.ttl`: the catalogue beside it finds the i
 
 `ontology/shapes.ttl` and `ontology/trace-shapes.ttl` say in SHACL what the data must look like. Domain and
 range are what OWL states; ∪ means any of these, … that nothing is stated. The kind is *class*, *object* (a
-property whose values are resources or triple terms) or *data* (a property whose values are literals).
+property whose values are resources or triple terms), *data* (a property whose values are literals) or
+*annotation* (a property of any, from which reasoners infer nothing).
 """
 
 _OLD_NAMES_INTRODUCTION = """\
@@ -99,7 +103,7 @@ class TermRow:
 
     Attributes:
         term: prefixed name.
-        kind: class, object or data.
+        kind: class, object, data or annotation.
         signature: superclasses of a class (`⊑ …`), domain → range of a property.
         comment: what it means, in English.
     """

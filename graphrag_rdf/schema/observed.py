@@ -11,9 +11,13 @@ Each namespace has its schema, `<{namespace}schema>`, an `owl:Ontology` of class
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from pyoxigraph import Triple
+
 from graphrag_rdf.rdf.iris import OBSERVED_SCHEMA
+from graphrag_rdf.rdf.namespaces import OWL, RAG, RDF, SCHEMA, SKOS
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Changes, Store
 
@@ -41,6 +45,15 @@ def observe(store: Store, namespace: str) -> int:
     ]
     store.commit(Changes(updates=updates, content=False))
     return sum(_sizes(store).values()) - sum(before.values())
+
+
+def annotation_properties() -> Iterator[Triple]:
+    """Declarations of the annotation properties of the schema, for files: its graph has none."""
+    for predicate in (
+        *(RAG.observedCount, RAG.valueRelation, SCHEMA.domainIncludes, SCHEMA.rangeIncludes),
+        SKOS.altLabel,
+    ):
+        yield Triple(predicate, RDF.type, OWL.AnnotationProperty)
 
 
 def _sizes(store: Store) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""`facts conflicts`: two values where one is expected, and disjoint types, each side with its quotes."""
+"""`facts conflicts`: two values where one is expected, other dates in other documents, disjoint types."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def rules(folder: Path) -> Path:
 
 
 def test_two_birthplaces(run: Run, store: Path, rules: Path, folder: Path) -> None:
-    assert run("facts", "conflicts", "--declared").out == "no conflicts\n"
+    assert run("facts", "conflicts").out == "no conflicts\n"
     (folder / "other.md").write_text(OTHER)
     run("ingest", "other.md", "--model", "none")
     run("ontology", "load", rules)
-    [found] = run("facts", "conflicts", "--declared", "--format", "json").json
+    [found] = run("facts", "conflicts", "--format", "json").json
     assert (found["rule"], found["subject_label"], found["relation_label"]) == (
         *("functional", "Andrew Orr"),
         "was born in",
@@ -46,7 +46,7 @@ def test_two_birthplaces(run: Run, store: Path, rules: Path, folder: Path) -> No
     assert "“Andrew Orr was born in Tarnay.” (" in shown
     assert run("facts", "conflicts", "--about", "Tarnay").out == "no conflicts\n"
     run("facts", "remove", "Andrew Orr", "was born in", "Tarnay")
-    assert run("facts", "conflicts", "--declared").out == "no conflicts\n"
+    assert run("facts", "conflicts").out == "no conflicts\n"
 
 
 def test_merged_values_do_not_contradict(run: Run, store: Path, rules: Path, folder: Path) -> None:
@@ -54,25 +54,42 @@ def test_merged_values_do_not_contradict(run: Run, store: Path, rules: Path, fol
     run("ingest", "other.md", "--model", "none")
     run("ontology", "load", rules)
     run("entities", "merge", "Arnhythe", "Tarnay")
-    assert run("facts", "conflicts", "--declared").out == "no conflicts\n"
+    assert run("facts", "conflicts").out == "no conflicts\n"
+
+
+def test_dates_of_two_documents(run: Run, store: Path, folder: Path) -> None:
+    """Nothing is declared; another relation, or the same date, does not contradict."""
+    (folder / "one.md").write_text(
+        "The Merlin sank on 14 November 1911. The Merlin was built on 3 May 1900.\n"
+    )
+    (folder / "two.md").write_text(
+        "The Merlin sank on 17 November 1911. The Merlin was built on 3 May 1900.\n"
+    )
+    run("ingest", "one.md", "two.md", "--model", "none")
+    [found] = run("facts", "conflicts", "--about", "Merlin", "--format", "json").json
+    assert (found["rule"], found["relation_label"]) == ("documents", "sank on")
+    assert [fact["o"] for fact in found["facts"]] == ["1911-11-14", "1911-11-17"]
+    assert [len(fact["sources"]) for fact in found["facts"]] == [1, 1]
 
 
 FACTS = "\n".join(f'<urn:e:{n}> <urn:p:born> "190{n}-01-01" .' for n in range(9))
+BORN = "<urn:p:born> a <http://www.w3.org/2002/07/owl#FunctionalProperty> ."
 
 
 @pytest.mark.parametrize(
     ("more", "rules_found"),
     [
-        ('<urn:e:0> <urn:p:born> "1950" .', ["nearly-functional"]),
+        ('<urn:e:0> <urn:p:born> "1950" .', ["functional"]),
         ('<urn:e:0> <urn:p:born> "1900" .', []),
-        ("<urn:e:0> a <urn:t:Steamer>, <urn:t:Person> .", ["disjoint-types"]),
+        ("<urn:e:0> a <urn:t:Steamer>, <urn:t:Person> .", ["types"]),
         ("<urn:e:0> a <urn:t:Steamer>, <urn:t:Ship> .", []),
     ],
 )
 def test_rules(more: str, rules_found: list[str], run: Run, rules: Path, folder: Path) -> None:
-    """Values that nearly all have once, a year and its date, disjoint types by superclasses."""
+    """A functional relation, a year and its date, disjoint types by superclasses."""
     (folder / "facts.ttl").write_text(f"{FACTS}\n{more}\n")
+    rules.write_text(f"{RULES}{BORN}\n")
     run("import", "facts.ttl")
     run("ontology", "load", rules)
-    found = run("facts", "conflicts", "--format", "json", "--share", "0.8").json
+    found = run("facts", "conflicts", "--format", "json").json
     assert [each["rule"] for each in found] == rules_found

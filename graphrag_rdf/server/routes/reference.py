@@ -13,9 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.exchange.ontologies import ontology_versions
-from graphrag_rdf.rdf.namespaces import OWL, PREFIXES, RDF, Graphs
-from graphrag_rdf.rdf.vocabulary_page import TermRow, vocabularies
+from graphrag_rdf.rdf.namespaces import OWL, PREFIXES, RAG, RDF, Graphs
+from graphrag_rdf.rdf.vocabulary_page import FILES, TermRow, vocabularies
 from graphrag_rdf.resources import folder
+from graphrag_rdf.schema.observed import annotation_properties
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import Forms, listed, represent
@@ -74,7 +75,12 @@ def _described(template: QueryTemplate) -> dict[str, Any]:
 # --- vocabularies --------------------------------------------------------------------------------------
 
 _NAME = re.compile(r"([a-z][a-z-]*:[\w-]+)")
-_KINDS = {"class": "Classes", "object": "Properties of things", "data": "Properties with texts and numbers"}
+_KINDS = {
+    "class": "Classes",
+    "object": "Properties of things",
+    "data": "Properties with texts and numbers",
+    "annotation": "Annotations",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,21 +108,18 @@ async def schema(request: Request) -> Response:
         store = service.engine.store
         return Forms(
             json=lambda: listed([asdict(each) for each in ontology_versions(store)]),
-            rdf=lambda: (quad.triple for quad in list(store.quads(Graphs.ONTOLOGY))),
+            rdf=lambda: [*annotation_properties(), *(quad.triple for quad in store.quads(Graphs.ONTOLOGY))],
             prefixes=PREFIXES,
         )
 
     return await represent(request, forms)
 
 
-_FILES = ("graphrag-rdf.ttl", "trustgraph.ttl")
-
-
 def _triples() -> list[Triple]:
     """The vocabularies as one ontology, ours: its imports cannot be fetched by everybody."""
-    found = [quad.triple for name in _FILES for quad in parse(path=str(folder("ontology") / name))]
-    own = found[0].subject
-    others = {t.subject for t in found if (t.predicate, t.object) == (RDF.type, OWL.Ontology)} - {own}
+    found = [quad.triple for name in FILES for quad in parse(path=str(folder("ontology") / name))]
+    ours = NamedNode(str(RAG).rstrip("#"))
+    others = {t.subject for t in found if (t.predicate, t.object) == (RDF.type, OWL.Ontology)} - {ours}
     return [t for t in found if t.subject not in others and t.predicate != OWL.imports]
 
 

@@ -64,10 +64,15 @@ def a_report(engine: Engine) -> NamedNode:
     return node_of(engine.store.select("communities/reports", communities=[])[0]["report"])
 
 
-def finding(engine: Engine, *cites: NamedNode, name: str = "1") -> NamedNode:
-    """A finding of a new report of the same community that cites some nodes."""
+def finding(
+    engine: Engine, *cites: NamedNode, name: str = "1", chunks: list[NamedNode] | None = None
+) -> NamedNode:
+    """A finding, which cites some nodes, of a new report of the same community, written from given chunks,
+    else from those of the community."""
     community = node_of(engine.store.select("communities/to-report")[0]["community"])
-    chunks = [node_of(row["chunk"]) for row in engine.store.select("communities/chunks", community=community)]
+    if chunks is None:
+        rows = engine.store.select("communities/chunks", community=community)
+        chunks = [node_of(row["chunk"]) for row in rows]
     written = Activity("tests", used=chunks)
     found = ReportFacts(community, name, "Title", "Summary.", None, [("One", "It is so.", cites)], written)
     engine.store.commit(Changes(add=list(report(found)), content=False))
@@ -136,6 +141,22 @@ def test_a_cited_entity_that_no_sentence_names_leads_nowhere(engine: Engine) -> 
     engine.store.commit(Changes(add=[Quad(nobody, RAG.canonicalEntity, nobody, Graphs.DERIVED)]))
     one = finding(engine, nobody)
     assert said(Run(engine).evidence(one)[one]) == []
+
+
+def test_a_sentence_that_names_a_cited_entity_counts_if_the_report_was_written_from_its_chunk(
+    engine: Engine,
+) -> None:
+    described = [
+        quad
+        for quad in engine.store.quads()
+        if quad.subject == WALTER and quad.predicate in {RDF.type, SKOS.definition}
+    ]
+    engine.store.commit(Changes(remove=described))
+    read = finding(engine, WALTER, name="1")
+    other = finding(engine, WALTER, name="2", chunks=[NamedNode("urn:chunk:other")])
+    found = Run(engine).evidence(read, other)
+    assert said(found[read]) == ["Walter Pennock founded the Tarnay Electric Light Company."]
+    assert said(found[other]) == []
 
 
 def test_a_cited_claim_leads_to_the_sentence_of_its_quote(engine: Engine) -> None:

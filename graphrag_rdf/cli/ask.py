@@ -283,7 +283,7 @@ def _shortened(text: str) -> str:
 
 def _sources(answer: Mapping[str, Any]) -> None:
     """Print document, page and quote for every marker."""
-    from graphrag_rdf.trace.messages import SOURCES_SHOWN, sources_by_marker
+    from graphrag_rdf.trace.messages import SOURCES_SHOWN, source_in_words, sources_by_marker
 
     shown = sources_by_marker(answer)
     if not shown:
@@ -292,7 +292,7 @@ def _sources(answer: Mapping[str, Any]) -> None:
     say(styled("Sources", bold=True))
     for marker in sorted(shown, key=lambda m: int(m.strip("[]"))):
         label = f"{marker} "
-        lines = [_source(source, edge) for edge, source in shown[marker][:SOURCES_SHOWN]]
+        lines = [one_line(source_in_words(source, edge)) for edge, source in shown[marker][:SOURCES_SHOWN]]
         if more := len(shown[marker]) - len(lines):
             lines.append(f"… and {more} more")
         for number, line in enumerate(lines):
@@ -317,8 +317,10 @@ def _closest(answer: Mapping[str, Any]) -> None:
     if answer["closest"]:
         say()
         say(styled("Closest chunks", bold=True))
+        from graphrag_rdf.trace.messages import source_in_words
+
         for source in answer["closest"]:
-            say(output.wrapped(_source(source, None), indent="  ", first="- "))
+            say(output.wrapped(one_line(source_in_words(source)), indent="  ", first="- "))
 
 
 def _suggestions(answer: Mapping[str, Any]) -> None:
@@ -330,28 +332,6 @@ def _suggestions(answer: Mapping[str, Any]) -> None:
         say(styled("Follow-up questions", bold=True) + (" (from related facts)" if by_graph else ""))
         for suggestion in found:
             say(output.wrapped(one_line(suggestion["question"]), indent="  ", first="- "))
-
-
-_SOURCES = {
-    (False, False): "{name}",
-    (True, False): "{name}, page {page}",
-    (False, True): "{name}: “{quote}”",
-    (True, True): "{name}, page {page}: “{quote}”",
-}
-"""(has a page, has a quote) → a source in words."""
-_NOT_FOUND = "{source} (this quote was not found in the document's text)"
-_FACT = "{name}: {fact} (a fact, not a quotation)"
-
-
-def _source(source: Mapping[str, Any], edge: Mapping[str, str] | None) -> str:
-    name = one_line(source.get("name") or source["title"])
-    if source["chunk"] is None and edge:
-        fact = one_line(f"{edge['s_label']} {edge['p_label']} {edge['o_label']}")
-        return _FACT.format(name=name, fact=fact)
-    page, quote = source.get("page_number"), one_line(source.get("quote") or "")
-    found = _SOURCES[bool(page), bool(quote)].format(name=name, page=page, quote=quote)
-    doubtful = quote and not source.get("verified", True)
-    return _NOT_FOUND.format(source=found) if doubtful else found
 
 
 def _explain(explained: Explained | None, session: str | None) -> None:

@@ -170,6 +170,28 @@ def sources_by_marker(answer: Mapping[str, Any]) -> dict[str, list[CitedSource]]
     return {marker: [*own.values()] for marker, own in found.items()}
 
 
+def source_in_words(source: Mapping[str, Any], edge: Mapping[str, Any] | None = None) -> str:
+    """A source as a line for people: the document, the page or place in it, and the quote or the fact.
+
+    Args:
+        source: as `sources_by_marker` gives it.
+        edge: the fact of the citation, to be named where the source has no quote.
+    """
+    name, quote = source.get("name") or source["title"], source.get("quote")
+    if source.get("page_number"):
+        name = f"{name}, page {source['page_number']}"
+    elif not quote and source.get("char_offset") is not None and source.get("char_length"):
+        first = source["char_offset"]
+        name = f"{name}, characters {first:,}–{first + source['char_length']:,}"
+    if quote:
+        doubt = "" if source.get("verified", True) else " (this quote was not found in the document's text)"
+        return f"{name}: “{quote}”{doubt}"
+    if edge:
+        fact = " ".join(edge[f"{part}_label"] for part in "spo")
+        return f"{name}: {fact} (a fact, not a quotation)"
+    return str(name)
+
+
 def quad_json(quad: Quad) -> dict[str, object]:
     """A quad as `{s, p, o, g}`; `g` is empty for the default graph."""
     graph = "" if isinstance(quad.graph_name, DefaultGraph) else quad.graph_name.value

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphrag_rdf.trace.messages import sources_by_marker
+import pytest
+
+from graphrag_rdf.trace.messages import source_in_words, sources_by_marker
 
 EDGE = {"s": "urn:s", "p": "urn:p", "o": "urn:o", "s_label": "Ada", "p_label": "met", "o_label": "Bob"}
 
@@ -39,3 +41,28 @@ def test_facts_without_a_quote_are_told_apart() -> None:
         "Bob",
         "Carl",
     ]
+
+
+@pytest.mark.parametrize(
+    ("of", "words"),
+    [
+        ({"quote": "He met Bob."}, "Notes: “He met Bob.”"),
+        ({"quote": "He met Bob.", "page_number": 3}, "Notes, page 3: “He met Bob.”"),
+        (
+            {"quote": "He met Bob.", "verified": False},
+            "Notes: “He met Bob.” (this quote was not found in the document's text)",
+        ),
+        ({}, "Notes: Ada met Bob (a fact, not a quotation)"),
+        (
+            {"char_offset": 1200, "char_length": 300},
+            "Notes, characters 1,200–1,500: Ada met Bob (a fact, not a quotation)",
+        ),
+    ],
+)
+def test_a_source_is_told_by_its_place_and_its_quote_or_else_the_fact(of: dict[str, Any], words: str) -> None:
+    assert source_in_words({"title": "Notes", "verified": True, **of}, EDGE) == words
+
+
+def test_a_source_of_a_whole_chunk_is_told_by_its_place() -> None:
+    found = {"title": "Notes", "char_offset": 0, "char_length": 80}
+    assert source_in_words(found) == "Notes, characters 0–80"

@@ -28,6 +28,7 @@ from graphrag_rdf.server.service import Service, client_of
 from graphrag_rdf.sparql.render import Dialect
 from graphrag_rdf.trace.catalogue import TraceSummary, find_trace, list_traces
 from graphrag_rdf.trace.lines import one_line
+from graphrag_rdf.trace.messages import source_in_words
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.sources import FactSource, source_fact
@@ -344,12 +345,12 @@ def _text_of_answer(answer: Mapping[str, Any], trace: str) -> str:
     lines: dict[str, None] = {}
     for citation in answer["citations"]:
         for source in citation["sources"]:
-            lines[f"{citation['marker']} {_source(source, citation.get('edge'))}"] = None
+            lines[f"{citation['marker']} {source_in_words(source, citation.get('edge'))}"] = None
     parts = [answer["answer"]]
     if lines:
         parts.append("Sources:\n" + "\n".join(lines))
     if answer["closest"]:
-        closest = (_source(source, None) for source in answer["closest"])
+        closest = map(source_in_words, answer["closest"])
         parts.append("Closest passages:\n" + "\n".join(closest))
     parts += [f"Warning: {warning['detail']} ({warning['type']})" for warning in answer["warnings"]]
     parts.append(f"Trace: {trace}")
@@ -400,15 +401,6 @@ def _text_of_report(report: Any) -> str:
     if report.stopped:
         lines.append(f"stopped early: {report.stopped}")
     return "\n".join(lines)
-
-
-def _source(source: Mapping[str, Any], edge: Mapping[str, str] | None) -> str:
-    if source["chunk"] is None and edge:
-        return f"{source.get('name', source['title'])}: {_fact(edge)} (a fact, not a quotation)"
-    page = f", page {source['page_number']}" if source.get("page_number") else ""
-    quote = f": “{source['quote']}”" if source.get("quote") else ""
-    doubt = "" if source.get("verified", True) or not quote else " (not found in the document's text)"
-    return f"{source.get('name', source['title'])}{page}{quote}{doubt}"
 
 
 def _term(term: Mapping[str, Any] | None) -> str:

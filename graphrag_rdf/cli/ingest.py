@@ -241,10 +241,15 @@ def _show_estimate(found: Estimate) -> None:
             lines.append(
                 ("", "output tokens of an average model; ingest a few documents first for a better estimate")
             )
+    if found.uncounted:
+        what = " and ".join(_UNCOUNTED[stage] for stage in found.uncounted)
+        lines.append(("and", f"calls for {what}, as many as the facts will need"))
     say("Nothing was written. This would be done:")
     pairs(lines, indent="  ")
     _list_rest(found.failures, found.skipped, found.missing)
 
+
+_UNCOUNTED = {"summaries": "merged descriptions", "communities": "reports of communities"}
 
 _WORDS: Mapping[str, str] = {
     "unresolved_description": "described but not named",

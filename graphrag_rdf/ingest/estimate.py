@@ -31,6 +31,7 @@ from graphrag_rdf.ingest.stages import IngestPipeline, ingest_pipeline
 from graphrag_rdf.rdf.terms import text_of, to_python
 
 if TYPE_CHECKING:
+    from graphrag_rdf.config import Settings
     from graphrag_rdf.ingest import NeededComponents
     from graphrag_rdf.ingest.extractors import ChunkExtractor
 
@@ -45,6 +46,7 @@ class Estimate:
         model: None when facts are extracted by rules.
         llm: calls and tokens at most (cached answers cost nothing); the cost is None when no price is known.
         measured: whether output tokens are estimated from what the model wrote for this store before.
+        uncounted: stages that will call the model too, as often as the facts will need.
     """
 
     documents: Documents = field(default_factory=Documents)
@@ -54,6 +56,7 @@ class Estimate:
     model: str | None = None
     llm: LlmCounts = field(default_factory=LlmCounts)
     measured: bool = False
+    uncounted: list[str] = field(default_factory=list)
     failures: list[FailureReport] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -89,7 +92,8 @@ def estimate(
     if sync:
         planner.follow(gone)
     out = Estimate(model=extractor.model, skipped=[f"{path}: {why}" for path, why in found.skipped])
-    tokens = ExpectedTokens(engine, extractor, stages=ingest_pipeline(engine.settings))
+    stages = ingest_pipeline(engine.settings)
+    tokens = ExpectedTokens(engine, extractor, stages=stages)
     moved = 0
     for plan in plans(planner, found):
         if isinstance(plan, DocumentError):
@@ -107,7 +111,20 @@ def estimate(
     out.llm = tokens.counts()
     # without chunks to extract there is nothing to measure
     out.measured = bool(extractor.model and out.extracted) and tokens.measured is not None
+    if out.extracted or out.chunks.removed:
+        out.uncounted = _later_calls(engine.settings, stages)
     return out
+
+
+def _later_calls(settings: Settings, stages: IngestPipeline) -> list[str]:
+    """What a model makes of the facts, at the end of an ingest."""
+    if settings.llm.model is None:
+        return []
+    made = {
+        "summaries": settings.summaries.build and settings.summaries.use != "extractive",
+        "communities": settings.communities.auto and settings.communities.reports in ("auto", "llm"),
+    }
+    return [stage for stage, wanted in made.items() if wanted and stage in stages]
 
 
 def _failed(out: Estimate, error: DocumentError) -> None:

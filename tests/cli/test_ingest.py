@@ -157,6 +157,20 @@ def test_dry_run_of_gleaning_counts_each_round(
     assert found["llm"]["calls"] == 6
 
 
+def test_dry_run_names_the_calls_that_it_cannot_count(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = documents_in(folder)
+    monkeypatch.setenv("GRAPHRAG_RDF_COMMUNITIES__AUTO", "true")
+    asked = ("ingest", "--dry-run", "--model", "openai/gpt-4.1", documents)
+    assert run(*asked, "--format", "json").json["uncounted"] == ["communities"]
+    monkeypatch.setenv("GRAPHRAG_RDF_SUMMARIES__BUILD", "true")
+    assert "calls for merged descriptions and reports of communities" in run(*asked).out
+    assert run("ingest", "--dry-run", documents, "--format", "json").json["uncounted"] == []
+    monkeypatch.setenv("GRAPHRAG_RDF_COMMUNITIES__REPORTS", "extractive")
+    assert run(*asked, "--format", "json").json["uncounted"] == ["summaries"]
+
+
 def test_dry_run_lists_failures(run: Run, folder: Path) -> None:
     documents = documents_in(folder)
     (documents / "broken.pdf").write_bytes(b"not a PDF at all")

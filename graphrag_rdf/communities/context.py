@@ -149,6 +149,16 @@ def read_contexts(store: Store, communities: Sequence[NamedNode], tokens: int) -
         yield from contexts
 
 
+def whole_names(names: Sequence[str]) -> list[str]:
+    """Names in their order, without those that are part of another (Gate 4 beside Gate 4 of the Station)."""
+    padded = [f" {name.casefold()} " for name in names]
+    return [
+        name
+        for name, own in zip(names, padded, strict=True)
+        if not any(own in other and own != other for other in padded)
+    ]
+
+
 class _Reader:
     """Reads the entries of a few communities."""
 
@@ -245,7 +255,7 @@ class _Reader:
 
     def _sentence(self, row: Row) -> Entry:
         about = _about(row)
-        names = ", ".join(sorted(self._names[member] for member in about))
+        names = ", ".join(whole_names(sorted(self._names[member] for member in about)))
         said = self._texts[row["sentence"]]
         text, chunk = _line(text_of(said["text"])), node_of(said["chunk"])
         return Entry("s", text, about, node_of(row["sentence"]), title=names, made_from=(chunk,))

@@ -11,13 +11,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.communities.context import Context
+from graphrag_rdf.communities.context import Context, whole_names
 from graphrag_rdf.extract.prompts import NO_DATA, PromptData, fill_prompt, read_prompt, tuned_for
 from graphrag_rdf.extract.summaries import as_sentence
 from graphrag_rdf.llm.jsonl import parse_items
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from graphrag_rdf.llm.gateway import LlmGateway
 
 REPORTS_VERSION = "1"
-"""Changes when the same context would be reported otherwise: part of the key."""
+"""Changes when a model would report the same context otherwise: part of the key."""
+_QUOTING_VERSION = "2"
+"""The same of reports without a model."""
 PROMPT = "community_report.j2"
 SCALE = 10.0
 """The greatest rating."""
@@ -87,7 +90,7 @@ class ExtractiveReports:
     """Reports without a model: the central entities, and the strongest facts and sentences as they are."""
 
     component = "graphrag-rdf-extractive-reports"
-    key = f"extractive/{REPORTS_VERSION}"
+    key = f"extractive/{_QUOTING_VERSION}"
     model: str | None = None
 
     def write(self, context: Context) -> Report:
@@ -95,19 +98,22 @@ class ExtractiveReports:
         listed = [*context.of("s", "f", "c", "p", "e")]
         kinds = {entry.kind for _, entry in listed}
         best = next(kind for kind in "sfcpe" if kind in kinds)
-        summary = [as_sentence(entry.text) for _, entry in listed if entry.kind == best][:_SENTENCES]
+        quoted = dict.fromkeys(as_sentence(entry.text) for _, entry in listed if entry.kind == best)
+        summary = [*quoted][:_SENTENCES]
         findings = [*self._findings(context)]
-        return Report(", ".join(context.central), " ".join(summary), findings)
+        return Report(", ".join(whole_names(context.central)), " ".join(summary), findings)
 
     def _findings(self, context: Context) -> Iterator[Finding]:
-        """Facts between members, reports of parts, claims, sentences, other facts; else entities."""
+        """Facts between members, reports of parts, claims, sentences, other facts; else entities. No text twice."""
         facts = [*context.of("f")]
         between = [one for one in facts if len(one[1].about) > 1]
         other = [one for one in facts if len(one[1].about) == 1]
         found = [*between, *context.of("p", "c", "s"), *other] or [*context.of("e")]
-        for key, entry in found[:_FINDINGS]:
-            explanation = context.quotes.get(key, entry.text)
-            yield Finding(entry.title, as_sentence(explanation), tuple(context.cites[key]))
+        first: dict[str, Finding] = {}
+        for key, entry in found:
+            explanation = as_sentence(context.quotes.get(key, entry.text))
+            first.setdefault(explanation, Finding(entry.title, explanation, tuple(context.cites[key])))
+        return islice(first.values(), _FINDINGS)
 
 
 def _text(value: object) -> object:

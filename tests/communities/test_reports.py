@@ -17,7 +17,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf import Engine
 from graphrag_rdf.checks import run_checks, run_shapes
-from graphrag_rdf.communities.context import Entry, Part, fit
+from graphrag_rdf.communities.context import Entry, Part, fit, whole_names
 from graphrag_rdf.config import load_settings
 from graphrag_rdf.errors import ConfigError, LlmError
 from graphrag_rdf.ingest.fact_decisions import remove_facts
@@ -111,6 +111,33 @@ def test_without_a_model_reports_quote(open_one: Any) -> None:
     assert not of(engine, TG.llmModel)
     assert not of(engine, RAG.rating)
     require_sound(engine)
+
+
+def test_a_report_without_a_model_quotes_a_sentence_once(open_one: Any) -> None:
+    engine = open_one()
+    engine.build_communities()
+    quads = [quad for quad in engine.store.quads(Graphs.COMMUNITY) if quad.predicate == RAG.explanation]
+    report = {
+        quad.subject: quad.object
+        for quad in engine.store.quads(Graphs.COMMUNITY)
+        if quad.predicate == RAG.findingOf
+    }
+    said = [(report[quad.subject], quad.object) for quad in quads]
+    assert len(said) == len({*said}) > 1
+
+
+@pytest.mark.parametrize(
+    ("names", "left"),
+    [
+        (["Gate 4", "Gate 4 of the Station", "Port Merrin"], ["Gate 4 of the Station", "Port Merrin"]),
+        (["Gate 4", "Gate 41"], ["Gate 4", "Gate 41"]),
+        (["court house", "Court House of Port Merrin"], ["Court House of Port Merrin"]),
+        (["Marley", "marley"], ["Marley", "marley"]),
+        ([], []),
+    ],
+)
+def test_titles_leave_out_names_that_are_part_of_others(names: list[str], left: list[str]) -> None:
+    assert whole_names(names) == left
 
 
 def test_what_findings_cite_leads_to_chunks(open_one: Any) -> None:

@@ -104,7 +104,7 @@ class ExtractiveReports:
         return Report(", ".join(whole_names(context.central)), " ".join(summary), findings)
 
     def _findings(self, context: Context) -> Iterator[Finding]:
-        """Facts between members, reports of parts, claims, sentences, other facts; else entities. No text twice."""
+        """Facts between members, parts, claims, sentences, other facts; else entities. No text twice."""
         facts = [*context.of("f")]
         between = [one for one in facts if len(one[1].about) > 1]
         other = [one for one in facts if len(one[1].about) == 1]

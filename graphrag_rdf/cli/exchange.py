@@ -78,7 +78,7 @@ def export_command(
     if counts and path is None:
         raise UsageError("--counts needs -o FILE: without it, stdout holds the export")
     wanted = None if graph is None else _iri(graph)
-    with open_engine() as engine, _destination(path) as stream:
+    with open_engine() as engine, destination(path) as stream:
         report = export_graph(engine.store, stream, form, wanted, dialect)
     if counts:
         output.write_json(report)
@@ -120,7 +120,7 @@ def _written(report: ExportReport, path: Path | None) -> str:
 
 
 @contextlib.contextmanager
-def _destination(path: Path | None) -> Iterator[IO[bytes]]:
+def destination(path: Path | None) -> Iterator[IO[bytes]]:
     """The stream of an export. A file appears under its name only when it is complete."""
     if path is None or str(path) == "-":
         with output.binary_output() as stream:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Group
-from graphrag_rdf.cli.output import format_option, pairs, say, warn
+from graphrag_rdf.cli.command import Group, model_option, output_option
+from graphrag_rdf.cli.exchange import destination
+from graphrag_rdf.cli.output import format_option, note, pairs, say, warn
 from graphrag_rdf.cli.process import DONE, FAILED
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
+
+if TYPE_CHECKING:
+    from graphrag_rdf.tuning.ontology import Suggestion
 
 _files = click.Path(path_type=Path)
 
@@ -22,7 +27,7 @@ _files = click.Path(path_type=Path)
     cls=Group, examples=["graphrag-rdf ontology load ships.ttl", "graphrag-rdf ontology check ships.ttl"]
 )
 def ontology_command() -> None:
-    """Ontologies in urn:graph:ontology: load, list, check, export, remove."""
+    """Ontologies in urn:graph:ontology: suggest, load, list, check, export, remove."""
 
 
 @ontology_command.command(
@@ -47,6 +52,87 @@ def load(files: tuple[Path, ...], form: str) -> None:
         return
     pairs([(iri, f"{number:,} triples") for iri, number in report.loaded.items()])
     pairs([(iri, "unchanged") for iri in report.unchanged])
+
+
+@ontology_command.command(
+    "suggest",
+    examples=[
+        "graphrag-rdf ontology suggest -o draft.ttl",
+        "graphrag-rdf ontology suggest --iri http://example.org/ships --least 10 -o ships.ttl",
+    ],
+)
+@click.option("--iri", metavar="IRI", help="IRI of the ontology; by default {extract.namespace}ontology.")
+@click.option(
+    "--least",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="Leave out relations with fewer facts, and types with fewer things.",
+)
+@click.option("--classes", type=click.IntRange(0), default=40, show_default=True, help="Most classes.")
+@click.option("--properties", type=click.IntRange(0), default=60, show_default=True, help="Most properties.")
+@click.option(
+    "--examples",
+    type=click.IntRange(0),
+    default=2,
+    show_default=True,
+    help="Most quotes or names for each term.",
+)
+@model_option
+@output_option
+@click.option("--counts", is_flag=True, help="Print what the draft has as JSON (with -o).")
+def suggest(
+    iri: str | None,
+    least: int,
+    classes: int,
+    properties: int,
+    examples: int,
+    model: str | None,
+    path: Path | None,
+    counts: bool,
+) -> None:
+    """Draft an OWL ontology from the frequent types and relations of the facts, as Turtle.
+
+    Domains, ranges and subclasses follow from the facts; quotes and names are annotations. With a language
+    model, one call groups and names the terms. Edit the draft in Protégé, then: graphrag-rdf ontology load.
+    """
+    from graphrag_rdf.schema.draft import DraftRequest
+    from graphrag_rdf.tuning.ontology import suggest_ontology
+
+    if counts and path is None:
+        raise UsageError("--counts needs -o FILE: without it, stdout holds the draft")
+    request = DraftRequest(least, classes, properties, examples)
+    with open_engine({"llm.model": model}) as engine:
+        ontology = iri or f"{engine.settings.extract.namespace}ontology"
+        found = suggest_ontology(engine, ontology, request)
+    with destination(path) as stream:
+        stream.write(found.as_turtle())
+    if counts:
+        output.write_json(found.as_json())
+        return
+    _show_suggestion(found, path)
+
+
+def _show_suggestion(found: Suggestion, path: Path | None) -> None:
+    report = found.report
+    note(
+        f"wrote {report.classes:,} classes, {report.object_properties:,} properties of things, "
+        f"{report.datatype_properties:,} of values and {report.examples:,} examples to {path or 'stdout'}"
+    )
+    if report.merged:
+        note(f"one term with another that means the same: {report.merged:,}")
+    if report.guesses:
+        note(f"guesses of subclasses, to be reviewed: {report.guesses:,}")
+    if report.left_out:
+        note(f"frequent, and left out because they say too little: {', '.join(report.left_out)}")
+    if not report.classes:
+        warn("no class: the facts have no types. Extraction by rules or by a model gives them")
+    if found.model is None:
+        note("no language model is configured: relations that say the same in other words stay apart")
+    else:
+        note(f"model: {output.usage(found.llm)}")
+    for reason, number in found.dropped.items():
+        warn(f"left out of the model's answer: {number:,} {reason.replace('_', ' ')}")
 
 
 @ontology_command.command("list", examples=["graphrag-rdf ontology list"])

@@ -36,7 +36,7 @@ def ontology_command() -> None:
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_files)
 @format_option()
 def load(files: tuple[Path, ...], form: str) -> None:
-    """Load ontologies (Turtle, RDF/XML, JSON-LD, N-Triples …) with what they import.
+    """Load ontologies (Turtle, RDF/XML, OWL/XML, functional-style syntax …) with what they import.
 
     Imports are resolved by catalog-v001.xml beside the file, as in Protégé; nothing is fetched. A newer file
     of the same ontology replaces its triples in urn:graph:ontology; its graph keeps the earlier version.

@@ -18,7 +18,7 @@ from typing import Literal as Choice
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, parse
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.exchange.dump import format_of
+from graphrag_rdf.exchange.dump import BY_SUFFIX, format_of
 from graphrag_rdf.exchange.foreign import take_facts
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.formats import check_entities
@@ -175,7 +175,7 @@ def _line_of_xml_error(file: Path) -> int | None:
     """The line of an XML error, which the engine's parser does not report; None for other formats."""
     from xml.parsers.expat import ExpatError, ParserCreate
 
-    if format_of(file) != RdfFormat.RDF_XML:
+    if BY_SUFFIX.get(file.suffix.lower()) != RdfFormat.RDF_XML:
         return None
     try:
         with file.open("rb") as opened:

@@ -2,34 +2,34 @@
 
 Each version has a graph of its own, `urn:graph:ontology:` and the beginning of the SHA-256 of its file. The
 triples of the active version of each ontology are also in `urn:graph:ontology`, where tools find them.
-Imports (OWL 2 §3.4) are resolved by the XML catalogue beside the file, as in Protégé; nothing is fetched from
-the network.
+Besides RDF, OWL/XML and functional-style syntax are read (`owl_syntax`, `owl_mapping`). Imports (OWL 2 §3.4)
+are resolved by the XML catalogue beside the file, as in Protégé; nothing is fetched from the network.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 from xml.etree import ElementTree
 
-from pyoxigraph import BlankNode, NamedNode, Quad, Triple
+from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, Triple
 from pyoxigraph import Literal as RdfLiteral
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.dump import format_of
 from graphrag_rdf.exchange.import_ import parsing, read_quads, require_harmless
+from graphrag_rdf.exchange.owl_mapping import to_rdf
+from graphrag_rdf.exchange.owl_syntax import read_owl, syntax_of
 from graphrag_rdf.rdf.formats import check_entities
 from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PROV, RAG, RDF, XSD, Graphs
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.schema.observed import observe
 from graphrag_rdf.store.base import Changes, Store
-
-if TYPE_CHECKING:
-    pass
 
 CATALOG = "catalog-v001.xml"
 _NAME = "{urn:oasis:names:tc:entity:xmlns:xml:catalog}uri"
@@ -187,13 +187,12 @@ def read_ontologies(paths: list[Path]) -> tuple[list[OntologyFile], list[str]]:
 
 
 def _read(path: Path) -> OntologyFile:
-    form = format_of(path)
     if not path.is_file():
         raise UsageError(f"{path} does not exist, or is not a file")
-    require_harmless(path, form)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
     with parsing(path):
-        triples = tuple(_renamed(quad.triple, digest) for quad in read_quads(path, form))
+        data = path.read_bytes()
+        digest = hashlib.sha256(data).hexdigest()
+        triples = tuple(_renamed(triple, digest) for triple in _triples(path, data))
     if any(isinstance(triple.object, Triple) for triple in triples):
         raise UsageError(
             f"{path} has triple terms, which OWL lacks", hint="import it with: graphrag-rdf import FILE"
@@ -214,6 +213,24 @@ def _read(path: Path) -> OntologyFile:
     return OntologyFile(path, named, versions[0] if versions else None, graph, triples, imports)
 
 
+def _triples(path: Path, data: bytes) -> Iterable[Triple]:
+    """The triples of a file: OWL/XML and functional-style syntax by its beginning, RDF by its suffix."""
+    if syntax := syntax_of(data):
+        return to_rdf(read_owl(data, syntax))
+    if path.suffix.lower() in _OWL_ONLY:
+        raise UsageError(
+            f"{path} is neither OWL/XML nor in functional-style syntax",
+            hint="save it as Turtle; in Protégé: File > Save as",
+        )
+    form = RdfFormat.TURTLE if _TURTLE.match(data) else format_of(path)
+    require_harmless(path, form)
+    return (quad.triple for quad in read_quads(path, form))
+
+
+_OWL_ONLY = frozenset({".owx", ".ofn", ".omn", ".obo"})
+"""Suffixes of syntaxes that are not RDF."""
+_TURTLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|#[^\n]*\n)*(?:@prefix|@base|prefix|base)\s", re.IGNORECASE)
+"""Protégé writes Turtle into files called `.owl`, too."""
 _ONTOLOGY = (RDF.type, OWL.Ontology)
 
 

@@ -184,3 +184,47 @@ def test_what_is_loaded_of_terms_of_the_facts_stays(run: Run, store: Path, folde
     run("ontology", "remove", "http://example.org/ships#rules")
     assert run("sparql", functional).out == "no\n"
     assert run("sparql", functional.replace("owl:FunctionalProperty, ", "")).out == "yes\n"
+
+
+FUNCTIONAL = """Prefix(:=<http://example.org/ships#>)
+Ontology(<http://example.org/ships> <http://example.org/ships/1>
+Declaration(Class(:Ship)) AnnotationAssertion(rdfs:label :Ship "ship")
+Declaration(ObjectProperty(:owner)) AnnotationAssertion(rdfs:label :owner "owner")
+ObjectPropertyDomain(:owner :Ship) SubClassOf(:Ship ObjectSomeValuesFrom(:owner owl:Thing)))
+"""
+OWL_XML = """<Ontology xmlns="http://www.w3.org/2002/07/owl#" ontologyIRI="http://example.org/ports">
+<Import>http://example.org/ships</Import><Declaration><Class IRI="#Port"/></Declaration>
+<SubClassOf><Class IRI="#Port"/><Class abbreviatedIRI="owl:Thing"/></SubClassOf></Ontology>"""
+
+
+def test_syntaxes_of_owl(run: Run, folder: Path) -> None:
+    """The same ontology as `SHIPS`, in functional-style syntax, imported by one in OWL/XML."""
+    (folder / "ships.ofn").write_text(FUNCTIONAL)
+    (folder / "ports.owl").write_text(OWL_XML)
+    (folder / "catalog-v001.xml").write_text(CATALOG.replace("ships.ttl", "ships.ofn"))
+    report = json.loads(run("ontology", "load", "ports.owl", "--format", "json").out)
+    assert report == {
+        "loaded": {"http://example.org/ports": 4, "http://example.org/ships": 11},
+        "unchanged": [],
+        "missing": [],
+    }
+    (folder / "ships.owl").write_text(SHIPS)  # Turtle, as Protégé may call it
+    assert json.loads(run("ontology", "load", "ships.owl", "--format", "json").out)["loaded"]
+    assert triples(run) == 15
+    found = run("ontology", "check", "ports.owl")
+    assert "[labels]" in found.out
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("bad.ofn", "Ontology(\nSubClassOf(:A :B))", "line 2: the prefix : is not declared"),
+        ("bad.owx", OWL_XML.replace("</SubClassOf>", ""), "line 3: mismatched tag"),
+        ("bad.omn", "Ontology: <urn:a>", "save it as Turtle"),
+    ],
+)
+def test_malformed_syntaxes_of_owl(name: str, text: str, message: str, run: Run, folder: Path) -> None:
+    (folder / name).write_text(text)
+    found = run("ontology", "load", name)
+    assert found.code == 2
+    assert message in found.err

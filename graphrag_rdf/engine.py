@@ -381,7 +381,7 @@ class Engine(Components):
         """The extractor that the settings ask for."""
         from graphrag_rdf.ingest.extractors import choose_extractor
 
-        return choose_extractor(self.settings, lambda: self.gateway)
+        return choose_extractor(self.settings, lambda: self.gateway, self.store)
 
     def entity(self, name: str) -> NamedNode:
         """The one entity of a label or IRI; where it was merged, it itself, not what stands for it.

@@ -421,7 +421,7 @@ def _chunks(engine: Engine) -> Iterator[dict[str, Any]]:
 
 def _facts(engine: Engine) -> Iterator[dict[str, Any]]:
     try:
-        in_force = choose_extractor(engine.settings, lambda: engine.gateway).key
+        in_force = choose_extractor(engine.settings, lambda: engine.gateway, engine.store).key
     except GraphRagError:  # there is no valid extractor, which ingest reports
         return
     yield from _differing(engine, "system/extractors", "subgraphs extracted", in_force, ("rules/", "llm/"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ _REASONS = 3
     examples=[
         "graphrag-rdf ingest documents/",
         "graphrag-rdf ingest --model openai/gpt-4.1 --jobs 8 reports/*.pdf",
+        "graphrag-rdf ingest --model openai/gpt-4.1 --ontology ships.ttl documents/",
         "graphrag-rdf ingest --dry-run --model openai/gpt-4.1 documents/",
         "graphrag-rdf ingest --exclude _sources --exclude 'drafts/*' documents/",
         "graphrag-rdf ingest --refresh --no-relations documents/",
@@ -41,6 +43,19 @@ _REASONS = 3
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @model_option
 @embedding_option
+@click.option(
+    "--ontology",
+    "ontologies",
+    multiple=True,
+    metavar="FILE|IRI",
+    help="Extract facts in terms of this ontology: a file, which is loaded, or the IRI of a loaded one; may "
+    "be repeated.",
+)
+@click.option(
+    "--ontology-mode",
+    type=click.Choice(["strict", "open"]),
+    help="strict (default): reject facts without a property of the ontology; open: keep them as proposals.",
+)
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Number of concurrent model calls.")
 @click.option("--dry-run", is_flag=True, help="Estimate the work and its cost, and write nothing.")
 @click.option("--refresh", is_flag=True, help="Extract all facts again.")
@@ -66,6 +81,8 @@ def ingest_command(
     token_file: Path | None,
     model: str | None,
     embedding_model: str | None,
+    ontologies: tuple[str, ...],
+    ontology_mode: str | None,
     jobs: int | None,
     dry_run: bool,
     refresh: bool,
@@ -84,28 +101,58 @@ def ingest_command(
     """
     remote = {"client.server": server, "client.token_file": token_file}
     if (settings := load(remote).settings).client.server is not None:
-        own = {"model": model, "embedding_model": embedding_model, "jobs": jobs}
+        own: dict[str, Any] = {"model": model, "embedding_model": embedding_model, "jobs": jobs}
+        own |= {"ontology": ontologies or None, "ontology_mode": ontology_mode}
         refuse({**own, "dry_run": dry_run, "refresh": refresh, "relations": relations, "sync": sync})
         return _send(paths, exclude, settings, form)
-    overrides = {"llm.model": model, "embedding.model": embedding_model, "extract.jobs": jobs}
-    overrides["relations.build"] = relations
+    overrides: dict[str, Any] = {"llm.model": model, "embedding.model": embedding_model, "extract.jobs": jobs}
+    overrides |= {"relations.build": relations, "extract.ontology_mode": ontology_mode}
+    files, iris = _ontologies(ontologies)
+    overrides["extract.ontology"] = iris or None
     settings = load(overrides).settings
     require_documents(paths, settings, exclude, sync=sync)
     if dry_run:
+        if files:
+            raise UsageError(
+                f"--dry-run writes nothing, so it cannot load {files[0]}",
+                hint="load it with: graphrag-rdf ontology load FILE, and name its IRI",
+            )
         return _dry_run(paths, overrides, settings, refresh=refresh, sync=sync, exclude=exclude, form=form)
     from graphrag_rdf.cli.progress import IngestProgress
+    from graphrag_rdf.exchange.ontologies import load_ontologies
 
     with (
         open_engine(overrides, create=True) as engine,
         stop_requests() as stop,
         IngestProgress(engine.budget) as progress,
     ):
+        if files:
+            load_ontologies(engine.store, files, settings.extract.namespace, datetime.now(UTC))
         report = engine.ingest(
             paths, refresh=refresh, sync=sync, exclude=exclude, progress=progress, stop=stop
         )
     if not output.write(form, report):
         show_report(report, engine.settings.llm.model or "rules")
     return outcome(report.stopped, failed=bool(report.failures))
+
+
+def _ontologies(named: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """The files among named ontologies, and the IRIs of all.
+
+    Raises:
+        UsageError: a file is missing or malformed.
+    """
+    if not named:
+        return [], []
+    from graphrag_rdf.exchange.ontologies import read_ontologies
+
+    files = [Path(name) for name in named if Path(name).exists() or ":" not in name]
+    read, missing = read_ontologies(files)
+    for iri in missing:
+        output.warn(f"the import {iri} was not loaded: no entry of catalog-v001.xml names a file for it")
+    own = {path.resolve() for path in files}
+    iris = [file.ontology.value for file in read if file.path.resolve() in own]
+    return files, [*iris, *(name for name in named if Path(name) not in files)]
 
 
 def _send(paths: Sequence[str], exclude: Sequence[str], settings: Settings, form: str) -> int:

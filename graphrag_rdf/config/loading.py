@@ -32,6 +32,7 @@ LISTS = frozenset(
     {
         "extract.entity_types",
         "extract.predicates",
+        "extract.ontology",
         "server.allow_hosts",
         "server.cors",
         "server.allow_service",
@@ -247,7 +248,7 @@ def _explain(
 
 _NOT_IN_A_STORE = (
     *("store", "collection", "queries", "pipelines", "server", "gateway", "client", "remote", "trace.graph"),
-    *("llm.api_base", "rerank.api_base", "extract.synonyms", "extract.ontology", "cache.max_bytes"),
+    *("llm.api_base", "rerank.api_base", "extract.synonyms", "cache.max_bytes"),
 )
 """Settings of locations, of this computer's resources, and of permissions: write access to a store is not
 enough to change them."""

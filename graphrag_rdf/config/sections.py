@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
@@ -46,6 +47,21 @@ def _origin(text: str) -> str:
     return text
 
 
+def _ontology(text: str) -> str:
+    if re.fullmatch(_IRI, text) is None:
+        raise PydanticCustomError(
+            "ontology",
+            "not an IRI: load the file with graphrag-rdf ontology load FILE, and set the IRI that it prints",
+        )
+    return text
+
+
+def _listed(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+OntologyIri = Annotated[str, AfterValidator(_ontology)]
+"""The IRI of a loaded ontology."""
 Host = Annotated[str, AfterValidator(_host)]
 """A host name or address, as in a request."""
 Origin = Annotated[str, AfterValidator(_origin)]
@@ -142,9 +158,15 @@ class ExtractSection(Section):
         default=(),
         description="predicates that the model may use; empty: any",
     )
-    ontology: Path | None = Field(
-        default=None,
-        description="RDF file whose property labels are the predicates, unless extract.predicates is set",
+    ontology: Annotated[tuple[OntologyIri, ...], BeforeValidator(_listed)] = Field(
+        default=(), description="IRIs of loaded ontologies whose classes and properties guide extraction"
+    )
+    ontology_mode: Literal["strict", "open"] = Field(
+        default="strict",
+        description="strict: only facts with a property of the ontology; open: others, too, as proposals",
+    )
+    ontology_terms: int = Field(
+        default=80, ge=5, description="maximum number of terms of the ontology that a prompt shows"
     )
     gleaning_rounds: int = Field(
         default=0, ge=0, le=5, description="number of times to ask the model for missed facts"

@@ -56,7 +56,7 @@ _EFFECTS: Mapping[str, str] = {
     "server.allow_service": _CLIENTS,
     "server.trusted_proxies": _CLIENTS,
 }
-_PATHS = ("store", "pipelines", "extract.synonyms", "extract.ontology", "remote.folder")
+_PATHS = ("store", "pipelines", "extract.synonyms", "remote.folder")
 """Settings with a path, which is harmless within the folder of the settings file (see `effect`)."""
 _HARMLESS: Mapping[str, Callable[[Any], bool]] = {
     "server.host": is_loopback,

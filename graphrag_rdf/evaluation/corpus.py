@@ -98,7 +98,7 @@ def extractors(engine: Engine, evalset: EvalSet, spec: str) -> list[ChunkExtract
 def _chosen(engine: Engine, use: str) -> ChunkExtractor:
     extract = engine.settings.extract.model_copy(update={"use": use})
     settings = engine.settings.model_copy(update={"extract": extract})
-    return choose_extractor(settings, lambda: engine.gateway)
+    return choose_extractor(settings, lambda: engine.gateway, engine.store)
 
 
 def ingest_corpus(

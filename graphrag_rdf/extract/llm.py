@@ -13,13 +13,14 @@ from dataclasses import replace
 from functools import partial
 from os.path import commonprefix
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from typing import Literal as Choice
 
 from graphrag_rdf.documents.chunk import Context, sentences_before
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.answers import Found, listed_predicates, listed_types
+from graphrag_rdf.extract.guided import Guide
 from graphrag_rdf.extract.model import NO_CHUNK_CONTEXT, ChunkContext, Extraction
 from graphrag_rdf.extract.prompts import NO_DATA, PromptData, fill_prompt, read_prompt
 from graphrag_rdf.llm.model import Completion, Message, fenced
@@ -33,7 +34,7 @@ LLM_VERSION = "2"
 PROMPTS = {"default": ("extract.j2",), "small": ("extract_names.j2", "extract_relations.j2")}
 """The prompts of each style, in the order in which they are asked."""
 
-_VALUES = "text, title, columns, headings, before, language, entity_types, predicates and tuned"
+_VALUES = "text, title, columns, headings, before, language, entity_types, predicates, ontology and tuned"
 _SHORTEST = 200  # characters; a text is not halved below it
 
 
@@ -49,6 +50,7 @@ class LlmExtractor:
         gleaning_rounds: how often to ask for what was missed; it ends when a round adds nothing. Only in the
             default style.
         data: what the prompt is told of the documents, as `tuned`.
+        guide: shows the terms of an ontology, as `ontology`.
 
     Attributes:
         prompt_hash: SHA-256 of the prompt: its templates, that for gleaning, and its data.
@@ -68,7 +70,9 @@ class LlmExtractor:
         style: Choice["default", "small"] = "default",
         gleaning_rounds: int = 0,
         data: PromptData = NO_DATA,
+        guide: Guide | None = None,
     ) -> None:
+        self._guide = guide
         self._entity_types = tuple(entity_types)
         self._types = listed_types(self._entity_types)
         self._predicates = listed_predicates(predicates)
@@ -87,6 +91,7 @@ class LlmExtractor:
                 {
                     "entity_types": self._entity_types,
                     "predicates": list(self._predicates.values()),
+                    "ontology": guide is not None,
                     "tuned": self._tuned,
                 },
                 _VALUES,
@@ -99,6 +104,8 @@ class LlmExtractor:
         self.key = f"llm/{LLM_VERSION};model={model};prompt={digest};types={types};gleaning={gleaning_rounds}"
         if self._predicates:
             self.key += f";predicates={','.join(self._predicates.values())}"
+        if guide is not None:
+            self.key += f";{guide.prompt_key}"
         self._model = model
         self._constants: dict[str, str] = {}
 
@@ -139,7 +146,8 @@ class LlmExtractor:
             offset, part = parts.pop()
             before = sentences_before(text, offset, language) or context.preceding.before
             within = replace(context, preceding=replace(context.preceding, before=before))
-            fill = partial(self._fill, part, language=language, title=title, context=within)
+            shown = self._shown(part, language)
+            fill = partial(self._fill, part, language=language, title=title, context=within, ontology=shown)
             answers, whole = self._read(found, fill, ask, gateway.discard)
             completions += answers
             if not whole:
@@ -201,9 +209,15 @@ class LlmExtractor:
         """What every prompt of a template begins with, in whole lines."""
         if name not in self._constants:
             other = ChunkContext(columns=("-",), preceding=Context(("-",), "-"))
+            views = self._guide.samples() if self._guide else (None, None)
             bare, full = (
-                self._fill(text, name, language=language, title=text, context=context, names=[text])
-                for text, language, context in (("", None, NO_CHUNK_CONTEXT), ("-", "en", other))
+                self._fill(
+                    text, name, language=language, title=text, context=context, names=[text], ontology=view
+                )
+                for text, language, context, view in (
+                    ("", None, NO_CHUNK_CONTEXT, views[0]),
+                    ("-", "en", other, views[1]),
+                )
             )
             same = commonprefix([bare, full])  # noqa: RUF071 - these are no paths
             self._constants[name] = same[: same.rfind("\n") + 1]
@@ -213,7 +227,18 @@ class LlmExtractor:
         self, text: str, *, language: str | None, title: str, context: ChunkContext = NO_CHUNK_CONTEXT
     ) -> str:
         """The first prompt for a chunk; tags in it that could end the chunk lose their first bracket."""
-        return self._fill(text, next(iter(self._templates)), language=language, title=title, context=context)
+        return self._fill(
+            text,
+            next(iter(self._templates)),
+            language=language,
+            title=title,
+            context=context,
+            ontology=self._shown(text, language),
+        )
+
+    def _shown(self, text: str, language: str | None) -> dict[str, Any] | None:
+        """The terms of the ontology for a text; None without an ontology."""
+        return self._guide.shown(text, language) if self._guide else None
 
     def _fill(
         self,
@@ -223,6 +248,7 @@ class LlmExtractor:
         language: str | None,
         title: str,
         context: ChunkContext,
+        ontology: dict[str, Any] | None,
         names: Sequence[str] = (),
     ) -> str:
         values = {
@@ -232,6 +258,7 @@ class LlmExtractor:
             "entity_types": self._entity_types,
             "tuned": self._tuned,
             "predicates": list(self._predicates.values()),
+            "ontology": ontology,
             "columns": [fenced(column) for column in context.columns],
             "headings": [fenced(heading) for heading in context.preceding.headings],
             "before": fenced(context.preceding.before),

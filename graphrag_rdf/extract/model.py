@@ -27,6 +27,8 @@ class EntityCandidate:
         aliases: other surface forms for it in the same text.
         span: (offset, length) of the first place that names it, when the extractor knows it.
         quote: the evidence of the definition, as a model repeats it.
+        class_iri: the class of a loaded ontology that the type names.
+        proposed: whether an ontology guides the extraction, and has no class for the type.
     """
 
     name: str
@@ -35,6 +37,8 @@ class EntityCandidate:
     aliases: tuple[str, ...]
     span: tuple[int, int] | None
     quote: str | None = None
+    class_iri: str | None = None
+    proposed: bool = False
 
 
 Qualifiers: TypeAlias = tuple[tuple[str, str, str | None], ...]
@@ -56,6 +60,8 @@ class RelationCandidate:
         qualifiers: what the text says beside it: (one of `QUALIFIERS`, lexical form, absolute XSD IRI or None
             for a string).
         of_term: whether the subject is no entity but the label of a line in a table ("Cost of sales").
+        property_iri: the property of a loaded ontology that the predicate names.
+        proposed: whether an ontology guides the extraction, and has no property for the predicate.
     """
 
     subject: str
@@ -68,6 +74,8 @@ class RelationCandidate:
     span: tuple[int, int] | None
     qualifiers: Qualifiers = ()
     of_term: bool = False
+    property_iri: str | None = None
+    proposed: bool = False
 
 
 QUALIFIERS = ("from", "to", "at", "amount")

@@ -84,7 +84,7 @@ def estimate(
         ConfigError: settings contradict each other, or the pipeline of the ingest is malformed.
     """
     found = find(engine, paths, None, exclude)
-    extractor = choose_extractor(engine.settings, lambda: engine.gateway)
+    extractor = choose_extractor(engine.settings, lambda: engine.gateway, engine.store)
     settings = ingest_settings(engine.settings, refresh=refresh)
     max_bytes = engine.settings.documents.max_bytes
     planner = Planner(engine.store, extractor.key, settings.chunks.key, max_bytes, found.sources)

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.errors import ConfigError
-from graphrag_rdf.extract.answers import predicate_phrase
 from graphrag_rdf.extract.model import ChunkContext, Extraction
-from graphrag_rdf.rdf.namespaces import OWL, RDF, RDFS
 from graphrag_rdf.resources import folder
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
     from graphrag_rdf.extract.chunk_relations import RelationReader
     from graphrag_rdf.extract.claims import ClaimReader
+    from graphrag_rdf.extract.guided import Guide
     from graphrag_rdf.extract.llm import LlmExtractor
     from graphrag_rdf.extract.prompts import PromptData
     from graphrag_rdf.llm.gateway import LlmGateway
+    from graphrag_rdf.store.base import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +89,21 @@ def sum_known(values: Iterable[int | None]) -> int | None:
 
 
 def choose_extractor(
-    settings: Settings, gateway: Callable[[], LlmGateway], *, use_cache: bool = True
+    settings: Settings, gateway: Callable[[], LlmGateway], store: Store, *, use_cache: bool = True
 ) -> ChunkExtractor:
     """The extractor that the settings name: rules or the model.
 
     Args:
         gateway: makes the model gateway, called only if it is needed.
+        store: has the ontology that guides it.
         use_cache: whether kept answers of the model may be used.
 
     Raises:
-        ConfigError: when a model is asked for and none is set.
+        ConfigError: when a model is asked for and none is set, or the ontology is not loaded.
     """
     extract = settings.extract
     model = settings.llm.model
+    guide = choose_guide(settings, store)
     use = extract.use if extract.use != "auto" else ("llm" if model else "rules")
     if use == "rules":
         from graphrag_rdf.extract.names import RuleSettings
@@ -122,23 +124,22 @@ def choose_extractor(
             found = rules.extract(
                 text, sentences, language=language, title=title, topic=title, rows=rows, turns=turns
             )
-            return Extracted(found)
+            return Extracted(guide.apply(found) if guide else found)
 
-        return ChunkExtractor(
-            "graphrag-rdf-rules", RULES_VERSION, f"rules/{RULES_VERSION};types={types}", by_rules
-        )
+        key = f"rules/{RULES_VERSION};types={types}" + (f";{guide.key}" if guide else "")
+        return ChunkExtractor("graphrag-rdf-rules", RULES_VERSION, key, by_rules)
     if model is None:
         raise ConfigError("extract.use is llm, but no model is set", hint="name one with --model")
     from graphrag_rdf.extract.llm import LLM_VERSION
 
     data, opened = prompt_data(settings), gateway()
-    extractor = llm_extractor(settings, model, data)
+    extractor = llm_extractor(settings, model, data, guide)
 
     def by_model(text: str, sentences: Sequence[Sentence], **described: Any) -> Extracted:
         del sentences  # a model reads the chunk as a whole
         found, completions = extractor.extract(text, **described, gateway=opened, use_cache=use_cache)
         return Extracted(
-            found,
+            guide.apply(found) if guide else found,
             prompt_hash=completions[0].prompt_hash if completions else None,
             in_tokens=sum_known(c.in_tokens for c in completions),
             out_tokens=sum_known(c.out_tokens for c in completions),
@@ -151,11 +152,44 @@ def choose_extractor(
     )
 
 
-def llm_extractor(settings: Settings, model: str, data: PromptData) -> LlmExtractor:
+def choose_guide(settings: Settings, store: Store) -> Guide | None:
+    """The ontology that guides extraction; None without one.
+
+    Args:
+        store: where it is loaded.
+
+    Raises:
+        ConfigError: it is not loaded, or has no term; or the settings list types or predicates, too.
+    """
+    extract = settings.extract
+    if not extract.ontology:
+        return None
+    for key in ("entity_types", "predicates"):
+        if getattr(extract, key):
+            raise ConfigError(
+                f"extract.ontology and extract.{key} are both set, and both say what to extract",
+                hint=f"graphrag-rdf config unset extract.{key}",
+            )
+    from graphrag_rdf.extract.guided import Guide
+    from graphrag_rdf.schema.model import read_ontology
+
+    for iri in extract.ontology:
+        if not read_ontology(store, [iri]).terms:
+            raise ConfigError(
+                f"extract.ontology: no ontology {iri} with classes or properties is loaded",
+                hint="load it with: graphrag-rdf ontology load FILE (graphrag-rdf ontology list shows IRIs)",
+            )
+    return Guide(read_ontology(store, extract.ontology), extract.ontology_mode, extract.ontology_terms)
+
+
+def llm_extractor(
+    settings: Settings, model: str, data: PromptData, guide: Guide | None = None
+) -> LlmExtractor:
     """Extraction by a model, as the settings want it.
 
     Args:
         data: about the documents, for the prompt.
+        guide: the ontology that guides it, see `choose_guide`.
 
     Raises:
         ConfigError: when there are data, and the template does not read them.
@@ -171,10 +205,11 @@ def llm_extractor(settings: Settings, model: str, data: PromptData) -> LlmExtrac
         )
     first = PROMPTS[style][0]
     prompts = prompt_folder(settings, "ingest", *PROMPTS[style])
-    predicates = fixed_predicates(settings)
+    predicates = settings.extract.predicates
     for given, name, what, file in (
         (not data.is_empty, "tuned", FILE, first),
         (predicates, "predicates", "the fixed list of predicates", PROMPTS[style][-1]),
+        (guide, "ontology", "the ontology", PROMPTS[style][-1]),
     ):
         path = prompts / file
         if given and name not in names_in(read_prompt(path)[1]):
@@ -191,6 +226,7 @@ def llm_extractor(settings: Settings, model: str, data: PromptData) -> LlmExtrac
         style=style,
         gleaning_rounds=rounds,
         data=data,
+        guide=guide,
     )
 
 
@@ -288,57 +324,3 @@ def prompt_folder(settings: Settings, pipeline: str, *names: str) -> Path:
     user = settings.pipelines / pipeline if settings.pipelines else None
     own = user is not None and any((user / name).is_file() for name in names)
     return user if user and own else folder("pipelines") / pipeline
-
-
-_PROPERTIES = frozenset((OWL.ObjectProperty, OWL.DatatypeProperty, RDF.Property))
-
-
-def fixed_predicates(settings: Settings) -> tuple[str, ...]:
-    """The fixed list of predicates, the same for every chunk; empty for any.
-
-    Raises:
-        ConfigError: the ontology cannot be read, or has no property.
-    """
-    extract = settings.extract
-    if extract.predicates or extract.ontology is None:
-        return extract.predicates
-    return properties_of(extract.ontology)
-
-
-def properties_of(path: Path) -> tuple[str, ...]:
-    """The names of the properties of an ontology, sorted: their labels, English ones first, else the end of
-    their IRI.
-
-    Raises:
-        ConfigError: the file cannot be read, or has no property.
-    """
-    from pyoxigraph import Literal, NamedNode, RdfFormat, parse
-
-    form = RdfFormat.from_extension(path.suffix.lstrip("."))
-    if form is None:
-        raise ConfigError(
-            f"extract.ontology: {path} has no suffix of an RDF format", hint="name a .ttl or .rdf file"
-        )
-    try:
-        triples = list(parse(path=str(path), format=form))
-    except (OSError, SyntaxError, ValueError) as error:
-        raise ConfigError(f"extract.ontology: {path} cannot be read: {error}") from error
-    labels: dict[NamedNode, list[Literal]] = {
-        quad.subject: []
-        for quad in triples
-        if quad.predicate == RDF.type and quad.object in _PROPERTIES and isinstance(quad.subject, NamedNode)
-    }
-    for quad in triples:
-        if quad.predicate == RDFS.label and quad.subject in labels and isinstance(quad.object, Literal):
-            labels[quad.subject].append(quad.object)
-    named = {
-        min(found, key=lambda label: (label.language not in (None, "en"), label.value)).value
-        if found
-        else predicate_phrase(node.value.rstrip("/#").replace("#", "/").rpartition("/")[2])
-        for node, found in labels.items()
-    }
-    if not named:
-        raise ConfigError(
-            f"extract.ontology: {path} declares no property", hint="list them in extract.predicates"
-        )
-    return tuple(sorted(named))

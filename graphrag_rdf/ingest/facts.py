@@ -112,6 +112,7 @@ class Written:
         named: (IRI, name) pairs that are contained already.
         by_content: facts that the chunk states in other words than their quote.
         unverified: facts that no sentence of the chunk was found to state.
+        proposed: relations and types that the ontology in force lacks.
     """
 
     subgraph: NamedNode
@@ -124,6 +125,7 @@ class Written:
     entities: set[NamedNode] = field(default_factory=set)
     rejected: list[tuple[str, str]] = field(default_factory=list)
     quoted: set[NamedNode] = field(default_factory=set)
+    proposed: set[NamedNode] = field(default_factory=set)
 
     def quote(self, evidence: Iterable[Quad]) -> None:
         """Add the quads of a quote, unless the fact has one that begins there: the first stands."""
@@ -257,10 +259,14 @@ class FactWriter:
             self._entity(out, chunk, candidate)
         for relation in fit.relations:
             s, p, o = self._state(out, self._predicate(relation), relation)
+            if relation.proposed:
+                out.proposed.add(p)
             said = (relation.subject, relation.predicate, relation.object)
             self._quote(out, chunk, (s, p, o), said, relation)
         for index, (reason, item) in enumerate(out.rejected):
             out.quads += prov.rejected(subgraph, index, reason, item)
+        for term in sorted(out.proposed, key=str):
+            out.quads.append(prov.source(subgraph, RAG.proposes, term))
         return out
 
     def metadata(
@@ -282,7 +288,12 @@ class FactWriter:
     def _subject(self, relation: RelationCandidate) -> NamedNode:
         return (self._mint.term if relation.of_term else self._mint.entity)(relation.subject)
 
+    def _type(self, candidate: EntityCandidate, name: str) -> NamedNode:
+        return NamedNode(candidate.class_iri) if candidate.class_iri else self._mint.type(name)
+
     def _predicate(self, relation: RelationCandidate) -> NamedNode:
+        if relation.property_iri:
+            return NamedNode(relation.property_iri)
         return self._mint.relation(relation.predicate, of_values=not relation.object_is_entity)
 
     def _named_by(self, fit: Fit) -> Iterator[NamedNode]:
@@ -290,7 +301,7 @@ class FactWriter:
         for candidate in fit.entities:
             yield self._mint.entity(candidate.name)
             if candidate.type:
-                yield self._mint.type(candidate.type)
+                yield self._type(candidate, candidate.type)
         for relation in fit.relations:
             yield self._subject(relation)
             yield self._predicate(relation)
@@ -343,7 +354,9 @@ class FactWriter:
                 out.quads.append(prov.fact(node, prop, Literal(alias)))
             out.quads.append(prov.contains(out.subgraph, node, SKOS.altLabel, Literal(alias)))
         if candidate.type:
-            kind = self._mint.type(candidate.type)
+            kind = self._type(candidate, candidate.type)
+            if candidate.proposed:
+                out.proposed.add(kind)
             self._name(out, kind, candidate.type, entity=False)
             out.quads += self._withheld.contained(out.subgraph, node, RDF.type, kind)
         if candidate.definition:

@@ -164,7 +164,7 @@ def begin(
         mentions_only=mentions_only,
         metadata="metadata" in pipeline,
     )
-    extractor = choose_extractor(engine.settings, lambda: engine.gateway, use_cache=not refresh)
+    extractor = choose_extractor(engine.settings, lambda: engine.gateway, engine.store, use_cache=not refresh)
     run = Ingest(engine.store, engine.blobs, extractor, indexer, settings, progress, stop)
     return Begun(engine, pipeline, run, progress, stop, spent, at)
 

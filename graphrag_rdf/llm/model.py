@@ -246,6 +246,7 @@ TAGS = (
     "tools",
     "observation",
     "examples",
+    "ontology",
 )
 """The tags of our prompts."""
 

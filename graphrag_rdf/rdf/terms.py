@@ -177,9 +177,9 @@ def one_label(
     return list(best.values())
 
 
-def best_label(labels: Iterable[Literal]) -> Literal | None:
-    """The best of the labels of a thing for readers of any language, see `one_label`."""
-    return min(labels, key=lambda label: _rank(label, None), default=None)
+def best_label(labels: Iterable[Literal], language: str | None = None) -> Literal | None:
+    """The best of the labels of a thing for readers of a language, None for any; see `one_label`."""
+    return min(labels, key=lambda label: _rank(label, language), default=None)
 
 
 def _rank(label: Term | None, language: str | None) -> tuple[int, str]:

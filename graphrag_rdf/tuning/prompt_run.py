@@ -15,7 +15,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.extract.prompts import FILE, NO_DATA, PromptData, as_yaml
 from graphrag_rdf.ingest.claims import cost_of_claims
 from graphrag_rdf.ingest.estimate import written_tokens
-from graphrag_rdf.ingest.extractors import claim_reader, llm_extractor, prompt_data
+from graphrag_rdf.ingest.extractors import choose_guide, claim_reader, llm_extractor, prompt_data
 from graphrag_rdf.ingest.facts import CandidateFilter
 from graphrag_rdf.ingest.report import LlmCounts, since
 from graphrag_rdf.llm.model import CHARS_PER_TOKEN, estimate_tokens
@@ -184,13 +184,14 @@ def tune_prompts(
     started, spent = now(), engine.budget.usage
     settings = engine.settings
     current = prompt_data(settings)
-    before = llm_extractor(settings, model, current)
+    guide = choose_guide(settings, engine.store)
+    before = llm_extractor(settings, model, current, guide)
     require_reading(settings, model)
     sample = choose(store, request)
     texts = excerpts(store, sample.seen)
     asking = Asking(_calls(request, sample, texts), settings.extract.jobs, progress, stop)
-    made = Tuner(settings, engine.gateway, model, asking).make(sample.seen, texts, request.wishes)
-    after = llm_extractor(settings, model, made.data)
+    made = Tuner(settings, engine.gateway, model, asking, guide).make(sample.seen, texts, request.wishes)
+    after = llm_extractor(settings, model, made.data, guide)
     outcome = Outcome(
         request, model, sample, made.data, before, after, started, started, LlmCounts(), None, made.rejected
     )
@@ -230,7 +231,7 @@ def estimate(engine: Engine, store: Store, request: Request, *, model: str) -> d
         ConfigError: when the template does not read what would be tuned.
     """
     settings, wishes = engine.settings, request.wishes
-    before = llm_extractor(settings, model, prompt_data(settings))
+    before = llm_extractor(settings, model, prompt_data(settings), choose_guide(settings, engine.store))
     require_reading(settings, model)
     sample = choose(store, request)
     texts = excerpts(store, sample.seen)

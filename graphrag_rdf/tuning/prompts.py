@@ -41,6 +41,7 @@ from graphrag_rdf.tuning.sample import Passage, cover
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
     from graphrag_rdf.extract.claims import ClaimAnswer, ClaimReader
+    from graphrag_rdf.extract.guided import Guide
     from graphrag_rdf.extract.llm import LlmExtractor
     from graphrag_rdf.llm.gateway import LlmGateway
     from graphrag_rdf.llm.model import Completion
@@ -109,9 +110,18 @@ class Tuner:
     Args:
         model: its name, also for the extraction.
         asking: makes the calls.
+        guide: the ontology that guides the extraction.
     """
 
-    def __init__(self, settings: Settings, gateway: LlmGateway, model: str, asking: Asking) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        gateway: LlmGateway,
+        model: str,
+        asking: Asking,
+        guide: Guide | None = None,
+    ) -> None:
+        self._guide = guide
         self._settings, self._gateway, self._model, self._asking = settings, gateway, model, asking
         self._candidate_filter = CandidateFilter(settings.extract.entity_min_length)
 
@@ -136,7 +146,7 @@ class Tuner:
             relation_types=relation_types,
         )
         data = data.model_copy(update=self._focus(seen, wishes, domain, persona))
-        extractor = llm_extractor(self._settings, self._model, data)
+        extractor = llm_extractor(self._settings, self._model, data, self._guide)
         examples, rejected = self._examples(
             excerpts, wishes.examples, lambda one: self._extract(extractor, one), self._worked, shown
         )

@@ -14,6 +14,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.evaluation.facts import Fact, LabelledText, evaluate_facts, judge, load_labelled
 from graphrag_rdf.ingest.extractors import choose_extractor
 from graphrag_rdf.ingest.facts import CandidateFilter
+from tests.support.stores import open_engine
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "facts.jsonl"
 
@@ -30,7 +31,9 @@ def measured(texts: list[LabelledText]) -> dict[str, Any]:
         raise AssertionError
 
     return evaluate_facts(
-        texts, choose_extractor(settings, no_model), CandidateFilter(settings.extract.entity_min_length)
+        texts,
+        choose_extractor(settings, no_model, open_engine(":memory:", config=settings).store),
+        CandidateFilter(settings.extract.entity_min_length),
     )["runs"]  # type: ignore[no-any-return]
 
 

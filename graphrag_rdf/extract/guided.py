@@ -1,0 +1,212 @@
+"""Guided extraction: what an extractor found in the terms of an ontology.
+
+A prompt shows a model the terms that are relevant to a chunk. `Guide.apply` maps what a model or rules found:
+names of types and relations to classes and properties, by label, skos:altLabel, IRI, or the end of the IRI
+(`birthPlace`, `birth_place`). A name that says the other direction ("director of" for "director", "directed"
+for "directed by") turns the statement around. Of properties with the same name, the one is taken whose domain
+and range fit the types.
+
+    predicate_not_in_ontology    rejected (mode strict)
+    type_not_in_ontology         the entity is kept without its type (mode strict)
+    datatype_mismatch            kept as a string, because the value does not fit the range of its property
+    value_of_object_property     rejected: a date or number where the property relates things
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+from graphrag_rdf.extract.answers import predicate_key, predicate_phrase
+from graphrag_rdf.extract.model import EntityCandidate, Extraction, Rejected, RelationCandidate
+from graphrag_rdf.extract.names import fold, match_key
+from graphrag_rdf.extract.numbers import typed_literal
+from graphrag_rdf.llm.model import fenced
+from graphrag_rdf.schema.model import Ontology, OntologyTerm
+from graphrag_rdf.schema.selection import Selector
+
+Mode: TypeAlias = Literal["strict", "open"]
+
+_LONGEST = 200  # characters of a description in a prompt
+_DIRECTIONS = (" of", " by")
+
+
+class Names:
+    """Finds the terms of an ontology by name."""
+
+    def __init__(self, ontology: Ontology) -> None:
+        self._ontology = ontology
+        self._classes: dict[str, list[OntologyTerm]] = {}
+        self._properties: dict[str, list[tuple[OntologyTerm, bool]]] = {}
+        for term in ontology.terms.values():
+            for name in (*term.names(), term.iri):
+                if term.is_class:
+                    _note(self._classes, _class_key(name), term)
+                else:
+                    _note(self._properties, predicate_key(predicate_phrase(name)), (term, False))
+        for key, found in list(self._properties.items()):
+            for other in _turned(key):
+                for term, turned in found:
+                    if not turned and term.kind != "datatype":
+                        _note(self._properties, other, (term, True))
+
+    def class_of(self, name: str) -> OntologyTerm | None:
+        """The class with a name; of several, the first by IRI."""
+        return next(iter(self._classes.get(_class_key(name), ())), None)
+
+    def property_of(
+        self, name: str, subject: str | None, value: str | None, *, of_thing: bool
+    ) -> tuple[OntologyTerm, bool] | None:
+        """The property with a name, and whether the name says its other direction.
+
+        Args:
+            subject, value: the classes of subject and object; None if unknown.
+            of_thing: whether the object is a thing, not a value.
+        """
+        found = self._properties.get(predicate_key(predicate_phrase(name)), ())
+
+        def rank(option: tuple[OntologyTerm, bool]) -> tuple[bool, bool, bool, str]:
+            term, turned = option
+            first, last = (value, subject) if turned else (subject, value)
+            fits = (first is None or self._ontology.within(first, term.domains)) and (
+                last is None or not of_thing or self._ontology.within(last, term.ranges)
+            )
+            return turned, not fits, of_thing == (term.kind == "datatype"), term.iri
+
+        return min(found, key=rank, default=None)
+
+
+@dataclass
+class Guide:
+    """An ontology that guides extraction.
+
+    Args:
+        mode: `strict` rejects what the ontology has no property or class for; `open` keeps it as a proposal.
+        limit: most terms that a prompt shows.
+    """
+
+    ontology: Ontology
+    mode: Mode
+    limit: int
+    selector: Selector = field(init=False)
+    names: Names = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.selector = Selector(self.ontology, self.limit)
+        self.names = Names(self.ontology)
+
+    @property
+    def key(self) -> str:
+        """What results depend on."""
+        return f"ontology={self.ontology.digest};mode={self.mode}"
+
+    @property
+    def prompt_key(self) -> str:
+        """What results depend on if a model is shown a part of the ontology."""
+        return f"{self.key};terms={self.limit}"
+
+    def shown(self, text: str, language: str | None) -> dict[str, Any]:
+        """The terms for a chunk, as a prompt shows them."""
+        return self._view(self.selector.select(text, language), language)
+
+    def samples(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Two views that differ as much as those of chunks do."""
+        terms = list(self.ontology.terms.values())
+        if self.selector.takes_all:
+            return self._view(terms, None), self._view(terms, None)
+        return self._view([], None), self._view(terms[:1], None)
+
+    def _view(self, terms: Iterable[OntologyTerm], language: str | None) -> dict[str, Any]:
+        def called(iri: str) -> str:
+            known = self.ontology.terms.get(iri)
+            return fenced(known.name(language) if known else iri.rpartition("#")[2].rpartition("/")[2])
+
+        classes, properties = [], []
+        for term in terms:
+            told = {"name": called(term.iri), "meaning": fenced(term.comment(language)[:_LONGEST])}
+            if term.is_class:
+                classes.append({**told, "above": [called(iri) for iri in term.parents]})
+            else:
+                ends = {"subjects": term.domains, "objects": term.ranges}
+                view = {end: [called(iri) for iri in iris] for end, iris in ends.items()}
+                properties.append({**told, **view, "is_value": term.kind == "datatype"})
+        return {"mode": self.mode, "classes": classes, "properties": properties}
+
+    # --- answers ------------------------------------------------------------------------------------------
+
+    def apply(self, found: Extraction) -> Extraction:
+        """An extraction in the terms of the ontology; the rest is rejected or marked as proposed."""
+        rejected = list(found.rejected)
+        entities = [self._entity(each, rejected) for each in found.entities]
+        classes = {match_key(each.name): each.class_iri for each in entities if each.class_iri}
+        relations = [self._relation(each, classes, rejected) for each in found.relations]
+        kept = dict.fromkeys(each for each in relations if each is not None)
+        return replace(found, entities=tuple(entities), relations=tuple(kept), rejected=tuple(rejected))
+
+    def _entity(self, entity: EntityCandidate, rejected: list[Rejected]) -> EntityCandidate:
+        if entity.type is None or not fold(entity.type):
+            return entity
+        if (known := self.names.class_of(entity.type)) is not None:
+            return replace(entity, type=known.name(), class_iri=known.iri)
+        if self.mode == "open":
+            return replace(entity, proposed=True)
+        rejected.append(Rejected("type_not_in_ontology", f"{entity.name} | type | {entity.type}"))
+        return replace(entity, type=None)
+
+    def _relation(
+        self, relation: RelationCandidate, classes: Mapping[str, str], rejected: list[Rejected]
+    ) -> RelationCandidate | None:
+        subject = classes.get(match_key(relation.subject))
+        value = classes.get(match_key(relation.object)) if relation.object_is_entity else None
+        found = self.names.property_of(relation.predicate, subject, value, of_thing=relation.object_is_entity)
+        if found is not None and found[1] and (relation.of_term or not _names_thing(relation)):
+            found = None  # a value, or the label of a line in a table, is no subject
+        if found is None:
+            if self.mode == "open":
+                return replace(relation, proposed=True)
+            rejected.append(Rejected("predicate_not_in_ontology", _said(relation)))
+            return None
+        term, turned = found
+        mapped = replace(relation, predicate=term.name(), property_iri=term.iri)
+        if term.kind == "datatype":
+            return _as_value(mapped, term, rejected)
+        if term.kind == "object" or turned:
+            if not _names_thing(mapped):
+                rejected.append(Rejected("value_of_object_property", _said(relation)))
+                return None
+            mapped = replace(mapped, object_is_entity=True, datatype=None)
+        return replace(mapped, subject=mapped.object, object=mapped.subject) if turned else mapped
+
+
+def _names_thing(relation: RelationCandidate) -> bool:
+    """Whether the object is, or can be, a thing: not a date, number or truth value."""
+    return relation.object_is_entity or relation.datatype is None
+
+
+def _as_value(relation: RelationCandidate, term: OntologyTerm, rejected: list[Rejected]) -> RelationCandidate:
+    """A statement whose object is a value of the property's range."""
+    value, datatype, fits = typed_literal(relation.object, term.datatype or relation.datatype)
+    if not fits and term.datatype is not None:
+        rejected.append(Rejected("datatype_mismatch", _said(relation)))
+    return replace(relation, object=value, datatype=datatype, object_is_entity=False)
+
+
+def _said(relation: RelationCandidate) -> str:
+    return f"{relation.subject} | {relation.predicate} | {relation.object}"
+
+
+def _class_key(name: str) -> str:
+    return fold(predicate_phrase(name))
+
+
+def _turned(key: str) -> Iterable[str]:
+    """What a relation is called in the other direction: "director" and "director of"."""
+    for end in _DIRECTIONS:
+        yield key.removesuffix(end) if key.endswith(end) else key + end
+
+
+def _note(found: dict[str, list[Any]], key: str, item: Any) -> None:
+    held = found.setdefault(key, [])
+    if key and item not in held:
+        held.append(item)

@@ -1,0 +1,60 @@
+"""`ingest --ontology`: a file is loaded, an IRI names a loaded ontology."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import Run
+
+SHIPS = """@prefix : <http://example.org/ships#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+<http://example.org/ships> a owl:Ontology .
+:lostOn a owl:DatatypeProperty ; rdfs:label "date of loss" ; skos:altLabel "sank on" ; rdfs:range xsd:date .
+"""
+LOST = "SELECT ?day { ?ship <http://example.org/ships#lostOn> ?day }"
+
+
+@pytest.fixture
+def files(folder: Path) -> Path:
+    (folder / "ships.ttl").write_text(SHIPS)
+    (folder / "loss.txt").write_text("The Petrel sank in Skell Sound on 17 November 1911.")
+    return folder
+
+
+def test_a_file_is_loaded_and_guides(run: Run, files: Path) -> None:
+    found = run("ingest", "--ontology", "ships.ttl", "loss.txt")
+    assert "predicate not in ontology" in found.out
+    assert "1911-11-17" in run("sparql", LOST).out
+    assert "http://example.org/ships" in run("ontology", "list").out
+
+
+def test_an_iri_names_a_loaded_ontology(run: Run, files: Path) -> None:
+    run("ontology", "load", "ships.ttl")
+    run("ingest", "--ontology", "http://example.org/ships", "--ontology-mode", "open", "loss.txt")
+    assert "1911-11-17" in run("sparql", LOST).out
+    assert "sank in" in run("queries", "run", "cookbook/proposed-terms", "-p", "limit=5").out
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("none.ttl", "none.ttl does not exist"),
+        ("http://example.org/none", "no ontology http://example.org/none"),
+    ],
+)
+def test_what_is_not_there(name: str, message: str, run: Run, files: Path) -> None:
+    found = run("ingest", "--ontology", name, "loss.txt")
+    assert found.code != 0
+    assert message in found.err
+
+
+def test_a_dry_run_loads_nothing(run: Run, files: Path) -> None:
+    found = run("ingest", "--dry-run", "--ontology", "ships.ttl", "loss.txt")
+    assert found.code != 0
+    assert "ontology load" in found.err
+    assert not (files / "graphrag-store").exists()

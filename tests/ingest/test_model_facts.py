@@ -11,7 +11,6 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.ingest.entity_decisions import read_decisions, undo
 from graphrag_rdf.rdf.namespaces import RAG, SKOS, TG, Graphs
 from graphrag_rdf.store.base import plain_quads
@@ -201,41 +200,6 @@ def test_a_person_has_the_last_word_about_a_name(
     assert canonical_of(engine, "orr") == "orr"
     engine.ingest([docs], refresh=True)
     assert canonical_of(engine, "orr") == "orr"
-
-
-ONTOLOGY = """@prefix owl: <http://www.w3.org/2002/07/owl#> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-<http://x/a#opened> a owl:ObjectProperty ; rdfs:label "eröffnete"@de , "opened"@en .
-<http://x/a#worksFor> a owl:DatatypeProperty . <http://x/a#Mill> a owl:Class ; rdfs:label "mill" .
-"""
-
-
-def test_the_predicates_of_an_ontology(
-    docs: Path, tmp_path: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
-) -> None:
-    (tmp_path / "o.ttl").write_text(ONTOLOGY, "utf-8")
-    (docs / "a.txt").write_text(TEXT, "utf-8")
-    said = [statement("Mary Hale", "opened", "Lindow Mill"), statement("Mary Hale", "was mayor of", "Tarn")]
-    scripted_server.answer_with(lambda request: json.dumps({"relations": said}))
-    engine = engine_of(**by_model(scripted_server, extract__ontology=tmp_path / "o.ttl"))
-    report = engine.ingest([docs])
-    assert all('one of: "opened", "works for"' in request.prompt for request in scripted_server.requests)
-    assert report.rejected["predicate_not_listed"] == len(scripted_server.requests)
-
-
-@pytest.mark.parametrize(("name", "content"), [("o.ttl", "no RDF"), ("o.txt", ""), ("o.ttl", "# nothing")])
-def test_an_ontology_that_gives_no_predicates(
-    tmp_path: Path,
-    docs: Path,
-    engine_of: MakeEngine,
-    scripted_server: ScriptedServer,
-    name: str,
-    content: str,
-) -> None:
-    (tmp_path / name).write_text(content, "utf-8")
-    engine = engine_of(**by_model(scripted_server, extract__ontology=tmp_path / name))
-    with pytest.raises(ConfigError, match=r"extract\.ontology"):
-        engine.ingest([docs])
 
 
 def test_an_unverified_fact_is_offered_as_such(

@@ -154,6 +154,10 @@ class UsageError(GraphRagError):
     exit_code = 2
 
 
+class EvaluationError(UsageError):
+    """A well-formed query or update that the engine cannot evaluate."""
+
+
 class ConfigError(UsageError):
     """A setting is unknown or has an invalid value."""
 

@@ -14,7 +14,8 @@ from pyoxigraph import DefaultGraph, NamedNode, Quad, Triple
 
 from graphrag_rdf.rdf.formats import line_end, write_csv
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
-from graphrag_rdf.sparql.complaints import NO_CALLS, complaint
+from graphrag_rdf.sparql.complaints import NO_CALLS, complaint, evaluation_status
+from graphrag_rdf.store.base import run_query
 from graphrag_rdf.store.functions import Functions
 
 _WITH_PREFIXES = (ox.RdfFormat.TURTLE, ox.RdfFormat.TRIG)
@@ -107,13 +108,14 @@ def evaluate(store: ox.Store, job: Job, output: Output, functions: Functions) ->
     except SyntaxError as error:
         raise QueryFailed(400, complaint(job.text, error)) from error.with_traceback(None)
     except (ValueError, RuntimeError) as error:
-        raise QueryFailed(400, f"the SPARQL cannot be evaluated: {error}") from error.with_traceback(None)
+        status = evaluation_status(str(error))
+        raise QueryFailed(status, f"the SPARQL cannot be evaluated: {error}") from error.with_traceback(None)
 
 
 def _query(store: ox.Store, job: Job, output: Output, functions: Functions) -> None:
     if job.masked is not None:
         _judge(job.masked, job.text)
-    found = store.query(job.text, base_iri=job.base, custom_functions=functions, **_dataset(store, job))
+    found = run_query(store, job.text, base_iri=job.base, custom_functions=functions, **_dataset(store, job))
     try:
         if isinstance(found, ox.QueryTriples):
             write_graph(found, job, output)

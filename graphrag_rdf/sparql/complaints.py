@@ -27,6 +27,29 @@ _UPDATE = re.compile(r"(?:INSERT|DELETE|WITH|LOAD|CLEAR|DROP|CREATE|ADD|MOVE|COP
 _UPDATE_SAID = "this is an update, not a query"
 _QUERY_SAID = "a query must begin with SELECT, ASK, CONSTRUCT or DESCRIBE"
 _SHOWN = 100  # characters of a line
+_STATUS = {"not supported": 501, "does not exist": 404, "already exists": 409}
+_UNDECLARED = "Prefix not found"
+_PREFIXED = re.compile(r"(?<![\w.<-])([^\W\d_](?:[\w.-]*[\w-])?|):")
+_KNOWN = {
+    "dbo": "http://dbpedia.org/ontology/",
+    "dbr": "http://dbpedia.org/resource/",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "geo": "http://www.opengis.net/ont/geosparql#",
+    "org": "http://www.w3.org/ns/org#",
+    "schema": "https://schema.org/",
+    "time": "http://www.w3.org/2006/time#",
+    "vcard": "http://www.w3.org/2006/vcard/ns#",
+    "void": "http://rdfs.org/ns/void#",
+    "wd": "http://www.wikidata.org/entity/",
+    "wdt": "http://www.wikidata.org/prop/direct/",
+    **PREFIXES,
+}
+"""Prefixes whose declaration an error message offers: ours, and those of common vocabularies."""
+
+
+def evaluation_status(cause: str) -> int:
+    """The HTTP status for a well-formed query or update that the engine could not evaluate, by its error."""
+    return next((status for words, status in _STATUS.items() if words in cause), 500)
 
 
 def complaint(text: str, error: Exception) -> str:
@@ -55,6 +78,10 @@ def complaint(text: str, error: Exception) -> str:
     ended = at_end and (more or not line.strip())
     if _ANYTHING in found[3] and column > 1 and not ended:
         column -= 1  # the parser is one character after the wrong one
+    if _UNDECLARED in said and (prefix := _prefix(line, column - 1)) is not None:
+        iri = _KNOWN.get(prefix[1], "…")
+        why = f"the prefix {prefix[0]} is not declared; write before the query: PREFIX {prefix[0]} <{iri}>"
+        return _told(text, number, prefix.start() + 1, why)
     why = "; ".join(said) or ("unexpected end" if ended else "unexpected text")
     return _told(text, number, column, why)
 
@@ -82,6 +109,11 @@ def _place(text: str, at: int) -> tuple[int, int]:
 def _said(listed: str) -> list[str]:
     """The causes that the parser gives in words, without the incomplete list of keywords."""
     return [item.strip() for item in _CLASS.sub("", listed).split(",") if " " in item.strip()]
+
+
+def _prefix(line: str, at: int) -> re.Match[str] | None:
+    """The last prefix that begins before a place of a line."""
+    return next((each for each in reversed([*_PREFIXED.finditer(line)]) if each.start() <= at), None)
 
 
 def _prologue(line: str) -> int:

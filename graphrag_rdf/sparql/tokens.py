@@ -64,6 +64,29 @@ def names_dataset(query: str) -> bool:
     return False
 
 
+def without_star(query: str, variables: Collection[str]) -> str | None:
+    """A query `SELECT *` with its variables in its place, in the order in which the query names them.
+
+    Args:
+        variables: those of its result, without `?`.
+
+    Returns:
+        None for other queries.
+    """
+    if not variables or not _STAR.search(query):
+        return None
+    found = list(tokens(query))
+    at = next((i for i, token in enumerate(found) if token.text.upper() == "SELECT"), len(found)) + 1
+    at += at < len(found) and found[at].text.upper() in ("DISTINCT", "REDUCED")
+    if at >= len(found) or found[at].text != "*":
+        return None
+    star = found[at].offset
+    used = dict.fromkeys(token.text[1:] for token in found if token.kind == "variable")
+    named = " ".join(f"?{name}" for name in used if name in variables)
+    return f"{query[:star]} {named} {query[star + 1 :]}"
+
+
+_STAR = re.compile(r"SELECT\b[^{?$(]*\*", re.IGNORECASE)
 _ABSOLUTE = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:")
 
 

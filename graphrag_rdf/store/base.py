@@ -33,6 +33,7 @@ from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import Term, integer, to_sparql_json
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.sparql.render import Dialect, Renderer, decode
+from graphrag_rdf.sparql.tokens import without_star
 
 Row: TypeAlias = Mapping[str, Term]
 """A solution: variable name → term; unbound variables are absent."""
@@ -256,6 +257,20 @@ def plain_quads(store: Store, graph: NamedNode | None = None) -> Iterator[Quad]:
 
 
 # --- results in the W3C formats ------------------------------------------------------------------------
+
+
+def run_query(engine: ox.Store, query: str, **options: Any) -> QuerySolutions | QueryBoolean | QueryTriples:
+    """Run a query. The columns of `SELECT *` are in the order in which the query names them; the engine sorts
+    them.
+
+    Args:
+        options: of the engine.
+    """
+    found = engine.query(query, **options)
+    if isinstance(found, QuerySolutions):
+        named = without_star(query, [variable.value for variable in found.variables])
+        return found if named is None else engine.query(named, **options)
+    return found
 
 
 def write_found(

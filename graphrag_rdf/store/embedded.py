@@ -20,6 +20,7 @@ from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, QueryBoolean, Q
 
 from graphrag_rdf.errors import (
     RAISE_FILES,
+    EvaluationError,
     StoreError,
     StoreLockedError,
     UsageError,
@@ -38,6 +39,7 @@ from graphrag_rdf.store.base import (
     TemplateStore,
     commit_mark,
     commit_marks,
+    run_query,
     write_found,
 )
 from graphrag_rdf.store.blobs import BlobStore
@@ -160,7 +162,9 @@ class EmbeddedStore(TemplateStore):
             UsageError: when the query is malformed.
         """
         with self.reading() as engine, _query_errors(sparql):
-            found = engine.query(sparql, custom_functions=self.functions, **_dataset(engine, union=union))
+            found = run_query(
+                engine, sparql, custom_functions=self.functions, **_dataset(engine, union=union)
+            )
             try:
                 if isinstance(found, QueryBoolean):
                     return Answer(boolean=bool(found))
@@ -179,7 +183,8 @@ class EmbeddedStore(TemplateStore):
         """See `Store.write_results`."""
         with self.reading() as engine, _query_errors(sparql):
             dataset = _dataset(engine, union=union)
-            write_found(engine.query(sparql, custom_functions=self.functions, **dataset), output, media_type)
+            found = run_query(engine, sparql, custom_functions=self.functions, **dataset)
+            write_found(found, output, media_type)
 
     def has_graph(self, graph: NamedNode) -> bool:
         """Whether there is a named graph, even an empty one."""
@@ -512,7 +517,7 @@ def _query_errors(sparql: str) -> Iterator[None]:
     except (ValueError, RuntimeError) as error:
         if _DAMAGED.search(str(error)):
             raise
-        raise UsageError(f"cannot evaluate the SPARQL: {error}") from error.with_traceback(None)
+        raise EvaluationError(f"cannot evaluate the SPARQL: {error}") from error.with_traceback(None)
 
 
 @contextmanager

@@ -359,3 +359,54 @@ def test_the_setting_makes_the_default_graph_a_union(tmp_path: Path) -> None:
             assert found == expected
         description = client.get("/sparql", headers={"Accept": "text/turtle"}).text
         assert "UnionDefaultGraph" in description
+
+
+# --- beyond the protocol ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "content_type"),
+    [
+        ("json", "application/sparql-results+json"),
+        ("xml", "application/sparql-results+xml"),
+        ("csv", "text/csv; charset=utf-8"),
+        ("text/tab-separated-values", "text/tab-separated-values; charset=utf-8"),
+    ],
+)
+def test_the_parameter_format_wins_over_accept(asked: str, content_type: str, graphs: httpx.Client) -> None:
+    parameters = {"query": "SELECT * { ?s ?p ?o }", "format": asked}
+    got = graphs.get("/sparql", params=parameters, headers={"Accept": "application/sparql-results+xml"})
+    assert got.headers["content-type"] == content_type
+    assert graphs.post("/sparql", data=parameters).headers["content-type"] == content_type
+
+
+def test_formats_of_graphs_and_unknown_ones(graphs: httpx.Client) -> None:
+    query = "CONSTRUCT WHERE { ?s ?p ?o }"
+    got = graphs.get("/sparql", params={"query": query, "format": "nt"})
+    assert got.text == '<urn:s> <urn:in> "0"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+    assert graphs.get("/sparql", params={"query": query, "format": "csv"}).status_code == 406
+    wrong = graphs.get("/sparql", params={"query": query, "format": "excel"})
+    assert wrong.status_code == 400
+    assert "csv" in wrong.json()["hint"]
+
+
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        ("SELECT * { ?s ?p ?o }", "s,p,o"),
+        ("PREFIX z: <urn:z>\nselect distinct * { ?zebra ?p ?apple FILTER(?gone = 1) }", "zebra,p,apple"),
+        ("SELECT * { { SELECT ?p (COUNT(*) AS ?a) { ?s ?p ?o } GROUP BY ?p } }", "p,a"),
+        ("SELECT ?o ?s { ?s ?p ?o }", "o,s"),
+    ],
+)
+def test_columns_are_in_the_order_of_the_query(query: str, columns: str, graphs: httpx.Client) -> None:
+    got = graphs.get("/sparql", params={"query": query, "format": "csv"})
+    assert got.text.splitlines()[0] == columns
+
+
+def test_what_the_engine_cannot_do_is_not_called_malformed(graphs: httpx.Client) -> None:
+    call = graphs.get("/sparql", params={"query": "SELECT (<urn:f>(1) AS ?x) {}"})
+    assert (call.status_code, "<urn:f>" in call.json()["detail"]) == (501, True)
+    gone = graphs.post("/update", data={"update": "DROP GRAPH <urn:nowhere>"})
+    assert (gone.status_code, "urn:nowhere" in gone.json()["detail"]) == (404, True)
+    assert graphs.post("/update", data={"update": "DROP SILENT GRAPH <urn:nowhere>"}).status_code == 204

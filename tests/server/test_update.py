@@ -62,7 +62,7 @@ def test_malformed_requests(body: str, headers: dict[str, str], status: int, cli
 
 def test_an_update_of_several_operations_is_done_wholly_or_not_at_all(client: httpx.Client) -> None:
     update = "INSERT DATA { GRAPH <urn:g> { <urn:s> <urn:p> 1 } } ; CREATE GRAPH <urn:g>"
-    assert client.post("/update", data={"update": update}).status_code == 400
+    assert client.post("/update", data={"update": update}).status_code == 409
     assert values(client, "urn:g") == set()
 
 

@@ -85,6 +85,21 @@ RDF_BY_NAME: Mapping[str, Format] = {name: f for f in reversed(GRAPHS) for name 
 """Media type of RDF in requests → format."""
 
 
+FORMATS: Mapping[str, str] = {
+    "json": "application/sparql-results+json, application/ld+json",
+    "xml": "application/sparql-results+xml, application/rdf+xml",
+    "csv": "text/csv",
+    "tsv": "text/tab-separated-values",
+    "turtle": "text/turtle",
+    "ttl": "text/turtle",
+    "nt": "application/n-triples",
+    "nq": "application/n-quads",
+    "trig": "application/trig",
+    "rdfxml": "application/rdf+xml",
+    "jsonld": "application/ld+json",
+}
+"""Value of the request parameter `format` → Accept header of the same meaning."""
+
 _VERSIONS = {"1.1": False, "1.2": True, "1.2-basic": False}
 """Version of RDF and SPARQL → whether it has triple terms (RDF 1.2 Concepts §2.1; Basic is without them)."""
 

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from graphrag_rdf.errors import (
     EndpointError,
+    EvaluationError,
     GraphRagError,
     MalformedError,
     NotPurgedError,
@@ -21,6 +22,7 @@ from graphrag_rdf.errors import (
     TooLargeError,
     UsageError,
 )
+from graphrag_rdf.sparql.complaints import evaluation_status
 
 log = logging.getLogger(__name__)
 
@@ -117,6 +119,8 @@ def problem_of(error: GraphRagError) -> Problem:
     if isinstance(error, SearchIndexError):
         log.error("%s", error.message)
         return Problem(503, "the search index cannot be used at present", headers={"Retry-After": "30"})
+    if isinstance(error, EvaluationError):
+        return Problem(evaluation_status(error.message), error.message, **hint_of(error))
     if isinstance(error, MalformedError):
         return Problem(400, _unaddressed(error))
     if isinstance(error, TooLargeError):

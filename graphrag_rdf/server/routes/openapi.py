@@ -59,7 +59,7 @@ def _form(name: str) -> dict[str, Any]:
 _ANY = {"application/json": {"type": "object"}}
 _QUERY = {**_form("query"), "application/sparql-query": _TEXT}
 _UPDATE = {**_form("update"), "application/sparql-update": _TEXT}
-_DATASET = "default-graph-uri named-graph-uri"
+_DATASET = "default-graph-uri named-graph-uri union-default-graph format"
 _USING = "using-graph-uri using-named-graph-uri"
 _SHOWN = "offset chunk page start length"
 _LISTED = "match failed sort reverse duplicates limit offset"

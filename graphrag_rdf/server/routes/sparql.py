@@ -31,7 +31,7 @@ from graphrag_rdf.server.execution.sparql_text import (
 )
 from graphrag_rdf.server.http.access import may, require
 from graphrag_rdf.server.http.body import Parameters, read_body, text_of
-from graphrag_rdf.server.http.negotiation import GRAPHS, RESULTS, Choice, content_type, negotiate
+from graphrag_rdf.server.http.negotiation import FORMATS, GRAPHS, RESULTS, Choice, content_type, negotiate
 from graphrag_rdf.server.http.problems import Problem, TransferAborted
 from graphrag_rdf.server.routes.dataset import describe_service
 from graphrag_rdf.server.service import COMMIT, Service, address_of, client_of, service_of
@@ -157,7 +157,7 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
     service = service_of(request)
     if text is None:
         return await asyncio.to_thread(describe_service, request)
-    results, graph = forms_for(request.headers.get("accept"))
+    results, graph = forms_for(_accepted(request, parameters))
     if results is None and graph is None:
         raise Problem(406, "Accept names no supported format")
     default, named = parameters.all("default-graph-uri"), parameters.all("named-graph-uri")
@@ -177,6 +177,24 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
             return same
     min_commit = service.min_commit(request)
     return await run(request, service, job, min_commit, validated=None if volatile else "weak")
+
+
+def _accepted(request: Request, parameters: Parameters) -> str | None:
+    """The Accept header, or what the parameter `format` says in its place.
+
+    Raises:
+        Problem: 400 when there is no such format.
+    """
+    asked = parameters.one("format")
+    if asked is None:
+        return request.headers.get("accept")
+    if "/" in asked:
+        return asked
+    if asked not in FORMATS:
+        raise Problem(
+            400, f"unknown format {asked!r}", hint=f"use a media type or one of: {', '.join(FORMATS)}"
+        )
+    return FORMATS[asked]
 
 
 def is_union(service: Service, text: str) -> bool:

@@ -1,4 +1,4 @@
-"""`ontology`: load, list, check, export and remove ontologies."""
+"""`ontology`: load, list, check, export and remove ontologies; competency questions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group, model_option, output_option
 from graphrag_rdf.cli.exchange import destination
-from graphrag_rdf.cli.output import format_option, note, pairs, say, warn
+from graphrag_rdf.cli.output import format_option, note, one_line, pairs, say, styled, warn
 from graphrag_rdf.cli.process import DONE, FAILED
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from graphrag_rdf.tuning.ontology import Suggestion
 
 _files = click.Path(path_type=Path)
+_ROWS = 10  # rows of a result that are shown
 
 
 @click.group(
     cls=Group, examples=["graphrag-rdf ontology load ships.ttl", "graphrag-rdf ontology check ships.ttl"]
 )
 def ontology_command() -> None:
-    """Ontologies in urn:graph:ontology: suggest, load, list, check, export, remove."""
+    """Ontologies in urn:graph:ontology: suggest, load, list, check, test, export, remove."""
 
 
 @ontology_command.command(
@@ -52,6 +53,43 @@ def load(files: tuple[Path, ...], form: str) -> None:
         return
     pairs([(iri, f"{number:,} triples") for iri, number in report.loaded.items()])
     pairs([(iri, "unchanged") for iri in report.unchanged])
+
+
+@ontology_command.command(
+    "test",
+    examples=["graphrag-rdf ontology test questions/", "graphrag-rdf ontology test --write questions/who.rq"],
+)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=_files)
+@click.option("--union", is_flag=True, help="Take all graphs as one, as `sparql --union` does.")
+@click.option("--write", is_flag=True, help="Write the results of questions that have no file of results.")
+@format_option("text", "json", "jsonl")
+def test(paths: tuple[Path, ...], union: bool, write: bool, form: str) -> int:
+    """Ask competency questions (NAME.rq) and compare the results with NAME.csv; exit code 1 if any differs.
+
+    A SELECT without a file of results must have a row, and an ASK must be true.
+    """
+    from graphrag_rdf.checks.competency import answer_questions, question_files, write_results
+
+    files = question_files(paths)
+    with open_engine() as engine:
+        if write:
+            for path in write_results(engine.store, files, union=union):
+                note(f"wrote {path}; review it")
+        answers = [*answer_questions(engine.store, files, union=union)]
+    failed = [answer for answer in answers if not answer.passed]
+    if not output.write(form, answers):
+        for answer in answers:
+            mark = styled("passed", fg="green") if answer.passed else styled("failed", fg="red")
+            say(f"{mark}  {one_line(answer.question)}")
+            if not answer.passed:
+                say(output.wrapped(f"{answer.file}: {answer.why.splitlines()[0]}", indent="        "))
+            for sign, rows in (("-", answer.missing), ("+", answer.unexpected)):
+                for row in rows[:_ROWS]:
+                    say(f"        {sign} {one_line(', '.join(row))}")
+                if len(rows) > _ROWS:
+                    say(f"        {sign} … and {len(rows) - _ROWS:,} more")
+        say(f"{len(answers) - len(failed):,} of {len(answers):,} passed")
+    return FAILED if failed else DONE
 
 
 @ontology_command.command(

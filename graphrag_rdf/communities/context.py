@@ -17,7 +17,8 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.llm.model import CHARS_PER_TOKEN
 from graphrag_rdf.rdf.namespaces import RDF
-from graphrag_rdf.rdf.terms import Term, local_name, node_of, one_label, text_of
+from graphrag_rdf.rdf.terms import Term, node_of, one_label, text_of
+from graphrag_rdf.rdf.wording import phrase_of, words_of
 from graphrag_rdf.store.base import Row, Store, in_batches, select_in_batches
 
 Fact = tuple[NamedNode, NamedNode, Term]
@@ -219,7 +220,7 @@ class _Reader:
         entity = node_of(row["entity"])
         name, described = text_of(row["name"]), self._described[entity.value]
         types = dict.fromkeys(
-            text_of(each["label"]) if "label" in each else local_name(text_of(each["o"]))
+            text_of(each["label"]) if "label" in each else words_of(text_of(each["o"]))
             for each in described
             if each["p"] == RDF.type
         )
@@ -269,7 +270,7 @@ class _Reader:
     def _word(self, term: Term) -> str:
         if isinstance(term, Literal):
             return term.value if len(term.value) <= _QUOTED else f"{term.value[:_QUOTED]}…"
-        return self._labels.get(text_of(term)) or local_name(text_of(term))
+        return self._labels.get(text_of(term)) or phrase_of(text_of(term))
 
 
 def _add_sources(store: Store, contexts: Sequence[Context]) -> None:

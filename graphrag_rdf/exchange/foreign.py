@@ -6,15 +6,15 @@
 - Its triples are asserted unchanged, with all labels and their languages. No triples are added.
 - Subjects and objects are entities, except for terms of a vocabulary (classes, properties) and annotations of
   statements. Each entity gets its canonical entity. An entity without an `rdfs:label` gets a
-  `rag:displayName` in the derived graph: from `skos:prefLabel`, `foaf:name`, `schema:name` or a title, or
-  from the end of its IRI. `rdf.labels` chooses between several labels.
+  `rag:displayName` in the derived graph, one for each language: from `skos:prefLabel`, `foaf:name`,
+  `schema:name` or a title, else from the values of a blank node, else from the end of its IRI.
+  `rdf.terms.one_label` chooses between several labels.
 - Traces and provenance of TrustGraph are no facts: see `exchange.trustgraph`.
 - Blank nodes become IRIs made from the file's hash and their order.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -41,7 +41,8 @@ from graphrag_rdf.rdf.namespaces import (
     Graphs,
     Namespace,
 )
-from graphrag_rdf.rdf.terms import Term, best_label, datetime_, integer, local_name, now
+from graphrag_rdf.rdf.terms import Term, best_label, datetime_, integer, now
+from graphrag_rdf.rdf.wording import words_of
 from graphrag_rdf.store.base import Changes, select_in_batches
 
 if TYPE_CHECKING:
@@ -67,9 +68,10 @@ _SCHEMA_TYPES = frozenset(
     }
 )  # fmt: skip
 _VOCABULARIES = (OWL, RDF, RDFS, XSD)
-_WORD_BREAKS = re.compile(r"[-_+\s]+")
 
 
+_DESCRIBED, _LONGEST = 3, 80
+"""Values and characters of the name of a blank node."""
 _LABELS = (RDFS.label, SKOS.altLabel)
 
 
@@ -90,11 +92,31 @@ class _File:
     labelled: set[NamedNode] = field(default_factory=set)
     names: dict[NamedNode, list[Literal]] = field(default_factory=dict)  # by other properties
     entities: dict[NamedNode, None] = field(default_factory=dict)
+    values: dict[NamedNode, list[str]] = field(default_factory=dict)  # literals of blank nodes
+    kinds: dict[NamedNode, str] = field(default_factory=dict)  # types of blank nodes
 
     @property
     def fact_count(self) -> int:
         """The number of triples that are not labels."""
         return sum(triple.predicate not in _LABELS for triple in self.facts)
+
+    def describe(self, thing: NamedNode, predicate: NamedNode, value: Term) -> None:
+        """Note what a blank node may be called by."""
+        if isinstance(value, Literal) and value.value.strip():
+            self.values.setdefault(thing, []).append(value.value.strip())
+        elif predicate == RDF.type and isinstance(value, NamedNode):
+            self.kinds.setdefault(thing, words_of(value.value))
+
+    def display_names(self, thing: NamedNode) -> list[Literal]:
+        """What a thing without rdfs:label is called, in each language."""
+        names = self.names.get(thing, ())
+        languages = dict.fromkeys(name.language for name in names)
+        best = (best_label(name for name in names if name.language == each) for each in languages)
+        return [name for name in best if name] or [Literal(self._described(thing))]
+
+    def _described(self, thing: NamedNode) -> str:
+        values = ", ".join(self.values.get(thing, [])[:_DESCRIBED])[:_LONGEST]
+        return values or self.kinds.get(thing) or words_of(thing.value)
 
 
 def take_facts(
@@ -181,6 +203,8 @@ def _sort(triples: Iterable[Triple]) -> _File:
                 file.labelled.add(s)
             elif p in _NAMING:
                 file.names.setdefault(s, []).append(o)
+        if s.value.startswith(iris.ANONYMOUS):
+            file.describe(s, p, o)
         seen[s] = None
         if isinstance(o, Triple):
             schema.add(s)  # it annotates a statement
@@ -198,15 +222,6 @@ def _sort(triples: Iterable[Triple]) -> _File:
         if thing not in schema and not any(thing in vocabulary for vocabulary in _VOCABULARIES)
     }
     return file
-
-
-def _display_name(file: _File, thing: NamedNode) -> Literal:
-    return best_label(file.names.get(thing, ())) or Literal(_name_of(thing))
-
-
-def _name_of(thing: NamedNode) -> str:
-    """A readable name from the end of an IRI; otherwise the IRI."""
-    return _WORD_BREAKS.sub(" ", local_name(thing.value)).strip() or thing.value
 
 
 # --- writing -------------------------------------------------------------------------------------
@@ -233,7 +248,8 @@ def _changes(engine: Engine, subgraph: NamedNode, file: _File) -> tuple[Changes,
             contested.append(entity)
     for entity in entities:
         if entity not in file.labelled:
-            changes.add.append(Quad(entity, RAG.displayName, _display_name(file, entity), Graphs.DERIVED))
+            names = file.display_names(entity)
+            changes.add += [Quad(entity, RAG.displayName, name, Graphs.DERIVED) for name in names]
     changes.add += unsettled(contested)
     return changes, len(fresh)
 

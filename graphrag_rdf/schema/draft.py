@@ -25,7 +25,8 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.index.analyse import analyse, fold, match_key, spoken_by, stop_words
 from graphrag_rdf.rdf.iris import OBSERVED_SCHEMA
 from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, RAG, RDF, RDFS, SCHEMA, SKOS
-from graphrag_rdf.rdf.terms import Term, best_label, integer, local_name, node_of, text_of
+from graphrag_rdf.rdf.terms import Term, best_label, integer, node_of, text_of
+from graphrag_rdf.rdf.wording import phrase_of
 from graphrag_rdf.store.base import Store, select_in_batches
 
 Kind = Choice["class", "object", "value"]
@@ -43,7 +44,6 @@ _BELOW: dict[Kind, NamedNode] = {
 }
 _ANNOTATIONS = (RAG.observedCount, RAG.quotedPage, SKOS.example, SKOS.altLabel, DCTERMS.source, DCTERMS.title)
 _WORD = re.compile(r"\w+")
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")
 _PASSIVE = frozenset(
     {
         *("is", "are", "was", "were", "be", "been", "being"),
@@ -188,11 +188,7 @@ def _labels(store: Store, terms: Sequence[NamedNode]) -> dict[NamedNode, Literal
     for row in select_in_batches(store, "retrieval/labels", "things", terms):
         if isinstance(row["label"], Literal):
             known.setdefault(row["thing"], []).append(row["label"])
-    return {term: best_label(known.get(term, ())) or Literal(_words_of(term)) for term in terms}
-
-
-def _words_of(term: NamedNode) -> str:
-    return " ".join(_HUMP.sub(" ", local_name(term.value)).split()).lower()
+    return {term: best_label(known.get(term, ())) or Literal(phrase_of(term.value)) for term in terms}
 
 
 # --- groups ---------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Literal as Choice
 
 from pyoxigraph import Literal, NamedNode
 
-from graphrag_rdf.rdf.namespaces import RAG, TG
+from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import edge_id, integer, text_of
 from graphrag_rdf.trace.documents import shown_names
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, Statement, StepField, item, said
@@ -97,7 +97,8 @@ class Edge:
     @property
     def text(self) -> str:
         """The fact in words."""
-        return f"{self.s_label} {self.p_label} {self.o_label}"
+        says = "is a" if self.triple and self.triple[1] == RDF.type else self.p_label
+        return f"{self.s_label} {says} {self.o_label}"
 
     @property
     def label_hash(self) -> str:

@@ -19,7 +19,8 @@ from graphrag_rdf.extract.names import apart, slug, together
 from graphrag_rdf.index.analyse import fold, primary_language, stop_words
 from graphrag_rdf.index.postings import DEFAULT_BM25, Bm25
 from graphrag_rdf.index.records import Kind
-from graphrag_rdf.rdf.terms import Term, local_name, node_of, one_label, text_of
+from graphrag_rdf.rdf.terms import Term, node_of, one_label, text_of
+from graphrag_rdf.rdf.wording import phrase_of, words_asking_for
 from graphrag_rdf.steps.exploration import Edge, Seed
 from graphrag_rdf.steps.state import Context, Parameters, State, Triple
 from graphrag_rdf.steps.words import QuestionWords, asked_words
@@ -201,11 +202,14 @@ class QuestionSearch:
     def _counts(self, row: Row) -> bool:
         return "sentence" not in row or text_of(row["sentence"]) not in self.state.set_aside
 
-    def _asked(self, predicate: NamedNode, *names: str) -> str:
+    def _asked(self, predicate: NamedNode, *names: str, labelled: bool) -> str:
         """Words by which the question may ask for a fact, beside those of the fact itself; "" unless it has a
         word of one of the names in it.
         """
-        return asked_words(predicate, self.state.question) if self.words.coverage(*names) else ""
+        if not self.words.coverage(*names):
+            return ""
+        known = asked_words(predicate, self.state.question)
+        return known if known or labelled else words_asking_for(predicate.value)
 
     # --- facts -----------------------------------------------------------------------------------
 
@@ -233,7 +237,7 @@ class QuestionSearch:
             direction="out",
             origin=fact[0],
             ends=tuple(node_of(end["canonical"]) for end in (s, o) if "canonical" in end),
-            asked=self._asked(fact[1], s_label, o_label),
+            asked=self._asked(fact[1], s_label, o_label, labelled="label" in p),
         )
 
     # --- sentences ---------------------------------------------------------------------------------
@@ -446,7 +450,7 @@ def label_of(label: Term | None, term: Term) -> str:
     """A label, or where there is none the readable end of the IRI, or the literal's text."""
     if label is not None:
         return text_of(label)
-    return local_name(term.value).replace("-", " ") if isinstance(term, NamedNode) else text_of(term)
+    return phrase_of(term.value) if isinstance(term, NamedNode) else text_of(term)
 
 
 def as_shares(**weights: float) -> dict[str, float]:

@@ -11,6 +11,7 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.terms import Term, local_name, one_label, text_of
+from graphrag_rdf.rdf.wording import phrase_of, words_of
 from graphrag_rdf.sparql.parameters import parse_term
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
@@ -30,7 +31,7 @@ def label_of(term: Term, labels: Mapping[str, str]) -> str:
     """A term for people: its label, else the end of its IRI, or a literal's text."""
     if not isinstance(term, NamedNode):
         return text_of(term)
-    return labels.get(term.value) or local_name(term.value).replace("-", " ")
+    return labels.get(term.value) or phrase_of(term.value)
 
 
 def fact_of(row: Row, labels: dict[str, str]) -> Fact:
@@ -189,7 +190,7 @@ class _LookUp:
 
     def _predicates(self, subjects: Sequence[NamedNode], *, alike: bool) -> list[NamedNode]:
         """A predicate of these subjects without a label (rdf:type, an imported one) is called as it is shown,
-        rdf:type also as in Turtle.
+        or by the end of its IRI; rdf:type also as in Turtle.
         """
         known = self._nodes(1, alike=alike)
         if _is_iri(self._terms[1]):
@@ -197,7 +198,8 @@ class _LookUp:
         called = "type" if self._names[1] == "a" else self._names[1]
         found = self._store.select("provenance/unlabelled-predicates", subjects=subjects)
         unlabelled = [rows.node(row, "predicate") for row in found]
-        return [*known, *(p for p in unlabelled if _same(label_of(p, {}), called, alike=alike))]
+        names = {p: (phrase_of(p.value), words_of(p.value), local_name(p.value)) for p in unlabelled}
+        return [*known, *(p for p in names if any(_same(name, called, alike=alike) for name in names[p]))]
 
     def complain(self) -> NoReturn:
         """Say what was not found, and what is called nearly so."""

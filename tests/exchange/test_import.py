@@ -301,7 +301,9 @@ def test_names_stay_as_they_are_and_the_nameless_get_a_display_name(empty: Engin
 def test_imported_entities_are_found_and_followed(empty: Engine, foreign: Path) -> None:
     import_file(empty, foreign)
     edges = empty.retrieve("Whom does Ada Lovelace know?")["edges"]
-    assert ("Ada", "knows", "Charles Babbage") in [(e["s_label"], e["p_label"], e["o_label"]) for e in edges]
+    assert ("Ada Lovelace", "knows", "Charles Babbage") in [
+        (e["s_label"], e["p_label"], e["o_label"]) for e in edges
+    ]
 
 
 def test_the_same_file_again_changes_nothing(empty: Engine, foreign: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,8 @@ from graphrag_rdf.cli.command import Command, Group
 from graphrag_rdf.cli.output import format_option, note, safe, say, warn
 from graphrag_rdf.cli.session import in_folder, load, open_engine
 from graphrag_rdf.errors import ConfigError, StoreLockedError, UsageError, did_you_mean
+
+_BASE = re.compile(r"https?://[^\s<>\"{}|\\^`/]+/(?:[^\s<>\"{}|\\^`]*[/#])?|urn:[^\s<>\"{}|\\^`]+[/:#]")
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -296,17 +300,43 @@ def _text(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-@click.command(cls=Command, examples=["graphrag-rdf init", "graphrag-rdf init --pipelines my-project"])
+def _base(namespace: str) -> str:
+    """A base IRI as it stands in TOML.
+
+    Raises:
+        UsageError: it is no absolute IRI that ends in / or #.
+    """
+    if not _BASE.fullmatch(namespace):
+        raise UsageError(
+            f"{namespace} is no base IRI", hint="write one like https://data.example.org/, which ends in / or #"
+        )
+    return namespace
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        "graphrag-rdf init",
+        "graphrag-rdf init --namespace https://data.example.org/",
+        "graphrag-rdf init --pipelines my-project",
+    ],
+)
 @click.argument("folder", metavar="[DIR]", type=click.Path(file_okay=False, path_type=Path), default=".")
+@click.option(
+    "--namespace",
+    metavar="IRI",
+    help="Base IRI of entities, relations and types (asked for on a terminal).",
+)
 @click.option("--pipelines", is_flag=True, help="Also write editable copies of pipelines and prompts.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
-def init_command(folder: Path, pipelines: bool, force: bool) -> None:
+def init_command(folder: Path, namespace: str | None, pipelines: bool, force: bool) -> None:
     """Write a commented graphrag.toml into DIR (the current folder).
 
     The file lists every setting with its default, commented out.
     """
     from graphrag_rdf import resources
     from graphrag_rdf.config import CONFIG_FILE, commented_toml
+    from graphrag_rdf.rdf.iris import DEFAULT_NAMESPACE
 
     settings, copies = folder / CONFIG_FILE, folder / "pipelines"
     wanted = [settings, copies] if pipelines else [settings]
@@ -314,7 +344,11 @@ def init_command(folder: Path, pipelines: bool, force: bool) -> None:
     if there and not force:
         names = ", ".join(map(str, there))
         raise UsageError(f"already exists: {names}", hint="overwrite with --force")
+    if namespace is None and sys.stdin.isatty():
+        namespace = click.prompt("Base IRI of your entities, in a domain of yours", default=DEFAULT_NAMESPACE)
     text = commented_toml()
+    if namespace is not None and namespace != DEFAULT_NAMESPACE:
+        text = text.replace(f'# namespace = "{DEFAULT_NAMESPACE}"', f'namespace = "{_base(namespace)}"')
     if pipelines:
         text = text.replace('# pipelines = "none"', 'pipelines = "pipelines"')
     folder.mkdir(parents=True, exist_ok=True)

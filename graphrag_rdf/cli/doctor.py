@@ -71,6 +71,9 @@ def _store(loaded: Loaded, found: dict[str, Any], *, probe: bool) -> int:
     return FAILED if any("error" in entry for entry in found["indexes"].values()) else code
 
 
+_STRANGER = "IRIs begin with {}, the default. Set extract.namespace to your domain before the first ingest"
+
+
 def _probed(loaded: Loaded, found: dict[str, Any]) -> int:
     """Probe the models of the settings without a store."""
     from graphrag_rdf.engine import Engine
@@ -104,6 +107,8 @@ def _show(found: dict[str, Any]) -> None:
         if e["origin"] != "default"
     ]
     pairs(own or [("none", "")], indent="  ")
+    if found["settings"]["extract.namespace"]["origin"] == "default":
+        say(output.safe(f"  {_STRANGER.format(found['settings']['extract.namespace']['value'])}"))
     _title("Weights")
     pairs([(k, f"{e['value']}  ({e['origin']})") for k, e in found["weights"].items()], indent="  ")
     if problem := found.get("settings_error"):

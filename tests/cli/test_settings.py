@@ -22,6 +22,27 @@ def test_init_writes_settings_that_can_be_read(run: Run, folder: Path) -> None:
     assert found.code == 0, found.err
 
 
+def test_init_sets_the_namespace(run: Run, folder: Path) -> None:
+    assert run("init", "--namespace", "https://data.example.org/").code == 0
+    assert run("config", "get", "extract.namespace").out == "https://data.example.org/\n"
+    (folder / "a.txt").write_text("Mona Kell founded the Lantern Society.")
+    run("ingest", "a.txt")
+    kell = "ASK { <https://data.example.org/e/mona-kell> ?p ?o }"
+    assert run("sparql", kell, "--format", "json").json["boolean"] is True
+    assert "the default. Set extract.namespace" not in run("doctor").out
+
+
+@pytest.mark.parametrize("namespace", ["example", "https://data.example.org", 'https://a.b/"\n[llm]/', "http:///"])
+def test_init_refuses_what_is_no_base(run: Run, folder: Path, namespace: str) -> None:
+    found = run("init", "--namespace", namespace)
+    assert (found.code, "is no base IRI" in found.err) == (2, True)
+    assert not (folder / "graphrag.toml").exists()
+
+
+def test_doctor_says_that_the_namespace_is_the_default(run: Run, folder: Path) -> None:
+    assert "IRIs begin with http://trustgraph.ai/, the default" in " ".join(run("doctor").out.split())
+
+
 def test_init_overwrites_only_when_told(run: Run, folder: Path) -> None:
     (folder / "graphrag.toml").write_text('store = "mine"\n')
     assert run("init").code == 2

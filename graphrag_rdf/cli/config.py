@@ -308,7 +308,7 @@ def _base(namespace: str) -> str:
     """
     if not _BASE.fullmatch(namespace):
         raise UsageError(
-            f"{namespace} is no base IRI", hint="write one like https://data.example.org/, which ends in / or #"
+            f"{namespace} is no base IRI", hint="write one like https://data.example.org/, ending in / or #"
         )
     return namespace
 

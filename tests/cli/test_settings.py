@@ -32,7 +32,9 @@ def test_init_sets_the_namespace(run: Run, folder: Path) -> None:
     assert "the default. Set extract.namespace" not in run("doctor").out
 
 
-@pytest.mark.parametrize("namespace", ["example", "https://data.example.org", 'https://a.b/"\n[llm]/', "http:///"])
+@pytest.mark.parametrize(
+    "namespace", ["example", "https://data.example.org", 'https://a.b/"\n[llm]/', "http:///"]
+)
 def test_init_refuses_what_is_no_base(run: Run, folder: Path, namespace: str) -> None:
     found = run("init", "--namespace", namespace)
     assert (found.code, "is no base IRI" in found.err) == (2, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import httpx
 import pyoxigraph as ox
 import pytest
+import rdflib
 
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
@@ -382,3 +384,23 @@ def test_partitions_by_class_and_property(client: httpx.Client) -> None:
     for row in values:
         where = f"?s a {row['c']} ; {row['p']} ?o FILTER(DATATYPE(?o) = {row['t']})"
         assert int(row["n"].value) == count(client, where)
+
+
+@pytest.mark.filterwarnings("ignore:ConjunctiveGraph:DeprecationWarning")  # in rdflib itself
+def test_json_ld_with_the_context_of_the_server_is_read_by_rdflib(served: Endpoint) -> None:
+    document = {
+        "@context": f"{served.url}/context.jsonld",
+        "id": "urn:chunk:1",
+        "type": "Chunk",
+        "charOffset": 12,
+        "about": "urn:entity:1",
+        "dcterms:title": "Loss of the Petrel",
+    }
+    found = rdflib.Graph().parse(data=json.dumps(document), format="json-ld")
+    chunk, tg = rdflib.URIRef("urn:chunk:1"), "https://trustgraph.ai/ns/"
+    assert set(found) == {
+        (chunk, rdflib.RDF.type, rdflib.URIRef(f"{tg}Chunk")),
+        (chunk, rdflib.URIRef(f"{tg}charOffset"), rdflib.Literal(12)),
+        (chunk, rdflib.URIRef("https://w3id.org/graphrag-rdf/ns#about"), rdflib.URIRef("urn:entity:1")),
+        (chunk, rdflib.DCTERMS.title, rdflib.Literal("Loss of the Petrel")),
+    }

@@ -156,6 +156,9 @@ _ROUTES = (
     _Route(
         "/ontology/schema", "GET", reference.schema, "What facts use, and ontologies.", gives=(*_JSON, *_RDF)
     ),
+    _Route(
+        "/context.jsonld", "GET", reference.context, "The JSON-LD context.", gives=("application/ld+json",)
+    ),
     _Route("/static/{name}", "GET", rendering.static_file, "Files of the pages.", gives=()),
     _Route("/traces", "GET", traces.trace_list, "Traces.", "limit offset kind outcome match", gives=_FORMS),
     _Route("/traces/{id}/feedback", "GET", traces.marks, "The marks of a trace."),

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from pyoxigraph import NamedNode, Triple, parse
+from pyoxigraph import NamedNode, Quad, Triple, parse
 from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.exchange.ontologies import ontology_versions
+from graphrag_rdf.rdf.jsonld_context import jsonld_context
 from graphrag_rdf.rdf.namespaces import OWL, PREFIXES, RAG, RDF, Graphs
 from graphrag_rdf.rdf.vocabulary_page import FILES, TermRow, vocabularies
 from graphrag_rdf.resources import folder
@@ -22,7 +24,8 @@ from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import Forms, listed, represent
 from graphrag_rdf.server.service import Service, site_of
 from graphrag_rdf.sparql.documentation import SH, executables
-from graphrag_rdf.sparql.library import QueryTemplate
+from graphrag_rdf.sparql.library import QueryTemplate, TemplateLibrary
+from graphrag_rdf.store.embedded import EmbeddedStore
 
 _PREFIXES = {**PREFIXES, "sh": str(SH)}
 
@@ -113,6 +116,20 @@ async def schema(request: Request) -> Response:
         )
 
     return await represent(request, forms)
+
+
+async def context(request: Request) -> Response:
+    """`/context.jsonld`: the JSON-LD context of the vocabularies."""
+    del request
+    return Response(_context(), media_type="application/ld+json", headers={"Cache-Control": "max-age=3600"})
+
+
+@cache
+def _context() -> str:
+    """Made once: the files belong to the program."""
+    store = EmbeddedStore(TemplateLibrary(folder("queries")))
+    store.bulk_add(Quad(t.subject, t.predicate, t.object, Graphs.ONTOLOGY) for t in _triples())
+    return json.dumps(jsonld_context(store.select("ontology/context")), indent=1)
 
 
 def _triples() -> list[Triple]:

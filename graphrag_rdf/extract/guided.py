@@ -2,19 +2,20 @@
 
 A prompt shows a model the terms that are relevant to a chunk. `Guide.apply` maps what a model or rules found:
 names of types and relations to classes and properties, by label, skos:altLabel, IRI, or the end of the IRI
-(`birthPlace`, `birth_place`). A name that says the other direction ("director of" for "director", "directed"
-for "directed by") turns the statement around. Of properties with the same name, the one is taken whose domain
+(`birthPlace`, `birth_place`). English forms of a verb count, too: "directed by" for "director". A name that
+says the other direction ("director of", "directed") turns the statement around. Of properties with the same
+name, the one is taken whose domain
 and range fit the types.
 
     predicate_not_in_ontology    rejected (mode strict)
     type_not_in_ontology         the entity is kept without its type (mode strict)
-    datatype_mismatch            kept as a string, because the value does not fit the range of its property
-    value_of_object_property     rejected: a date or number where the property relates things
+    value_of_object_property     rejected: a date or number where the property relates things of some class
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -28,8 +29,22 @@ from graphrag_rdf.schema.selection import Selector
 
 Mode: TypeAlias = Literal["strict", "open"]
 
+GUIDED_VERSION = "1"
+"""Changes when the same facts would be brought into other terms, or checked otherwise."""
+
 _LONGEST = 200  # characters of a description in a prompt
 _DIRECTIONS = (" of", " by")
+_AGENT = re.compile(r"(\w{3,}?)(?:er|or)")
+_PASSIVE = re.compile(r"(\w{3,}?)ed by")
+_IRREGULAR = {
+    "writer": ("wrote", "written"),
+    "builder": ("built", "built"),
+    "maker": ("made", "made"),
+    "leader": ("led", "led"),
+    "holder": ("held", "held"),
+    "seller": ("sold", "sold"),
+    "teacher": ("taught", "taught"),
+}
 
 
 class Names:
@@ -46,10 +61,14 @@ class Names:
                 else:
                     _note(self._properties, predicate_key(predicate_phrase(name)), (term, False))
         for key, found in list(self._properties.items()):
-            for other in _turned(key):
-                for term, turned in found:
-                    if not turned and term.kind != "datatype":
-                        _note(self._properties, other, (term, True))
+            for other, turned in _other_forms(key):
+                for term, _ in found:
+                    if term.kind != "datatype" and self._is_new(other, term):
+                        _note(self._properties, other, (term, turned))
+
+    def _is_new(self, key: str, term: OntologyTerm) -> bool:
+        """Whether a key is no name of a term."""
+        return (term, False) not in self._properties.get(key, ())
 
     def class_of(self, name: str) -> OntologyTerm | None:
         """The class with a name; of several, the first by IRI."""
@@ -99,7 +118,7 @@ class Guide:
     @property
     def key(self) -> str:
         """What results depend on."""
-        return f"ontology={self.ontology.digest};mode={self.mode}"
+        return f"guided={GUIDED_VERSION};ontology={self.ontology.digest};mode={self.mode}"
 
     @property
     def prompt_key(self) -> str:
@@ -170,12 +189,13 @@ class Guide:
         term, turned = found
         mapped = replace(relation, predicate=term.name(), property_iri=term.iri)
         if term.kind == "datatype":
-            return _as_value(mapped, term, rejected)
+            return _as_value(mapped, term)
         if term.kind == "object" or turned:
-            if not _names_thing(mapped):
+            if _names_thing(mapped):
+                mapped = replace(mapped, object_is_entity=True, datatype=None)
+            elif term.ranges:
                 rejected.append(Rejected("value_of_object_property", _said(relation)))
                 return None
-            mapped = replace(mapped, object_is_entity=True, datatype=None)
         return replace(mapped, subject=mapped.object, object=mapped.subject) if turned else mapped
 
 
@@ -184,11 +204,9 @@ def _names_thing(relation: RelationCandidate) -> bool:
     return relation.object_is_entity or relation.datatype is None
 
 
-def _as_value(relation: RelationCandidate, term: OntologyTerm, rejected: list[Rejected]) -> RelationCandidate:
-    """A statement whose object is a value of the property's range."""
-    value, datatype, fits = typed_literal(relation.object, term.datatype or relation.datatype)
-    if not fits and term.datatype is not None:
-        rejected.append(Rejected("datatype_mismatch", _said(relation)))
+def _as_value(relation: RelationCandidate, term: OntologyTerm) -> RelationCandidate:
+    """A statement whose object is a value, of the property's range if it fits."""
+    value, datatype, _ = typed_literal(relation.object, term.datatype or relation.datatype)
     return replace(relation, object=value, datatype=datatype, object_is_entity=False)
 
 
@@ -200,10 +218,22 @@ def _class_key(name: str) -> str:
     return fold(predicate_phrase(name))
 
 
-def _turned(key: str) -> Iterable[str]:
-    """What a relation is called in the other direction: "director" and "director of"."""
+def _other_forms(key: str) -> Iterator[tuple[str, bool]]:
+    """Other names of a relation, and whether they say its other direction: of "director", "director of" and
+    "directed" do, and "directed by" does not.
+    """
     for end in _DIRECTIONS:
-        yield key.removesuffix(end) if key.endswith(end) else key + end
+        yield (key.removesuffix(end) if key.endswith(end) else key + end), True
+    if key in _IRREGULAR:
+        past, participle = _IRREGULAR[key]
+        yield past, True
+        yield f"{participle} by", False
+    elif agent := _AGENT.fullmatch(key):
+        yield f"{agent[1]}ed", True
+        yield f"{agent[1]}ed by", False
+    elif passive := _PASSIVE.fullmatch(key):
+        yield f"{passive[1]}er", False
+        yield f"{passive[1]}or", False
 
 
 def _note(found: dict[str, list[Any]], key: str, item: Any) -> None:

@@ -61,6 +61,7 @@ class RelationCandidate:
             for a string).
         of_term: whether the subject is no entity but the label of a line in a table ("Cost of sales").
         property_iri: the property of a loaded ontology that the predicate names.
+        object_iri: the individual of a loaded ontology that the object names.
         proposed: whether an ontology guides the extraction, and has no property for the predicate.
     """
 
@@ -75,6 +76,7 @@ class RelationCandidate:
     qualifiers: Qualifiers = ()
     of_term: bool = False
     property_iri: str | None = None
+    object_iri: str | None = None
     proposed: bool = False
 
 

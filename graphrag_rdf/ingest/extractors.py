@@ -104,6 +104,7 @@ def choose_extractor(
     extract = settings.extract
     model = settings.llm.model
     guide = choose_guide(settings, store)
+    in_terms = _in_terms(store, guide)
     use = extract.use if extract.use != "auto" else ("llm" if model else "rules")
     if use == "rules":
         from graphrag_rdf.extract.names import RuleSettings
@@ -124,7 +125,7 @@ def choose_extractor(
             found = rules.extract(
                 text, sentences, language=language, title=title, topic=title, rows=rows, turns=turns
             )
-            return Extracted(guide.apply(found) if guide else found)
+            return Extracted(in_terms(found, text, title=title, context=context, language=language))
 
         key = f"rules/{RULES_VERSION};types={types}" + (f";{guide.key}" if guide else "")
         return ChunkExtractor("graphrag-rdf-rules", RULES_VERSION, key, by_rules)
@@ -139,7 +140,7 @@ def choose_extractor(
         del sentences  # a model reads the chunk as a whole
         found, completions = extractor.extract(text, **described, gateway=opened, use_cache=use_cache)
         return Extracted(
-            guide.apply(found) if guide else found,
+            in_terms(found, text, **described),
             prompt_hash=completions[0].prompt_hash if completions else None,
             in_tokens=sum_known(c.in_tokens for c in completions),
             out_tokens=sum_known(c.out_tokens for c in completions),
@@ -150,6 +151,18 @@ def choose_extractor(
     return ChunkExtractor(
         "graphrag-rdf-llm", LLM_VERSION, extractor.key, by_model, model, asked, extractor.prompt
     )
+
+
+def _in_terms(store: Store, guide: Guide | None) -> Callable[..., Extraction]:
+    """What brings an extraction into the terms of the ontology, and checks it; without one, nothing."""
+    if guide is None:
+        return lambda found, *_, **__: found
+    from graphrag_rdf.ingest.conforming import ReadText, conforming
+
+    def in_terms(found: Extraction, text: str, **described: Any) -> Extraction:
+        return conforming(store, guide, guide.apply(found), ReadText(text, **described))[0]
+
+    return in_terms
 
 
 def choose_guide(settings: Settings, store: Store) -> Guide | None:

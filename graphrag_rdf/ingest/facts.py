@@ -291,6 +291,9 @@ class FactWriter:
     def _type(self, candidate: EntityCandidate, name: str) -> NamedNode:
         return NamedNode(candidate.class_iri) if candidate.class_iri else self._mint.type(name)
 
+    def _object(self, relation: RelationCandidate) -> NamedNode:
+        return NamedNode(relation.object_iri) if relation.object_iri else self._mint.entity(relation.object)
+
     def _predicate(self, relation: RelationCandidate) -> NamedNode:
         if relation.property_iri:
             return NamedNode(relation.property_iri)
@@ -306,7 +309,7 @@ class FactWriter:
             yield self._subject(relation)
             yield self._predicate(relation)
             if relation.object_is_entity:
-                yield self._mint.entity(relation.object)
+                yield self._object(relation)
 
     def fit(self, found: Extraction) -> Fit:
         """What of an extraction may become facts."""
@@ -412,7 +415,7 @@ class FactWriter:
         if (literal := literal_of(relation)) is not None:
             o = literal
         else:
-            o = self._mint.entity(relation.object)
+            o = self._object(relation)
             self._name(out, o, relation.object)
         out.quads += self._withheld.contained(out.subgraph, s, p, o)
         out.facts += 1

@@ -8,18 +8,13 @@ at their offsets) and the search index.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from pyoxigraph import Quad, Triple
-
-from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.terms import text_of, to_python
-from graphrag_rdf.resources import folder
 from graphrag_rdf.store.base import Store, in_batches
 from graphrag_rdf.store.blobs import BlobStore
 
@@ -170,48 +165,3 @@ def _texts(store: Store, blobs: BlobStore) -> Iterator[Violation]:
                 continue
             message = f"the text of {document} differs at offset {offset}"
             yield Violation("chunk-text", "error", text_of(row["chunk"]), message)
-
-
-# --- SHACL ---------------------------------------------------------------------------------------
-
-
-def run_shapes(quads: Iterable[Quad], shapes: Path | None = None) -> list[Violation]:
-    """Validate quads against SHACL shapes, as one graph in memory, for stores of some hundred thousand quads.
-
-    Quads with triple terms are left out, because validators do not support them; the checks above cover them.
-
-    Args:
-        quads: of the store, e.g. `EmbeddedStore.quads()`.
-        shapes: a Turtle file; None takes those of the folder ontology.
-
-    Raises:
-        UsageError: when pySHACL is not installed, or the shapes cannot be read.
-    """
-    try:
-        import pyshacl
-    except ImportError as error:
-        raise UsageError(
-            "validation with shapes needs pySHACL", hint="pip install 'graphrag-rdf[shacl]'"
-        ) from error
-    from rdflib import SH, Graph
-
-    shapes_graph = Graph()
-    for source in [shapes] if shapes else folder("ontology").glob("*shapes.ttl"):
-        try:
-            shapes_graph.parse(source, format="turtle")
-        except (OSError, SyntaxError, ValueError) as error:
-            raise UsageError(f"cannot read {source}: {error}") from error
-    plain = (quad for quad in quads if not isinstance(quad.object, Triple))
-    lines = "".join(f"{quad.subject} {quad.predicate} {quad.object} .\n" for quad in plain)
-    del quads, plain  # the engine's iterators must be freed in this thread, not with a later traceback
-    data = Graph().parse(data=lines, format="nt")
-    conforms, results, _ = pyshacl.validate(data, shacl_graph=shapes_graph)
-    if conforms:
-        return []
-    found = []
-    for result in results.subjects(SH.focusNode):
-        severity: Severity = "error" if (result, SH.resultSeverity, SH.Violation) in results else "warning"
-        messages = sorted(str(message) for message in results.objects(result, SH.resultMessage))
-        focus = str(results.value(result, SH.focusNode))
-        found.append(Violation("shape", severity, focus, "; ".join(messages)))
-    return sorted(found, key=lambda violation: (violation.severity, violation.focus, violation.message))

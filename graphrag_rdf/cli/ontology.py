@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +29,7 @@ _ROWS = 10  # rows of a result that are shown
     cls=Group, examples=["graphrag-rdf ontology load ships.ttl", "graphrag-rdf ontology check ships.ttl"]
 )
 def ontology_command() -> None:
-    """Ontologies in urn:graph:ontology: suggest, load, list, check, test, export, remove."""
+    """Ontologies in urn:graph:ontology: suggest, load, list, check, test, validate, export, remove."""
 
 
 @ontology_command.command(
@@ -90,6 +91,43 @@ def test(paths: tuple[Path, ...], union: bool, write: bool, form: str) -> int:
                     say(f"        {sign} … and {len(rows) - _ROWS:,} more")
         say(f"{len(answers) - len(failed):,} of {len(answers):,} passed")
     return FAILED if failed else DONE
+
+
+@ontology_command.command(
+    "validate",
+    examples=[
+        "graphrag-rdf ontology validate shapes.ttl",
+        "graphrag-rdf ontology validate *.ttl --format json",
+    ],
+)
+@click.argument("shapes", metavar="SHAPES...", nargs=-1, required=True, type=_files)
+@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="Most results shown.")
+@format_option("text", "json", "jsonl")
+def validate(shapes: tuple[Path, ...], limit: int, form: str) -> int:
+    """Validate the facts with SHACL shapes of yours (needs pySHACL); exit code 1 if there are violations.
+
+    Each result shows the quotes, pages and documents of the fact that it is about. Merged entities are one;
+    inferred facts and the classes of loaded ontologies count.
+    """
+    from graphrag_rdf.checks.shapes import validate_facts
+
+    with open_engine() as engine:
+        found = validate_facts(engine.store, shapes)
+    if not output.write(form, found):
+        for offence in found[:limit]:
+            colour = {"Violation": "red", "Warning": "yellow"}.get(offence.severity)
+            about = (offence.focus_label, offence.path_label, offence.value_label)
+            say(f"{styled(offence.severity.lower(), fg=colour)}  {one_line(' · '.join(filter(None, about)))}")
+            say(output.wrapped(one_line(offence.message), indent="    "))
+            for each in offence.sources:
+                page = f", page {each.source.page_number}" if each.source.page_number else ""
+                quote = f"“{each.source.words}” " if each.source.words else ""
+                say(output.wrapped(one_line(f"{quote}({each.source.title}{page})"), indent="      "))
+        if len(found) > limit:
+            say(f"… and {len(found) - limit:,} more (--limit)")
+        severities = Counter(offence.severity.lower() for offence in found)
+        say(", ".join(f"{number:,} {name}" for name, number in severities.items()) or "the facts conform")
+    return FAILED if any(offence.severity == "Violation" for offence in found) else DONE
 
 
 @ontology_command.command(

@@ -296,9 +296,22 @@ def _show_estimate(found: Estimate) -> None:
     _list_rest(found.failures, found.skipped, found.missing)
 
 
-_UNCOUNTED = {"summaries": "merged descriptions", "communities": "reports of communities"}
+_UNCOUNTED = {
+    "extract": "corrections of facts that break the ontology",
+    "summaries": "merged descriptions",
+    "communities": "reports of communities",
+}
 
 _WORDS: Mapping[str, str] = {
+    "predicate_not_in_ontology": "without a property of the ontology",
+    "type_not_in_ontology": "types without a class of the ontology",
+    "breaks_domain": "outside the domain of the property",
+    "breaks_range": "outside the range of the property",
+    "breaks_datatype": "with a value of another datatype",
+    "breaks_value_set": "with an object outside the value set",
+    "value_of_object_property": "with a value instead of a thing",
+    "names_class": "about a class",
+    "not_in_text": "with a name or year that is not in the text",
     "unresolved_description": "described but not named",
     "unresolved_pronoun": "with an unclear pronoun",
     "unresolved_owner": "with an unclear owner",

@@ -168,6 +168,12 @@ class ExtractSection(Section):
     ontology_terms: int = Field(
         default=80, ge=5, description="maximum number of terms of the ontology that a prompt shows"
     )
+    ontology_repairs: int = Field(
+        default=0,
+        ge=0,
+        le=3,
+        description="number of times to ask the model to correct facts that break the ontology",
+    )
     gleaning_rounds: int = Field(
         default=0, ge=0, le=5, description="number of times to ask the model for missed facts"
     )

@@ -22,10 +22,13 @@ from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.answers import Found, listed_predicates, listed_types
 from graphrag_rdf.extract.guided import Guide
 from graphrag_rdf.extract.model import NO_CHUNK_CONTEXT, ChunkContext, Extraction
+from graphrag_rdf.extract.names import match_key
 from graphrag_rdf.extract.prompts import NO_DATA, PromptData, fill_prompt, read_prompt
 from graphrag_rdf.llm.model import Completion, Message, fenced
 
 if TYPE_CHECKING:
+    import jinja2
+
     from graphrag_rdf.llm.gateway import LlmGateway
 
 LLM_VERSION = "2"
@@ -35,6 +38,9 @@ PROMPTS = {"default": ("extract.j2",), "small": ("extract_names.j2", "extract_re
 """The prompts of each style, in the order in which they are asked."""
 
 _VALUES = "text, title, columns, headings, before, language, entity_types, predicates, ontology and tuned"
+REPAIR = "repair.j2"
+"""The prompt about statements that break the ontology."""
+_REPAIR_VALUES = "text, title, before, ontology and statements"
 _SHORTEST = 200  # characters; a text is not halved below it
 
 
@@ -51,6 +57,7 @@ class LlmExtractor:
             default style.
         data: what the prompt is told of the documents, as `tuned`.
         guide: shows the terms of an ontology, as `ontology`.
+        repairs: how often to ask about statements that break it, with `repair.j2`.
 
     Attributes:
         prompt_hash: SHA-256 of the prompt: its templates, that for gleaning, and its data.
@@ -71,6 +78,7 @@ class LlmExtractor:
         gleaning_rounds: int = 0,
         data: PromptData = NO_DATA,
         guide: Guide | None = None,
+        repairs: int = 0,
     ) -> None:
         self._guide = guide
         self._entity_types = tuple(entity_types)
@@ -99,13 +107,17 @@ class LlmExtractor:
             source += "\0" + glean_source
         if not data.is_empty:
             source += "\0" + data.canonical()
+        self._repair: jinja2.Template | None = None
+        if guide is not None and repairs:
+            self._repair, repair_source = read_prompt(prompts / REPAIR)
+            source += "\0" + repair_source
         self.prompt_hash = digest = hashlib.sha256(source.encode()).hexdigest()
         types = ",".join(self._entity_types)
         self.key = f"llm/{LLM_VERSION};model={model};prompt={digest};types={types};gleaning={gleaning_rounds}"
         if self._predicates:
             self.key += f";predicates={','.join(self._predicates.values())}"
         if guide is not None:
-            self.key += f";{guide.prompt_key}"
+            self.key += f";{guide.prompt_key}" + (f";repairs={repairs}" if repairs else "")
         self._model = model
         self._constants: dict[str, str] = {}
 
@@ -163,6 +175,55 @@ class LlmExtractor:
             elif len(part) < len(text):
                 found.place(part, offset)
         return replace(found.extraction(), parts=count), completions
+
+    def repair(
+        self,
+        found: Extraction,
+        statements: Sequence[str],
+        text: str,
+        *,
+        language: str | None,
+        title: str,
+        gateway: LlmGateway,
+        context: ChunkContext = NO_CHUNK_CONTEXT,
+        use_cache: bool = True,
+    ) -> tuple[Extraction, Completion]:
+        """Ask once more about statements that break the ontology.
+
+        Args:
+            found: what was found in the chunk.
+            statements: each with the reason.
+
+        Returns:
+            (the entities that were found, and the corrected statements; the completion). If nothing of the
+            answer can be read, a `Rejected` of reason `repair_failed` instead of statements.
+
+        Raises:
+            LlmError: the call failed.
+        """
+        assert self._repair is not None  # noqa: S101
+        values = {
+            "text": fenced(text),
+            "title": fenced(" ".join(title.split())),
+            "before": fenced(context.preceding.before),
+            "ontology": self._shown(text, language),
+            "statements": [fenced(" ".join(each.split())) for each in statements],
+        }
+        prompt = fill_prompt(self._repair, self._folder / REPAIR, values, _REPAIR_VALUES)
+        again = Found(entities={match_key(each.name): each for each in found.entities})
+        answer = gateway.chat(
+            [{"role": "user", "content": prompt}],
+            purpose="repair",
+            json_mode=True,
+            model=self._model,
+            use_cache=use_cache,
+        )
+        try:
+            again.read(answer.text, truncated=answer.truncated)
+        except LlmError:
+            gateway.discard(answer)
+            again.reject("repair_failed", answer.text)
+        return again.extraction(), answer
 
     def _read(
         self,

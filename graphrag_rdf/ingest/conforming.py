@@ -11,7 +11,7 @@ What fails is a rejected candidate, with the reason in words:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pyoxigraph import Literal, NamedNode
 
@@ -26,19 +26,12 @@ from graphrag_rdf.store.base import Store
 _DATES = frozenset(kind.value for kind in (XSD.date, XSD.dateTime, XSD.gYear, XSD.gYearMonth))
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A statement that was rejected: reason, and why in words."""
-
-    relation: RelationCandidate
-    reason: str
-    why: str
-
-    @property
-    def rejected(self) -> Rejected:
-        """As a rejected candidate."""
-        said = self.relation
-        return Rejected(self.reason, f"{said.subject} | {said.predicate} | {said.object}: {self.why}")
+_REPAIRABLE = frozenset(
+    {
+        *("breaks_domain", "breaks_range", "breaks_datatype", "breaks_value_set", "names_class"),
+        *("value_of_object_property", "predicate_not_in_ontology"),
+    }
+)
 
 
 class ReadText:
@@ -65,25 +58,42 @@ class ReadText:
         return date.lstrip("-")[2:4] in self._text
 
 
-def conforming(
-    store: Store, guide: Guide, found: Extraction, text: ReadText
-) -> tuple[Extraction, list[Fault]]:
-    """What of an extraction holds, with values in the datatypes that the ontology asks for; and the rest.
+def conforming(store: Store, guide: Guide, found: Extraction, text: ReadText) -> Extraction:
+    """What of an extraction holds, with values as the ontology asks for them. The rest is rejected.
 
     Statements in other terms than those of the ontology are not checked.
     """
     verdicts = check(store, list(_candidates(found)))
     kept: list[RelationCandidate] = []
-    faults: list[Fault] = []
+    rejected = list(found.rejected)
     for number, relation in enumerate(found.relations):
         verdict = verdicts.get(number)
         fault = _fault(relation, verdict, guide, text) if verdict else None
         if fault:
-            faults.append(fault)
+            reason, why = fault
+            said = f"{relation.subject} | {relation.predicate} | {relation.object}: {why}"
+            rejected.append(Rejected(reason, said))
         else:
             kept.append(_with_value(relation, verdict))
-    rejected = (*found.rejected, *(fault.rejected for fault in faults))
-    return replace(found, relations=tuple(kept), rejected=rejected), faults
+    return replace(found, relations=tuple(kept), rejected=tuple(rejected))
+
+
+def repairable(found: Extraction) -> list[str]:
+    """The rejected statements that a model may be able to correct, each with the reason."""
+    return [
+        each.item if ": " in each.item else f"{each.item}: {each.reason.replace('_', ' ')}"
+        for each in found.rejected
+        if each.reason in _REPAIRABLE
+    ]
+
+
+def with_repairs(found: Extraction, repaired: Extraction) -> Extraction:
+    """An extraction with corrected statements. What was rejected stays so."""
+    return replace(
+        found,
+        relations=tuple(dict.fromkeys((*found.relations, *repaired.relations))),
+        rejected=(*found.rejected, *repaired.rejected),
+    )
 
 
 def _candidates(found: Extraction) -> Iterator[Candidate]:
@@ -102,16 +112,19 @@ def _candidates(found: Extraction) -> Iterator[Candidate]:
             )
 
 
-def _fault(relation: RelationCandidate, verdict: Verdict, guide: Guide, text: ReadText) -> Fault | None:
+def _fault(
+    relation: RelationCandidate, verdict: Verdict, guide: Guide, text: ReadText
+) -> tuple[str, str] | None:
+    """Why a statement does not hold: reason, and in words."""
     if verdict.rule:
-        return Fault(relation, f"breaks_{verdict.rule}", verdict.why)
+        return (f"breaks_{verdict.rule}", verdict.why)
     for name, least in _names(relation):
         if guide.names.class_of(name) is not None:
-            return Fault(relation, "names_class", f"{name} is a class")
+            return ("names_class", f"{name} is a class")
         if text.share(name) < least:
-            return Fault(relation, "not_in_text", f"the text does not name {name}")
+            return ("not_in_text", f"the text does not name {name}")
     if relation.datatype in _DATES and not text.has_year(relation.object):
-        return Fault(relation, "not_in_text", f"the text does not have the year of {relation.object}")
+        return ("not_in_text", f"the text does not have the year of {relation.object}")
     return None
 
 

@@ -117,10 +117,11 @@ def estimate(
 
 
 def _later_calls(settings: Settings, stages: IngestPipeline) -> list[str]:
-    """What a model makes of the facts, at the end of an ingest."""
+    """What a model makes of the facts, and corrections of them."""
     if settings.llm.model is None:
         return []
     made = {
+        "extract": bool(settings.extract.ontology and settings.extract.ontology_repairs),
         "summaries": settings.summaries.build and settings.summaries.use != "extractive",
         "communities": settings.communities.auto and settings.communities.reports in ("auto", "llm"),
     }

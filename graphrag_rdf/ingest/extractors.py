@@ -132,15 +132,26 @@ def choose_extractor(
     if model is None:
         raise ConfigError("extract.use is llm, but no model is set", hint="name one with --model")
     from graphrag_rdf.extract.llm import LLM_VERSION
+    from graphrag_rdf.ingest.conforming import repairable, with_repairs
 
     data, opened = prompt_data(settings), gateway()
     extractor = llm_extractor(settings, model, data, guide)
 
     def by_model(text: str, sentences: Sequence[Sentence], **described: Any) -> Extracted:
         del sentences  # a model reads the chunk as a whole
-        found, completions = extractor.extract(text, **described, gateway=opened, use_cache=use_cache)
+        asking = {**described, "gateway": opened, "use_cache": use_cache}
+        found, completions = extractor.extract(text, **asking)
+        found = in_terms(found, text, **described)
+        broken = repairable(found)
+        for _ in range(extract.ontology_repairs if guide else 0):
+            if not broken:
+                break
+            repaired, answer = extractor.repair(found, broken, text, **asking)
+            repaired = in_terms(repaired, text, **described)
+            found, completions = with_repairs(found, repaired), [*completions, answer]
+            broken = repairable(repaired)
         return Extracted(
-            in_terms(found, text, **described),
+            found,
             prompt_hash=completions[0].prompt_hash if completions else None,
             in_tokens=sum_known(c.in_tokens for c in completions),
             out_tokens=sum_known(c.out_tokens for c in completions),
@@ -160,7 +171,7 @@ def _in_terms(store: Store, guide: Guide | None) -> Callable[..., Extraction]:
     from graphrag_rdf.ingest.conforming import ReadText, conforming
 
     def in_terms(found: Extraction, text: str, **described: Any) -> Extraction:
-        return conforming(store, guide, guide.apply(found), ReadText(text, **described))[0]
+        return conforming(store, guide, guide.apply(found), ReadText(text, **described))
 
     return in_terms
 
@@ -240,6 +251,7 @@ def llm_extractor(
         gleaning_rounds=rounds,
         data=data,
         guide=guide,
+        repairs=settings.extract.ontology_repairs,
     )
 
 

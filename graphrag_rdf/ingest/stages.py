@@ -82,7 +82,7 @@ STAGES: tuple[Stage, ...] = (
         chooses="extract.use",
         settings=(
             *("extract.entity_types", "extract.predicates", "extract.ontology"),
-            *("extract.ontology_mode", "extract.ontology_terms"),
+            *("extract.ontology_mode", "extract.ontology_terms", "extract.ontology_repairs"),
             *("extract.gleaning_rounds", "extract.jobs", "llm.model", "llm.style"),
         ),
         refresh="facts",

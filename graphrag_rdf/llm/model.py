@@ -247,6 +247,7 @@ TAGS = (
     "observation",
     "examples",
     "ontology",
+    "statements",
 )
 """The tags of our prompts."""
 

@@ -28,7 +28,7 @@ def files(folder: Path) -> Path:
 
 def test_a_file_is_loaded_and_guides(run: Run, files: Path) -> None:
     found = run("ingest", "--ontology", "ships.ttl", "loss.txt")
-    assert "predicate not in ontology" in found.out
+    assert "without a property of the ontology" in found.out
     assert "1911-11-17" in run("sparql", LOST).out
     assert "http://example.org/ships" in run("ontology", "list").out
 

@@ -247,3 +247,35 @@ def test_predicates_and_an_ontology_contradict(docs: Path, engine_of: MakeEngine
 def test_a_file_is_no_iri(engine_of: MakeEngine) -> None:
     with pytest.raises(ConfigError, match="ontology load FILE"):
         engine_of(extract__ontology="films.ttl")
+
+
+def test_the_model_is_asked_to_repair_what_breaks_the_ontology(
+    ingest: Ingest, scripted_server: ScriptedServer
+) -> None:
+    wrong = [statement("Noriko Abe", "director", "Night Ferry"), statement("Ida Lund", "stars", "Oslo")]
+    repaired = [statement("Night Ferry", "cast member", "Ida Lund"), statement("Oslo", "stars", "Ida Lund")]
+    scripted_server.script(json.dumps({"entities": ENTITIES, "relations": wrong}))
+    scripted_server.script(json.dumps({"relations": repaired}))
+    found = facts(ingest([], extract__ontology_repairs=1))
+    _, asked = scripted_server.requests
+    told = asked.prompt.rpartition("<statements>")[2].partition("</statements>")[0]
+    assert "- Noriko Abe | director | Night Ferry: the subject is person, not film" in told
+    assert "- Ida Lund | stars | Oslo: predicate not in ontology" in told
+    assert f"{FILMS}#castMember" in {each.predicate.value for each in found}
+    assert DIRECTED not in found
+    rejected = {"breaks_domain": 1, "predicate_not_in_ontology": 2}
+    assert ingest.report.rejected == rejected  # type: ignore[attr-defined]
+
+
+def test_nothing_to_repair_is_not_asked_about(ingest: Ingest, scripted_server: ScriptedServer) -> None:
+    ingest([statement("Night Ferry", "director", "Noriko Abe")], extract__ontology_repairs=2)
+    assert len(scripted_server.requests) == 1
+
+
+def test_what_was_found_stays_if_the_repair_fails(ingest: Ingest, scripted_server: ScriptedServer) -> None:
+    right = statement("Night Ferry", "director", "Noriko Abe")
+    wrong = statement("Noriko Abe", "director", "Night Ferry")
+    scripted_server.script(json.dumps({"entities": ENTITIES, "relations": [right, wrong]}))
+    scripted_server.script("sorry")
+    assert DIRECTED in facts(ingest([], extract__ontology_repairs=1))
+    assert ingest.report.rejected == {"breaks_domain": 1, "repair_failed": 1}  # type: ignore[attr-defined]

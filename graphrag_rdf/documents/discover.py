@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from graphrag_rdf.documents.readers import NOT_REGULAR, SUPPORTED, suffix_of, why_unreadable
+from graphrag_rdf.documents.readers import IS_RDF, NOT_REGULAR, RDF, SUPPORTED, suffix_of, why_unreadable
 from graphrag_rdf.documents.readers.encoding import SAMPLE, beginning, inner_name, is_text
 
 _MAGIC = frozenset("*?[")
@@ -138,9 +138,11 @@ class _Collector:
             self.add(path, root)
 
     def no_text(self, path: Path) -> str | None:
-        """Why a file is skipped: no reader knows its format, and it holds no text. None if it is read."""
+        """Why a file is skipped: it is RDF, or of an unknown format and no text. None if it is read."""
         if suffix_of(path.name) in SUPPORTED:
             return None
+        if suffix_of(path.name) in RDF:
+            return IS_RDF
         try:
             with path.open("rb") as file:
                 sample = file.read(SAMPLE)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TypeGuard
+from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree
 
 from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, Triple
@@ -262,8 +263,15 @@ def _catalog(path: Path) -> dict[str, Path]:
         entries = ElementTree.fromstring(data).iter(_NAME)  # noqa: S314 - its entities were checked
     except (OSError, ElementTree.ParseError) as error:
         raise UsageError(f"cannot read the catalogue {path}: {error}") from error
-    found = {entry.get("name", ""): path.parent / entry.get("uri", "") for entry in entries}
+    found = {entry.get("name", ""): _named_file(path, entry.get("uri", "")) for entry in entries}
     return {iri: file for iri, file in found.items() if iri and file.is_file()}
+
+
+def _named_file(catalog: Path, uri: str) -> Path:
+    """The file of a URI reference (RFC 3986) in a catalogue: `my%20ships.ttl`, `file:/home/o.ttl`."""
+    parts = urlsplit(uri)
+    beside = catalog.parent / unquote(uri if parts.scheme != "file" else parts.path)
+    return beside if beside.is_file() else catalog.parent / uri
 
 
 def _description(file: OntologyFile, now: datetime) -> Iterable[Quad]:

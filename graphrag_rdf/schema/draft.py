@@ -228,14 +228,14 @@ def draft(
     """An ontology of some terms.
 
     Args:
-        ontology: its IRI; its terms are `{ontology}#{Name}`.
+        ontology: its IRI; its terms are `{ontology}#{Name}`, or `{ontology}{Name}` after a slash.
         about: how it came to be, for people.
 
     Raises:
         UsageError: it is no IRI.
     """
     try:
-        iri = NamedNode(ontology)
+        iri = NamedNode(ontology.removesuffix("#"))
     except ValueError as error:
         raise UsageError(f"{ontology!r} is not an IRI: {error}") from error
     writer = _Draft(store, groups, iri, request)
@@ -296,11 +296,11 @@ class _Draft:
     def _property(self, group: Group, name: NamedNode) -> Iterator[Triple]:
         yield from self._term(group, name)
         relations = group.iris
-        ends = ("subject",) if group.kind == "value" else ("subject", "object")
+        ends = (False,) if group.kind == "value" else (False, True)
         if self._classes:
-            for end in ends:
+            for objects in ends:
                 for row in self._select(
-                    "ends", relations=relations, end=end, classes=self._classes, some=0.1
+                    "ends", relations=relations, objects=objects, classes=self._classes, some=0.1
                 ):
                     yield Triple(name, node_of(row["holds"]), row["class"])
         if group.kind == "value":
@@ -382,8 +382,13 @@ def _named(groups: Sequence[Group], ontology: NamedNode) -> list[NamedNode]:
     names = []
     for group in groups:
         foreign = next((member.iri for member in group.members if not member.minted), None)
-        names.append(foreign or NamedNode(f"{ontology.value}#{_local(group, taken)}"))
+        names.append(foreign or NamedNode(terms_of(ontology.value) + _local(group, taken)))
     return names
+
+
+def terms_of(ontology: str) -> str:
+    """The namespace of the terms of an ontology."""
+    return ontology if ontology.endswith("/") else f"{ontology}#"
 
 
 def _local(group: Group, taken: set[str]) -> str:

@@ -24,7 +24,7 @@ from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.llm.repair import ask_for
 from graphrag_rdf.rdf.namespaces import PREFIXES
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.schema.draft import DraftReport, DraftRequest, Found, Group, draft, find_terms
+from graphrag_rdf.schema.draft import DraftReport, DraftRequest, Found, Group, draft, find_terms, terms_of
 from graphrag_rdf.steps.prompts import render
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Suggestion:
 
     def as_turtle(self) -> bytes:
         """The ontology as a file."""
-        prefixes = {"": f"{self.report.ontology}#", **{name: PREFIXES[name] for name in _PREFIXES}}
+        prefixes = {"": terms_of(self.report.ontology), **{name: PREFIXES[name] for name in _PREFIXES}}
         return serialize(self.triples, format=RdfFormat.TURTLE, prefixes=prefixes) or b""
 
     def as_json(self) -> dict[str, Any]:

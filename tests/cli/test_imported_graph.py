@@ -95,3 +95,14 @@ def test_it_is_clustered_and_reported(run: Run, imported: None) -> None:
     texts = {finding["explanation"] for finding in shown["report"]["findings"]}
     assert texts
     assert not any("birthPlace" in text or "schema" in text for text in texts)
+
+
+def test_ingest_does_not_read_it_as_text(run: Run, folder: Path) -> None:
+    (folder / "isles.ttl").write_text(GRAPH, encoding="utf-8")
+    (folder / "note.txt").write_text("Mona Kell was born in Tarn.")
+    named = run("ingest", "isles.ttl")
+    assert named.code != 0
+    assert "graphrag-rdf import" in named.err
+    found = run("ingest", ".", "--format", "json").json
+    assert found["documents"]["added"] == 1
+    assert [text for text in found["skipped"] if "isles.ttl: RDF" in text]

@@ -57,6 +57,16 @@ def test_imports_come_by_the_catalogue(run: Run, files: Path) -> None:
     assert triples(run) == 16
 
 
+@pytest.mark.parametrize("uri", ["my%20ships.ttl", "my ships.ttl", "file:{folder}/my%20ships.ttl"])
+def test_a_catalogue_names_files_by_uri(uri: str, run: Run, files: Path) -> None:
+    (files / "ships.ttl").rename(files / "my ships.ttl")
+    named = CATALOG.replace("ships.ttl", uri.format(folder=files))
+    grouped = named.replace("<uri", "<group id='Folder' xml:base=''><uri").replace("/></", "/></group></")
+    (files / "catalog-v001.xml").write_text(grouped)
+    report = json.loads(run("ontology", "load", "ports.ttl", "--format", "json").out)
+    assert report["missing"] == ["http://example.org/tides"]
+
+
 def test_a_new_version_takes_the_place_of_the_old_one(run: Run, files: Path) -> None:
     run("ontology", "load", "ships.ttl")
     (files / "ships.ttl").write_text(SHIPS.replace('"owner"', '"owned by"'))

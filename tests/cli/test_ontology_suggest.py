@@ -148,6 +148,16 @@ def test_a_model_that_does_not_answer(
     assert not Path("draft.ttl").exists()
 
 
+@pytest.mark.parametrize(
+    ("iri", "namespace"),
+    [("http://example.org/o#", "http://example.org/o#"), ("http://example.org/o/", "http://example.org/o/")],
+)
+def test_the_namespace_of_terms(iri: str, namespace: str, run: Run, people: None) -> None:
+    graph, _ = suggested(run, "--iri", iri)
+    assert (rdflib.URIRef(f"{namespace}wasBornIn"), RDF.type, OWL.ObjectProperty) in graph
+    assert (rdflib.URIRef(iri.removesuffix("#")), RDF.type, OWL.Ontology) in graph
+
+
 def test_nothing_to_draft(run: Run, people: None) -> None:
     found = run("ontology", "suggest", "--least", "1000")
     assert found.code == 2

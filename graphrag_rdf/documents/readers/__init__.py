@@ -81,6 +81,9 @@ SUPPORTED: frozenset[str] = frozenset(MEDIA_TYPES)
 READABLE = f"readable are text and {' '.join(sorted(SUPPORTED))}, also compressed ({SUFFIX})"
 """For hints."""
 
+RDF = frozenset({".ttl", ".trig", ".nt", ".nq", ".n3", ".rdf", ".jsonld", ".owl", ".owx", ".ofn"})
+"""Suffixes of facts, which are no text to extract facts from."""
+IS_RDF = "RDF, not a document: graphrag-rdf import reads its facts"
 IS_FOLDER = "a folder, not a file"
 
 
@@ -219,6 +222,10 @@ def _media_type(name: str, media_type: str | None, data: bytes) -> str:
     suffix = suffix_of(name)
     if suffix in MEDIA_TYPES:
         return MEDIA_TYPES[suffix]
+    if suffix in RDF:
+        raise DocumentError(
+            name, IS_RDF, f"graphrag-rdf import {name}; or rename it to .txt, to be read as text"
+        )
     if is_text(data[:SAMPLE]):
         return "text/plain"
     what = f"unsupported format {suffix!r}" if suffix else "no suffix that tells the format"

@@ -135,6 +135,7 @@ def validate(shapes: tuple[Path, ...], limit: int, form: str) -> int:
     examples=[
         "graphrag-rdf ontology suggest -o draft.ttl",
         "graphrag-rdf ontology suggest --iri http://example.org/ships --least 10 -o ships.ttl",
+        "graphrag-rdf ontology suggest --proposed --iri http://example.org/more -o more.ttl",
     ],
 )
 @click.option("--iri", metavar="IRI", help="IRI of the ontology; by default {extract.namespace}ontology.")
@@ -154,6 +155,11 @@ def validate(shapes: tuple[Path, ...], limit: int, form: str) -> int:
     show_default=True,
     help="Most quotes or names for each term.",
 )
+@click.option(
+    "--proposed",
+    is_flag=True,
+    help="Only relations and types that guided extraction (mode open) found and the ontology lacks.",
+)
 @model_option
 @output_option
 @click.option("--counts", is_flag=True, help="Print what the draft has as JSON (with -o).")
@@ -163,6 +169,7 @@ def suggest(
     classes: int,
     properties: int,
     examples: int,
+    proposed: bool,
     model: str | None,
     path: Path | None,
     counts: bool,
@@ -177,7 +184,7 @@ def suggest(
 
     if counts and path is None:
         raise UsageError("--counts needs -o FILE: without it, stdout holds the draft")
-    request = DraftRequest(least, classes, properties, examples)
+    request = DraftRequest(least, classes, properties, examples, proposed=proposed)
     with open_engine({"llm.model": model}) as engine:
         ontology = iri or f"{engine.settings.extract.namespace}ontology"
         found = suggest_ontology(engine, ontology, request)

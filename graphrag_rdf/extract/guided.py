@@ -4,8 +4,7 @@ A prompt shows a model the terms that are relevant to a chunk. `Guide.apply` map
 names of types and relations to classes and properties, by label, skos:altLabel, IRI, or the end of the IRI
 (`birthPlace`, `birth_place`). English forms of a verb count, too: "directed by" for "director". A name that
 says the other direction ("director of", "directed") turns the statement around. Of properties with the same
-name, the one is taken whose domain
-and range fit the types.
+name, the one is taken whose domain and range fit the types, then the most general.
 
     predicate_not_in_ontology    rejected (mode strict)
     type_not_in_ontology         the entity is kept without its type (mode strict)
@@ -71,8 +70,9 @@ class Names:
         return (term, False) not in self._properties.get(key, ())
 
     def class_of(self, name: str) -> OntologyTerm | None:
-        """The class with a name; of several, the first by IRI."""
-        return next(iter(self._classes.get(_class_key(name), ())), None)
+        """The class with a name; of several, the most general, then the first by IRI."""
+        found = self._classes.get(_class_key(name), ())
+        return min(found, key=lambda term: (len(self._ontology.above(term.iri)), term.iri), default=None)
 
     def property_of(
         self, name: str, subject: str | None, value: str | None, *, of_thing: bool
@@ -85,13 +85,14 @@ class Names:
         """
         found = self._properties.get(predicate_key(predicate_phrase(name)), ())
 
-        def rank(option: tuple[OntologyTerm, bool]) -> tuple[bool, bool, bool, str]:
+        def rank(option: tuple[OntologyTerm, bool]) -> tuple[bool, bool, bool, int, str]:
             term, turned = option
             first, last = (value, subject) if turned else (subject, value)
             fits = (first is None or self._ontology.within(first, term.domains)) and (
                 last is None or not of_thing or self._ontology.within(last, term.ranges)
             )
-            return turned, not fits, of_thing == (term.kind == "datatype"), term.iri
+            general = len(self._ontology.above(term.iri))
+            return turned, not fits, of_thing == (term.kind == "datatype"), general, term.iri
 
         return min(found, key=rank, default=None)
 
@@ -143,6 +144,8 @@ class Guide:
 
         classes, properties = [], []
         for term in terms:
+            if term.name(language) in map(called, term.parents):
+                continue  # a name stands for the most general term that has it
             told = {"name": called(term.iri), "meaning": fenced(term.comment(language)[:_LONGEST])}
             if term.is_class:
                 classes.append({**told, "above": [called(iri) for iri in term.parents]})

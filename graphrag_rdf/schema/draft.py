@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 from typing import Literal as Choice
@@ -63,6 +63,7 @@ class DraftRequest:
         classes, properties: at most so many, the most frequent.
         examples: of each term, at most.
         sure: share of the things at one end of a relation whose class is its domain or range.
+        proposed: only terms that guided extraction proposed, because the ontology in force lacks them.
     """
 
     least: int = 3
@@ -70,6 +71,7 @@ class DraftRequest:
     properties: int = 60
     examples: int = 2
     sure: float = 0.9
+    proposed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +168,14 @@ def find_terms(store: Store, namespace: str, request: DraftRequest) -> tuple[lis
 
 
 def _types(store: Store, request: DraftRequest) -> list[tuple[Kind, NamedNode, int]]:
-    rows = store.select("ontology/draft-types", least=request.least, limit=request.classes)
+    limits = {"least": request.least, "limit": request.classes, "proposed": request.proposed}
+    rows = store.select("ontology/draft-types", **limits)
     return [("class", node_of(row["type"]), int(text_of(row["things"]))) for row in rows]
 
 
 def _relations(store: Store, request: DraftRequest) -> list[tuple[Kind, NamedNode, int]]:
-    rows = store.select("ontology/draft-relations", least=request.least, limit=request.properties)
+    limits = {"least": request.least, "limit": request.properties, "proposed": request.proposed}
+    rows = store.select("ontology/draft-relations", **limits)
     return [
         (
             "value" if text_of(row["literal"]) == "true" else "object",
@@ -252,6 +256,10 @@ class _Draft:
         self._ontology = ontology
         self._names = _named(groups, ontology)
         self._classes = [(name, member) for group, name in self._of("class") for member in group.iris]
+        if request.proposed:  # the ends of proposed relations have classes of the ontology in force
+            every = _types(store, replace(request, proposed=False, least=1))
+            drafted = {member for _, member in self._classes}
+            self._classes += [(iri, iri) for _, iri, _ in every if iri not in drafted]
         self._axioms = count(1)
         self.report = DraftReport(ontology.value)
 

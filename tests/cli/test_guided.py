@@ -58,3 +58,20 @@ def test_a_dry_run_loads_nothing(run: Run, files: Path) -> None:
     assert found.code != 0
     assert "ontology load" in found.err
     assert not (files / "graphrag-store").exists()
+
+
+def test_proposals_become_an_ontology_that_guides_with_the_first(run: Run, files: Path) -> None:
+    run("ingest", "--ontology", "ships.ttl", "--ontology-mode", "open", "loss.txt")
+    found = run(
+        "ontology", "suggest", "--proposed", "--least", "1", "--iri", "http://zzz.org/more", "-o", "more.ttl"
+    )
+    assert found.code == 0, found.err
+    draft = (files / "more.ttl").read_text("utf-8")
+    assert "sankIn" in draft
+    assert "lostOn" not in draft
+    both = ("--ontology", "http://example.org/ships", "--ontology", "more.ttl")
+    assert "without a property" not in run("ingest", *both, "loss.txt").out
+    assert (
+        "Skell Sound"
+        in run("sparql", "SELECT ?label { ?s <http://zzz.org/more#sankIn>/rdfs:label ?label }").out
+    )

@@ -15,7 +15,8 @@ from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.exchange.ontologies import load_ontologies
-from graphrag_rdf.rdf.namespaces import RAG, RDF, TG, XSD, Graphs
+from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, TG, XSD, Graphs
+from graphrag_rdf.schema.draft import DraftRequest, draft, find_terms
 from graphrag_rdf.store.base import plain_quads
 from tests.ingest.conftest import MakeEngine, by_model, everything
 from tests.support.scripted_server import ScriptedServer
@@ -182,6 +183,11 @@ def test_open_keeps_it_as_a_proposal(ingest: Ingest) -> None:
     assert ingest.report.rejected == {}  # type: ignore[attr-defined]
     rows = engine.store.select("cookbook/proposed-terms", limit=10)
     assert [row["name"].value for row in rows] == ["actress", "plays in"]
+    request = DraftRequest(least=1, proposed=True)
+    groups, _ = find_terms(engine.store, "http://trustgraph.ai/", request)
+    triples, _ = draft(engine.store, groups, "http://example.org/more", "", request)
+    ends = {str(each.object) for each in triples if each.predicate in (RDFS.domain, RDFS.range)}
+    assert ends == {"<http://example.org/more#Actress>", f"<{FILMS}#Film>"}
 
 
 def test_the_prompt_shows_the_terms_fenced(ingest: Ingest, scripted_server: ScriptedServer) -> None:

@@ -20,6 +20,7 @@ from graphrag_rdf.errors import UsageError
 if TYPE_CHECKING:
     from pyoxigraph import NamedNode
 
+    from graphrag_rdf.engine import Engine
     from graphrag_rdf.exchange import ExportReport, Format
     from graphrag_rdf.exchange.ms_graphrag.report import TablesReport
     from graphrag_rdf.sparql.render import Dialect
@@ -199,6 +200,8 @@ def import_command(
                 found.append({"file": str(path), **asdict(report)})
 
         ended_at_once(take, "run the same command again to continue")
+        imported = any(item["kind"] == "imported" for item in found)
+        code = _build_communities(engine) if imported and engine.settings.communities.auto else DONE
     if not output.write(form, found[0] if len(found) == 1 else found):
         for item in found:
             counts = f"{item['quads']:,} quads"
@@ -210,7 +213,19 @@ def import_command(
                 counts += f", {item['facts']:,} facts, {item['entities']:,} new entities"
                 counts += f", {item['traces']:,} traces" if item["traces"] else ""
             say(one_line(f"{item['file']}: {item['kind']}: {counts}"))
-    return DONE
+    return code
+
+
+def _build_communities(engine: Engine) -> int:
+    """What each ingest does with the setting communities.auto."""
+    from graphrag_rdf.cli.progress import IngestProgress
+
+    with stop_requests() as stop, IngestProgress(engine.budget, "reports") as progress:
+        report = engine.build_communities(progress=progress, stop=stop)
+    note(f"communities: {sum(report.build.communities.values()):,}, reports: {report.reports.written:,}")
+    for warning in report.warnings:
+        output.warn_of(warning)
+    return outcome(report.reports.stopped, failed=bool(report.reports.failures))
 
 
 def _import_evalset(

@@ -81,6 +81,7 @@ class Candidate:
         entities: what it mentions, and what its passage is about.
         topics: what its passage is about.
         row: what it says as a row of a table; None for other sentences.
+        shows: whether it shows the kind of thing asked for.
         decided: whether it says a fact that somebody removed or corrected.
     """
 
@@ -97,6 +98,7 @@ class Candidate:
     rest: frozenset[str] = frozenset()
     factor: float = 1.0
     row: TableRow | None = None
+    shows: bool = False
     decided: bool = False
 
     @property
@@ -239,8 +241,16 @@ def _adds(candidate: Candidate, picked: Sequence[Candidate]) -> bool:
     if not picked:
         return True
     said = frozenset[str]().union(*(quote.own | quote.titled for quote in picked))
-    more = (candidate.own | candidate.titled) - said or candidate.own >= picked[0].own
+    more = (candidate.own | candidate.titled) - said or _corroborates(candidate, picked[0])
     return bool(more) and all(candidate is not other and _differ(candidate, other) for other in picked)
+
+
+def _corroborates(candidate: Candidate, first: Candidate) -> bool:
+    """Whether it says all that the first quote says. A fact alone must also show what is asked for: that she
+    was born on a day does not corroborate where she was born.
+    """
+    beside = candidate.source.chunk is None and first.shows and not candidate.shows
+    return candidate.own >= first.own and not beside
 
 
 def _differ(one: Candidate, other: Candidate) -> bool:
@@ -280,7 +290,8 @@ def _weighed(
         asks = said.rstrip(_CLOSING + _STOPS)[-1:] in _ASKS
         if not beyond or asks or one.text.startswith("#") or any(name in fold(one.text) for name in barred):
             continue
-        shown = answered_words(state.question, one.text)
+        shown = answered_words(state.question, _without_names(one, state.question))
+        one.shows = bool(shown)
         one.factor *= _SHOWN if shown else _LITTLE if len(beyond) < 2 else 1.0
         spoken = from_row.question_words if from_row else words.spoken_of(one.text)
         asking = words.spoken_of(one.selection.asked)
@@ -296,6 +307,16 @@ def _weighed(
         one.rest = words.spoken_of(text) - one.said
         kept.append(one)
     return kept
+
+
+def _without_names(one: Candidate, question: str) -> str:
+    """What a fact alone says of the things that the question names; the text of a sentence."""
+    edge, text = one.selection.edge, one.text
+    if edge is None or one.source.chunk is not None:
+        return text
+    for label in (edge.s_label, edge.o_label):
+        text = text.replace(label, "") if fold(label) in fold(question) else text
+    return text
 
 
 def _excluded_names(context: Context, step: Step, state: State) -> set[str]:

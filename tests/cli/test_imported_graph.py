@@ -41,6 +41,8 @@ def imported(run: Run, folder: Path) -> None:
     [
         ("Who designed Gannet Rock Light?", "Gannet Rock Light was designed by Elin Vestergaard. [1]"),
         ("What medal did Elin Vestergaard receive?", "Elin Vestergaard received Silver Beacon Medal. [1]"),
+        ("Where was Elin Vestergaard born?", "Elin Vestergaard was born in Sandvig. [1]"),
+        ("When was Elin Vestergaard born?", "Elin Vestergaard was born on 1874-03-02. [1]"),
         ("Where does the Havørn sail?", "Havørn sails between Sandvig. [1]"),
         ("Who is the wife of Thomas Brekke?", "Thomas Brekke is married to Ingeborg Dahl. [1]"),
         (
@@ -48,6 +50,7 @@ def imported(run: Run, folder: Path) -> None:
             "Elin Vestergaard has the address 4 Quay Row, Sandvig. [1]",
         ),
         ("How many inhabitants does Sandvig have?", "Sandvig has the population 4210. [1]"),
+        ("How high is Gannet Rock Light?", "Gannet Rock Light height in metres 31.5. [1]"),
         ("Wo liegt Sandwig?", "Sandwig is in Greater Skarn. [1]"),
     ],
 )
@@ -56,18 +59,6 @@ def test_questions_are_answered_with_its_facts(question: str, answer: str, run: 
     assert found["answer"] == answer
     assert found["sources"][0]["title"] == "isles.ttl"
     assert all(check["ok"] for check in run("trace", "verify", "last", "--format", "json").json["checks"])
-
-
-@pytest.mark.parametrize(
-    ("question", "beginning"),
-    [
-        ("Where was Elin Vestergaard born?", "Elin Vestergaard was born in Sandvig. [1]"),
-        ("When was Elin Vestergaard born?", "Elin Vestergaard was born on 1874-03-02. [1]"),
-        ("How high is Gannet Rock Light?", "Gannet Rock Light height in metres 31.5. [1]"),
-    ],
-)
-def test_the_best_fact_comes_first(question: str, beginning: str, run: Run, imported: None) -> None:
-    assert run("ask", question, "--format", "json").json["answer"].startswith(beginning)
 
 
 @pytest.mark.parametrize("question", ["When did Thomas Brekke die?", "Who was the king of Denmark?"])
@@ -95,6 +86,16 @@ def test_it_is_clustered_and_reported(run: Run, imported: None) -> None:
     texts = {finding["explanation"] for finding in shown["report"]["findings"]}
     assert texts
     assert not any("birthPlace" in text or "schema" in text for text in texts)
+
+
+def test_communities_are_built_with_it(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "isles.ttl").write_text(GRAPH, encoding="utf-8")
+    monkeypatch.setenv("GRAPHRAG_RDF_COMMUNITIES__AUTO", "true")
+    found = run("import", "isles.ttl")
+    assert found.code == 0
+    assert "communities: " in found.err
+    assert run("communities", "list", "--format", "json").json
+    assert "communities: " not in run("import", "isles.ttl").err  # unchanged
 
 
 def test_ingest_does_not_read_it_as_text(run: Run, folder: Path) -> None:

@@ -19,6 +19,7 @@ from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
 
 if TYPE_CHECKING:
+    from graphrag_rdf.exchange.owl_edits import Difference
     from graphrag_rdf.tuning.ontology import Suggestion
 
 _files = click.Path(path_type=Path)
@@ -29,7 +30,7 @@ _ROWS = 10  # rows of a result that are shown
     cls=Group, examples=["graphrag-rdf ontology load ships.ttl", "graphrag-rdf ontology check ships.ttl"]
 )
 def ontology_command() -> None:
-    """Ontologies in urn:graph:ontology: suggest, load, list, check, test, validate, export, remove."""
+    """Ontologies in urn:graph:ontology, and facts as OWL: load, suggest, check, validate, export, diff …"""
 
 
 @ontology_command.command(
@@ -128,6 +129,66 @@ def validate(shapes: tuple[Path, ...], limit: int, form: str) -> int:
         severities = Counter(offence.severity.lower() for offence in found)
         say(", ".join(f"{number:,} {name}" for name, number in severities.items()) or "the facts conform")
     return FAILED if any(offence.severity == "Violation" for offence in found) else DONE
+
+
+@ontology_command.command(
+    "diff",
+    examples=[
+        "graphrag-rdf ontology diff ships.ttl",
+        "graphrag-rdf ontology diff owl/facts.ttl --format json",
+    ],
+)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_files)
+@format_option("text", "json", "jsonl")
+def diff(files: tuple[Path, ...], form: str) -> int:
+    """Compare edited ontologies, or exported facts, with the store; exit code 1 if any differ."""
+    from graphrag_rdf.exchange.owl_edits import find_differences
+
+    with open_engine() as engine:
+        found = find_differences(engine, files)
+    if not output.write(form, found):
+        _show_differences(found)
+    return DONE if all(each.is_empty for each in found) else FAILED
+
+
+@ontology_command.command(
+    "apply",
+    examples=[
+        "graphrag-rdf ontology apply ships.ttl",
+        'graphrag-rdf ontology apply owl/facts.ttl --by "Mona Kell"',
+    ],
+)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_files)
+@click.option("--by", metavar="NAME", help="Name of the person who edited them.")
+@click.option("--reason", metavar="TEXT", help="Recorded with the decisions about facts.")
+@format_option("text", "json", "jsonl")
+def apply(files: tuple[Path, ...], by: str | None, reason: str | None, form: str) -> None:
+    """Apply what `ontology diff` shows: a new version of an ontology; removed, corrected and new facts.
+
+    `facts undo` takes removals and corrections back.
+    """
+    from graphrag_rdf.exchange.owl_edits import apply_edits
+
+    with open_engine() as engine:
+        found = apply_edits(engine, files, datetime.now(UTC), by, reason)
+    if not output.write(form, found):
+        _show_differences(found)
+
+
+def _show_differences(found: list[Difference]) -> None:
+    for each in found:
+        say(f"{one_line(each.ontology)}{'' if each.known else ' (the store does not have it)'}")
+        for sign, statements in (("-", each.removed), ("+", each.added)):
+            for said in statements:
+                say(f"  {sign} {one_line(' '.join(said))}")
+        for before, after in each.changed:
+            say(f"  - {one_line(' '.join(before))}")
+            say(f"  + {one_line(' '.join(after))}")
+        counted = {"added": len(each.added), "removed": len(each.removed), "changed": len(each.changed)}
+        told = ", ".join(f"{number:,} {name}" for name, number in counted.items() if number)
+        say(f"  {told or 'no differences'}")
+        if each.names:
+            note(f"{len(each.names):,} names differ and are left: names of entities come from documents")
 
 
 @ontology_command.command(

@@ -23,7 +23,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf import __version__
 from graphrag_rdf.exchange.trustgraph import count_traces, take_records
-from graphrag_rdf.ingest.entity_decisions import read_groups, settle
+from graphrag_rdf.ingest.entity_decisions import person_quads, read_groups, settle
 from graphrag_rdf.ingest.fact_decisions import read_withheld
 from graphrag_rdf.ingest.names import unsettled
 from graphrag_rdf.rdf import iris, prov
@@ -120,7 +120,13 @@ class _File:
 
 
 def take_facts(
-    engine: Engine, data: bytes, quads: Iterable[Quad], *, name: str, source: NamedNode | None
+    engine: Engine,
+    data: bytes,
+    quads: Iterable[Quad],
+    *,
+    name: str,
+    source: NamedNode | None,
+    by: str | None = None,
 ) -> Taken | None:
     """Import the triples of a file as facts, and index their entities.
 
@@ -129,6 +135,7 @@ def take_facts(
         quads: its quads.
         name: of the file, for people.
         source: where it came from, if known.
+        by: name of the person whose statements these are.
 
     Returns:
         what was new; None when the same file was imported before.
@@ -154,6 +161,8 @@ def take_facts(
     changes.add += [
         prov.source(activity, PROV.startedAtTime, datetime_(started)),
         prov.source(activity, PROV.endedAtTime, datetime_(now())),
+        *([prov.source(activity, PROV.wasAssociatedWith, iris.person(by))] if by else []),
+        *(person_quads(iris.person(by), by) if by else []),
         prov.source(activity, RAG.factCount, integer(file.fact_count)),
         prov.source(activity, RAG.entityCount, integer(len(file.entities))),
     ]

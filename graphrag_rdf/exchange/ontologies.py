@@ -26,6 +26,8 @@ from graphrag_rdf.exchange.dump import format_of
 from graphrag_rdf.exchange.import_ import parsing, read_quads, require_harmless
 from graphrag_rdf.exchange.owl_mapping import to_rdf
 from graphrag_rdf.exchange.owl_syntax import read_owl, syntax_of
+from graphrag_rdf.ingest.entity_decisions import person_quads
+from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.formats import check_entities
 from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PROV, RAG, RDF, XSD, Graphs
 from graphrag_rdf.rdf.terms import node_of, text_of
@@ -89,12 +91,15 @@ class OntologyFile:
         return {self.ontology.value, *([self.version.value] if self.version else [])}
 
 
-def load_ontologies(store: Store, paths: Iterable[str | Path], namespace: str, now: datetime) -> LoadReport:
+def load_ontologies(
+    store: Store, paths: Iterable[str | Path], namespace: str, now: datetime, by: str | None = None
+) -> LoadReport:
     """Load files, and the files that they import. A malformed file changes nothing.
 
     Args:
         namespace: of extraction, see `schema.observed`.
         now: recorded with each version.
+        by: name of the person who edited them, if known.
 
     Raises:
         UsageError: a file is missing, malformed, has triple terms or several ontologies.
@@ -108,7 +113,7 @@ def load_ontologies(store: Store, paths: Iterable[str | Path], namespace: str, n
             report.unchanged.append(file.ontology.value)
             continue
         if known is None:
-            store.commit(Changes(add=list(_description(file, now)), content=False))
+            store.commit(Changes(add=list(_description(file, now, by)), content=False))
         named = {"ontology": file.ontology}
         store.commit(
             Changes(
@@ -274,7 +279,7 @@ def _named_file(catalog: Path, uri: str) -> Path:
     return beside if beside.is_file() else catalog.parent / uri
 
 
-def _description(file: OntologyFile, now: datetime) -> Iterable[Quad]:
+def _description(file: OntologyFile, now: datetime, by: str | None) -> Iterable[Quad]:
     """The triples of a version, and what is recorded of it."""
     for triple in file.triples:
         yield _in_graph(triple, file.graph)
@@ -287,6 +292,9 @@ def _description(file: OntologyFile, now: datetime) -> Iterable[Quad]:
     ]
     for predicate, value in told:
         yield Quad(file.graph, predicate, value, Graphs.SYSTEM)
+    if by is not None:
+        yield Quad(file.graph, PROV.wasAttributedTo, iris.person(by), Graphs.SYSTEM)
+        yield from person_quads(iris.person(by), by)
 
 
 def _is_named(term: object) -> TypeGuard[NamedNode]:

@@ -21,12 +21,15 @@ from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Triple, seriali
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.ontologies import CATALOG, ontology_versions
+from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.iris import OBSERVED_SCHEMA
 from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PREFIXES, RAG, RDF, RDFS, SKOS, XSD
 from graphrag_rdf.rdf.terms import Term, node_of, text_of
 from graphrag_rdf.schema.observed import annotation_properties
 from graphrag_rdf.store.base import Store, in_batches, select_in_batches
 
+FACTS = "facts"
+"""Below the namespace, the IRI of the ontology with the facts."""
 _BATCH = 200
 """Subjects whose facts are read at a time."""
 _VALUE = "-value"
@@ -85,7 +88,7 @@ def export_owl(store: Store, folder: str | Path, namespace: str) -> OwlReport:
             schema = node_of(row["schema"])
             _write(path / name, facts.schema(schema))
             named[schema.value] = name
-        whole = NamedNode(f"{namespace}facts")
+        whole = NamedNode(f"{namespace}{FACTS}")
         imports = [NamedNode(iri) for iri in {name: iri for iri, name in reversed(named.items())}.values()]
         _write(path / "facts.ttl", facts.triples(whole, imports))
         named[whole.value] = "facts.ttl"
@@ -94,6 +97,12 @@ def export_owl(store: Store, folder: str | Path, namespace: str) -> OwlReport:
         raise UsageError(f"cannot write {error.filename or path}: {error.strerror or error}") from error
     report.files = [*dict.fromkeys(named.values()), CATALOG]
     return report
+
+
+def exported_facts(store: Store) -> dict[Triple, Statement]:
+    """The assertions that `export_owl` would write now → the facts that they stand for."""
+    facts = _Facts(store, OwlReport())
+    return dict(facts.assertions())
 
 
 def _write(path: Path, triples: Iterator[Triple]) -> None:
@@ -158,6 +167,13 @@ class _Facts:
         self._report.individuals = len(subjects)
         for batch in in_batches(subjects, _BATCH):
             yield from self._of(batch)
+
+    def assertions(self) -> Iterator[tuple[Triple, Statement]]:
+        """Each fact, after its assertion."""
+        subjects = [node_of(row["subject"]) for row in self._store.select("exchange/owl-individuals")]
+        for row in select_in_batches(self._store, "exchange/owl-assertions", "subjects", subjects):
+            s, p, o = row["s"], row["p"], row["o"]
+            yield self._asserted(s, p, o), (node_of(s), node_of(p), o)  # type: ignore[misc]
 
     def _of(self, subjects: list[NamedNode]) -> Iterator[Triple]:
         """The assertions about some individuals, with the axioms that annotate them."""

@@ -41,6 +41,7 @@ NEEDS = {
     "/sparql-editor": {"GET": "read", "POST": "read"},
     "/ontology": {"GET": "read"},
     "/ontology/schema": {"GET": "read"},
+    "/context.jsonld": {"GET": "nothing"},
     "/static/{name}": {"GET": "nothing"},
     "/mcp": {"POST": "read"},
     "/openapi.json": {"GET": "nothing"},

@@ -1,0 +1,233 @@
+"""Edited ontologies and individuals: what changed since they were loaded or exported, and its application.
+
+A file is compared with what the store has under the IRI of its ontology: the active version of a loaded
+ontology, or the facts as `exchange.owl` exports them (`{namespace}facts`). Blank nodes are compared by what
+they say, as class expressions are trees (OWL 2 Structural Specification §8). Of an export of facts only
+assertions count: declarations and the axioms that quote documents say nothing new.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, serialize
+
+from graphrag_rdf.exchange.foreign import take_facts
+from graphrag_rdf.exchange.ontologies import OntologyFile, load_ontologies, ontology_versions, read_ontologies
+from graphrag_rdf.exchange.owl import FACTS, exported_facts
+from graphrag_rdf.ingest.fact_decisions import Person, correct_fact, remove_facts
+from graphrag_rdf.rdf.fact_decisions import Statement
+from graphrag_rdf.rdf.namespaces import OWL, RDF, RDFS, SKOS, XSD
+from graphrag_rdf.rdf.terms import Term
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+
+Said: TypeAlias = tuple[str, str, str]
+"""Subject, predicate and object in N-Triples; a blank node as what it says, in brackets."""
+
+_NAMES = (RDFS.label, SKOS.altLabel, SKOS.prefLabel)
+
+
+@dataclass(slots=True)
+class Difference:
+    """What a file has otherwise than the store.
+
+    Attributes:
+        ontology: its IRI.
+        known: whether the store has something under that IRI; else all is added.
+        of_facts: whether it is an export of facts.
+        added, removed: statements of the file, and of the store, only.
+        changed: removed and added ones with the same subject and predicate, where there is one of each.
+        names: added and removed names of entities, which are not applied: names come from documents.
+    """
+
+    JSON: ClassVar = ("file", "ontology", "known", "of_facts", "added", "removed", "changed", "names")
+
+    file: str
+    ontology: str
+    known: bool
+    of_facts: bool
+    added: list[Said] = field(default_factory=list)
+    removed: list[Said] = field(default_factory=list)
+    changed: list[tuple[Said, Said]] = field(default_factory=list)
+    names: list[Said] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing would be applied."""
+        return not (self.added or self.removed or self.changed)
+
+
+def find_differences(engine: Engine, paths: Sequence[Path]) -> list[Difference]:
+    """What files have otherwise than the store; of imported files only those that are named.
+
+    Raises:
+        UsageError: see `exchange.ontologies.load_ontologies`.
+    """
+    return [difference for difference, *_ in _compared(engine, paths)]
+
+
+def apply_edits(
+    engine: Engine, paths: Sequence[Path], now: datetime, by: str | None = None, reason: str | None = None
+) -> list[Difference]:
+    """Make the store say what files say: new versions of ontologies; decisions of a person about facts.
+
+    Removed facts stay removed if documents are read again, and `facts undo` takes that back. New facts come
+    from the file, as imported ones do.
+
+    Args:
+        by: name of the person.
+        reason: in words.
+
+    Returns:
+        what was applied.
+
+    Raises:
+        UsageError: see `find_differences`.
+    """
+    found = _compared(engine, paths)
+    person = Person(by, reason)
+    for difference, file, exported in found:
+        if difference.is_empty:
+            continue
+        if not difference.of_facts:
+            namespace = engine.settings.extract.namespace
+            load_ontologies(engine.store, [file.path], namespace, now, by=by)
+            continue
+        said = {_said(triple, {}): triple for triple in file.triples}
+        facts = {_said(triple, {}): fact for triple, fact in exported.items()}
+        remove_facts(engine, [facts[one] for one in difference.removed], person)
+        for before, after in difference.changed:
+            instead = _stated(engine, said[after], facts[before], exported)
+            correct_fact(engine, facts[before], instead, person)
+        if difference.added:
+            new = [Triple(*_stated(engine, said[one], None, exported)) for one in difference.added]
+            about = {term for triple in new for term in (triple.subject, triple.object)}
+            about -= {triple.subject for triple in exported}  # those that have names
+            new += [t for t in file.triples if t.predicate in _NAMES and t.subject in about]
+            data = serialize(new, format=RdfFormat.N_TRIPLES)
+            assert data is not None  # noqa: S101 - no output was given
+            quads = [Quad(t.subject, t.predicate, t.object) for t in new]
+            source = NamedNode(file.path.resolve().as_uri())
+            take_facts(engine, data, quads, name=file.path.name, source=source, by=by)
+    return [difference for difference, *_ in found]
+
+
+Exported: TypeAlias = Mapping[Triple, Statement]
+"""Assertion of an export → the fact that it stands for."""
+
+
+def _compared(engine: Engine, paths: Sequence[Path]) -> list[tuple[Difference, OntologyFile, Exported]]:
+    versions = {each.ontology: each for each in ontology_versions(engine.store) if each.active}
+    named = {path.resolve() for path in paths}
+    files, _ = read_ontologies(list(paths))
+    found = []
+    for file in files:
+        if file.path.resolve() not in named:
+            continue
+        iri = file.ontology.value
+        of_facts = iri == f"{engine.settings.extract.namespace}{FACTS}"
+        exported: Exported = exported_facts(engine.store) if of_facts else {}
+        version = versions.get(iri)
+        before: Iterable[Triple] = ()
+        theirs: Iterable[Triple] = file.triples
+        if of_facts:
+            before, theirs = _assertions(exported, file.triples), _assertions(file.triples, file.triples)
+        elif version is not None:
+            before = (quad.triple for quad in engine.store.quads(NamedNode(version.graph)))
+        difference = Difference(str(file.path), iri, of_facts or version is not None, of_facts)
+        named_before = {str(triple.subject) for triple in exported}
+        _fill(difference, _statements(before), _statements(theirs), named_before)
+        found.append((difference, file, exported))
+    return found
+
+
+def _fill(difference: Difference, before: set[Said], after: set[Said], known: set[str]) -> None:
+    """Sort the statements that only one side has; `known` are the individuals of an export."""
+    pairs: defaultdict[tuple[str, str], tuple[list[Said], list[Said]]] = defaultdict(lambda: ([], []))
+    names = {str(name) for name in _NAMES} if difference.of_facts else set()
+    for side, only in enumerate((before - after, after - before)):
+        for one in sorted(only):
+            if one[1] in names:
+                difference.names += [one] * (one[0] in known)  # a new one gets its name with its facts
+            else:
+                pairs[one[:2]][side].append(one)
+    for gone, new in pairs.values():
+        if len(gone) == len(new) == 1:
+            difference.changed.append((gone[0], new[0]))
+        else:
+            difference.removed += gone
+            difference.added += new
+
+
+def _assertions(triples: Iterable[Triple], file: Iterable[Triple]) -> list[Triple]:
+    """The assertions among triples, without declarations, quotes, and what is said of the terms of a file."""
+    terms = {
+        t.subject
+        for t in file
+        if t.predicate == RDF.type and t.object in OWL and t.object != OWL.NamedIndividual
+    }
+    return [
+        t
+        for t in triples
+        if isinstance(t.subject, NamedNode)
+        and t.subject not in terms
+        and not (t.predicate == RDF.type and t.object in OWL)
+    ]
+
+
+# --- statements ------------------------------------------------------------------------------------
+
+
+def _statements(triples: Iterable[Triple]) -> set[Said]:
+    """What triples say. Blank nodes that nothing refers to stand as subjects, others in their statement."""
+    listed = list(triples)
+    inside: defaultdict[BlankNode, list[Triple]] = defaultdict(list)
+    for triple in listed:
+        if isinstance(triple.subject, BlankNode):
+            inside[triple.subject].append(triple)
+    referred = {triple.object for triple in listed if isinstance(triple.object, BlankNode)}
+    said = {_said(triple, inside) for triple in listed if isinstance(triple.subject, NamedNode)}
+    roots = (node for node in inside if node not in referred)
+    return said | {(_described(root, inside, ()), "", "") for root in roots}
+
+
+def _said(triple: Triple, inside: Mapping[BlankNode, list[Triple]]) -> Said:
+    s, p, o = (_described(term, inside, ()) for term in (triple.subject, triple.predicate, triple.object))
+    return s, p, o
+
+
+def _described(term: Term, inside: Mapping[BlankNode, list[Triple]], above: tuple[BlankNode, ...]) -> str:
+    if not isinstance(term, BlankNode):
+        return str(term)
+    if term in above:  # a cycle, which no class expression has
+        return "[]"
+    parts = sorted(
+        f"{triple.predicate} {_described(triple.object, inside, (*above, term))}"
+        for triple in inside.get(term, ())
+    )
+    return f"[ {' ; '.join(parts)} ]"
+
+
+def _stated(engine: Engine, triple: Triple, before: Statement | None, exported: Exported) -> Statement:
+    """The fact that an assertion stands for, with the property and the datatype that OWL 2 lacks."""
+    relations = {asserted.predicate: fact[1] for asserted, fact in exported.items()}
+    predicate = relations.get(triple.predicate, triple.predicate)
+    value = triple.object
+    was = before[2] if before else None
+    if (
+        isinstance(value, Literal)
+        and value.datatype == XSD.string
+        and isinstance(was, Literal)
+        and was.datatype not in (XSD.string, RDF.langString)
+    ):
+        typed = Literal(value.value, datatype=was.datatype)
+        value = value if engine.store.refused([typed]) else typed
+    assert isinstance(triple.subject, NamedNode)  # noqa: S101 - see _assertions
+    return triple.subject, predicate, value  # type: ignore[return-value]

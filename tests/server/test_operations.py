@@ -56,8 +56,8 @@ def test_clear_of_a_graph_that_is_not_there(client: httpx.Client) -> None:
     """As the protocol's test suite has it; DROP says what it misses (SPARQL 1.1 Update §3.2.2)."""
     for update, status in (
         ("CLEAR GRAPH <urn:nowhere>", 204),
-        ("DROP GRAPH <urn:nowhere>", 400),
-        ("CREATE GRAPH <urn:g> ; CREATE GRAPH <urn:g>", 400),
+        ("DROP GRAPH <urn:nowhere>", 404),
+        ("CREATE GRAPH <urn:g> ; CREATE GRAPH <urn:g>", 409),
     ):
         assert client.post("/update", data={"update": update}).status_code == status, update
 

@@ -103,7 +103,7 @@ def choose_extractor(
     """
     extract = settings.extract
     model = settings.llm.model
-    guide = choose_guide(settings, store)
+    guide = choose_guide(settings, store, gateway)
     in_terms = _in_terms(store, guide)
     use = extract.use if extract.use != "auto" else ("llm" if model else "rules")
     if use == "rules":
@@ -176,11 +176,12 @@ def _in_terms(store: Store, guide: Guide | None) -> Callable[..., Extraction]:
     return in_terms
 
 
-def choose_guide(settings: Settings, store: Store) -> Guide | None:
+def choose_guide(settings: Settings, store: Store, gateway: Callable[[], LlmGateway]) -> Guide | None:
     """The ontology that guides extraction; None without one.
 
     Args:
         store: where it is loaded.
+        gateway: makes the model gateway, called only if it is needed.
 
     Raises:
         ConfigError: it is not loaded, or has no term; or the settings list types or predicates, too.
@@ -195,6 +196,7 @@ def choose_guide(settings: Settings, store: Store) -> Guide | None:
                 hint=f"graphrag-rdf config unset extract.{key}",
             )
     from graphrag_rdf.extract.guided import Guide
+    from graphrag_rdf.index.embedders import embedder_for
     from graphrag_rdf.schema.model import read_ontology
 
     for iri in extract.ontology:
@@ -203,7 +205,11 @@ def choose_guide(settings: Settings, store: Store) -> Guide | None:
                 f"extract.ontology: no ontology {iri} with classes or properties is loaded",
                 hint="load it with: graphrag-rdf ontology load FILE (graphrag-rdf ontology list shows IRIs)",
             )
-    return Guide(read_ontology(store, extract.ontology), extract.ontology_mode, extract.ontology_terms)
+    embedder = embedder_for(
+        settings.embedding.model, gateway_embed=lambda texts, model: gateway().embed(texts, model)
+    )
+    ontology = read_ontology(store, extract.ontology)
+    return Guide(ontology, extract.ontology_mode, extract.ontology_terms, embedder)
 
 
 def llm_extractor(

@@ -1,8 +1,9 @@
 """The part of an ontology that is relevant to a chunk.
 
 Small ontologies are shown whole. Of large ones, the terms are ranked by their words in the chunk (BM25 over
-names and descriptions, names counting more). The best are taken with what they need to be understood: classes
-above them, domains, ranges and inverses. Properties of the classes that were taken follow.
+names and descriptions, names counting more) and, with an embedding model, by their meaning (cosine; the two
+ranks are joined by reciprocal rank fusion, Cormack et al. 2009). The best are taken with what they need to be
+understood: classes above them, domains, ranges and inverses. Properties of the classes that were taken follow.
 """
 
 from __future__ import annotations
@@ -12,15 +13,54 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nsmallest
+from threading import Lock
+from typing import TYPE_CHECKING
 
 from graphrag_rdf.index.analyse import analyse, primary_language
 from graphrag_rdf.schema.model import Ontology, OntologyTerm
 
+if TYPE_CHECKING:
+    from graphrag_rdf.index.embedders import Embedder, Vectors
+
 _K1, _B = 1.2, 0.75
 _OF_NAMES = 3.0
 """Weight of a word of a name; one of a description has 1."""
+_FUSION = 60
 _OF_HITS = 0.7
 """Share of the terms that are taken for their words. The rest is for properties of their classes."""
+
+
+class TermVectors:
+    """Finds terms by meaning. Their vectors are made once, when the first text is compared.
+
+    Args:
+        embedder: makes the vectors of terms and texts.
+    """
+
+    def __init__(self, ontology: Ontology, embedder: Embedder) -> None:
+        self._ontology, self._embedder = ontology, embedder
+        self._matrix: Vectors | None = None
+        self._lock = Lock()
+
+    @property
+    def name(self) -> str:
+        """The embedding model."""
+        return self._embedder.name
+
+    def nearest(self, text: str, number: int) -> list[str]:
+        """The terms whose names and description are nearest to a text, as IRIs.
+
+        Raises:
+            LlmError, SearchIndexError: the embedding model failed.
+        """
+        terms = list(self._ontology.terms.values())
+        with self._lock:
+            if self._matrix is None:
+                told = ["; ".join((*dict.fromkeys(t.names()), t.comment())) for t in terms]
+                self._matrix = self._embedder.embed(told)
+        cosines = self._matrix @ self._embedder.embed([text])[0]
+        best = nsmallest(number, range(len(terms)), key=lambda row: (-cosines[row], row))
+        return [terms[row].iri for row in best]
 
 
 @dataclass
@@ -30,10 +70,12 @@ class Selector:
     Args:
         ontology: its terms are indexed once for each language of chunks.
         limit: most terms of a selection.
+        vectors: ranks by meaning, too.
     """
 
     ontology: Ontology
     limit: int
+    vectors: TermVectors | None = None
     _indexes: dict[str, dict[str, list[tuple[str, float]]]] = field(default_factory=dict)
 
     @property
@@ -74,6 +116,16 @@ class Selector:
         return [each for each in found if each in terms]
 
     def _ranked(self, text: str, language: str | None) -> list[str]:
+        by_words = self._by_words(text, language)
+        if self.vectors is None:
+            return by_words
+        scores: dict[str, float] = {}
+        for ranks in (by_words, self.vectors.nearest(text, self.limit)):
+            for rank, iri in enumerate(ranks, 1):
+                scores[iri] = scores.get(iri, 0.0) + 1 / (_FUSION + rank)
+        return sorted(scores, key=lambda iri: (-scores[iri], iri))
+
+    def _by_words(self, text: str, language: str | None) -> list[str]:
         index = self._index(primary_language(language))
         scores: dict[str, float] = {}
         for word in set(analyse(text, language)):

@@ -184,7 +184,7 @@ def tune_prompts(
     started, spent = now(), engine.budget.usage
     settings = engine.settings
     current = prompt_data(settings)
-    guide = choose_guide(settings, engine.store)
+    guide = choose_guide(settings, engine.store, lambda: engine.gateway)
     before = llm_extractor(settings, model, current, guide)
     require_reading(settings, model)
     sample = choose(store, request)
@@ -231,7 +231,9 @@ def estimate(engine: Engine, store: Store, request: Request, *, model: str) -> d
         ConfigError: when the template does not read what would be tuned.
     """
     settings, wishes = engine.settings, request.wishes
-    before = llm_extractor(settings, model, prompt_data(settings), choose_guide(settings, engine.store))
+    before = llm_extractor(
+        settings, model, prompt_data(settings), choose_guide(settings, engine.store, lambda: engine.gateway)
+    )
     require_reading(settings, model)
     sample = choose(store, request)
     texts = excerpts(store, sample.seen)

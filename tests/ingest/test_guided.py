@@ -38,6 +38,13 @@ TURTLE = """
 :Noir a owl:NamedIndividual ; rdfs:label "film noir"@en .
 :released a owl:DatatypeProperty ; rdfs:label "release date"@en ; rdfs:domain :Film ; rdfs:range xsd:date .
 """
+MEANING = """
+@prefix : <http://example.org/more#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+<http://example.org/more> a owl:Ontology .
+:zz a owl:ObjectProperty ; rdfs:label "whereabouts"@en ; rdfs:comment "there we were and there it was"@en .
+""" + "\n".join(f':other{n} a owl:ObjectProperty ; rdfs:label "quantum{n}"@en .' for n in range(20))
 TEXT = "Night Ferry is a film that Noriko Abe directed. It came out on 3 May 1951. Ida Lund plays in it."
 ENTITIES = [{"name": "Night Ferry", "type": "movie"}, {"name": "Noriko Abe", "type": "Person"}]
 DIRECTED = Triple(
@@ -71,7 +78,8 @@ def ingest(docs: Path, tmp_path: Path, engine_of: MakeEngine, scripted_server: S
         (docs / "a.txt").write_text(text, "utf-8")
         given = {"extract__ontology": [FILMS], "documents__chunk_size": 2000, **settings}
         engine = engine_of(**by_model(scripted_server, **given))
-        load_ontologies(engine.store, [tmp_path / "films.ttl"], "http://trustgraph.ai/", datetime.now(UTC))
+        files = sorted(tmp_path.glob("*.ttl"))
+        load_ontologies(engine.store, files, "http://trustgraph.ai/", datetime.now(UTC))
         make.report = engine.ingest([docs])  # type: ignore[attr-defined]
         assert run_checks(engine.store, engine.blobs) == []
         assert run_shapes(plain_quads(engine.store)) == []
@@ -285,3 +293,14 @@ def test_what_was_found_stays_if_the_repair_fails(ingest: Ingest, scripted_serve
     scripted_server.script("sorry")
     assert DIRECTED in facts(ingest([], extract__ontology_repairs=1))
     assert ingest.report.rejected == {"breaks_domain": 1, "repair_failed": 1}  # type: ignore[attr-defined]
+
+
+def test_meaning_selects_terms_that_share_no_word_with_the_chunk(
+    ingest: Ingest, scripted_server: ScriptedServer, tmp_path: Path
+) -> None:
+    (tmp_path / "more.ttl").write_text(MEANING, "utf-8")
+    by = {"extract__ontology": ["http://example.org/more"], "extract__ontology_terms": 5}
+    text = "There we were, and there it was."  # nothing but stop words, whose vectors are alike
+    ingest([], text=text, embedding__model="openai/scripted-embedding", **by)
+    prompt = next(each.prompt for each in scripted_server.requests if "<ontology>" in each.prompt)
+    assert "whereabouts" in prompt.rpartition("<ontology>")[2]

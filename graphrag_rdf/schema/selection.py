@@ -3,7 +3,7 @@
 Small ontologies are shown whole. Of large ones, the terms are ranked by their words in the chunk (BM25 over
 names and descriptions, names counting more) and, with an embedding model, by their meaning (cosine; the two
 ranks are joined by reciprocal rank fusion, Cormack et al. 2009). The best are taken with what they need to be
-understood: classes above them, domains, ranges and inverses. Properties of the classes that were taken follow.
+understood: classes above them, domains, ranges and inverses. Properties of the classes taken follow.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from graphrag_rdf.extract.answers import predicate_key, predicate_phrase
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, Rejected, RelationCandidate
@@ -25,9 +25,6 @@ from graphrag_rdf.extract.numbers import typed_literal
 from graphrag_rdf.llm.model import fenced
 from graphrag_rdf.schema.model import Ontology, OntologyTerm
 from graphrag_rdf.schema.selection import Selector, TermVectors
-
-if TYPE_CHECKING:
-    from graphrag_rdf.index.embedders import Embedder
 
 Mode: TypeAlias = Literal["strict", "open"]
 
@@ -107,20 +104,18 @@ class Guide:
     Args:
         mode: `strict` rejects what the ontology has no property or class for; `open` keeps it as a proposal.
         limit: most terms that a prompt shows.
-        embedder: selects terms by meaning, too.
+        vectors: find terms by meaning, too.
     """
 
     ontology: Ontology
     mode: Mode
     limit: int
-    embedder: Embedder | None = None
+    vectors: TermVectors | None = None
     selector: Selector = field(init=False)
     names: Names = field(init=False)
 
     def __post_init__(self) -> None:
-        self.selector = Selector(self.ontology, self.limit)
-        if self.embedder is not None and not self.selector.takes_all:
-            self.selector.vectors = TermVectors(self.ontology, self.embedder)
+        self.selector = Selector(self.ontology, self.limit, self.vectors)
         self.names = Names(self.ontology)
 
     @property
@@ -131,8 +126,8 @@ class Guide:
     @property
     def prompt_key(self) -> str:
         """What results depend on if a model is shown a part of the ontology."""
-        vectors = self.selector.vectors
-        return f"{self.key};terms={self.limit}" + (f";vectors={vectors.name}" if vectors else "")
+        by_meaning = f";vectors={self.vectors.name}" if self.vectors else ""
+        return f"{self.key};terms={self.limit}{by_meaning}"
 
     def shown(self, text: str, language: str | None) -> dict[str, Any]:
         """The terms for a chunk, as a prompt shows them."""

@@ -198,6 +198,7 @@ def choose_guide(settings: Settings, store: Store, gateway: Callable[[], LlmGate
     from graphrag_rdf.extract.guided import Guide
     from graphrag_rdf.index.embedders import embedder_for
     from graphrag_rdf.schema.model import read_ontology
+    from graphrag_rdf.schema.selection import TermVectors
 
     for iri in extract.ontology:
         if not read_ontology(store, [iri]).terms:
@@ -205,11 +206,14 @@ def choose_guide(settings: Settings, store: Store, gateway: Callable[[], LlmGate
                 f"extract.ontology: no ontology {iri} with classes or properties is loaded",
                 hint="load it with: graphrag-rdf ontology load FILE (graphrag-rdf ontology list shows IRIs)",
             )
-    embedder = embedder_for(
-        settings.embedding.model, gateway_embed=lambda texts, model: gateway().embed(texts, model)
-    )
     ontology = read_ontology(store, extract.ontology)
-    return Guide(ontology, extract.ontology_mode, extract.ontology_terms, embedder)
+    embedder = None
+    if len(ontology.terms) > extract.ontology_terms:
+        embedder = embedder_for(
+            settings.embedding.model, gateway_embed=lambda texts, model: gateway().embed(texts, model)
+        )
+    vectors = TermVectors(ontology, embedder) if embedder else None
+    return Guide(ontology, extract.ontology_mode, extract.ontology_terms, vectors)
 
 
 def llm_extractor(

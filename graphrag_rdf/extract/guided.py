@@ -237,6 +237,11 @@ def _other_forms(key: str) -> Iterator[tuple[str, bool]]:
     elif agent := _AGENT.fullmatch(key):
         yield f"{agent[1]}ed", True
         yield f"{agent[1]}ed by", False
+    elif " or " in key:
+        for part in key.split(" or "):
+            if _AGENT.fullmatch(part):  # "discoverer or inventor"
+                yield part, False
+                yield from _other_forms(part)
     elif passive := _PASSIVE.fullmatch(key):
         yield f"{passive[1]}er", False
         yield f"{passive[1]}or", False

@@ -1,0 +1,106 @@
+"""Names of properties and classes in answers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyoxigraph import Literal
+
+from graphrag_rdf.extract.guided import Names
+from graphrag_rdf.schema.model import Kind, Ontology, OntologyTerm
+
+NS = "http://example.org/"
+words = st.lists(st.from_regex(r"[a-z]{3,8}", fullmatch=True), min_size=1, max_size=3)
+
+
+def term(local: str, kind: Kind = "object", label: str = "", **more: list[str]) -> OntologyTerm:
+    return OntologyTerm(NS + local, kind, [Literal(label)] if label else [], **more)  # type: ignore[arg-type]
+
+
+def names(*terms: OntologyTerm) -> Names:
+    return Names(Ontology({each.iri: each for each in terms}, ""))
+
+
+def found(known: Names, name: str, *, of_thing: bool = True) -> tuple[str, bool] | None:
+    hit = known.property_of(name, None, None, of_thing=of_thing)
+    return (hit[0].iri.removeprefix(NS), hit[1]) if hit else None
+
+
+@given(words)
+def test_every_spelling_of_a_label_is_the_property(parts: list[str]) -> None:
+    known = names(term("p1", label=" ".join(parts)))
+    camel = parts[0] + "".join(part.capitalize() for part in parts[1:])
+    for spelling in (" ".join(parts), "_".join(parts), camel, "_".join(parts).upper(), f"{NS}p1"):
+        assert found(known, spelling) == ("p1", False)
+
+
+@given(words, st.sampled_from(["object", "datatype", "property"]))
+def test_the_end_of_an_iri_is_a_name(parts: list[str], kind: Kind) -> None:
+    camel = parts[0] + "".join(part.capitalize() for part in parts[1:])
+    assert found(names(term(camel, kind)), " ".join(parts)) == (camel, False)
+
+
+@pytest.mark.parametrize(
+    ("property_", "said", "turned"),
+    [
+        ("director", "is the director of", None),  # an article is part of a name
+        ("director", "is director of", True),
+        ("director", "directed by", False),
+        ("director", "directed", True),
+        ("designed by", "designer", False),
+        ("designed by", "designed", True),
+        ("writer", "wrote", True),
+        ("writer", "was written by", False),
+        ("part of", "part", True),
+        ("director", "producer", None),
+        ("discoverer or inventor", "was invented by", False),
+        ("discoverer or inventor", "discovered", True),
+        ("spoken or signed", "signed", None),
+    ],
+)
+def test_forms_and_directions(property_: str, said: str, turned: bool | None) -> None:
+    expected = None if turned is None else ("p1", turned)
+    assert found(names(term("p1", label=property_)), said) == expected
+
+
+def test_a_property_of_values_has_no_other_direction() -> None:
+    assert found(names(term("p1", "datatype", "weight")), "weight of") is None
+
+
+def test_a_name_of_one_property_is_no_form_of_another() -> None:
+    known = names(term("owner", label="owner"), term("owned", label="owned"))
+    assert found(known, "owned") == ("owned", False)
+
+
+def test_of_equal_names_types_decide() -> None:
+    film, ship = term("Film", "class"), term("Ship", "class")
+    known = names(
+        film,
+        ship,
+        term("a", label="length", domains=[ship.iri]),
+        term("b", label="length", domains=[film.iri]),
+    )
+    hit = known.property_of("length", film.iri, None, of_thing=True)
+    assert hit is not None
+    assert hit[0].iri == f"{NS}b"
+
+
+def test_of_equal_names_the_kind_decides() -> None:
+    known = names(term("a", label="crew"), term("b", "datatype", label="crew"))
+    assert found(known, "crew", of_thing=False) == ("b", False)
+    assert found(known, "crew") == ("a", False)
+
+
+def test_of_equal_names_the_most_general_is_taken() -> None:
+    known = names(term("a", label="crew", parents=[f"{NS}z"]), term("z", label="crew"))
+    assert found(known, "crew") == ("z", False)
+
+
+def test_classes() -> None:
+    known = names(term("ResearchVessel", "class"), term("p2", "class", "Fischkutter"))
+    for name, iri in (("research vessel", "ResearchVessel"), ("FISCHKUTTER", "p2")):
+        hit = known.class_of(name)
+        assert hit is not None
+        assert hit.iri == NS + iri
+    assert known.class_of("vessel") is None

@@ -13,9 +13,19 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from pyoxigraph import Literal
+
+from graphrag_rdf.rdf.namespaces import XSD
 from graphrag_rdf.rdf.terms import local_name
 
 _BREAKS = re.compile(r"[-_+\s]+|(?<=[^\W\d_])(?=\d)|(?<=[a-z0-9ß-öø-ÿ])(?=[A-ZÀ-ÖØ-Þ])")
+_MINTED = re.compile(r"/(?:r|type)/[^/#]+$")
+"""IRIs of `rdf.iris.relation` and `type_`, in any namespace."""
+_DEFINING = frozenset(
+    ("definition", "description", "comment", "abstract", "disambiguatingDescription", "scopeNote")
+)
+_CLASSIFYING = frozenset(("type", "instanceOf", "broader"))
+_MIDNIGHT = re.compile(r"T00:00:00(?:Z|\+00:00)?\Z")
 _CAMEL = re.compile(r"[a-z][a-z0-9]*[A-Z]")
 
 
@@ -32,10 +42,46 @@ def phrase_of(iri: str) -> str:
     return known[0] if known else words_of(iri)
 
 
-def words_asking_for(iri: str) -> str:
-    """Other words by which people ask for a relation; "" if none are known."""
-    known = _relations().get(local_name(iri))
-    return known[1] if known else ""
+def between(iri: str, label: str) -> str:
+    """What stands between the names of subject and object: a label, or the phrase that it is short for.
+
+    A label of a term of another vocabulary may be a noun of `data/relations.toml`: "place of birth". What
+    extraction minted is a phrase already.
+    """
+    known = None if _MINTED.search(iri) else _relations().get(_key(label))
+    return known[0] if known else label
+
+
+def words_asking_for(iri: str, label: str | None = None) -> str:
+    """Other words by which people ask for a relation; "" if none are known, or if extraction minted it.
+
+    Args:
+        label: its own, if it has one.
+    """
+    key = local_name(iri) if label is None else _key(label)
+    known = None if _MINTED.search(iri) else _relations().get(key)
+    return f"{label or words_of(iri)} {known[1]}" if known else ""
+
+
+def defines(iri: str, label: str) -> bool:
+    """Whether a relation says in words what a thing is."""
+    return not _DEFINING.isdisjoint((local_name(iri), _key(label)))
+
+
+def classifies(iri: str, label: str) -> bool:
+    """Whether a relation says of what kind a thing is."""
+    return not _CLASSIFYING.isdisjoint((local_name(iri), _key(label)))
+
+
+def words_of_value(value: Literal) -> str:
+    """A literal for people: midnight of a day is the day, as in Wikidata."""
+    return _MIDNIGHT.sub("", value.value) if value.datatype == XSD.dateTime else value.value
+
+
+def _key(label: str) -> str:
+    """`placeOfBirth` of "place of birth"."""
+    first, *rest = label.split() or [""]
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
 @cache

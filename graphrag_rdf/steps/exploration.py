@@ -13,8 +13,9 @@ from typing import Literal as Choice
 
 from pyoxigraph import Literal, NamedNode
 
-from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
+from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import edge_id, integer, text_of
+from graphrag_rdf.rdf.wording import between
 from graphrag_rdf.trace.documents import shown_names
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, Statement, StepField, item, said
 from graphrag_rdf.trace.lines import Lines
@@ -97,7 +98,7 @@ class Edge:
     @property
     def text(self) -> str:
         """The fact in words."""
-        says = "is a" if self.triple and self.triple[1] == RDF.type else self.p_label
+        says = between(self.triple[1].value, self.p_label) if self.triple else self.p_label
         return f"{self.s_label} {says} {self.o_label}"
 
     @property

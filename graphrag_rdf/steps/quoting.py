@@ -41,11 +41,12 @@ from rapidfuzz import fuzz
 from graphrag_rdf.documents.sentences import without_emoji
 from graphrag_rdf.index.analyse import analyse, fold
 from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.rdf.wording import classifies, defines
 from graphrag_rdf.steps.answer import MARGIN
 from graphrag_rdf.steps.sources import chunk_of, chunk_texts, mentions_of, sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.table_rows import TableRow, answer_from_row, rows_among, table_row
-from graphrag_rdf.steps.words import QuestionWords, answered_words, shows_what_is_asked
+from graphrag_rdf.steps.words import QuestionWords, answered_words, asks_for_a_kind, shows_what_is_asked
 from graphrag_rdf.trace.documents import Source
 from graphrag_rdf.trace.model import ScoreShare
 from graphrag_rdf.trace.recorder import Step
@@ -291,8 +292,10 @@ def _weighed(
         if not beyond or asks or one.text.startswith("#") or any(name in fold(one.text) for name in barred):
             continue
         shown = answered_words(state.question, _without_names(one, state.question))
-        one.shows = bool(shown)
-        one.factor *= _SHOWN if shown else _LITTLE if len(beyond) < 2 else 1.0
+        tells, defined = _tells_what_it_is(one, state.question, words)
+        one.shows = bool(shown) or tells
+        little = len(beyond) < 2 and one.source.chunk is not None  # a fact alone may end in one word
+        one.factor *= _SHOWN if shown or defined else _LITTLE if little else 1.0
         spoken = from_row.question_words if from_row else words.spoken_of(one.text)
         asking = words.spoken_of(one.selection.asked)
         if words.weights.keys() - asking <= spoken:  # of a fact: all else that is asked is what it is about
@@ -317,6 +320,17 @@ def _without_names(one: Candidate, question: str) -> str:
     for label in (edge.s_label, edge.o_label):
         text = text.replace(label, "") if fold(label) in fold(question) else text
     return text
+
+
+def _tells_what_it_is(one: Candidate, question: str, words: QuestionWords) -> tuple[bool, bool]:
+    """Whether a fact alone says what a thing is, and whether in words, where its name alone is asked for."""
+    edge = one.selection.edge
+    if edge is None or one.source.chunk is not None or edge.triple is None or asks_for_a_kind(question):
+        return False, False
+    if words.weights.keys() - words.spoken_of(edge.s_label):
+        return False, False
+    relation = edge.triple[1].value, edge.p_label
+    return defines(*relation) or classifies(*relation), defines(*relation)
 
 
 def _excluded_names(context: Context, step: Step, state: State) -> set[str]:

@@ -20,7 +20,7 @@ from graphrag_rdf.index.analyse import fold, primary_language, stop_words
 from graphrag_rdf.index.postings import DEFAULT_BM25, Bm25
 from graphrag_rdf.index.records import Kind
 from graphrag_rdf.rdf.terms import Term, node_of, one_label, text_of
-from graphrag_rdf.rdf.wording import phrase_of, words_asking_for
+from graphrag_rdf.rdf.wording import phrase_of, words_asking_for, words_of_value
 from graphrag_rdf.steps.exploration import Edge, Seed
 from graphrag_rdf.steps.state import Context, Parameters, State, Triple
 from graphrag_rdf.steps.words import QuestionWords, asked_words
@@ -202,14 +202,14 @@ class QuestionSearch:
     def _counts(self, row: Row) -> bool:
         return "sentence" not in row or text_of(row["sentence"]) not in self.state.set_aside
 
-    def _asked(self, predicate: NamedNode, *names: str, labelled: bool) -> str:
+    def _asked(self, predicate: NamedNode, label: Term | None, *names: str) -> str:
         """Words by which the question may ask for a fact, beside those of the fact itself; "" unless it has a
         word of one of the names in it.
         """
         if not self.words.coverage(*names):
             return ""
         known = asked_words(predicate, self.state.question)
-        return known if known or labelled else words_asking_for(predicate.value)
+        return known or words_asking_for(predicate.value, None if label is None else text_of(label))
 
     # --- facts -----------------------------------------------------------------------------------
 
@@ -237,7 +237,7 @@ class QuestionSearch:
             direction="out",
             origin=fact[0],
             ends=tuple(node_of(end["canonical"]) for end in (s, o) if "canonical" in end),
-            asked=self._asked(fact[1], s_label, o_label, labelled="label" in p),
+            asked=self._asked(fact[1], p.get("label"), s_label, o_label),
         )
 
     # --- sentences ---------------------------------------------------------------------------------
@@ -450,6 +450,8 @@ def label_of(label: Term | None, term: Term) -> str:
     """A label, or where there is none the readable end of the IRI, or the literal's text."""
     if label is not None:
         return text_of(label)
+    if isinstance(term, Literal):
+        return words_of_value(term)
     return phrase_of(term.value) if isinstance(term, NamedNode) else text_of(term)
 
 

@@ -209,6 +209,11 @@ def answered_words(question: str, sentence: str) -> list[str]:
     return [found[0] for found, shows in asked if found and shows.search(sentence)]
 
 
+def asks_for_a_kind(question: str) -> bool:
+    """Whether a question asks for a date, a number, a name or a place."""
+    return any(asks.search(question) for asks, _ in _ASKED)
+
+
 def shows_what_is_asked(question: str, sentence: str) -> bool:
     """Whether a sentence shows the kind of thing asked for."""
     return bool(answered_words(question, sentence))

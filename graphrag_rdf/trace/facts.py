@@ -11,7 +11,7 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.terms import Term, local_name, one_label, text_of
-from graphrag_rdf.rdf.wording import phrase_of, words_of
+from graphrag_rdf.rdf.wording import phrase_of, words_of, words_of_value
 from graphrag_rdf.sparql.parameters import parse_term
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
@@ -29,6 +29,8 @@ def read_labels(store: Store, terms: Iterable[Term], language: str | None = None
 
 def label_of(term: Term, labels: Mapping[str, str]) -> str:
     """A term for people: its label, else the end of its IRI, or a literal's text."""
+    if isinstance(term, Literal):
+        return words_of_value(term)
     if not isinstance(term, NamedNode):
         return text_of(term)
     return labels.get(term.value) or phrase_of(term.value)

@@ -16,6 +16,7 @@ from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
 from graphrag_rdf.rdf.namespaces import RDF, RDFS
 from graphrag_rdf.rdf.terms import Term, from_sparql_json, text_of, to_sparql_json
+from graphrag_rdf.rdf.wording import between
 from graphrag_rdf.trace.kinds import ItemKind, Node, NodeKind, node_kinds, properties, value_of
 
 _SHOWN, _LETTERS = 5, 60
@@ -187,7 +188,8 @@ def source_in_words(source: Mapping[str, Any], edge: Mapping[str, Any] | None = 
         doubt = "" if source.get("verified", True) else " (this quote was not found in the document's text)"
         return f"{name}: “{quote}”{doubt}"
     if edge:
-        fact = " ".join(edge[f"{part}_label"] for part in "spo")
+        says = between(str(edge.get("p") or ""), edge["p_label"])
+        fact = f"{edge['s_label']} {says} {edge['o_label']}"
         return f"{name}: {fact} (a fact, not a quotation)"
     return str(name)
 

@@ -15,6 +15,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG
 from graphrag_rdf.rdf.terms import local_name, text_of
+from graphrag_rdf.rdf.wording import between
 from graphrag_rdf.trace.documents import Source
 from graphrag_rdf.trace.kinds import ItemKind, Node, NodeKind, Statement, Warned, item, said, value_of
 
@@ -36,7 +37,7 @@ class Fact:
     @property
     def text(self) -> str:
         """The fact in words."""
-        return f"{self.s_label} {self.p_label} {self.o_label}"
+        return f"{self.s_label} {between(self.p.value, self.p_label)} {self.o_label}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,33 @@ def test_labels_of_a_loaded_ontology_name_its_relations(run: Run, imported: None
     assert found["answer"] == "Havørn has the captain Thomas Brekke. [1]"
 
 
+OTHERS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> . @prefix : <http://voc.example.org/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:boat a skos:Concept ; skos:prefLabel "boat"@en .
+:ketch a skos:Concept ; skos:prefLabel "ketch"@en ; skos:broader :boat ;
+  skos:definition "A two-masted boat."@en .
+:P19 rdfs:label "place of birth"@en . :P569 rdfs:label "date of birth"@en .
+:Q1 rdfs:label "Henrike Aalto"@en ; :P19 :Q2 ; :P569 "1901-05-06T00:00:00Z"^^xsd:dateTime .
+:Q2 rdfs:label "Turmas"@en .
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What is a ketch?", "ketch is defined as A two-masted boat. [1] ketch is a kind of boat. [2]"),
+        ("Where was Henrike Aalto born?", "Henrike Aalto was born in Turmas. [1]"),
+        ("What is the place of birth of Henrike Aalto?", "Henrike Aalto was born in Turmas. [1]"),
+        ("When was Henrike Aalto born?", "Henrike Aalto was born on 1901-05-06. [1]"),
+    ],
+)
+def test_thesauri_and_relations_with_codes(question: str, answer: str, run: Run, folder: Path) -> None:
+    (folder / "others.ttl").write_text(OTHERS, encoding="utf-8")
+    assert run("import", "others.ttl").code == 0
+    assert run("ask", question, "--format", "json").json["answer"] == answer
+    assert all(check["ok"] for check in run("trace", "verify", "last", "--format", "json").json["checks"])
+
+
 def test_it_is_clustered_and_reported(run: Run, imported: None) -> None:
     assert run("communities", "build", "--format", "json").json["communities"]["0"] >= 1
     (first, *_) = run("communities", "list", "--format", "json").json

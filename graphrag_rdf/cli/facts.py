@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -14,6 +15,7 @@ from graphrag_rdf.cli.command import Group, server_options
 from graphrag_rdf.cli.output import format_option, one_line, say
 from graphrag_rdf.cli.session import open_engine, server_of
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.rdf.terms import text_of, to_python
 
 Fact: TypeAlias = tuple[str, str, str]
 """Terms or labels."""
@@ -164,6 +166,37 @@ def conflicts(about: str | None, limit: int, form: str) -> None:
                 say(f"    {one_line(quoted)}")
     if not found:
         say("no conflicts")
+
+
+@facts_command.command(
+    "rejected",
+    examples=["graphrag-rdf facts rejected", "graphrag-rdf facts rejected --reason hedged --format json"],
+)
+@click.option("--reason", "reasons", multiple=True, metavar="CODE", help="Only these; may be repeated.")
+@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="Most candidates.")
+@format_option("text", "json", "jsonl")
+def rejected(reasons: tuple[str, ...], limit: int, form: str) -> None:
+    """List what extraction found and rejected, with the reason, by document and place.
+
+    The reasons that occur, with numbers: graphrag-rdf queries run system/rejected-counts
+    """
+    with open_engine() as engine:
+        known = {text_of(row["reason"]) for row in engine.store.select("system/rejected-counts")}
+        if unknown := [reason for reason in reasons if reason not in known]:
+            hint = f"reasons that occur: {', '.join(sorted(known))}" if known else "nothing was rejected"
+            raise UsageError(f"nothing was rejected for {', '.join(unknown)}", hint=hint)
+        rows = engine.store.select("facts/rejected", reasons=list(reasons), limit=limit)
+    found = [{name: to_python(term) for name, term in row.items()} for row in rows]
+    if output.write(form, found):
+        return
+    for (title, page), items in groupby(found, key=lambda row: (row["title"], row.get("page_number"))):
+        say(one_line(f"{title}, page {page}" if page else title))
+        for item in items:
+            say(output.wrapped(f"{item['reason']}: {one_line(item['candidate'])}", indent="    ", first="  "))
+    if not found:
+        say("nothing was rejected")
+    elif len(found) == limit:
+        output.note(f"the first {limit:,}; --limit shows more")
 
 
 @facts_command.command("list", examples=["graphrag-rdf facts list --format json"])

@@ -3,7 +3,7 @@
 What fails is a rejected candidate, with the reason in words:
 
     breaks_domain, breaks_range, breaks_datatype, breaks_value_set    see `schema.conformance`
-    names_class    subject or object is called as a class of the ontology, so it is no individual
+    names_class    subject or object is called as a class, and is of no other class, so it is no individual
     not_in_text    of the object a word, of the subject more than half of the words, or of a date the year is
                    neither in the chunk nor in what is told of it
 """
@@ -63,12 +63,13 @@ def conforming(store: Store, guide: Guide, found: Extraction, text: ReadText) ->
 
     Statements in other terms than those of the ontology are not checked.
     """
-    verdicts = check(store, list(_candidates(found)))
+    candidates = {each.number: each for each in _candidates(found)}
+    verdicts = check(store, list(candidates.values()))
     kept: list[RelationCandidate] = []
     rejected = list(found.rejected)
     for number, relation in enumerate(found.relations):
         verdict = verdicts.get(number)
-        fault = _fault(relation, verdict, guide, text) if verdict else None
+        fault = _fault(relation, candidates[number], verdict, guide, text) if verdict else None
         if fault:
             reason, why = fault
             said = f"{relation.subject} | {relation.predicate} | {relation.object}: {why}"
@@ -113,18 +114,24 @@ def _candidates(found: Extraction) -> Iterator[Candidate]:
 
 
 def _fault(
-    relation: RelationCandidate, verdict: Verdict, guide: Guide, text: ReadText
+    relation: RelationCandidate, candidate: Candidate, verdict: Verdict, guide: Guide, text: ReadText
 ) -> tuple[str, str] | None:
     """Why a statement does not hold: reason, and in words."""
     if verdict.rule:
-        return (f"breaks_{verdict.rule}", verdict.why)
+        return f"breaks_{verdict.rule}", verdict.why
+    ends = [(relation.subject, candidate.subject_classes)]
+    if relation.object_is_entity and verdict.value is None:
+        ends.append((relation.object, candidate.object_classes))
+    for name, classes in ends:
+        called = guide.names.class_of(name)
+        # a film may be called "The Bridge", and nothing of the class bridge
+        if called is not None and all(each.value == called.iri for each in classes):
+            return "names_class", f"{name} is a class"
     for name, least in _names(relation):
-        if guide.names.class_of(name) is not None:
-            return ("names_class", f"{name} is a class")
         if text.share(name) < least:
-            return ("not_in_text", f"the text does not name {name}")
+            return "not_in_text", f"the text does not name {name}"
     if relation.datatype in _DATES and not text.has_year(relation.object):
-        return ("not_in_text", f"the text does not have the year of {relation.object}")
+        return "not_in_text", f"the text does not have the year of {relation.object}"
     return None
 
 

@@ -157,6 +157,13 @@ def test_a_member_of_a_value_set_is_that_of_the_ontology(ingest: Ingest) -> None
     assert genres == {f"{FILMS}#Noir"}
 
 
+def test_a_thing_may_be_called_as_a_class_of_which_it_is_not(ingest: Ingest) -> None:
+    entities = [{"name": "Person", "type": "film"}, {"name": "Noriko Abe", "type": "person"}]
+    text = "Noriko Abe directed the film Person."
+    found = facts(ingest([statement("Person", "director", "Noriko Abe")], entities, text))
+    assert f"{FILMS}#director" in {each.predicate.value for each in found}
+
+
 def test_a_longer_name_of_what_the_text_is_about_is_kept(ingest: Ingest) -> None:
     found = facts(ingest([statement("The Night Ferry to Oslo", "director", "Noriko Abe")]))
     assert f"{FILMS}#director" in {each.predicate.value for each in found}

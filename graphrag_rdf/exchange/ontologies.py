@@ -228,14 +228,16 @@ def _triples(path: Path, data: bytes) -> Iterable[Triple]:
             f"{path} is neither OWL/XML nor in functional-style syntax",
             hint="save it as Turtle; in Protégé: File > Save as",
         )
-    form = RdfFormat.TURTLE if _TURTLE.match(data) else format_of(path)
+    form = format_of(path)
+    if form == RdfFormat.RDF_XML and _TURTLE.match(data):
+        form = RdfFormat.TURTLE
     require_harmless(path, form)
     return (quad.triple for quad in read_quads(path, form))
 
 
 _OWL_ONLY = frozenset({".owx", ".ofn", ".omn", ".obo"})
 """Suffixes of syntaxes that are not RDF."""
-_TURTLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|#[^\n]*\n)*(?:@prefix|@base|prefix|base)\s", re.IGNORECASE)
+_TURTLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|#[^\n]*\n)*+(?:@prefix|@base|prefix|base)\s", re.IGNORECASE)
 """Protégé writes Turtle into files called `.owl`, too."""
 _ONTOLOGY = (RDF.type, OWL.Ontology)
 

@@ -50,7 +50,7 @@ _TOKEN = re.compile(
     | (?P<name> [^\s()<>"@^=\#]+ )""",
     re.VERBOSE | re.DOTALL,
 )
-_FUNCTIONAL = re.compile(r"\ufeff?(?:\s+|#[^\n]*\n)*(?:Prefix|Ontology)\s*\(")
+_FUNCTIONAL = re.compile(r"\ufeff?(?:\s|#[^\n]*\n)*+(?:Prefix|Ontology)\s*\(")
 
 
 @dataclass(frozen=True, slots=True)

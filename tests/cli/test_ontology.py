@@ -225,6 +225,12 @@ def test_syntaxes_of_owl(run: Run, folder: Path) -> None:
     assert "[labels]" in found.out
 
 
+def test_graphs_of_trig_are_read(run: Run, folder: Path) -> None:
+    (folder / "ships.trig").write_text(f"{HEAD} :graph {{ {SHIPS.removeprefix(HEAD)} }}")
+    report = json.loads(run("ontology", "load", "ships.trig", "--format", "json").out)
+    assert report["loaded"] == {"http://example.org/ships": 11}
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [

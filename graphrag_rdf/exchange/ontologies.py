@@ -221,8 +221,11 @@ def _read(path: Path) -> OntologyFile:
 
 def _triples(path: Path, data: bytes) -> Iterable[Triple]:
     """The triples of a file: OWL/XML and functional-style syntax by its beginning, RDF by its suffix."""
-    if syntax := syntax_of(data):
-        return to_rdf(read_owl(data, syntax))
+    try:
+        if syntax := syntax_of(data):
+            return to_rdf(read_owl(data, syntax))
+    except UsageError as error:
+        raise UsageError(f"{path}: {error.message}", hint="nothing was imported") from error
     if path.suffix.lower() in _OWL_ONLY:
         raise UsageError(
             f"{path} is neither OWL/XML nor in functional-style syntax",

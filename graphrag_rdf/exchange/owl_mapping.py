@@ -173,7 +173,7 @@ class _Mapping:
             (iri,) = declared.arguments
             yield self._add(_iri(iri), RDF.type, _DECLARED[declared.name])
         else:
-            raise SyntaxError(f"{name} is not an axiom of OWL 2")
+            raise SyntaxError(f"{name} is not an axiom of OWL 2; remove it, or save the file as Turtle")
 
     def _between(self, name: str, about: Sequence[Argument]) -> Triple:
         lower, upper = about

@@ -61,6 +61,18 @@ def test_questions_are_answered_with_its_facts(question: str, answer: str, run: 
     assert all(check["ok"] for check in run("trace", "verify", "last", "--format", "json").json["checks"])
 
 
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Who was born in Sandvig?", "Elin Vestergaard, https://data.example.org/isles/p1 [1]"),
+        ("How many people work for the Norholm Boatyard?", "1 [1]"),
+    ],
+)
+def test_queries_answer_from_it(question: str, answer: str, run: Run, imported: None) -> None:
+    found = run("ask", "--pipeline", "sparql", question, "--format", "json").json
+    assert found["answer"] == answer
+
+
 @pytest.mark.parametrize("question", ["When did Thomas Brekke die?", "Who was the king of Denmark?"])
 def test_what_it_does_not_say_is_not_answered(question: str, run: Run, imported: None) -> None:
     assert run("ask", question, "--format", "json").json["answered"] is False

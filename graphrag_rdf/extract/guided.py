@@ -53,12 +53,15 @@ class Names:
         self._ontology = ontology
         self._classes: dict[str, list[OntologyTerm]] = {}
         self._properties: dict[str, list[tuple[OntologyTerm, bool]]] = {}
+        self._by_range: dict[str, list[OntologyTerm]] = {}
         for term in ontology.terms.values():
             for name in (*term.names(), term.iri):
                 if term.is_class:
                     _note(self._classes, _class_key(name), term)
                 else:
                     _note(self._properties, predicate_key(predicate_phrase(name)), (term, False))
+            for end in dict.fromkeys(term.ranges):
+                self._by_range.setdefault(end, []).append(term)
         for key, found in list(self._properties.items()):
             for other, turned in _other_forms(key):
                 for term, _ in found:
@@ -74,6 +77,12 @@ class Names:
         found = self._classes.get(_class_key(name), ())
         return min(found, key=lambda term: (len(self._ontology.above(term.iri)), term.iri), default=None)
 
+    def _of_class(self, name: str) -> list[tuple[OntologyTerm, bool]]:
+        """The only property whose objects are of the class with a name, which models take for a property."""
+        named = self.class_of(name)
+        found = self._by_range.get(named.iri, []) if named else []
+        return [(found[0], False)] if len(found) == 1 else []
+
     def property_of(
         self, name: str, subject: str | None, value: str | None, *, of_thing: bool
     ) -> tuple[OntologyTerm, bool] | None:
@@ -83,7 +92,7 @@ class Names:
             subject, value: the classes of subject and object; None if unknown.
             of_thing: whether the object is a thing, not a value.
         """
-        found = self._properties.get(predicate_key(predicate_phrase(name)), ())
+        found = self._properties.get(predicate_key(predicate_phrase(name))) or self._of_class(name)
 
         def rank(option: tuple[OntologyTerm, bool]) -> tuple[bool, bool, bool, int, str]:
             term, turned = option

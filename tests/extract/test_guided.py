@@ -97,6 +97,16 @@ def test_of_equal_names_the_most_general_is_taken() -> None:
     assert found(known, "crew") == ("z", False)
 
 
+def test_the_class_of_the_objects_names_their_only_property() -> None:
+    genre, award = term("Genre", "class", "film genre"), term("Award", "class", "award")
+    known = names(
+        *(genre, award, term("a", label="genre", ranges=[genre.iri])),
+        *(term("b", label="won", ranges=[award.iri]), term("c", label="nominated for", ranges=[award.iri])),
+    )
+    assert found(known, "film_genre") == ("a", False)
+    assert found(known, "award") is None
+
+
 def test_classes() -> None:
     known = names(term("ResearchVessel", "class"), term("p2", "class", "Fischkutter"))
     for name, iri in (("research vessel", "ResearchVessel"), ("FISCHKUTTER", "p2")):

@@ -110,6 +110,8 @@ def ingest_command(
     files, iris = _ontologies(ontologies)
     overrides["extract.ontology"] = iris or None
     settings = load(overrides).settings
+    if ontology_mode and not settings.extract.ontology:
+        raise UsageError("--ontology-mode has no effect without an ontology", hint="name one with --ontology")
     require_documents(paths, settings, exclude, sync=sync)
     if dry_run:
         if files:

@@ -203,7 +203,7 @@ def choose_guide(settings: Settings, store: Store, gateway: Callable[[], LlmGate
     for iri in extract.ontology:
         if not read_ontology(store, [iri]).terms:
             raise ConfigError(
-                f"extract.ontology: no ontology {iri} with classes or properties is loaded",
+                f"extract.ontology: {iri} is not loaded, or declares no class and no property",
                 hint="load it with: graphrag-rdf ontology load FILE (graphrag-rdf ontology list shows IRIs)",
             )
     ontology = read_ontology(store, extract.ontology)

@@ -44,13 +44,19 @@ def test_an_iri_names_a_loaded_ontology(run: Run, files: Path) -> None:
     ("name", "message"),
     [
         ("none.ttl", "none.ttl does not exist"),
-        ("http://example.org/none", "no ontology http://example.org/none"),
+        ("http://example.org/none", "http://example.org/none is not loaded"),
     ],
 )
 def test_what_is_not_there(name: str, message: str, run: Run, files: Path) -> None:
     found = run("ingest", "--ontology", name, "loss.txt")
     assert found.code != 0
     assert message in found.err
+
+
+def test_a_mode_needs_an_ontology(run: Run, files: Path) -> None:
+    found = run("ingest", "--ontology-mode", "open", "loss.txt")
+    assert found.code != 0
+    assert "--ontology" in found.err
 
 
 def test_a_dry_run_loads_nothing(run: Run, files: Path) -> None:

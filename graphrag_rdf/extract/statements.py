@@ -475,7 +475,8 @@ class Arguments:
         kinds = {unit.kind for unit in units}
         if len(units) < 2 or units[-1].kind != "P" or kinds - set("NJMPY'"):
             return units
-        said = units[-2].lower
+        said = units[-2].lower.rstrip(".")
         owner = self._words.keeps_case and units[-1].text.endswith("s")  # "Heimstadion Polonias"
-        whole = said in self._words.naming or (owner and said not in self._words.head_types)
+        heads = said in self._words.head_types or said in self._words.titles
+        whole = said in self._words.naming or (owner and not heads)
         return units if whole else units[-1:]

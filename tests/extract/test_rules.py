@@ -259,6 +259,8 @@ def test_the_topic_stands_in_for_a_pronoun() -> None:
             ],
         ),
         ("de", "Bern ist die Hauptstadt der Schweiz.", ["Bern | Hauptstadt von | Schweiz"]),
+        ("de", "Herr Ahlers wurde in Bern geboren.", ["Ahlers | wurde geboren in | Bern"]),
+        ("de", "Frau Peters gründete die Orrin GmbH.", ["Peters | gründete | Orrin GmbH"]),
         (
             "de",
             "Ada Venn gründete die Kelmer Brückenbau GmbH.",

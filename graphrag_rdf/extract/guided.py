@@ -209,7 +209,7 @@ class Guide:
             if _names_thing(mapped):
                 mapped = replace(mapped, object_is_entity=True, datatype=None)
             elif term.ranges:
-                rejected.append(Rejected("value_of_object_property", _said(relation)))
+                rejected.append(Rejected("value_of_object_property", _said(relation), term.iri))
                 return None
         return replace(mapped, subject=mapped.object, object=mapped.subject) if turned else mapped
 

@@ -91,10 +91,12 @@ class Rejected:
     Args:
         reason: a short code, such as `too_short`, `unresolved_pronoun` or one of `extract.modality`.
         item: the candidate as text.
+        breaks: the property of a loaded ontology whose axiom it breaks.
     """
 
     reason: str
     item: str
+    breaks: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

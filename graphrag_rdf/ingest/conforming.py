@@ -70,10 +70,10 @@ def conforming(store: Store, guide: Guide, found: Extraction, text: ReadText) ->
     for number, relation in enumerate(found.relations):
         verdict = verdicts.get(number)
         fault = _fault(relation, candidates[number], verdict, guide, text) if verdict else None
-        if fault:
+        if verdict and fault:
             reason, why = fault
             said = f"{relation.subject} | {relation.predicate} | {relation.object}: {why}"
-            rejected.append(Rejected(reason, said))
+            rejected.append(Rejected(reason, said, verdict.axiom.value if verdict.axiom else None))
         else:
             kept.append(_with_value(relation, verdict))
     return replace(found, relations=tuple(kept), rejected=tuple(rejected))

@@ -21,6 +21,7 @@ from graphrag_rdf.extract.model import (
     Extraction,
     Mention,
     Qualifiers,
+    Rejected,
     RelationCandidate,
 )
 from graphrag_rdf.extract.names import fold, reject_reason
@@ -34,11 +35,11 @@ from graphrag_rdf.rdf.terms import typed
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What of an extraction may become facts, and (reason, candidate) of what may not."""
+    """What of an extraction may become facts, and what may not."""
 
     entities: list[EntityCandidate] = field(default_factory=list)
     relations: list[RelationCandidate] = field(default_factory=list)
-    rejected: list[tuple[str, str]] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
 
 
 class CandidateFilter:
@@ -54,7 +55,7 @@ class CandidateFilter:
 
     def fit(self, found: Extraction) -> Fit:
         """What of an extraction may become facts."""
-        fit = Fit(rejected=[(item.reason, item.item) for item in found.rejected])
+        fit = Fit(rejected=[*found.rejected])
         self._fit_entities(found.entities, fit)
         self._fit_relations(found.relations, fit)
         return fit
@@ -68,7 +69,7 @@ class CandidateFilter:
     def _fit_entities(self, candidates: Iterable[EntityCandidate], fit: Fit) -> None:
         for candidate in candidates:
             if reason := self.unfit(candidate.name):
-                fit.rejected.append((reason, candidate.name))
+                fit.rejected.append(Rejected(reason, candidate.name))
             elif candidate.type and not fold(candidate.type):
                 fit.entities.append(replace(candidate, type=None))
             else:
@@ -82,7 +83,7 @@ class CandidateFilter:
                 reason = "empty"
             if reason:
                 item = f"{candidate.subject} | {candidate.predicate} | {candidate.object}"
-                fit.rejected.append((reason, item))
+                fit.rejected.append(Rejected(reason, item))
             else:
                 fit.relations.append(candidate)
 
@@ -123,7 +124,7 @@ class Written:
     unverified: int = 0
     new_entities: list[NamedNode] = field(default_factory=list)
     entities: set[NamedNode] = field(default_factory=set)
-    rejected: list[tuple[str, str]] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
     quoted: set[NamedNode] = field(default_factory=set)
     proposed: set[NamedNode] = field(default_factory=set)
 
@@ -263,8 +264,9 @@ class FactWriter:
                 out.proposed.add(p)
             said = (relation.subject, relation.predicate, relation.object)
             self._quote(out, chunk, (s, p, o), said, relation)
-        for index, (reason, item) in enumerate(out.rejected):
-            out.quads += prov.rejected(subgraph, index, reason, item)
+        for index, left_out in enumerate(out.rejected):
+            axiom = NamedNode(left_out.breaks) if left_out.breaks else None
+            out.quads += prov.rejected(subgraph, index, left_out.reason, left_out.item, axiom)
         for term in sorted(out.proposed, key=str):
             out.quads.append(prov.source(subgraph, RAG.proposes, term))
         return out
@@ -366,7 +368,7 @@ class FactWriter:
             said = (candidate.name, "", candidate.definition)
             if not candidate.quote and chunk.find(None, *said) is None:
                 item = f"{candidate.name} | definition | {candidate.definition}"
-                out.rejected.append(("no_evidence", item))
+                out.rejected.append(Rejected("no_evidence", item))
                 return
             triple = (node, SKOS.definition, Literal(candidate.definition))
             out.quads += self._withheld.contained(out.subgraph, *triple)

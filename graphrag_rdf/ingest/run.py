@@ -309,7 +309,8 @@ class ChunkWriter:
             self._run.report.by_content += each.by_content
             self._run.report.unverified += each.unverified
             self._run.report.entities += len(each.new_entities)
-            for reason, _ in each.rejected:
+            for left_out in each.rejected:
+                reason = left_out.reason
                 self._run.report.rejected[reason] = self._run.report.rejected.get(reason, 0) + 1
 
     def _chunk(self, task: Task) -> Changes:

@@ -311,13 +311,17 @@ def evidence(
         yield source(node, RAG.confidence, double(confidence))
 
 
-def rejected(subgraph: NamedNode, index: int, reason: str, item: str) -> Iterator[Quad]:
-    """A rejected candidate, with the reason."""
+def rejected(
+    subgraph: NamedNode, index: int, reason: str, item: str, breaks: NamedNode | None = None
+) -> Iterator[Quad]:
+    """A rejected candidate, with the reason and the property whose axiom it breaks."""
     node = iris.rejected(subgraph, index)
     yield source(node, RDF.type, RAG.RejectedCandidate)
     yield source(node, PROV.wasDerivedFrom, subgraph)
     yield source(node, RAG.reason, Literal(reason))
     yield source(node, RAG.candidate, Literal(item))
+    if breaks is not None:
+        yield source(node, RAG.breaks, breaks)
 
 
 def failure(

@@ -149,6 +149,9 @@ def test_what_breaks_the_ontology_or_is_not_in_the_text(
     assert ingest.report.rejected == {reason: 1}  # type: ignore[attr-defined]
     (item,) = [quad.object.value for quad in everything(engine) if quad.predicate == RAG.candidate]
     assert why in item
+    broken = [row["property"].value for row in engine.store.select("cookbook/broken-properties", limit=5)]
+    assert len(broken) == reason.startswith("breaks_")
+    assert all(iri.startswith(f"{FILMS}#") for iri in broken)
 
 
 def test_a_member_of_a_value_set_is_that_of_the_ontology(ingest: Ingest) -> None:

@@ -135,10 +135,10 @@ def validate(shapes: tuple[Path, ...], limit: int, form: str) -> int:
     "diff",
     examples=[
         "graphrag-rdf ontology diff ships.ttl",
-        "graphrag-rdf ontology diff owl/facts.ttl --format json",
+        "graphrag-rdf ontology diff protege/ --format json",
     ],
 )
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_files)
+@click.argument("files", metavar="PATH...", nargs=-1, required=True, type=_files)
 @format_option("text", "json", "jsonl")
 def diff(files: tuple[Path, ...], form: str) -> int:
     """Compare edited ontologies, or exported facts, with the store; exit code 1 if any differ."""
@@ -158,7 +158,7 @@ def diff(files: tuple[Path, ...], form: str) -> int:
         'graphrag-rdf ontology apply owl/facts.ttl --by "Mona Kell"',
     ],
 )
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=_files)
+@click.argument("files", metavar="PATH...", nargs=-1, required=True, type=_files)
 @click.option("--by", metavar="NAME", help="Name of the person who edited them.")
 @click.option("--reason", metavar="TEXT", help="Recorded with the decisions about facts.")
 @format_option("text", "json", "jsonl")

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, serialize
 
+from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.foreign import take_facts
 from graphrag_rdf.exchange.ontologies import OntologyFile, load_ontologies, ontology_versions, read_ontologies
 from graphrag_rdf.exchange.owl import FACTS, exported_facts
 from graphrag_rdf.ingest.fact_decisions import Person, correct_fact, remove_facts
 from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.namespaces import OWL, RDF, RDFS, SKOS, XSD
-from graphrag_rdf.rdf.terms import Term
+from graphrag_rdf.rdf.terms import Term, text_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -66,6 +67,11 @@ class Difference:
 
 def find_differences(engine: Engine, paths: Sequence[Path]) -> list[Difference]:
     """What files have otherwise than the store; of imported files only those that are named.
+
+    Observed schemas are left out: they follow from the facts.
+
+    Args:
+        paths: files, or folders such as `export_owl` writes.
 
     Raises:
         UsageError: see `exchange.ontologies.load_ontologies`.
@@ -123,15 +129,17 @@ Exported: TypeAlias = Mapping[Triple, Statement]
 """Assertion of an export → the fact that it stands for."""
 
 
-def _compared(engine: Engine, paths: Sequence[Path]) -> list[tuple[Difference, OntologyFile, Exported]]:
+def _compared(engine: Engine, given: Sequence[Path]) -> list[tuple[Difference, OntologyFile, Exported]]:
+    paths = [path for each in given for path in _files(each)]
+    observed = {text_of(row["schema"]) for row in engine.store.select("ontology/observed-schemas")}
     versions = {each.ontology: each for each in ontology_versions(engine.store) if each.active}
     named = {path.resolve() for path in paths}
     files, _ = read_ontologies(list(paths))
     found = []
     for file in files:
-        if file.path.resolve() not in named:
-            continue
         iri = file.ontology.value
+        if file.path.resolve() not in named or iri in observed:  # which follows from the facts
+            continue
         of_facts = iri == f"{engine.settings.extract.namespace}{FACTS}"
         exported: Exported = exported_facts(engine.store) if of_facts else {}
         version = versions.get(iri)
@@ -145,6 +153,21 @@ def _compared(engine: Engine, paths: Sequence[Path]) -> list[tuple[Difference, O
         named_before = {str(triple.subject) for triple in exported}
         _fill(difference, _statements(before), _statements(theirs), named_before)
         found.append((difference, file, exported))
+    return found
+
+
+_SUFFIXES = frozenset({".ttl", ".rdf", ".owl", ".owx", ".ofn", ".jsonld", ".nt"})
+
+
+def _files(path: Path) -> list[Path]:
+    """A file, or the ontologies in a folder."""
+    if not path.is_dir():
+        return [path]
+    found = sorted(each for each in path.iterdir() if each.suffix.lower() in _SUFFIXES)
+    if not found:
+        raise UsageError(
+            f"{path} has no ontology", hint=f"name a file, or a folder with {', '.join(sorted(_SUFFIXES))}"
+        )
     return found
 
 

@@ -12,6 +12,7 @@ import rdflib
 from graphrag_rdf import Engine
 from graphrag_rdf.checks import run_checks
 from graphrag_rdf.config import Settings
+from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.ontologies import load_ontologies, ontology_versions
 from graphrag_rdf.exchange.owl import export_owl
 from graphrag_rdf.exchange.owl_edits import Difference, apply_edits, find_differences
@@ -70,6 +71,23 @@ def test_what_was_not_edited_does_not_differ(engine: Engine, tmp_path: Path) -> 
     assert (found.is_empty, found.names, found.of_facts, found.known) == (True, [], True, True)
     assert apply_edits(engine, [tmp_path / "edited.rdf"], NOW)[0].is_empty
     assert not engine.facts.decisions()
+
+
+def test_a_whole_export_does_not_differ(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "ships.ttl").write_text(SHIPS)
+    load_ontologies(engine.store, [tmp_path / "ships.ttl"], NAMESPACE, NOW)
+    export_owl(engine.store, tmp_path / "owl", NAMESPACE)
+    assert {path.name for path in (tmp_path / "owl").glob("*.ttl")} == {
+        "facts.ttl",
+        "schema.ttl",
+        "ontology-1.ttl",
+    }
+    found = find_differences(engine, [tmp_path / "owl"])
+    assert [each.ontology for each in found] == [f"{NAMESPACE}facts", "http://example.org/ships"]
+    assert all(each.is_empty for each in found)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UsageError):
+        find_differences(engine, [tmp_path / "empty"])
 
 
 def test_removed_and_new_facts_are_applied_and_can_be_undone(engine: Engine, tmp_path: Path) -> None:

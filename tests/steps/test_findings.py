@@ -133,7 +133,7 @@ def test_a_cited_entity_leads_to_its_description_else_to_the_first_sentence_that
     )
     contained = Quad(subgraph, TG.contains, Triple(fact.subject, fact.predicate, fact.object), Graphs.SOURCE)
     engine.store.commit(Changes(add=[fact, contained]))
-    assert said(Run(engine).evidence(one)[one]) == ["Walter Pennock definition an engineer"]
+    assert said(Run(engine).evidence(one)[one]) == ["Walter Pennock is defined as an engineer"]
 
 
 def test_a_cited_entity_that_no_sentence_names_leads_nowhere(engine: Engine) -> None:

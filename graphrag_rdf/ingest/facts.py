@@ -139,12 +139,13 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class ChunkText:
-    """A chunk for the location of evidence: IRI, text, sentences, and the topic of its document."""
+    """A chunk for the location of evidence: IRI, text, sentences, and topic and language of its document."""
 
     iri: NamedNode
     text: str
     sentences: Sequence[Sentence]
     topic: str | None = None
+    language: str | None = None
 
     def evidence(
         self,
@@ -170,6 +171,7 @@ class ChunkText:
             sentence,
             _literals(qualifiers),
             by_content=by_content,
+            language=self.language,
         )
 
     def find(self, quote: str | None, subject: str, predicate: str, value: str) -> Located | None:

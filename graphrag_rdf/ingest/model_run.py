@@ -189,14 +189,23 @@ class QuoteFinder:
     def __init__(self, store: Store, texts: Mapping[NamedNode, str]) -> None:
         self._store, self._texts = store, texts
         self._sentences: dict[NamedNode, list[tuple[int, int, NamedNode]]] = {}
+        self._languages: dict[NamedNode, str] | None = None
 
     def find(self, text: str) -> Quote:
         """The place of a quote; unverified if no chunk has it."""
         for chunk, whole in self._texts.items():
             if place := locate(text, whole):
                 words = whole[place.offset : place.offset + place.length]
-                return Quote(words, chunk, place.offset, self._sentence(chunk, place.offset))
+                sentence = self._sentence(chunk, place.offset)
+                return Quote(words, chunk, place.offset, sentence, self._language(chunk))
         return Quote(text)
+
+    def _language(self, chunk: NamedNode) -> str | None:
+        """The language of a chunk's document."""
+        if self._languages is None:
+            found = self._store.select("relations/languages", chunks=list(self._texts))
+            self._languages = {node_of(row["chunk"]): text_of(row["language"]) for row in found}
+        return self._languages.get(chunk)
 
     def _sentence(self, chunk: NamedNode, offset: int) -> NamedNode | None:
         """The sentence of a chunk in which an offset lies."""

@@ -450,7 +450,8 @@ class ChunkWriter:
         )
         changes.add += prov.extraction(details)
         subgraph = iris.subgraph(chunk, self._run.extractor.key, task.context.hash)
-        text = ChunkText(chunk, task.placed.chunk.text, task.sentences, task.parsed.title)
+        parsed = task.parsed
+        text = ChunkText(chunk, task.placed.chunk.text, task.sentences, parsed.title, parsed.language)
         written = self._writer.extraction(subgraph, text, fit, layer.named)
         changes.add += written.quads
         path = task.incoming.plan.name

@@ -85,12 +85,14 @@ class Quote:
         chunk: None if it was not located, which marks it as unverified.
         offset: code points into the chunk's text.
         sentence: in which it begins.
+        language: of the chunk (BCP 47); None when it is unknown.
     """
 
     text: str
     chunk: NamedNode | None = None
     offset: int = 0
     sentence: NamedNode | None = None
+    language: str | None = None
 
 
 def call(c: ModelCall) -> Iterator[Quad]:
@@ -115,7 +117,7 @@ def evidence(c: ModelCall, found: NamedNode, node: NamedNode, quote: Quote) -> I
         node: the evidence.
     """
     yield source(found, RAG.evidence, node)
-    yield source(node, TG.sourceText, Literal(quote.text))
+    yield source(node, TG.sourceText, Literal(quote.text, language=quote.language))
     if quote.chunk is None:
         yield source(node, RAG.verified, Literal(False))
         for chunk in c.chunks:

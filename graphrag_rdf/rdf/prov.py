@@ -273,6 +273,7 @@ def evidence(
     qualifiers: Sequence[tuple[NamedNode, Literal]] = (),
     *,
     by_content: bool = False,
+    language: str | None = None,
 ) -> Iterator[Quad]:
     """One quote that supports a fact.
 
@@ -287,6 +288,7 @@ def evidence(
         qualifiers: properties and values of the fact in the text, such as its time and amount. With
             other qualifiers it is other evidence.
         by_content: the quote was located by its content, not by the words that the extractor gave.
+        language: of the quote (BCP 47); None when it is unknown.
     """
     s, p, o = triple
     place: int | str = offset if offset is not None else iris.digest(quote)
@@ -297,7 +299,7 @@ def evidence(
         yield source(node, prop, value)
     yield source(node, RDF.reifies, Triple(s, p, o))
     yield source(node, PROV.wasDerivedFrom, subgraph)
-    yield source(node, TG.sourceText, Literal(quote))
+    yield source(node, TG.sourceText, Literal(quote, language=language))
     if offset is None:
         yield source(node, RAG.verified, Literal(False))
     else:

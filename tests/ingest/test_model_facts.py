@@ -59,7 +59,8 @@ def test_a_paraphrased_quote_is_found_by_its_content(store_of) -> None:
     said = "Mary Hale had opened a mill, the Lindow Mill, at Tarn in May 1851"
     engine = store_of([], [statement("Mary Hale", "opened", "Lindow Mill", evidence=said)])
     (found,) = evidence(engine)
-    assert found[TG.sourceText] == Literal("Mary Hale opened the Lindow Mill in Tarn on 3 May 1851.")
+    opened = "Mary Hale opened the Lindow Mill in Tarn on 3 May 1851."
+    assert found[TG.sourceText] == Literal(opened, language="en")
     assert found[RAG.foundByContent] == Literal(True)
     assert store_of.report.by_content == 1
     assert store_of.report.unverified == 0
@@ -67,7 +68,7 @@ def test_a_paraphrased_quote_is_found_by_its_content(store_of) -> None:
 
 def test_a_fact_without_a_quote_is_found_by_its_names(store_of) -> None:
     (found,) = evidence(store_of([], [statement("Hale", "mayor of", "Tarn")]))
-    assert found[TG.sourceText] == Literal("Hale was mayor of Tarn from 1860 to 1866.")
+    assert found[TG.sourceText] == Literal("Hale was mayor of Tarn from 1860 to 1866.", language="en")
 
 
 def test_a_quote_that_is_found_nowhere_is_unverified_and_counted(store_of) -> None:
@@ -127,7 +128,7 @@ def test_definitions_need_evidence(store_of) -> None:
     assert stated == {Literal("a brick building by the river")}
     assert store_of.report.rejected == {"no_evidence": 1}
     (found,) = evidence(engine)
-    assert found[TG.sourceText] == Literal("The mill is a brick building by the river.")
+    assert found[TG.sourceText] == Literal("The mill is a brick building by the river.", language="en")
 
 
 def test_a_thing_has_one_name_within_an_answer(store_of) -> None:

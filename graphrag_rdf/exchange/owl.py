@@ -191,7 +191,7 @@ class _Facts:
             yield Triple(axiom, OWL.annotatedSource, asserted.subject)
             yield Triple(axiom, OWL.annotatedProperty, asserted.predicate)
             yield Triple(axiom, OWL.annotatedTarget, asserted.object)
-            yield Triple(axiom, RAG.quotedText, Literal(text_of(row["quote"])))
+            yield Triple(axiom, RAG.quotedText, row["quote"])
             yield Triple(axiom, DCTERMS.source, row["document"])
             yield Triple(axiom, DCTERMS.title, Literal(text_of(row["title"])))
             if "page_number" in row:

@@ -9,6 +9,8 @@
   `rag:displayName` in the derived graph, one for each language: from `skos:prefLabel`, `foaf:name`,
   `schema:name` or a title, else from the values of a blank node, else from the end of its IRI.
   `rdf.terms.one_label` chooses between several labels.
+- What `owl:sameAs` joins is one entity by a decision, which the file made: a split separates it again. The
+  triples stay facts.
 - Traces and provenance of TrustGraph are no facts: see `exchange.trustgraph`.
 - Blank nodes become IRIs made from the file's hash and their order.
 """
@@ -23,8 +25,15 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf import __version__
 from graphrag_rdf.exchange.trustgraph import count_traces, take_records
-from graphrag_rdf.ingest.entity_decisions import person_quads, read_groups, settle
-from graphrag_rdf.ingest.fact_decisions import read_withheld
+from graphrag_rdf.ingest.entity_decisions import (
+    Decision,
+    Groups,
+    person_quads,
+    read_decisions,
+    settle,
+    stated_merge,
+)
+from graphrag_rdf.ingest.fact_decisions import Withheld, read_withheld
 from graphrag_rdf.ingest.names import unsettled
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import (
@@ -43,7 +52,7 @@ from graphrag_rdf.rdf.namespaces import (
 )
 from graphrag_rdf.rdf.terms import Term, best_label, datetime_, integer, now
 from graphrag_rdf.rdf.wording import words_of
-from graphrag_rdf.store.base import Changes, select_in_batches
+from graphrag_rdf.store.base import Changes, Store, select_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -94,6 +103,7 @@ class _File:
     entities: dict[NamedNode, None] = field(default_factory=dict)
     values: dict[NamedNode, list[str]] = field(default_factory=dict)  # literals of blank nodes
     kinds: dict[NamedNode, str] = field(default_factory=dict)  # types of blank nodes
+    same: list[tuple[NamedNode, NamedNode]] = field(default_factory=list)
 
     @property
     def fact_count(self) -> int:
@@ -153,7 +163,7 @@ def take_facts(
     started = now()
     records, others = take_records(quads)
     file = _sort(_skolemised(document, others))
-    changes, new_entities = _changes(engine, subgraph, file)
+    changes, new_entities = _changes(engine, document, subgraph, file)
     changes.add += records
     engine.blobs.put(data)
     changes.add += _provenance(name, source, document, subgraph, len(data))
@@ -217,6 +227,9 @@ def _sort(triples: Iterable[Triple]) -> _File:
         seen[s] = None
         if isinstance(o, Triple):
             schema.add(s)  # it annotates a statement
+        elif p == OWL.sameAs:  # its object is an entity only if there is more about it
+            if isinstance(o, NamedNode) and o != s:
+                file.same.append((s, o))
         elif p == RDF.type:
             schema.add(o)
             if o in _SCHEMA_TYPES:
@@ -230,22 +243,26 @@ def _sort(triples: Iterable[Triple]) -> _File:
         for thing in seen
         if thing not in schema and not any(thing in vocabulary for vocabulary in _VOCABULARIES)
     }
+    file.same = [pair for pair in file.same if schema.isdisjoint(pair)]
     return file
 
 
 # --- writing -------------------------------------------------------------------------------------
 
 
-def _changes(engine: Engine, subgraph: NamedNode, file: _File) -> tuple[Changes, int]:
-    """Facts, canonical entities and display names, and the number of new entities."""
+def _changes(engine: Engine, document: NamedNode, subgraph: NamedNode, file: _File) -> tuple[Changes, int]:
+    """Facts, canonical entities, display names and merges, and the number of new entities."""
     store = engine.store
     changes = Changes()
     withheld = read_withheld(store)
     for triple in file.facts:
         changes.add += withheld.contained(subgraph, triple.subject, triple.predicate, triple.object)  # type: ignore[arg-type]
-    groups = read_groups(store)
+    decisions = read_decisions(store)
+    merges = _merges(store, document, file, withheld, Groups(decisions))
+    changes.add += [quad for decision in merges for quad in decision.quads()]
+    groups = Groups([*decisions, *merges])
     linked: set[Term] = set()
-    contested: list[NamedNode] = []
+    contested: dict[NamedNode, None] = {member: None for merge in merges for member in merge.members}
     entities = list(file.entities)
     linked.update(
         row["entity"] for row in select_in_batches(store, "ingest/canonical-links", "entities", entities)
@@ -254,13 +271,37 @@ def _changes(engine: Engine, subgraph: NamedNode, file: _File) -> tuple[Changes,
     for entity in fresh:
         changes.add.append(Quad(entity, RAG.canonicalEntity, entity, Graphs.DERIVED))
         if entity in groups:
-            contested.append(entity)
+            contested[entity] = None
     for entity in entities:
         if entity not in file.labelled:
             names = file.display_names(entity)
             changes.add += [Quad(entity, RAG.displayName, name, Graphs.DERIVED) for name in names]
     changes.add += unsettled(contested)
     return changes, len(fresh)
+
+
+def _merges(
+    store: Store, document: NamedNode, file: _File, withheld: Withheld, groups: Groups
+) -> list[Decision]:
+    """A decision for each group that owl:sameAs joins, but for what people removed or split."""
+    group_of: dict[NamedNode, dict[NamedNode, None]] = {}
+    for one, other in file.same:
+        if (one, OWL.sameAs, other) in withheld or groups.are_kept_apart(one, other):
+            continue
+        joined = group_of.get(one, {one: None}) | group_of.get(other, {other: None})
+        group_of.update(dict.fromkeys(joined, joined))
+    rows = select_in_batches(store, "entities/named", "things", list(group_of))
+    known = {row["thing"] for row in rows}
+
+    def rank(member: NamedNode) -> int:  # a name of the file, then one of the store, then the end of an IRI
+        return 0 if member in file.labelled or member in file.names else 1 if member in known else 2
+
+    agent = iris.agent(COMPONENT)
+    distinct = {id(members): members for members in group_of.values()}
+    return [
+        stated_merge(min(members, key=rank), members, by=agent, source=document)
+        for members in distinct.values()
+    ]
 
 
 def _provenance(

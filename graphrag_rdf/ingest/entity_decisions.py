@@ -53,6 +53,7 @@ class Decision:
         confidence: 0 to 1.
         made: None for the synonyms file, whose decisions come first.
         undone: None while it stands.
+        source: the file that says so, if no person or rule decided.
     """
 
     iri: NamedNode
@@ -65,6 +66,7 @@ class Decision:
     confidence: float | None = None
     made: datetime | None = None
     undone: datetime | None = None
+    source: NamedNode | None = None
 
     @property
     def entities(self) -> set[NamedNode]:
@@ -83,6 +85,7 @@ class Decision:
             (PROV.wasAttributedTo, self.by),
             (PROV.generatedAtTime, None if self.made is None else datetime_(self.made)),
             (PROV.invalidatedAtTime, None if self.undone is None else datetime_(self.undone)),
+            (PROV.hadPrimarySource, self.source),
         ]
         yield from (system(self.iri, prop, value) for prop, value in facts if value is not None)
 
@@ -124,6 +127,7 @@ def _decision(iri: NamedNode, said: dict[NamedNode, list[Term]]) -> Decision:
         confidence if isinstance(confidence, float) else None,
         made if isinstance(made, datetime) else None,
         undone if isinstance(undone, datetime) else None,
+        node(PROV.hadPrimarySource),
     )
 
 
@@ -283,6 +287,23 @@ def merge(
         made.append(replace(decision, reason=one.reason, confidence=one.confidence))
     _commit(engine, made, by, name)
     return made
+
+
+def stated_merge(
+    canonical: NamedNode, members: Iterable[NamedNode], *, by: NamedNode, source: NamedNode
+) -> Decision:
+    """A merge that an imported file states by `owl:sameAs`, to be written with its facts.
+
+    Args:
+        by: the agent of the import.
+        source: the file in the blob store.
+    """
+    every = tuple(sorted(members, key=str))
+    iri = iris.decision("merge", source.value, canonical.value, *(member.value for member in every))
+    reason = "an imported file has owl:sameAs"
+    return Decision(
+        iri, "merge", every, canonical, by=by, reason=reason, confidence=1.0, made=now(), source=source
+    )
 
 
 def split(

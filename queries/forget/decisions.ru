@@ -9,6 +9,7 @@ DELETE { GRAPH <urn:graph:system> { ?decision ?property ?entity } } WHERE {
     FILTER(?property IN (rag:member, rag:canonicalEntity, rag:splitInto))
   }
   FILTER NOT EXISTS { {% call facts() %}?entity rdfs:label ?label{% endcall %} }
+  FILTER NOT EXISTS { GRAPH <urn:graph:derived> { ?entity rag:displayName ?name } }
   FILTER NOT EXISTS { GRAPH <urn:graph:system> { ?decision prov:hadPrimarySource ?file } }
 } ;
 DELETE { GRAPH <urn:graph:system> { ?decision ?property ?value } } WHERE {

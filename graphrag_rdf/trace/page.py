@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from pyoxigraph import Literal, NamedNode
 
@@ -21,7 +21,8 @@ from graphrag_rdf.trace.documents import Source, shown_names
 from graphrag_rdf.trace.drawing import Edge, Node, draw_for_screens
 from graphrag_rdf.trace.kinds import node_kinds
 from graphrag_rdf.trace.lines import printable
-from graphrag_rdf.trace.model import Fact, Trace
+from graphrag_rdf.trace.messages import SOURCES_SHOWN
+from graphrag_rdf.trace.model import Fact, Selected, Trace
 from graphrag_rdf.trace.text import item_words
 
 if TYPE_CHECKING:
@@ -70,6 +71,43 @@ class ChunkText:
         return {number for piece in self.pieces for number in piece.markers}
 
 
+SelectionSources: TypeAlias = tuple[Selected, tuple[Source, ...]]
+"""A selection, and those of its sources that are shown together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a number in the answer rests on.
+
+    Attributes:
+        shown: the first sources, by selection.
+        more: the others, which the page shows on demand.
+    """
+
+    marker: int
+    shown: tuple[SelectionSources, ...]
+    more: tuple[SelectionSources, ...]
+
+    @property
+    def hidden(self) -> int:
+        """Number of sources among `more`; a selection without a source counts as one."""
+        return sum(len(sources) or 1 for _, sources in self.more)
+
+
+def evidence_for(marker: int, selections: Iterable[Selected], most: int = SOURCES_SHOWN) -> Evidence:
+    """The sources of the selections that share a number, cut after the first `most`."""
+    shown: list[SelectionSources] = []
+    more: list[SelectionSources] = []
+    room = most
+    for one in selections:
+        if room:
+            shown.append((one, one.sources[:room]))
+        if len(one.sources) > room or not room:
+            more.append((one, one.sources[room:]))
+        room -= min(room, len(one.sources) or 1)
+    return Evidence(marker, tuple(shown), tuple(more))
+
+
 @dataclass(frozen=True, slots=True)
 class TraceView:
     """What a page of a trace shows.
@@ -77,6 +115,7 @@ class TraceView:
     Attributes:
         answer: the text in pieces; a citation is a piece with its number.
         cited: the numbers in it; a model is offered more than it cites.
+        evidence: what each of them rests on, by number.
         places: of chunks that were ranked or used: label and pages.
         languages: of documents, where they are known.
         language: of an answer that is made of quotes, where all are in one.
@@ -88,6 +127,7 @@ class TraceView:
     trace: Trace
     answer: tuple[tuple[str, int | None], ...]
     cited: frozenset[int]
+    evidence: tuple[Evidence, ...]
     chunks: tuple[ChunkText, ...]
     places: dict[str, str]
     languages: dict[str, str]
@@ -114,6 +154,10 @@ def trace_view(store: Store, trace: Trace, href: Href) -> TraceView:
         trace=trace,
         answer=answer,
         cited=numbers,
+        evidence=tuple(
+            evidence_for(number, [one for one in trace.selections if one.marker == number])
+            for number in sorted(numbers)
+        ),
         chunks=tuple(sorted(_chunks(store, trace), key=lambda chunk: not chunk.numbers() & numbers)),
         places=places,
         languages=languages,

@@ -6,7 +6,7 @@ Programs get JSON or a stream of events, forms are redirected to the trace of th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 from starlette.requests import HTTPConnection, Request
@@ -38,7 +38,7 @@ from graphrag_rdf.server.service import COMMIT, Service, client_of, service_of
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.catalogue import count_outcomes, list_traces
 from graphrag_rdf.trace.documents import Source
-from graphrag_rdf.trace.messages import SOURCES_SHOWN, GraphRagResponse, sources_by_marker
+from graphrag_rdf.trace.messages import SOURCES_SHOWN, CitedSource, GraphRagResponse, sources_by_marker
 
 _BODY = 1 << 18
 _LOOK = 0.5
@@ -325,21 +325,27 @@ def _page(
 
 
 def _quotes(service: Service, answer: dict[str, Any]) -> list[dict[str, Any]]:
-    """The citations of an answer, or the closest quotes: marker, text, name and address of the document."""
+    """The sources of each marker, the first ones `shown` and the others as `more`; or the closest quotes. Of
+    each: text, name and address of the document.
+    """
     links = links_of(service)
-    shown = sources_by_marker(answer)
-    cited = [(marker, *one) for marker, found in shown.items() for one in found[:SOURCES_SHOWN]]
-    found = cited or [("", None, source) for source in answer["closest"]]
     names = ("document", "title", "uri", "chunk", "char_offset", "char_length", "verified")
+
+    def quotes(found: Iterable[CitedSource]) -> list[dict[str, Any]]:
+        return [
+            {
+                "quote": source["quote"],
+                "stated": edge and " ".join(edge[f"{name}_label"] for name in "spo"),
+                "name": source["name"],
+                "address": links.source(Source(**{name: source[name] for name in names}), None),
+            }
+            for edge, source in found
+        ]
+
+    cited = sources_by_marker(answer) or {"": [(None, source) for source in answer["closest"]]}
     return [
-        {
-            "marker": marker,
-            "quote": source["quote"],
-            "stated": edge and " ".join(edge[f"{name}_label"] for name in "spo"),
-            "name": source["name"],
-            "address": links.source(Source(**{name: source[name] for name in names}), None),
-        }
-        for marker, edge, source in found
+        {"marker": marker, "shown": quotes(own[:SOURCES_SHOWN]), "more": quotes(own[SOURCES_SHOWN:])}
+        for marker, own in cited.items()
     ]
 
 

@@ -8,6 +8,7 @@
   const quotes = document.getElementById("live-quotes");
   const warnings = document.getElementById("live-warnings");
   const status = document.getElementById("status");
+  const shown = 5;  // sources of a marker; the others are behind "n more"
   const longest = 300;  // characters of an agent's line
   let run = null;
 
@@ -60,18 +61,17 @@
 
   // The quotes that the answer cites, or the closest ones, each with its place in the document.
   function show(found) {
-    const markers = new Map(); // each source of a marker once, at most five
+    const markers = new Map(); // each source of a marker once
     for (const one of found.citations) {
       const own = markers.get(one.marker) || new Map();
       markers.set(one.marker, own);
       for (const source of one.sources) {
         const words = source.quote || `${one.edge.s_label} ${one.edge.p_label} ${one.edge.o_label}`;
         const key = JSON.stringify([source.document, source.page_number, words]);
-        if (own.size < 5 && !own.has(key)) own.set(key, [one, source]);
+        if (!own.has(key)) own.set(key, [one, source]);
       }
     }
-    const cited = [...markers.values()].flatMap((own) => [...own.values()]);
-    for (const [one, source] of cited.length ? cited : found.closest.map((source) => [null, source])) {
+    const citation = ([one, source]) => {
       const item = document.createElement("li");
       const lead = document.createElement("a");
       lead.href = source.chunk ? inDocument(source) : ofFact(one.edge);
@@ -80,9 +80,26 @@
       words.dir = "auto";
       words.textContent = source.quote || `${one.edge.s_label} ${one.edge.p_label} ${one.edge.o_label}`;
       item.append(one ? `${one.marker} ` : "", words, " ", lead);
-      quotes.append(item);
+      return item;
+    };
+    for (const [marker, own] of markers) {
+      const cited = [...own.values()].map(citation);
+      quotes.append(...cited.slice(0, shown));
+      if (cited.length > shown) {
+        const more = document.createElement("details");
+        const label = document.createElement("summary");
+        label.textContent = `${cited.length - shown} more of ${marker}`;
+        const list = document.createElement("ul");
+        list.className = "plainlist";
+        list.append(...cited.slice(shown));
+        more.append(label, list);
+        const last = document.createElement("li");
+        last.append(more);
+        quotes.append(last);
+      }
     }
-    if (!cited.length && quotes.children.length) {
+    if (!quotes.children.length) quotes.append(...found.closest.map((source) => citation([null, source])));
+    if (!markers.size && quotes.children.length) {
       const heading = document.createElement("h3");
       heading.textContent = "Closest passages";
       heading.id = "live-closest";

@@ -17,6 +17,7 @@ from graphrag_rdf.errors import UsageError
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
+    from graphrag_rdf.sparql.render import Dialect
     from graphrag_rdf.trace.catalogue import Pruned
     from graphrag_rdf.trace.export import TraceFormat
 
@@ -167,21 +168,30 @@ def diff(before: str, after: str, form: str) -> None:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(("trig", "turtle", "nquads", "prov-n", "prov-json", "html")),
+    type=click.Choice(("trig", "turtle", "nquads", "jsonld", "prov-n", "prov-json", "provx", "html")),
     default="trig",
     show_default=True,
     help="Output format.",
 )
+@click.option(
+    "--dialect",
+    type=click.Choice(("rdf12", "rdf-star", "classic")),
+    default="rdf12",
+    show_default=True,
+    help="Syntax of triple terms; classic is RDF 1.1.",
+)
 @output_option
 @click.option("--without-sources", is_flag=True, help="Leave out the evidence.")
-def export(trace: str, form: TraceFormat, path: Path | None, without_sources: bool) -> None:
+def export(trace: str, form: TraceFormat, dialect: Dialect, path: Path | None, without_sources: bool) -> None:
     """Export a trace with its evidence, as RDF, PROV or an HTML page."""
     from graphrag_rdf.trace.catalogue import find_trace
     from graphrag_rdf.trace.export import export_trace
 
     with open_engine() as engine:
         session = find_trace(engine.store, trace)
-        text = export_trace(engine.store, engine.blobs, session, form, with_sources=not without_sources)
+        text = export_trace(
+            engine.store, engine.blobs, session, form, with_sources=not without_sources, dialect=dialect
+        )
     output.write_file(text, path)
 
 

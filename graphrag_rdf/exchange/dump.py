@@ -7,21 +7,22 @@ restored. Blobs (original bytes, prompts, rendered queries) are not part of a du
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import IO, TypeAlias, get_args
 from typing import Literal as Choice
 
-from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple, serialize
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, serialize
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.exchange.graphml import NOT_XML, write_graphml
+from graphrag_rdf.exchange.graphml import write_graphml
+from graphrag_rdf.rdf.formats import NOT_XML
 from graphrag_rdf.rdf.iris import ANONYMOUS
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
 from graphrag_rdf.rdf.terms import Term
-from graphrag_rdf.sparql.render import Dialect, encode, spelled
+from graphrag_rdf.sparql.render import Dialect, encode
+from graphrag_rdf.sparql.star import write_star
 from graphrag_rdf.store.base import Store, plain_quads
 
 _DATASETS = frozenset({"trig", "nquads"})
@@ -80,7 +81,7 @@ def export_graph(
         )
     try:
         if dialect == "rdf-star":
-            _SPELL[form](quads, output)
+            write_star(quads, output, RDF_FORMATS[form])
         else:
             _serialize(quads, output, form)
     except TypeError as error:
@@ -133,29 +134,6 @@ def _fit_for_xml(quad: Quad) -> Quad:
     return quad
 
 
-def _lines(quads: Iterable[Quad], output: IO[bytes]) -> None:
-    for quad in quads:
-        output.write(star_line(quad, with_graph=True).encode())
-
-
-def _blocks(quads: Iterable[Quad], output: IO[bytes]) -> None:
-    """TriG: the triples of each graph in its brackets, one per line."""
-    for graph, group in groupby(quads, key=lambda quad: quad.graph_name):
-        head = "" if isinstance(graph, DefaultGraph) else f"{graph} "
-        output.write(f"{head}{{\n".encode())
-        for quad in group:
-            output.write(b"  " + star_line(quad, with_graph=False).encode())
-        output.write(b"}\n")
-
-
-_SPELL: dict[str, Callable[[Iterable[Quad], IO[bytes]], None]] = {
-    "nquads": _lines,
-    "ntriples": _lines,
-    "turtle": _lines,
-    "trig": _blocks,
-}
-
-
 Format: TypeAlias = Choice["trig", "nquads", "turtle", "ntriples", "rdfxml", "graphml"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
@@ -193,11 +171,3 @@ def format_of(path: Path) -> RdfFormat:
             hint=f"rename it to one of: {' '.join(BY_SUFFIX)}",
         )
     return found
-
-
-def star_line(quad: Quad, *, with_graph: bool) -> str:
-    """A quad as one line of N-Quads-star, or without its graph as one of N-Triples-star."""
-    parts = [spelled(term, "rdf-star") for term in (quad.subject, quad.predicate, quad.object)]
-    if with_graph and not isinstance(quad.graph_name, DefaultGraph):
-        parts.append(str(quad.graph_name))
-    return " ".join([*parts, "."]) + "\n"

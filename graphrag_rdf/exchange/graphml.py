@@ -7,18 +7,17 @@ node and edge has its IRI. A node has one attribute for each property. Several v
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import IO
 from xml.sax.saxutils import escape, quoteattr
 
 from pyoxigraph import Literal, NamedNode, Quad
 
+from graphrag_rdf.rdf.formats import NOT_XML
 from graphrag_rdf.rdf.namespaces import RDF, RDFS, SKOS, XSD
 from graphrag_rdf.rdf.terms import Term, local_name, node_of, one_label, text_of
 from graphrag_rdf.store.base import Store
 
-NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _REPLACED = "\ufffd"
 _NAMES = frozenset({RDFS.label, SKOS.altLabel})
 _JOIN = "; "

@@ -5,16 +5,23 @@ The engine requires that a result is created, written and freed in one thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Literal, Protocol
 
 import pyoxigraph as ox
 from pyoxigraph import DefaultGraph, NamedNode, Quad, Triple
 
-from graphrag_rdf.rdf.formats import line_end, write_csv
+from graphrag_rdf.rdf.formats import WRITERS, Writer, line_end
+from graphrag_rdf.rdf.iris import statement
+from graphrag_rdf.rdf.jsonld import write_jsonld
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
+from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.sparql.complaints import NO_CALLS, complaint, evaluation_status
+from graphrag_rdf.sparql.render import Dialect, encode
+from graphrag_rdf.sparql.star import STAR_FORMATS, write_star
+from graphrag_rdf.sparql.star import Output as Stream
 from graphrag_rdf.store.base import run_query
 from graphrag_rdf.store.functions import Functions
 
@@ -42,12 +49,16 @@ class Wanted:
     Attributes:
         media_type: of `formats`.
         content_type: the response's header.
-        triple_terms: whether the client and the format support them.
+        dialect: how triple terms are written. In `classic`, which any RDF 1.1 client reads, the node of the
+            statement stands for a triple term, and a graph describes it by `rdf:subject`, `rdf:predicate` and
+            `rdf:object`.
+        context: a document with the context of JSON-LD.
     """
 
     media_type: str
     content_type: str
-    triple_terms: bool = True
+    dialect: Dialect = "rdf12"
+    context: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +147,9 @@ def write_results(found: ox.QuerySolutions | ox.QueryBoolean, job: Job, output: 
     variables = len(found.variables) if isinstance(found, ox.QuerySolutions) else 1
     output.begin(wanted.content_type)
     bounded = _Bounded(output, job, _row_counter(wanted.media_type, variables))
-    if not wanted.triple_terms:
-        bounded.forbidden = _TRIPLE_MARKS.get(wanted.media_type)
     try:
-        if isinstance(found, ox.QuerySolutions) and wanted.media_type == "text/csv":
-            write_csv(found, bounded)
+        if isinstance(found, ox.QuerySolutions) and (write := _writer(wanted)) is not None:
+            write([variable.value for variable in found.variables], _rows(found, wanted.dialect), bounded)
             return
         form = ox.QueryResultsFormat.from_media_type(wanted.media_type)
         found.serialize(bounded, format=form)  # type: ignore[arg-type]
@@ -148,6 +157,22 @@ def write_results(found: ox.QuerySolutions | ox.QueryBoolean, job: Job, output: 
             bounded.write(line_end(wanted.media_type))
     finally:
         del found  # an error's traceback would keep it, and another thread may free that
+
+
+def _writer(wanted: Wanted) -> Writer | None:
+    """Our own writer, where the engine's would write another dialect, or (CSV) misplace columns."""
+    if wanted.media_type == "text/csv" or wanted.dialect == "classic":
+        return WRITERS[wanted.media_type]
+    return None
+
+
+def _rows(found: ox.QuerySolutions, dialect: Dialect) -> Iterator[list[Term | None]]:
+    for solution in found:
+        yield [_without_triple_terms(term) if dialect == "classic" else term for term in solution]
+
+
+def _without_triple_terms(term: Term | None) -> Term | None:
+    return statement(term.subject, term.predicate, term.object) if isinstance(term, Triple) else term
 
 
 def _judge(masked: str, text: str) -> None:
@@ -199,24 +224,63 @@ def _require_graph(store: ox.Store, job: Job) -> None:
 def write_graph(found: Iterable[Triple | Quad], job: Job, output: Output) -> None:
     """Write statements, as `write_results` writes solutions."""
     wanted = _wanted(job.graph, "graphs")
-    rdf_format = ox.RdfFormat.from_media_type(wanted.media_type)
     output.begin(wanted.content_type)
-    prefixes = PREFIXES if rdf_format in _WITH_PREFIXES else None
+    try:
+        serialize_graph(_at_most(found, job.max_rows), _Bounded(output, job), wanted)
+    except TypeError as error:
+        raise QueryFailed(406, str(error)) from error.with_traceback(None)
+
+
+def serialize_graph(
+    found: Iterable[Triple | Quad],
+    output: Stream,
+    wanted: Wanted,
+    prefixes: Mapping[str, str] = PREFIXES,
+) -> None:
+    """Write statements in a format and dialect.
+
+    Args:
+        prefixes: of formats that have them.
+
+    Raises:
+        TypeError: the dialect cannot express them, or the format has no syntax for the dialect.
+    """
+    rdf_format = ox.RdfFormat.from_media_type(wanted.media_type)
+    assert rdf_format is not None  # noqa: S101 - negotiated
+    if wanted.dialect == "rdf-star":
+        if rdf_format not in STAR_FORMATS:
+            raise TypeError(f"{wanted.media_type} has no syntax for RDF-star")
+        write_star(found, output, rdf_format)
+        return
+    if rdf_format == ox.RdfFormat.JSON_LD:
+        write_jsonld(_classic(found), output, wanted.context)
+        return
     ox.serialize(
-        _checked(found, job.max_rows, wanted),  # type: ignore[arg-type]
-        _Bounded(output, job),  # type: ignore[arg-type]
+        _classic(found) if wanted.dialect == "classic" else found,  # type: ignore[arg-type]
+        output,  # type: ignore[arg-type]
         format=rdf_format,
-        prefixes=prefixes,
+        prefixes=dict(prefixes) if rdf_format in _WITH_PREFIXES else None,
     )
 
 
-def _checked(found: Iterable[Triple | Quad], limit: int, wanted: Wanted) -> Iterator[Triple | Quad]:
-    for number, statement in enumerate(found):
+def _classic(found: Iterable[Triple | Quad]) -> Iterator[Triple | Quad]:
+    statements = iter(found)
+    first = next(statements, None)
+    if first is None:
+        return
+    every = chain((first,), statements)
+    if isinstance(first, Quad):
+        yield from encode(every, "classic")  # type: ignore[arg-type]
+        return
+    quads = (Quad(one.subject, one.predicate, one.object) for one in every)
+    yield from (quad.triple for quad in encode(quads, "classic"))
+
+
+def _at_most(found: Iterable[Triple | Quad], limit: int) -> Iterator[Triple | Quad]:
+    for number, one in enumerate(found):
         if number >= limit:
             raise QueryFailed(503, f"the answer has more than {limit:,} statements: ask for fewer (LIMIT)")
-        if not wanted.triple_terms and isinstance(statement.object, Triple):
-            raise QueryFailed(406, f"the answer has triple terms, which {wanted.content_type} cannot carry")
-        yield statement
+        yield one
 
 
 def _wanted(wanted: Wanted | None, what: str) -> Wanted:
@@ -234,11 +298,6 @@ _RUN: dict[str, Callable[[ox.Store, Job, Output, Functions], None]] = {
 
 # --- limits -------------------------------------------------------------------------------------------
 
-_TRIPLE_MARKS = {
-    "application/sparql-results+json": b'"type":"triple"',
-    "application/sparql-results+xml": b"<triple>",
-}
-
 
 class _Bounded:
     """An output that stops an answer at its limits; the engine passes on exceptions of `write`."""
@@ -248,7 +307,6 @@ class _Bounded:
         self._job = job
         self._rows = rows
         self._bytes = 0
-        self.forbidden: bytes | None = None
 
     def write(self, data: bytes) -> int:
         """Pass a part on."""
@@ -259,8 +317,6 @@ class _Bounded:
             raise QueryFailed(
                 503, f"the answer has more than {self._job.max_rows:,} rows: ask for fewer (LIMIT)"
             )
-        if self.forbidden is not None and self.forbidden in data:
-            raise QueryFailed(406, "the answer has triple terms, which the version asked for cannot carry")
         return self._output.write(data)
 
     def flush(self) -> None:

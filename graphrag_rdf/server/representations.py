@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-import pyoxigraph as ox
 from pyoxigraph import NamedNode, Quad, Triple
 from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.namespaces import PREFIXES
+from graphrag_rdf.reader_process.evaluate import serialize_graph
 from graphrag_rdf.server.caching import standard
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import Parameters
-from graphrag_rdf.server.http.negotiation import GRAPHS, Choice, Format, negotiate
+from graphrag_rdf.server.http.negotiation import (
+    GRAPHS,
+    Choice,
+    Format,
+    accepted,
+    in_dialect,
+    negotiate,
+    wanted,
+)
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.service import Service, client_of, service_of
 from graphrag_rdf.trace.catalogue import find_trace
@@ -28,9 +37,6 @@ T = TypeVar("T")
 JSON = Format(("application/json",), None, "")
 HTML = Format(("text/html",), None, "", charset=True)
 TEXT = Format(("text/plain",), None, "", charset=True)
-_WITH_PREFIXES = ("text/turtle", "application/trig")
-
-
 _LONGEST = 1000
 """Characters of a text to look for."""
 
@@ -83,13 +89,15 @@ async def represent(request: Request, forms: Callable[[Service], Forms]) -> Resp
     """
     require(request, "read")
     service = service_of(request)
-    accept = request.headers.get("accept")
+    accept = accepted(request.headers.get("accept"), parameter(request, "format"))
+    dialect = parameter(request, "dialect")
 
     def make() -> tuple[str, bytes]:
         found = forms(service)
         choice = negotiate(accept, found.formats)
         if choice is None:
             raise Problem(406, "Accept names no supported format")
+        choice = in_dialect(choice, dialect)
         return choice.content_type, _written(found, choice)
 
     commit = service.engine.store.commit_number()
@@ -107,13 +115,14 @@ def _written(forms: Forms, choice: Choice) -> bytes:
         return forms.text().encode("utf-8", "replace")
     assert forms.rdf is not None  # noqa: S101 - else it is not negotiated
     statements: list[Any] = list(forms.rdf())
-    if not choice.triple_terms and any(isinstance(s.object, Triple) for s in statements):
-        raise Problem(406, f"{choice.content_type} cannot carry the triple terms of the answer")
     if not choice.format.engine.supports_datasets:  # type: ignore[union-attr]
         statements = list(dict.fromkeys(s.triple if isinstance(s, Quad) else s for s in statements))
-    prefixes = dict(forms.prefixes) if choice.format.media_type in _WITH_PREFIXES else None
-    data = ox.serialize(statements, format=choice.format.engine, prefixes=prefixes)  # type: ignore[arg-type]
-    return data or b""
+    written = io.BytesIO()
+    try:
+        serialize_graph(statements, written, wanted(choice), forms.prefixes)
+    except TypeError as error:
+        raise Problem(406, str(error)) from None
+    return written.getvalue()
 
 
 def whole_number(request: Request, name: str, default: int, most: int) -> int:

@@ -29,7 +29,7 @@ from pyoxigraph import (
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.formats import line_end, write_csv
-from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
+from graphrag_rdf.rdf.namespaces import PREFIXES, RAG, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import Term, integer, to_sparql_json
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.sparql.render import Dialect, Renderer, decode
@@ -282,7 +282,7 @@ def write_found(
         UsageError: when the result cannot be written in this format.
     """
     if isinstance(found, QueryTriples):
-        found.serialize(output, format=_graph_format(media_type))
+        _write_triples(found, output, media_type)
         return
     form = QueryResultsFormat.from_media_type(media_type)
     if form is None:
@@ -302,16 +302,17 @@ def write_answer(answer: Answer, output: IO[bytes], media_type: str) -> None:
         UsageError: see `write_found`.
     """
     if answer.triples is not None:
-        ox.serialize(answer.triples, output, format=_graph_format(media_type))
+        _write_triples(answer.triples, output, media_type)
     else:
         write_found(ox.parse_query_results(_json(answer), QueryResultsFormat.JSON), output, media_type)
 
 
-def _graph_format(media_type: str) -> RdfFormat:
+def _write_triples(found: Iterable[Triple], output: IO[bytes], media_type: str) -> None:
     form = RdfFormat.from_media_type(media_type)
     if form is None:
         raise UsageError(f"a graph cannot be written as {media_type}")
-    return form
+    prefixes = PREFIXES if form in (RdfFormat.TURTLE, RdfFormat.TRIG) else None
+    ox.serialize(found, output, format=form, prefixes=prefixes)
 
 
 def _json(answer: Answer) -> bytes:

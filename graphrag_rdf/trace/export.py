@@ -1,13 +1,15 @@
-"""Traces for elsewhere: RDF, PROV-N, PROV-JSON, and a page for people.
+"""Traces for elsewhere: RDF, PROV-N, PROV-JSON, PROV-XML, and a page for people.
 
 With its sources a trace is complete: whoever has the file can walk from the answer to the characters that
-it rests on without our store. In PROV-N and PROV-JSON the triples of a trace and its sources are mapped
+it rests on without our store. PROV-N, PROV-JSON and PROV-XML map the triples of a trace and its sources
 property by property; what has no place in PROV-DM becomes an attribute. References: PROV-DM and PROV-N (W3C
-Recommendations, 30 April 2013), PROV-JSON (W3C Member Submission, 24 April 2013).
+Recommendations, 30 April 2013), PROV-JSON (W3C Member Submission, 24 April 2013), PROV-XML (W3C Note, 30
+April 2013).
 """
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections import defaultdict
@@ -16,18 +18,24 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, get_args
 from typing import Literal as Choice
 
-from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, serialize
+from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Triple, serialize
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.rdf.formats import NOT_XML
+from graphrag_rdf.rdf.jsonld import write_jsonld
 from graphrag_rdf.rdf.namespaces import DCTERMS, PREFIXES, PROV, RAG, RDF, XSD, Graphs
 from graphrag_rdf.rdf.terms import Term
+from graphrag_rdf.sparql.render import Dialect, encode
+from graphrag_rdf.sparql.star import write_star
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
+from graphrag_rdf.store.vocabularies import vocabulary_context
 from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.reader import order_of, read_trace, trace_quads
 
-TraceFormat: TypeAlias = Choice["trig", "turtle", "nquads", "prov-n", "prov-json", "html"]
+TraceFormat: TypeAlias = Choice["trig", "turtle", "nquads", "jsonld", "prov-n", "prov-json", "provx", "html"]
 FORMATS: tuple[TraceFormat, ...] = get_args(TraceFormat)
+_IN_DIALECTS = {"trig": RdfFormat.TRIG, "turtle": RdfFormat.TURTLE, "nquads": RdfFormat.N_QUADS}
 
 
 def export_trace(
@@ -37,6 +45,7 @@ def export_trace(
     format: TraceFormat,  # noqa: A002
     *,
     with_sources: bool = True,
+    dialect: Dialect = "rdf12",
 ) -> str:
     """A trace as text in one of `FORMATS`.
 
@@ -46,17 +55,27 @@ def export_trace(
         format: `turtle` merges the named graphs, which `trig` and `nquads` keep.
         with_sources: also the evidence, subgraphs, activities, agents, chunks, pages, documents and versions
             that the trace rests on (`html` always shows them), and the decisions about its facts.
+        dialect: of triple terms in RDF; `jsonld` is always `classic`.
 
     Raises:
-        UsageError: when there is no such trace or format.
+        UsageError: when there is no such trace or format, or the format has no dialects.
     """
     session = NamedNode(iri) if isinstance(iri, str) else iri
     if format not in FORMATS:
         raise UsageError(f"a trace cannot be written as {format!r}", hint=f"formats: {', '.join(FORMATS)}")
+    if dialect != "rdf12" and format not in _IN_DIALECTS:
+        raise UsageError(
+            f"{format} has no dialects of RDF", hint=f"use --dialect with one of: {', '.join(_IN_DIALECTS)}"
+        )
     trace = read_trace(store, session, blobs)
     if format == "html":
         return render_page(store, trace)
-    return _WRITERS[format](trace_quads(store, session, with_sources=with_sources))
+    quads = trace_quads(store, session, with_sources=with_sources)
+    if dialect == "rdf-star":
+        written = io.BytesIO()
+        write_star(quads if format != "turtle" else _merged(quads), written, _IN_DIALECTS[format])
+        return _text(written.getvalue())
+    return _WRITERS[format](list(encode(quads, dialect)))
 
 
 def _trig(quads: list[Quad]) -> str:
@@ -64,9 +83,19 @@ def _trig(quads: list[Quad]) -> str:
 
 
 def _turtle(quads: list[Quad]) -> str:
+    return _text(serialize(_merged(quads), format=RdfFormat.TURTLE, prefixes=_used(quads)))
+
+
+def _merged(quads: Iterable[Quad]) -> list[Triple]:
     merged = {Quad(quad.subject, quad.predicate, quad.object) for quad in quads}
-    triples = [quad.triple for quad in sorted(merged, key=order_of)]
-    return _text(serialize(triples, format=RdfFormat.TURTLE, prefixes=_used(quads)))
+    return [quad.triple for quad in sorted(merged, key=order_of)]
+
+
+def _json_ld(quads: list[Quad]) -> str:
+    written = io.BytesIO()
+    classic: list[Quad] = sorted(encode(quads, "classic"), key=order_of)
+    write_jsonld(classic, written, vocabulary_context())
+    return _text(written.getvalue())
 
 
 def _nquads(quads: list[Quad]) -> str:
@@ -238,6 +267,76 @@ def to_prov_json(quads: Iterable[Quad]) -> str:
     return json.dumps(out, ensure_ascii=False, indent=2) + "\n"
 
 
+def to_prov_xml(quads: Iterable[Quad]) -> str:
+    """A PROV-XML document, with the qualified names of `to_prov_json`.
+
+    Raises:
+        UsageError: for a predicate without a local name.
+    """
+    from lxml import etree
+
+    def element(parent: Any, namespace: str, local: str, **attributes: str) -> Any:
+        return etree.SubElement(
+            parent, etree.QName(namespace, local), {_PROV + k: v for k, v in attributes.items()}
+        )
+
+    found = _Document(quads)
+    root = etree.Element(etree.QName(PREFIXES["prov"], "document"), nsmap={**_prefixes(), "xsi": _XSI})
+    for iri, thing in sorted(found.things.items()):
+        node = element(root, PREFIXES["prov"], thing.kind, id=_qualified(iri))
+        for name in ("startTime", "endTime"):
+            if name in thing.times:
+                element(node, PREFIXES["prov"], name).text = thing.times[name]
+        for name, value in sorted(
+            thing.attributes, key=lambda pair: _XML_ORDER.get(pair[0], len(_XML_ORDER))
+        ):
+            _xml_value(element(node, *_xml_name(name)), name, value)
+    for relation in found.relations:
+        node = element(root, PREFIXES["prov"], relation.name)
+        for key, end in zip(relation.keys, relation.ends, strict=True):
+            element(node, PREFIXES["prov"], key, ref=_qualified(end))
+        if relation.time:
+            element(node, PREFIXES["prov"], "time").text = relation.time
+        if relation.subtype:
+            kind = element(node, PREFIXES["prov"], "type")
+            kind.text = relation.subtype
+            kind.set(f"{{{_XSI}}}type", "xsd:QName")
+    return _text(etree.tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True))
+
+
+_XSI = "http://www.w3.org/2001/XMLSchema-instance"
+_PROV = f"{{{PREFIXES['prov']}}}"
+_XML_ORDER = {"prov:label": 0, "prov:type": 1}
+_XML_LOCAL = re.compile(r"[^\W\d][\w.-]*\Z")
+
+
+def _xml_name(name: str) -> tuple[str, str]:
+    prefix, _, local = name.partition(":")
+    iri = f"{_prefixes()[prefix]}{local}"
+    found = _XML_LOCAL.search(iri)
+    if found is None or not found.start():
+        raise UsageError(f"PROV-XML cannot express the predicate {iri}", hint="use prov-json or prov-n")
+    return iri[: found.start()], found.group()
+
+
+def _xml_value(node: Any, name: str, value: Term) -> None:
+    """The text of an attribute, and its type where that is not a string."""
+    kind = ""
+    if isinstance(value, NamedNode):
+        node.text = _qualified(value.value) if _is_name(name, value) else value.value
+        kind = "xsd:QName" if _is_name(name, value) else "xsd:anyURI"
+    elif isinstance(value, Literal):
+        node.text = NOT_XML.sub("\ufffd", value.value)
+        if value.language:
+            node.set("{http://www.w3.org/XML/1998/namespace}lang", value.language)
+        elif value.datatype != XSD.string:
+            kind = _qualified(value.datatype.value)
+    else:
+        node.text = NOT_XML.sub("\ufffd", f"<<( {value} )>>")
+    if kind:
+        node.set(f"{{{_XSI}}}type", kind)
+
+
 # --- names and values ------------------------------------------------------------------------------
 
 _NAMESPACES = tuple(sorted({**PREFIXES, **_INSTANCES}.items(), key=lambda item: len(item[1]), reverse=True))
@@ -334,4 +433,6 @@ _WRITERS: Mapping[str, Callable[[list[Quad]], str]] = {
     "nquads": _nquads,
     "prov-n": to_prov_n,
     "prov-json": to_prov_json,
+    "provx": to_prov_xml,
+    "jsonld": _json_ld,
 }

@@ -47,7 +47,7 @@ class Traces:
         return verify_trace(self._store, self._blobs, find_trace(self._store, name))
 
     def export(self, name: str, form: TraceFormat = "trig", *, with_sources: bool = True) -> str:
-        """A trace as RDF, PROV-N, PROV-JSON or a page; see `trace.export.export_trace`."""
+        """A trace as RDF, PROV-N, PROV-JSON, PROV-XML or a page; see `trace.export.export_trace`."""
         found = find_trace(self._store, name)
         return export_trace(self._store, self._blobs, found, form, with_sources=with_sources)
 

@@ -138,7 +138,7 @@ def test_a_trace_takes_the_decision_with_it(run: Run, store: Path) -> None:
     how = ["--object", "Tarnay", "--with-sentences", "--reason", "the register", "--by", "R. T."]
     run("facts", "correct", *BORN, *how)
     assert "Tarnay" in run("ask", "Where was Andrew Orr born?").out
-    for form in ("trig", "turtle", "nquads", "prov-n", "prov-json", "html"):
+    for form in ("trig", "turtle", "nquads", "prov-n", "prov-json", "provx", "jsonld", "html"):
         assert "correction by R. T." in run("trace", "export", "last", "--format", form).out, form
     trig = run("trace", "export", "last").out
     assert "rag:assertsInstead" in trig

@@ -57,7 +57,9 @@ def test_show_by_any_name(run: Run, asked: str) -> None:
     assert "trace list" in unknown.err
 
 
-@pytest.mark.parametrize("form", ["trig", "turtle", "nquads", "prov-n", "prov-json", "html"])
+@pytest.mark.parametrize(
+    "form", ["trig", "turtle", "nquads", "prov-n", "prov-json", "provx", "jsonld", "html"]
+)
 def test_export(run: Run, asked: str, folder: Path, form: str) -> None:
     found = run("trace", "export", asked, "--format", form)
     assert found.code == 0

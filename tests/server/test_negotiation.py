@@ -46,15 +46,15 @@ def test_the_favourite_is_found(header: str | None, expected: str | None) -> Non
 def test_versions_are_kept_or_refused() -> None:
     old = negotiate("text/turtle;version=1.1", GRAPHS)
     assert old is not None
-    assert not old.triple_terms
+    assert old.dialect == "classic"
     assert old.content_type == "text/turtle; charset=utf-8; version=1.1"
     new = negotiate('application/trig; version="1.2"', DATASETS)
     assert new is not None
-    assert new.triple_terms
+    assert new.dialect == "rdf12"
     assert negotiate("text/turtle;version=3", GRAPHS) is None
     json_ld = negotiate("application/ld+json", GRAPHS)
     assert json_ld is not None
-    assert not json_ld.triple_terms
+    assert json_ld.dialect == "classic"
 
 
 @given(st.text(max_size=200))

@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 import httpx
 import pyoxigraph as ox
 import pytest
+import rdflib
 
 from tests.support.endpoint import Endpoint
 
@@ -212,7 +213,7 @@ def test_what_cannot_be_written_as_asked_is_not_acceptable(
 @pytest.mark.parametrize("version", ["1.1", "1.2-basic"])
 @pytest.mark.parametrize("media_type", ["text/turtle", "application/n-triples", "application/trig"])
 def test_triple_terms_and_versions(media_type: str, version: str, client: httpx.Client) -> None:
-    """RDF 1.2: a version that the client names is answered in, or refused."""
+    """RDF 1.2: a version without triple terms gets statements of RDF 1.1, which rdflib reads."""
     query = "CONSTRUCT { <urn:r> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>> } {}"
     new = client.get("/sparql", params={"query": query}, headers={"Accept": f"{media_type};version=1.2"})
     assert new.status_code == 200
@@ -221,7 +222,10 @@ def test_triple_terms_and_versions(media_type: str, version: str, client: httpx.
     triples = [quad.triple for quad in ox.parse(new.content, rdf_format)]
     assert isinstance(triples[0].object, ox.Triple)
     accept = {"Accept": f"{media_type}; version={version}"}
-    assert client.get("/sparql", params={"query": query}, headers=accept).status_code == 406
+    old = client.get("/sparql", params={"query": query}, headers=accept)
+    assert old.status_code == 200
+    assert f"version={version}" in old.headers["content-type"]
+    assert {*classic_statement(old.content, media_type)} == {"urn:s", "urn:p", "urn:o"}
     plain = client.get("/sparql", params={"query": CONSTRUCT}, headers=accept)
     assert plain.status_code == 200
 
@@ -234,13 +238,62 @@ def test_triple_terms_in_results(version: str, client: httpx.Client) -> None:
     assert term["type"] == "triple"
     assert term["value"]["object"] == {"type": "literal", "value": "x"}
     old = client.get("/sparql", params={"query": query}, headers={"Accept": f"{SRJ};version={version}"})
-    assert old.status_code == 406
+    assert f"version={version}" in old.headers["content-type"]
+    node = old.json()["results"]["bindings"][0]["t"]
+    assert node["type"] == "uri"
+    construct = query.replace("SELECT", "CONSTRUCT { <urn:r> <urn:p> ?t } { SELECT") + " }"
+    graph = client.get("/sparql", params={"query": construct, "dialect": "classic"})
+    assert f"<{node['value']}>" in graph.text  # the same node, with its description
 
 
-def test_json_ld_refuses_triple_terms_before_it_begins(client: httpx.Client) -> None:
+def classic_statement(data: bytes, media_type: str) -> list[str]:
+    """Subject, predicate and object of the only statement that a graph describes, read by rdflib."""
+    found = rdflib.Graph()
+    found.parse(data=data, format="turtle" if media_type == "application/trig" else media_type)
+    (node,) = found.objects(rdflib.URIRef("urn:r"), None)
+    parts = (rdflib.RDF.subject, rdflib.RDF.predicate, rdflib.RDF.object)
+    return [str(found.value(node, part)) for part in parts]
+
+
+@pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")  # by rdflib itself
+def test_json_ld_has_the_classic_form(client: httpx.Client) -> None:
     query = "CONSTRUCT { <urn:r> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>> } {}"
     found = client.get("/sparql", params={"query": query}, headers={"Accept": "application/ld+json"})
+    assert classic_statement(found.content, "application/ld+json") == ["urn:s", "urn:p", "urn:o"]
+
+
+@pytest.mark.parametrize("form", ["turtle", "nt", "trig", "nq"])
+def test_dialect_rdf_star(form: str, client: httpx.Client) -> None:
+    query = "CONSTRUCT { <urn:r> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>> } {}"
+    found = client.get("/sparql", params={"query": query, "dialect": "rdf-star", "format": form})
+    assert "<urn:r> <urn:p> << <urn:s> <urn:p> <urn:o> >> ." in found.text
+
+
+def test_dialects_that_cannot_be(client: httpx.Client) -> None:
+    query = "CONSTRUCT { <urn:r> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>> } {}"
+    found = client.get("/sparql", params={"query": query, "dialect": "rdf-star", "format": "rdfxml"})
     assert found.status_code == 406
+    assert "no syntax for RDF-star" in found.json()["detail"]
+    assert client.get("/sparql", params={"query": query, "dialect": "n3"}).status_code == 400
+    nested = query.replace("<urn:o>", "<<( <urn:s> <urn:p> <urn:o> )>>", 1)
+    assert client.get("/sparql", params={"query": nested, "dialect": "classic"}).status_code == 406
+
+
+@pytest.mark.parametrize("form", ["json", "xml", "csv", "tsv"])
+def test_classic_rows_are_those_of_the_engine_but_for_triple_terms(form: str, client: httpx.Client) -> None:
+    query = (
+        r"""SELECT * { VALUES (?a ?b) { (<urn:x> "a<b&\"c\n\t") ("é"@en 1.5) (UNDEF true) ("" <urn:y>) } }"""
+    )
+    plain = client.get("/sparql", params={"query": query, "format": form})
+    classic = client.get("/sparql", params={"query": query, "format": form, "dialect": "classic"})
+    assert plain.status_code == 200, plain.text
+    assert classic.headers["content-type"] == plain.headers["content-type"]
+    if form == "csv":
+        assert classic.content == plain.content
+        return
+    media_type = ox.QueryResultsFormat.from_media_type(plain.headers["content-type"].partition(";")[0])
+    rows = [list(map(list, ox.parse_query_results(one.content, media_type))) for one in (plain, classic)]
+    assert rows[0] == rows[1]
 
 
 # --- §2.1.7: refusals ---------------------------------------------------------------------------------

@@ -9,10 +9,12 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyoxigraph import Literal, Quad, RdfFormat, Store, parse
+from lxml import etree
+from pyoxigraph import Literal, Quad, RdfFormat, Store, Triple, parse
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.namespaces import PREFIXES, TG, Graphs
+from graphrag_rdf.sparql.render import decode
 from graphrag_rdf.trace.export import FORMATS, export_trace, to_prov_json, to_prov_n, trace_quads
 from graphrag_rdf.trace.page import cited, mark
 from graphrag_rdf.trace.recorder import TraceRecorder
@@ -30,6 +32,53 @@ def test_rdf_is_read_again(sample: Sample, run: TraceRecorder, name: str) -> Non
         assert found == {Quad(quad.subject, quad.predicate, quad.object) for quad in quads}
     else:
         assert found == set(quads)
+
+
+@pytest.mark.parametrize("name", RDF_FORMATS)
+def test_classic_rdf_is_read_by_older_tools(sample: Sample, run: TraceRecorder, name: str) -> None:
+    text = export_trace(sample.store, sample.blobs, run.session, name, dialect="classic")  # type: ignore[arg-type]
+    found = list(parse(text, format=RDF_FORMATS[name]))
+    assert not any(isinstance(quad.object, Triple) for quad in found)
+    if name != "turtle":
+        assert set(decode(found)) == set(trace_quads(sample.store, run.session))
+
+
+def test_json_ld_is_the_classic_form_with_the_context(sample: Sample, run: TraceRecorder) -> None:
+    text = export_trace(sample.store, sample.blobs, run.session, "jsonld")
+    found = list(parse(text, format=RdfFormat.JSON_LD))
+    assert set(decode(found)) == set(trace_quads(sample.store, run.session))
+    types = [node.get("@type") for graph in json.loads(text)["@graph"] for node in graph["@graph"]]
+    assert "Grounding" in str(types)
+
+
+def test_rdf_star_has_the_brackets_of_its_time(sample: Sample, run: TraceRecorder) -> None:
+    text = export_trace(sample.store, sample.blobs, run.session, "turtle", dialect="rdf-star")
+    assert "<< <" in text
+    assert "<<(" not in text
+
+
+def test_formats_without_dialects(sample: Sample, run: TraceRecorder) -> None:
+    with pytest.raises(UsageError, match="no dialects"):
+        export_trace(sample.store, sample.blobs, run.session, "prov-n", dialect="classic")
+
+
+def test_prov_xml_says_what_prov_json_says(sample: Sample, run: TraceRecorder) -> None:
+    root = etree.fromstring(export_trace(sample.store, sample.blobs, run.session, "provx").encode())
+    told = json.loads(export_trace(sample.store, sample.blobs, run.session, "prov-json"))
+    prov = f"{{{PREFIXES['prov']}}}"
+    for kind in ("entity", "activity", "agent"):
+        assert {node.get(f"{prov}id") for node in root.findall(f"{prov}{kind}")} == set(told[kind])
+    for relation in ("wasGeneratedBy", "wasDerivedFrom", "used"):
+        found = [
+            [end.get(f"{prov}ref") for end in node if end.get(f"{prov}ref")]
+            for node in root.iter(prov + relation)
+        ]
+        wanted = [
+            [value for key, value in body.items() if key not in ("prov:time", "prov:type")]
+            for body in told.get(relation, {}).values()
+        ]
+        assert found == wanted
+    assert root.find(f"{prov}activity/{prov}startTime") is not None
 
 
 def test_both_dialects_export_the_same() -> None:

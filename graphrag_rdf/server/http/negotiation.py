@@ -7,10 +7,15 @@ RFC 9110 §12.5.1 (Accept: q-values, the most specific range counts) and RDF 1.2
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from pyoxigraph import QueryResultsFormat, RdfFormat
+
+from graphrag_rdf.reader_process.evaluate import Wanted
+from graphrag_rdf.server.http.problems import Problem
+from graphrag_rdf.sparql.render import Dialect
+from graphrag_rdf.store.vocabularies import vocabulary_context
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,7 @@ RDF_BY_NAME: Mapping[str, Format] = {name: f for f in reversed(GRAPHS) for name 
 
 
 FORMATS: Mapping[str, str] = {
-    "json": "application/sparql-results+json, application/ld+json",
+    "json": "application/sparql-results+json, application/ld+json, application/json",
     "xml": "application/sparql-results+xml, application/rdf+xml",
     "csv": "text/csv",
     "tsv": "text/tab-separated-values",
@@ -97,8 +102,12 @@ FORMATS: Mapping[str, str] = {
     "trig": "application/trig",
     "rdfxml": "application/rdf+xml",
     "jsonld": "application/ld+json",
+    "html": "text/html",
 }
 """Value of the request parameter `format` → Accept header of the same meaning."""
+
+DIALECTS: Mapping[str, Dialect] = {"rdf12": "rdf12", "rdf-star": "rdf-star", "classic": "classic"}
+"""Values of the request parameter `dialect`."""
 
 _VERSIONS = {"1.1": False, "1.2": True, "1.2-basic": False}
 """Version of RDF and SPARQL → whether it has triple terms (RDF 1.2 Concepts §2.1; Basic is without them)."""
@@ -135,11 +144,12 @@ class Choice:
     Attributes:
         format: of the answer.
         version: of RDF as the client wrote it; None without one.
+        dialect: of triple terms; `classic` in formats and versions of RDF that have none.
     """
 
     format: Format
     version: str | None = None
-    triple_terms: bool = field(default=True)
+    dialect: Dialect = "rdf12"
 
     @property
     def content_type(self) -> str:
@@ -152,6 +162,47 @@ class Choice:
 def parse_accept(header: str) -> tuple[MediaRange, ...]:
     """The ranges of an Accept header; a malformed range is left out, a malformed q counts as 0."""
     return tuple(filter(None, map(_range, _split(header, ","))))
+
+
+def wanted(choice: Choice) -> Wanted:
+    """A choice for `evaluate`."""
+    context = vocabulary_context() if choice.format.engine == RdfFormat.JSON_LD else {}
+    return Wanted(choice.format.media_type, choice.content_type, choice.dialect, context)
+
+
+def accepted(header: str | None, asked: str | None) -> str | None:
+    """The Accept header, or what the request parameter `format` says in its place.
+
+    Args:
+        asked: a media type, or a key of `FORMATS`.
+
+    Raises:
+        Problem: 400 when there is no such format.
+    """
+    if asked is None:
+        return header
+    if "/" in asked:
+        return asked
+    if asked not in FORMATS:
+        raise Problem(
+            400, f"unknown format {asked!r}", hint=f"use a media type or one of: {', '.join(FORMATS)}"
+        )
+    return FORMATS[asked]
+
+
+def in_dialect(choice: Choice, asked: str | None) -> Choice:
+    """A choice in the dialect that the request parameter `dialect` names.
+
+    Formats without syntax for triple terms stay `classic` for `rdf12`.
+
+    Raises:
+        Problem: 400 for an unknown dialect.
+    """
+    if asked is None or asked == "rdf12":
+        return choice
+    if asked not in DIALECTS:
+        raise Problem(400, f"unknown dialect {asked!r}", hint=f"use one of: {', '.join(DIALECTS)}")
+    return replace(choice, dialect=DIALECTS[asked])
 
 
 def negotiate(header: str | None, formats: Sequence[Format]) -> Choice | None:
@@ -171,7 +222,8 @@ def negotiate(header: str | None, formats: Sequence[Format]) -> Choice | None:
         if version is not None and version not in _VERSIONS:
             continue
         if quality > 0 and (best is None or quality > best[0]):
-            choice = Choice(candidate, version, _VERSIONS.get(version or "1.2", True) and candidate.rdf12)
+            capable = _VERSIONS[version or "1.2"] and candidate.rdf12
+            choice = Choice(candidate, version, "rdf12" if capable else "classic")
             best = quality, choice
     return best[1] if best else None
 

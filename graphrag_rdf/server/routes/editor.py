@@ -21,7 +21,7 @@ from graphrag_rdf.rdf.namespaces import PREFIXES
 from graphrag_rdf.reader_process.evaluate import Wanted
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import Parameters, read_body
-from graphrag_rdf.server.http.negotiation import GRAPHS, RESULTS, Format
+from graphrag_rdf.server.http.negotiation import GRAPHS, RESULTS, Choice, Format, wanted
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
@@ -30,7 +30,7 @@ from graphrag_rdf.server.routes.resource import TermView, named_in, view_term
 from graphrag_rdf.server.routes.sparql import job_of, run
 from graphrag_rdf.server.service import Service, address_of, client_of, service_of
 from graphrag_rdf.sparql.empty import Alternative, alternatives
-from graphrag_rdf.sparql.render import prologue
+from graphrag_rdf.sparql.render import Dialect, prologue
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace.facts import read_labels
 
@@ -158,8 +158,9 @@ def _readable(store: Store) -> list[str]:
 async def _download(
     request: Request, service: Service, text: str, form: Download, *, union: bool
 ) -> Response:
-    wanted = Wanted(form.format.media_type, form.format.content_type, form.format.rdf12)
-    forms = (None, wanted) if form.graph else (wanted, None)
+    dialect: Dialect = "rdf12" if form.format.rdf12 else "classic"
+    asked = wanted(Choice(form.format, dialect=dialect))
+    forms = (None, asked) if form.graph else (asked, None)
     job, _ = await job_of(service, text, *forms, with_prefixes=True, base=address_of(request), union=union)
     response = await run(request, service, job, service.min_commit(request), validated=None)
     response.headers["Content-Disposition"] = f'attachment; filename="{form.file}"'

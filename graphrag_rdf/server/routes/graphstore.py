@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.rdf.formats import check_entities
-from graphrag_rdf.reader_process.evaluate import Job, Wanted
+from graphrag_rdf.reader_process.evaluate import Job
 from graphrag_rdf.server.caching import hold, not_modified
 from graphrag_rdf.server.execution.nesting import check_rdf_nesting
 from graphrag_rdf.server.http.access import require
@@ -27,8 +27,11 @@ from graphrag_rdf.server.http.negotiation import (
     GRAPHS,
     RDF_BY_NAME,
     Format,
+    accepted,
     content_type,
+    in_dialect,
     negotiate,
+    wanted,
 )
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.routes.sparql import run, settled, written
@@ -84,19 +87,20 @@ async def _read(request: Request, target: Target) -> Response:
     require(request, "read")
     service = service_of(request)
     formats = DATASETS if target.whole else GRAPHS
-    choice = negotiate(request.headers.get("accept"), formats)
+    asked = Parameters.of_query_string(request.scope["query_string"])
+    choice = negotiate(accepted(request.headers.get("accept"), asked.one("format")), formats)
     if choice is None:
         raise Problem(406, "Accept names no supported format of graphs")
+    form = wanted(in_dialect(choice, asked.one("dialect")))
     if service.remote is None and _exists(service, target):
         hold(request, service, exists=True)
-        if (same := not_modified(request, service, [choice.content_type], strong=True)) is not None:
+        if (same := not_modified(request, service, [form.content_type], strong=True)) is not None:
             return same
-    wanted = Wanted(choice.format.media_type, choice.content_type, choice.triple_terms)
     name = "" if target.graph is None else target.graph.value
     job = Job(
         kind="exists" if request.method == "HEAD" else "dump",
         target=None if target.whole else name,
-        graph=wanted,
+        graph=form,
         max_rows=service.settings.max_rows,
         max_bytes=service.settings.max_result_mb << 20,
     )

@@ -9,23 +9,21 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from pyoxigraph import NamedNode, Quad, Triple, parse
+from pyoxigraph import NamedNode
 from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.exchange.ontologies import ontology_versions
-from graphrag_rdf.rdf.jsonld_context import jsonld_context
-from graphrag_rdf.rdf.namespaces import OWL, PREFIXES, RAG, RDF, Graphs
-from graphrag_rdf.rdf.vocabulary_page import FILES, TermRow, vocabularies
-from graphrag_rdf.resources import folder
+from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
+from graphrag_rdf.rdf.vocabulary_page import TermRow, vocabularies
 from graphrag_rdf.schema.observed import annotation_properties
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import Forms, listed, represent
 from graphrag_rdf.server.service import Service, site_of
 from graphrag_rdf.sparql.documentation import SH, executables
-from graphrag_rdf.sparql.library import QueryTemplate, TemplateLibrary
-from graphrag_rdf.store.embedded import EmbeddedStore
+from graphrag_rdf.sparql.library import QueryTemplate
+from graphrag_rdf.store.vocabularies import vocabulary_context, vocabulary_triples
 
 _PREFIXES = {**PREFIXES, "sh": str(SH)}
 
@@ -99,7 +97,7 @@ async def ontology(request: Request) -> Response:
 
     def forms(service: Service) -> Forms:
         del service
-        return Forms(json=_terms, rdf=_triples, html=_page, prefixes=PREFIXES)
+        return Forms(json=_terms, rdf=vocabulary_triples, html=_page, prefixes=PREFIXES)
 
     return await represent(request, forms)
 
@@ -121,23 +119,8 @@ async def schema(request: Request) -> Response:
 async def context(request: Request) -> Response:
     """`/context.jsonld`: the JSON-LD context of the vocabularies."""
     del request
-    return Response(_context(), media_type="application/ld+json", headers={"Cache-Control": "max-age=3600"})
-
-
-@cache
-def _context() -> str:
-    """Made once: the files belong to the program."""
-    store = EmbeddedStore(TemplateLibrary(folder("queries")))
-    store.bulk_add(Quad(t.subject, t.predicate, t.object, Graphs.ONTOLOGY) for t in _triples())
-    return json.dumps(jsonld_context(store.select("ontology/context")), indent=1)
-
-
-def _triples() -> list[Triple]:
-    """The vocabularies as one ontology, ours: its imports cannot be fetched by everybody."""
-    found = [quad.triple for name in FILES for quad in parse(path=str(folder("ontology") / name))]
-    ours = NamedNode(str(RAG).rstrip("#"))
-    others = {t.subject for t in found if (t.predicate, t.object) == (RDF.type, OWL.Ontology)} - {ours}
-    return [t for t in found if t.subject not in others and t.predicate != OWL.imports]
+    document = json.dumps(vocabulary_context(), indent=1)
+    return Response(document, media_type="application/ld+json", headers={"Cache-Control": "max-age=3600"})
 
 
 def _terms() -> dict[str, Any]:

@@ -31,7 +31,16 @@ from graphrag_rdf.server.execution.sparql_text import (
 )
 from graphrag_rdf.server.http.access import may, require
 from graphrag_rdf.server.http.body import Parameters, read_body, text_of
-from graphrag_rdf.server.http.negotiation import FORMATS, GRAPHS, RESULTS, Choice, content_type, negotiate
+from graphrag_rdf.server.http.negotiation import (
+    GRAPHS,
+    RESULTS,
+    Choice,
+    accepted,
+    content_type,
+    in_dialect,
+    negotiate,
+    wanted,
+)
 from graphrag_rdf.server.http.problems import Problem, TransferAborted
 from graphrag_rdf.server.routes.dataset import describe_service
 from graphrag_rdf.server.service import COMMIT, Service, address_of, client_of, service_of
@@ -157,7 +166,9 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
     service = service_of(request)
     if text is None:
         return await asyncio.to_thread(describe_service, request)
-    results, graph = forms_for(_accepted(request, parameters))
+    results, graph = forms_for(
+        accepted(request.headers.get("accept"), parameters.one("format")), parameters.one("dialect")
+    )
     if results is None and graph is None:
         raise Problem(406, "Accept names no supported format")
     default, named = parameters.all("default-graph-uri"), parameters.all("named-graph-uri")
@@ -172,29 +183,11 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
         union="union-default-graph" in parameters or is_union(service, text),
     )
     if request.method in ("GET", "HEAD") and not volatile:
-        types = [wanted.content_type for wanted in (results, graph) if wanted is not None]
+        types = [form.content_type for form in (results, graph) if form is not None]
         if (same := not_modified(request, service, types)) is not None:
             return same
     min_commit = service.min_commit(request)
     return await run(request, service, job, min_commit, validated=None if volatile else "weak")
-
-
-def _accepted(request: Request, parameters: Parameters) -> str | None:
-    """The Accept header, or what the parameter `format` says in its place.
-
-    Raises:
-        Problem: 400 when there is no such format.
-    """
-    asked = parameters.one("format")
-    if asked is None:
-        return request.headers.get("accept")
-    if "/" in asked:
-        return asked
-    if asked not in FORMATS:
-        raise Problem(
-            400, f"unknown format {asked!r}", hint=f"use a media type or one of: {', '.join(FORMATS)}"
-        )
-    return FORMATS[asked]
 
 
 def is_union(service: Service, text: str) -> bool:
@@ -237,15 +230,17 @@ async def job_of(
 
 
 @lru_cache(maxsize=512)
-def forms_for(accept: str | None) -> tuple[Wanted | None, Wanted | None]:
-    """The forms for solutions and for graphs that an Accept header asks for."""
-    return _wanted(negotiate(accept, RESULTS)), _wanted(negotiate(accept, GRAPHS))
+def forms_for(accept: str | None, dialect: str | None = None) -> tuple[Wanted | None, Wanted | None]:
+    """The forms for solutions and for graphs that an Accept header and the parameter `dialect` ask for.
+
+    Raises:
+        Problem: 400 for an unknown dialect.
+    """
+    return _wanted(negotiate(accept, RESULTS), dialect), _wanted(negotiate(accept, GRAPHS), dialect)
 
 
-def _wanted(choice: Choice | None) -> Wanted | None:
-    if choice is None:
-        return None
-    return Wanted(choice.format.media_type, choice.content_type, choice.triple_terms)
+def _wanted(choice: Choice | None, dialect: str | None) -> Wanted | None:
+    return None if choice is None else wanted(in_dialect(choice, dialect))
 
 
 async def run(

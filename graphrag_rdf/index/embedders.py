@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 
+_BLOCK = 64  # vectors scaled at a time: in float64 they take several times their memory
 _KIND = "embedding model"
 _OUTPUTS = ("embedding", "sentence_embedding", "last_hidden_state", "token_embeddings")
 
@@ -185,11 +186,14 @@ def unit_rows(vectors: NDArray[Any]) -> Vectors:
     """
     import numpy as np
 
-    wide = np.asarray(vectors, dtype=np.float64)
-    if not np.isfinite(wide).all():
-        raise SearchIndexError("An embedding holds values that are not finite numbers.")
-    length = np.sqrt((wide * wide).sum(axis=1, keepdims=True))
-    return (wide / np.where(length > 0, length, 1.0)).astype(np.float32)
+    rows = np.empty(vectors.shape, np.float32)
+    for start in range(0, len(vectors), _BLOCK):
+        wide = np.asarray(vectors[start : start + _BLOCK], dtype=np.float64)
+        if not np.isfinite(wide).all():
+            raise SearchIndexError("An embedding holds values that are not finite numbers.")
+        length = np.sqrt((wide * wide).sum(axis=1, keepdims=True))
+        rows[start : start + _BLOCK] = wide / np.where(length > 0, length, 1.0)
+    return rows
 
 
 # --- models in a folder --------------------------------------------------------------------------------

@@ -164,13 +164,12 @@ class LlmGateway:
         name = self._model(model or self.settings.embedding_model, "embedding model")
         if not texts:
             return np.empty((0, 0), np.float32)
-        rows = {
-            text: row for text in dict.fromkeys(texts) if (row := self._kept_vector(text, name)) is not None
-        }
-        for batch in _batches([text for text in dict.fromkeys(texts) if text not in rows]):
-            for text, row in zip(batch, self._embed_batch(batch, name), strict=True):
-                rows[text] = row
-                self._keep_vector(text, name, row)
+        unique = list(dict.fromkeys(texts))
+        rows = self._kept_vectors(unique, name)
+        for batch in _batches([text for text in unique if text not in rows]):
+            found = dict(zip(batch, self._embed_batch(batch, name), strict=True))
+            self._keep_vectors(found, name)
+            rows |= found
         if len({len(row) for row in rows.values()}) != 1:
             raise failure("server", "vectors differ in length", self._target(name))
         return np.stack([rows[text] for text in texts])
@@ -396,14 +395,22 @@ class LlmGateway:
         hashed = hashlib.sha256(encodable(f"{model}\n{self.settings.api_base or ''}\n{text}").encode())
         return EMBEDDING + hashed.hexdigest()
 
-    def _kept_vector(self, text: str, model: str) -> NDArray[np.float32] | None:
-        kept = None if self._cache is None else self._cache.get(self._vector_key(text, model))
-        return None if kept is None else _vector(kept)
-
-    def _keep_vector(self, text: str, model: str, row: NDArray[np.float32]) -> None:
+    def _kept_vectors(self, texts: Sequence[str], model: str) -> dict[str, NDArray[np.float32]]:
+        """The vectors that the cache has, by text."""
+        rows: dict[str, NDArray[np.float32]] = {}
         if self._cache is not None:
-            packed = base64.b64encode(row.astype("<f4").tobytes()).decode()
-            self._cache.put(self._vector_key(text, model), text, packed)
+            for batch in _batches(texts):
+                keys = {self._vector_key(text, model): text for text in batch}
+                kept = self._cache.get_many(list(keys))
+                rows |= {keys[key]: _vector(packed) for key, packed in kept.items()}
+        return rows
+
+    def _keep_vectors(self, rows: Mapping[str, NDArray[np.float32]], model: str) -> None:
+        if self._cache is not None:
+            self._cache.put_many(
+                (self._vector_key(text, model), text, base64.b64encode(row.astype("<f4").tobytes()).decode())
+                for text, row in rows.items()
+            )
 
     def _embed_batch(self, batch: list[str], model: str) -> NDArray[np.float32]:
         import numpy as np

@@ -34,6 +34,35 @@ def test_keeps_answers(cache):
     assert stats.bytes == len("the promptanother")
 
 
+def test_many_at_once_are_kept_as_one_by_one(cache):
+    cache.put("1", "p", "old")
+    cache.put_many((str(number), "p", f"a{number}") for number in range(5))
+    assert cache.get_many(["4", "unknown", "1"]) == {"4": "a4", "1": "a1"}
+    assert cache.get("0") == "a0"
+    assert cache.get_many([]) == {}
+    stats = cache.stats()
+    assert (stats.entries, stats.hits) == (5, 3)
+
+
+def test_an_error_among_many_keeps_none_of_them(cache):
+    def entries():
+        yield "1", "p", "a"
+        raise ValueError("the caller's fault")
+
+    with pytest.raises(ValueError, match="fault"):
+        cache.put_many(entries())
+    assert cache.get("1") is None
+    cache.put("2", "p", "a")
+    assert cache.get("2") == "a"
+
+
+def test_many_at_once_evict(tmp_path):
+    with ResponseCache(tmp_path / "c", max_bytes=1000) as cache:
+        cache.put_many((str(number), "p" * 50, "a" * 50) for number in range(20))
+        assert cache.stats().bytes <= 1000
+        assert cache.get("19")
+
+
 def test_survives_reopening(tmp_path):
     with ResponseCache(tmp_path / "c") as cache:
         cache.put("k", "p", "äöü 字")

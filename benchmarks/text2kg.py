@@ -6,9 +6,9 @@
 Reads the Wikidata-TekGen half of Text2KGBench (Mihindukulasooriya et al., ISWC 2023) with the recorded
 answers of Vicuna-13B. The first row of an ontology is the figures that the benchmark publishes for them, the
 second what its measures give here, the third those of the facts that an ingest guided by the ontology keeps
-of the same answers, which a scripted server gives, the fourth those of a guided ingest by rules. The ontology
-is the benchmark's OWL file and its JSON file together: gold triples have relations that only the former
-lists.
+of the same answers, which a scripted server gives word by word, the fourth those of a guided ingest by rules.
+The ontology is the benchmark's OWL file and its JSON file together: gold triples have relations that only the
+former lists.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str]) -> int:
     for name in arguments or names:
         answers = _answers(folder, name)
         as_recorded[name] = _measured(folder, name, answers)
-        guided[name] = _measured(folder, name, guided_triples(folder, name, answers))
+        guided[name] = _measured(folder, name, guided_triples(folder, name, _responses(folder, name)))
         by_rules[name] = _measured(folder, name, guided_triples(folder, name, None))
         _show(name, published[name], as_recorded[name], guided[name], by_rules[name])
     if len(guided) > 1:
@@ -167,6 +167,12 @@ def _answers(folder: Path, name: str) -> dict[str, list[Triple]]:
     return {row["id"]: [(s, r, o) for s, r, o in row["triples"]] for row in _rows(recorded)}
 
 
+def _responses(folder: Path, name: str) -> dict[str, str]:
+    """The answers as the model wrote them."""
+    recorded = folder / "recorded" / "vicuna-13b" / "llm_responses" / f"ont_{name}_llm_responses.jsonl"
+    return {row["id"]: row["response"] for row in _rows(recorded)}
+
+
 def _rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
@@ -186,9 +192,7 @@ def _key(triple: Triple) -> tuple[str, ...]:
 # --- guided extraction ------------------------------------------------------------------------------------
 
 
-def guided_triples(
-    folder: Path, name: str, answers: Mapping[str, Sequence[Triple]] | None
-) -> dict[str, list[Triple]]:
+def guided_triples(folder: Path, name: str, answers: Mapping[str, str] | None) -> dict[str, list[Triple]]:
     """Sentence → the facts that an ingest guided by the ontology keeps of the answers, as labels.
 
     Args:
@@ -219,17 +223,18 @@ def guided_triples(
             return _facts(engine)
 
 
-def _answer(request: Request, answers: Mapping[str, Sequence[Triple]]) -> str:
+def _answer(request: Request, answers: Mapping[str, str]) -> str:
     """The recorded answer, by the title: several sentences occur twice, with other answers."""
     title = re.search(r"(\d+)</title>", request.prompt)
-    said = next((said for name, said in answers.items() if title and name.endswith(f"_{title[1]}")), ())
-    return json.dumps({"relations": [{"subject": s, "predicate": r, "object": o} for s, r, o in said]})
+    return next((said for name, said in answers.items() if title and name.endswith(f"_{title[1]}")), "")
 
 
 def _value(term: Any) -> str:
-    """A value as the gold triples write it: dates are "03 May 1951"."""
+    """A value as the gold triples write it: dates are "03 May 1951", years "01 January 1951"."""
     if isinstance(term, Literal) and term.datatype == XSD.date:
         return date.fromisoformat(term.value).strftime("%d %B %Y")
+    if isinstance(term, Literal) and term.datatype == XSD.gYear:
+        return f"01 January {term.value}"
     return text_of(term)
 
 

@@ -9,6 +9,7 @@ A wrong item costs the item, not the chunk: it is returned as `Rejected`, with a
     type_not_listed          kept without its type, which is not among those asked for
     datatype_mismatch        kept as a string, because the value does not fit its datatype
     confidence_unreadable    kept without its confidence, which is not a number
+    not_json_but_statements  an answer in another notation, see `extract.notation`, which was read
     answer_truncated, and the reasons of `llm.jsonl.Bad`    pieces of the answer
 """
 
@@ -23,6 +24,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
+from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.extract.modality import denies, doubt_of_quote
 from graphrag_rdf.extract.model import (
@@ -33,6 +35,7 @@ from graphrag_rdf.extract.model import (
     RelationCandidate,
 )
 from graphrag_rdf.extract.names import fold, is_placeholder, match_key
+from graphrag_rdf.extract.notation import statements_in
 from graphrag_rdf.extract.numbers import read_date, typed_literal
 from graphrag_rdf.llm.jsonl import Section, parse_sections
 from graphrag_rdf.llm.model import encodable
@@ -177,16 +180,24 @@ class Found:
             joined[owner] = _together(joined[owner], entity) if owner in joined else entity
         return list(joined.values()), {alias: joined[whole(alias)].name for alias in into}
 
-    def read(self, answer: str, *, truncated: bool = False) -> None:
+    def read(self, answer: str, *, text: str = "", truncated: bool = False) -> None:
         """Add an answer.
 
         Args:
+            text: what the answer is about.
             truncated: the answer was cut off at the token limit.
 
         Raises:
             LlmError: of kind `unparsable`, when nothing of it can be read.
         """
-        found, bad = parse_sections(answer, SECTIONS)
+        try:
+            found, bad = parse_sections(answer, SECTIONS)
+        except LlmError:
+            statements = statements_in(answer, text)
+            if not statements:
+                raise
+            found, bad = {"entities": [], "relations": statements}, []
+            self.reject("not_json_but_statements", answer[:500])
         for item in found["entities"]:
             self._entity(item)
         for item in found["relations"]:

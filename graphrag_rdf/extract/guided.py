@@ -4,7 +4,8 @@ A prompt shows a model the terms that are relevant to a chunk. `Guide.apply` map
 names of types and relations to classes and properties, by label, skos:altLabel, IRI, or the end of the IRI
 (`birthPlace`, `birth_place`). English forms of a verb count, too: "directed by" for "director". A name that
 says the other direction ("director of", "directed") turns the statement around. Of properties with the same
-name, the one is taken whose domain and range fit the types, then the most general.
+name, the one is taken whose domain and range fit the types, then the most general. If none has the name, the
+name may be a slip (`extract.near_names`). A description loses its article: "The Lithuanian team", "The film".
 
     predicate_not_in_ontology    rejected (mode strict)
     type_not_in_ontology         the entity is kept without its type (mode strict)
@@ -21,6 +22,7 @@ from typing import Any, Literal, TypeAlias
 from graphrag_rdf.extract.answers import predicate_key, predicate_phrase
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, Rejected, RelationCandidate
 from graphrag_rdf.extract.names import fold, match_key
+from graphrag_rdf.extract.near_names import NearNames
 from graphrag_rdf.extract.numbers import typed_literal
 from graphrag_rdf.llm.model import fenced
 from graphrag_rdf.schema.model import Ontology, OntologyTerm
@@ -28,13 +30,15 @@ from graphrag_rdf.schema.selection import Selector, TermVectors
 
 Mode: TypeAlias = Literal["strict", "open"]
 
-GUIDED_VERSION = "1"
+GUIDED_VERSION = "2"
 """Changes when the same facts would be brought into other terms, or checked otherwise."""
 
 _LONGEST = 200  # characters of a description in a prompt
 _DIRECTIONS = (" of", " by")
 _AGENT = re.compile(r"(\w{3,}?)(?:er|or)")
 _PASSIVE = re.compile(r"(\w{3,}?)ed by")
+_ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)", re.IGNORECASE)
+_OF_TIME = re.compile(r"\b(?:date|year)\b", re.IGNORECASE)  # 1951 alone may count something, but not there
 _IRREGULAR = {
     "writer": ("wrote", "written"),
     "builder": ("built", "built"),
@@ -47,9 +51,13 @@ _IRREGULAR = {
 
 
 class Names:
-    """Finds the terms of an ontology by name."""
+    """Finds the terms of an ontology by name.
 
-    def __init__(self, ontology: Ontology) -> None:
+    Args:
+        shortened: whether a name of a property may lack words.
+    """
+
+    def __init__(self, ontology: Ontology, *, shortened: bool = True) -> None:
         self._ontology = ontology
         self._classes: dict[str, list[OntologyTerm]] = {}
         self._properties: dict[str, list[tuple[OntologyTerm, bool]]] = {}
@@ -62,6 +70,12 @@ class Names:
                     _note(self._properties, predicate_key(predicate_phrase(name)), (term, False))
             for end in dict.fromkeys(term.ranges):
                 self._by_range.setdefault(end, []).append(term)
+        named = (
+            (key, tuple(term.iri for term, _ in found))
+            for key, found in self._properties.items()
+            if "://" not in key
+        )
+        self._near = NearNames(named, shortened=shortened)
         for key, found in list(self._properties.items()):
             for other, turned in _other_forms(key):
                 for term, _ in found:
@@ -92,7 +106,10 @@ class Names:
             subject, value: the classes of subject and object; None if unknown.
             of_thing: whether the object is a thing, not a value.
         """
-        found = self._properties.get(predicate_key(predicate_phrase(name))) or self._of_class(name)
+        key = predicate_key(predicate_phrase(name))
+        found = self._properties.get(key) or self._of_class(name)
+        if not found and (near := self._near.get(key)):
+            found = self._properties[near]
 
         def rank(option: tuple[OntologyTerm, bool]) -> tuple[bool, bool, bool, int, str]:
             term, turned = option
@@ -125,7 +142,7 @@ class Guide:
 
     def __post_init__(self) -> None:
         self.selector = Selector(self.ontology, self.limit, self.vectors)
-        self.names = Names(self.ontology)
+        self.names = Names(self.ontology, shortened=self.mode == "strict")
 
     @property
     def key(self) -> str:
@@ -172,9 +189,9 @@ class Guide:
     def apply(self, found: Extraction) -> Extraction:
         """An extraction in the terms of the ontology; the rest is rejected or marked as proposed."""
         rejected = list(found.rejected)
-        entities = [self._entity(each, rejected) for each in found.entities]
+        entities = [self._entity(_bare(each), rejected) for each in found.entities]
         classes = {match_key(each.name): each.class_iri for each in entities if each.class_iri}
-        relations = [self._relation(each, classes, rejected) for each in found.relations]
+        relations = [self._relation(_with_bare_ends(each), classes, rejected) for each in found.relations]
         kept = dict.fromkeys(each for each in relations if each is not None)
         return replace(found, entities=tuple(entities), relations=tuple(kept), rejected=tuple(rejected))
 
@@ -205,6 +222,9 @@ class Guide:
         mapped = replace(relation, predicate=term.name(), property_iri=term.iri)
         if term.kind == "datatype":
             return _as_value(mapped, term)
+        if not term.ranges and not relation.object_is_entity and _OF_TIME.search(term.name()):
+            value, datatype, _ = typed_literal(relation.object, "date")
+            mapped = replace(mapped, object=value, datatype=datatype)
         if term.kind == "object" or turned:
             if _names_thing(mapped):
                 mapped = replace(mapped, object_is_entity=True, datatype=None)
@@ -212,6 +232,21 @@ class Guide:
                 rejected.append(Rejected("value_of_object_property", _said(relation), term.iri))
                 return None
         return replace(mapped, subject=mapped.object, object=mapped.subject) if turned else mapped
+
+
+def _bare(entity: EntityCandidate) -> EntityCandidate:
+    return replace(entity, name=_bare_name(entity.name))
+
+
+def _with_bare_ends(relation: RelationCandidate) -> RelationCandidate:
+    value = _bare_name(relation.object) if relation.object_is_entity else relation.object
+    return replace(relation, subject=_bare_name(relation.subject), object=value)
+
+
+def _bare_name(name: str) -> str:
+    """A description without its article. Names end in a capitalised word, as "The Night Ferry" does."""
+    is_name = not name.rpartition(" ")[2][:1].islower()
+    return name if is_name else _ARTICLE.sub("", name, count=1)
 
 
 def _names_thing(relation: RelationCandidate) -> bool:

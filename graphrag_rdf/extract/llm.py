@@ -160,7 +160,7 @@ class LlmExtractor:
             within = replace(context, preceding=replace(context.preceding, before=before))
             shown = self._shown(part, language)
             fill = partial(self._fill, part, language=language, title=title, context=within, ontology=shown)
-            answers, whole = self._read(found, fill, ask, gateway.discard)
+            answers, whole = self._read(found, part, fill, ask, gateway.discard)
             completions += answers
             if not whole:
                 middle = _middle(part, language)
@@ -219,7 +219,7 @@ class LlmExtractor:
             use_cache=use_cache,
         )
         try:
-            again.read(answer.text, truncated=answer.truncated)
+            again.read(answer.text, text=text, truncated=answer.truncated)
         except LlmError:
             gateway.discard(answer)
             again.reject("repair_failed", answer.text)
@@ -228,6 +228,7 @@ class LlmExtractor:
     def _read(
         self,
         found: Found,
+        text: str,
         fill: Callable[..., str],
         ask: Callable[..., Completion],
         discard: Callable[[Completion], None],
@@ -243,7 +244,7 @@ class LlmExtractor:
             if answer.truncated:
                 return completions, False
             try:
-                found.read(answer.text)
+                found.read(answer.text, text=text)
             except LlmError:
                 discard(answer)
                 raise
@@ -258,7 +259,7 @@ class LlmExtractor:
             answer = ask(messages, purpose="glean", shared=shared)
             completions.append(answer)
             try:
-                found.read(answer.text, truncated=answer.truncated)
+                found.read(answer.text, text=text, truncated=answer.truncated)
             except LlmError:  # what the answers before gave still holds
                 discard(answer)
                 found.reject("gleaning_failed", answer.text)

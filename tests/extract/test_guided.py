@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import Literal
 
-from graphrag_rdf.extract.guided import Names
+from graphrag_rdf.extract.guided import Guide, Names
+from graphrag_rdf.extract.model import EntityCandidate, Extraction, RelationCandidate
+from graphrag_rdf.rdf.namespaces import XSD
 from graphrag_rdf.schema.model import Kind, Ontology, OntologyTerm
 
 NS = "http://example.org/"
@@ -105,6 +107,62 @@ def test_the_class_of_the_objects_names_their_only_property() -> None:
     )
     assert found(known, "film_genre") == ("a", False)
     assert found(known, "award") is None
+
+
+@pytest.mark.parametrize(
+    ("property_", "said", "is_near"),
+    [
+        ("filming location", "location of filming", True),
+        ("filming location", "filming_locations", True),
+        ("filming location", "filmng_location", True),
+        ("designated as terrorist by", "designed as terrorist by", True),
+        ("IUCN conservation status", "conservation status", True),
+        ("military rank", "rank", True),
+        ("site of astronomical discovery", "discovery", False),
+        ("member of sports team", "team", False),
+        ("commanded by", "commands", False),  # says the other direction
+        ("minimum temperature", "maximum temperature", False),
+        ("employer", "employee", False),
+        ("married to", "unmarried to", False),
+        ("location of landing", "is located in", False),
+    ],
+)
+def test_slips(property_: str, said: str, is_near: bool) -> None:
+    assert found(names(term("p1", label=property_)), said) == (("p1", False) if is_near else None)
+
+
+def test_a_slip_that_may_stand_for_several_properties_is_none() -> None:
+    known = names(term("a", label="filming location"), term("b", label="narrative location"))
+    assert found(known, "location") is None
+    assert found(known, "filmng location") == ("a", False)
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("The Lithuanian team", "Lithuanian team"),
+        ("The Night Ferry", "The Night Ferry"),
+        ("The Bridge 2", "The Bridge 2"),
+        ("The", "The"),
+        ("theatre", "theatre"),
+    ],
+)
+def test_a_description_loses_its_article(name: str, kept: str) -> None:
+    guide = Guide(Ontology({NS + "p1": term("p1", label="director")}, ""), "strict", 10)
+    stated = RelationCandidate(name, "director", name, True, None, None, None, None)
+    found = guide.apply(Extraction((EntityCandidate(name, None, None, (), None),), (stated,), (), (), None))
+    assert [each.name for each in found.entities] == [kept]
+    assert [(each.subject, each.object) for each in found.relations] == [(kept, kept)]
+
+
+def test_a_year_is_a_year_where_the_property_is_of_time() -> None:
+    terms = (term("p1", label="publication date"), term("p2", label="population"))
+    guide = Guide(Ontology({each.iri: each for each in terms}, ""), "strict", 10)
+    stated = tuple(
+        RelationCandidate("Oslo", each.name(), "1951", False, None, None, None, None) for each in terms
+    )
+    found = guide.apply(Extraction((), stated, (), (), None))
+    assert [each.datatype for each in found.relations] == [XSD.gYear.value, None]
 
 
 def test_classes() -> None:

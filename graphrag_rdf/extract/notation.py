@@ -1,0 +1,101 @@
+"""Statements in answers that are not JSON. Small models often write them so, whatever the prompt asks for:
+
+    director(Night Ferry, Noriko Abe)              one or several, anywhere in a line
+    (Night Ferry, director, Noriko Abe)            also with quotes, or in square brackets
+    Night Ferry | director | Noriko Abe            also with -> or → between the parts
+
+A line may begin with a bullet, a number or a label such as "Triples:". In prose only the first form counts,
+with no blank before the parenthesis. Of several commas, the one counts that has names of the text on both
+sides: the subject may be "Lock, Stock and Barrel". If there is none, but all parts are names of the text, the
+first is the subject, and each of the others an object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from graphrag_rdf.extract.names import fold
+
+_MARK = re.compile(r"\s*(?:[*•–-]\s+|\d{1,3}[.)]\s+)?(?:[\w ]{1,40}:\s+)?")
+_INNER = r"[^()\n]*(?:\([^()\n]*\)[^()\n]*)*"  # parentheses in a name: "Solaris (film)"
+_CALL = re.compile(rf"\s*(?P<predicate>[^\W\d](?:[\w ,.:/#'-]{{0,80}}\w)?)\((?P<ends>{_INNER})\)\s*[,;.]?")
+_TIGHT = re.compile(rf"(?P<predicate>[^\W\d][\w/:#-]*)\((?P<ends>{_INNER})\)")
+_TRIPLE = re.compile(rf"\s*\((?P<parts>{_INNER})\)\s*[,;.]?")
+_QUOTE = r"""(?:"[^"\n]{1,200}"|'[^'\n]{1,200}')"""
+_QUOTED = re.compile(rf"[(\[]\s*({_QUOTE})\s*,\s*({_QUOTE})\s*,\s*({_QUOTE})\s*[)\]]")
+_BETWEEN = re.compile(r"\s*(?:\||->|→)\s*")
+_GAPS = re.compile(r"[\W_]+")
+_HEADS = frozenset(("predicate", "property", "relation", "relationship"))  # of a table
+_LONGEST = 2000  # characters of a line
+
+
+def statements_in(answer: str, text: str) -> list[dict[str, str]]:
+    """The statements of an answer, each once, as `subject`, `predicate`, `object`.
+
+    Args:
+        answer: what a model said.
+        text: what it read, which decides where names with commas end.
+    """
+    run = _run(text)
+    found: dict[tuple[str, ...], None] = {}
+    for line in answer.replace("\\_", "_").splitlines():
+        for parts in _line(line[:_LONGEST], run):
+            stripped = tuple(part.strip().strip("\"'").strip() for part in parts)
+            if all(map(_run, stripped)) and stripped[1].casefold() not in _HEADS:
+                found[stripped] = None
+    return [dict(zip(("subject", "predicate", "object"), parts, strict=True)) for parts in found]
+
+
+def _line(line: str, run: str) -> Iterator[tuple[str, str, str]]:
+    if quoted := list(_QUOTED.finditer(line)):
+        yield from ((each[1], each[2], each[3]) for each in quoted)
+        return
+    mark = _MARK.match(line)
+    rest = line[mark.end() :] if mark else line
+    if len(parts := _BETWEEN.split(rest.strip().strip("|"))) == 3:
+        yield parts[0], parts[1], parts[2]
+        return
+    while one := _CALL.match(rest) or _TRIPLE.match(rest):
+        yield from _parts(one, run)
+        rest = rest[one.end() :]
+    for one in _TIGHT.finditer(rest):
+        yield from _parts(one, run)
+
+
+def _parts(one: re.Match[str], run: str) -> Iterator[tuple[str, str, str]]:
+    if one.re is _TRIPLE:
+        parts = one["parts"].split(",")
+        if calls := list(_TIGHT.finditer(one["parts"])):
+            for call in calls:
+                yield from _parts(call, run)
+        elif len(parts) == 3:
+            yield parts[0], parts[1], parts[2]
+        return
+    for subject, value in _ends(one["ends"], run):
+        yield subject, one["predicate"], value
+
+
+def _ends(written: str, run: str) -> list[tuple[str, str]]:
+    """Subject and object of `a, b`; of more parts, see above."""
+    parts = written.split(",")
+    cuts = [(",".join(parts[:at]), ",".join(parts[at:])) for at in range(1, len(parts))]
+    if len(cuts) < 2:
+        return cuts
+    for subject, value in cuts:
+        if _is_in(subject, run) and _is_in(value, run):
+            return [(subject, value)]
+    for at in range(len(parts) - 1, 0, -1):
+        if all(_is_in(each, run) for each in (cuts[at - 1][0], *parts[at:])):
+            return [(cuts[at - 1][0], each) for each in parts[at:]]
+    return cuts[:1]
+
+
+def _is_in(name: str, run: str) -> bool:
+    key = _run(name)
+    return bool(key) and key in run
+
+
+def _run(text: str) -> str:
+    """The letters and digits of a text, run together."""
+    return _GAPS.sub("", fold(text))

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from graphrag_rdf.errors import UsageError
+
+if TYPE_CHECKING:
+    from graphrag_rdf.config import Settings
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
@@ -168,6 +173,38 @@ def server_options(command: F) -> F:
         help="File with the token for the server.",
     )
     return server(token(command))
+
+
+def shapes_options(command: F) -> F:
+    """`--shapes` and `--validation`, see `shapes_overrides`."""
+    shapes = click.option(
+        "--shapes",
+        multiple=True,
+        metavar="FILE|IRI",
+        help="Validate with these SHACL shapes: a file, or the IRI of a graph in the store; may be repeated "
+        "(default: the setting validation.shapes).",
+    )
+    mode = click.option(
+        "--validation",
+        type=click.Choice(["reject", "report", "off"]),
+        help="reject: do not write facts that break the shapes; report (default): write and report them.",
+    )
+    return shapes(mode(command))
+
+
+def shapes_overrides(shapes: Sequence[str], mode: str | None) -> dict[str, Any]:
+    """The settings that `shapes_options` give."""
+    return {"validation.shapes": tuple(shapes) or None, "validation.mode": mode}
+
+
+def require_shapes(settings: Settings, mode: str | None) -> None:
+    """Refuse a mode of validation without shapes.
+
+    Raises:
+        UsageError: there are none.
+    """
+    if mode not in (None, "off") and not settings.validation.shapes:
+        raise UsageError("--validation has no effect without shapes", hint="name them with --shapes")
 
 
 def entity_options(command: F) -> F:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Command, embedding_option, model_option, server_options
+from graphrag_rdf.cli.command import (
+    Command,
+    embedding_option,
+    model_option,
+    require_shapes,
+    server_options,
+    shapes_options,
+    shapes_overrides,
+)
 from graphrag_rdf.cli.output import counts, format_option, pairs, planned, say, usage
 from graphrag_rdf.cli.process import DONE, IN_PART, outcome, stop_requests
 from graphrag_rdf.cli.session import client_of, in_folder, load, open_engine, refuse
@@ -21,7 +29,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
     from graphrag_rdf.documents.discover import Discovery, Source
     from graphrag_rdf.ingest.estimate import Estimate
-    from graphrag_rdf.ingest.report import FailureReport, IngestReport
+    from graphrag_rdf.ingest.report import FailureReport, IngestReport, ValidationCounts
     from graphrag_rdf.ingest.schedule import Progress
 
 _LISTED = 20
@@ -34,6 +42,7 @@ _REASONS = 3
         "graphrag-rdf ingest documents/",
         "graphrag-rdf ingest --model openai/gpt-4.1 --jobs 8 reports/*.pdf",
         "graphrag-rdf ingest --model openai/gpt-4.1 --ontology ships.ttl documents/",
+        "graphrag-rdf ingest --shapes shapes.ttl --validation reject documents/",
         "graphrag-rdf ingest --dry-run --model openai/gpt-4.1 documents/",
         "graphrag-rdf ingest --exclude _sources --exclude 'drafts/*' documents/",
         "graphrag-rdf ingest --refresh --no-relations documents/",
@@ -56,6 +65,7 @@ _REASONS = 3
     type=click.Choice(["strict", "open"]),
     help="strict (default): reject facts without a property of the ontology; open: keep them as proposals.",
 )
+@shapes_options
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Number of concurrent model calls.")
 @click.option("--dry-run", is_flag=True, help="Estimate the work and its cost, and write nothing.")
 @click.option("--refresh", is_flag=True, help="Extract all facts again.")
@@ -83,6 +93,8 @@ def ingest_command(
     embedding_model: str | None,
     ontologies: tuple[str, ...],
     ontology_mode: str | None,
+    shapes: tuple[str, ...],
+    validation: str | None,
     jobs: int | None,
     dry_run: bool,
     refresh: bool,
@@ -103,15 +115,18 @@ def ingest_command(
     if (settings := load(remote).settings).client.server is not None:
         own: dict[str, Any] = {"model": model, "embedding_model": embedding_model, "jobs": jobs}
         own |= {"ontology": ontologies or None, "ontology_mode": ontology_mode}
+        own |= {"shapes": shapes or None, "validation": validation}
         refuse({**own, "dry_run": dry_run, "refresh": refresh, "relations": relations, "sync": sync})
         return _send(paths, exclude, settings, form)
     overrides: dict[str, Any] = {"llm.model": model, "embedding.model": embedding_model, "extract.jobs": jobs}
     overrides |= {"relations.build": relations, "extract.ontology_mode": ontology_mode}
+    overrides |= shapes_overrides(shapes, validation)
     files, iris = _ontologies(ontologies)
     overrides["extract.ontology"] = iris or None
     settings = load(overrides).settings
     if ontology_mode and not settings.extract.ontology:
         raise UsageError("--ontology-mode has no effect without an ontology", hint="name one with --ontology")
+    require_shapes(settings, validation)
     require_documents(paths, settings, exclude, sync=sync)
     if dry_run:
         if files:
@@ -135,7 +150,8 @@ def ingest_command(
         )
     if not output.write(form, report):
         show_report(report, engine.settings.llm.model or "rules")
-    return outcome(report.stopped, failed=bool(report.failures))
+    rejected = report.validation is not None and report.validation.rejected > 0
+    return outcome(report.stopped, failed=bool(report.failures) or rejected)
 
 
 def _ontologies(named: Sequence[str]) -> tuple[list[Path], list[str]]:
@@ -210,6 +226,8 @@ def show_report(report: IngestReport, by: str) -> None:
     if report.rejected:
         told = f"{left_out(report.rejected, _REASONS)} (queries run system/rejected-counts)"
         lines.append(("left out", told))
+    if report.validation is not None:
+        lines.append(("shapes", validated(report.validation)))
     if report.relations:
         lines.append(("relations", counts(report.relations)))
     if report.claims is not None:
@@ -229,6 +247,14 @@ def show_report(report: IngestReport, by: str) -> None:
         output.warn("interrupted: the work so far is kept; run the same command again to continue")
     elif report.stopped:
         output.warn("the budget is used up: raise it and run the same command again to continue")
+
+
+def validated(found: ValidationCounts) -> str:
+    """What a validation found, for people."""
+    told = f"{found.violations:,} violations, {found.warnings:,} warnings"
+    if found.mode == "reject":
+        told += f"; rejected: {found.rejected:,} facts (facts rejected --reason breaks_shape)"
+    return told + (" (queries run validation/results)" if found.violations or found.warnings else "")
 
 
 def _list_rest(failures: Sequence[FailureReport], skipped: Sequence[str], missing: Sequence[str]) -> None:
@@ -311,6 +337,7 @@ _WORDS: Mapping[str, str] = {
     "breaks_range": "outside the range of the property",
     "breaks_datatype": "with a value of another datatype",
     "breaks_value_set": "with an object outside the value set",
+    "breaks_shape": "that break a SHACL shape",
     "value_of_object_property": "with a value instead of a thing",
     "names_class": "about a class",
     "not_in_text": "with a name or year that is not in the text",

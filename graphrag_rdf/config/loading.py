@@ -248,6 +248,7 @@ def _explain(
 
 _NOT_IN_A_STORE = (
     *("store", "collection", "queries", "pipelines", "server", "gateway", "client", "remote", "trace.graph"),
+    "validation",
     *("llm.api_base", "rerank.api_base", "extract.synonyms", "cache.max_bytes"),
 )
 """Settings of locations, of this computer's resources, and of permissions: write access to a store is not

@@ -267,6 +267,24 @@ class ReasoningSection(Section):
     )
 
 
+class ValidationSection(Section):
+    """[validation] - SHACL shapes of yours, as a gate of what is written (needs pySHACL)."""
+
+    shapes: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(
+        default=(), description="files, or IRIs of graphs in the store, with the shapes; empty: no validation"
+    )
+    mode: Literal["reject", "report", "off"] = Field(
+        default="report",
+        description="reject: do not write what breaks the shapes; report: write and report it; off: neither",
+    )
+    keep: int = Field(default=20, ge=0, description="number of reports that the store keeps, the newest")
+
+    @property
+    def is_on(self) -> bool:
+        """Whether anything is validated."""
+        return bool(self.shapes) and self.mode != "off"
+
+
 class CommunitySection(Section):
     """[communities] - groups of entities that belong together."""
 
@@ -454,6 +472,7 @@ class Settings(Section):
     claims: ClaimSection = ClaimSection()
     summaries: SummarySection = SummarySection()
     reasoning: ReasoningSection = ReasoningSection()
+    validation: ValidationSection = ValidationSection()
     communities: CommunitySection = CommunitySection()
     cache: CacheSection = CacheSection()
     answers: AnswersSection = AnswersSection()

@@ -81,6 +81,9 @@ def effect(key: str, value: Any, folder: Path | None) -> str | None:
         if folder is None or not _is_within(str(value), folder):
             return _OUTSIDE
         return _TOOLS if key == "pipelines" and _has_servers(folder / str(value)) else None
+    if key == "validation.shapes":
+        files = [each for each in ([value] if isinstance(value, str) else value) if not _is_iri(each)]
+        return None if all(_is_within(str(each), folder) for each in files) else _OUTSIDE
     if key in _NAMES_A_MODEL:
         if value in _MODELS_WITHIN:
             return None
@@ -90,6 +93,10 @@ def effect(key: str, value: Any, folder: Path | None) -> str | None:
     if key in _HARMLESS and _HARMLESS[key](value):
         return None
     return _EFFECTS.get(key)
+
+
+def _is_iri(source: str) -> bool:
+    return source.startswith("urn:") or "://" in source
 
 
 def _is_within(path: str, folder: Path | None) -> bool:

@@ -143,6 +143,8 @@ class DocumentWriter:
         if not self._run.settings.metadata:
             return
         written = write_metadata(self._run.store, self._run.settings.facts, document, parsed, changes)
+        if written.quads and self._run.settings.marked:
+            changes.add += prov.unvalidated([written.subgraph])
         self._run.report.facts += written.facts
         self._run.report.entities += len(written.new_entities)
         self._run.indexer.changed(entities=written.entities)

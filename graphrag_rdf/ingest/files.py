@@ -42,7 +42,9 @@ from graphrag_rdf.ingest.schedule import Progress, Stop
 from graphrag_rdf.ingest.stages import IngestPipeline, ingest_pipeline
 from graphrag_rdf.ingest.summaries import STAGE as SUMMARY
 from graphrag_rdf.ingest.summaries import refresh_summaries
+from graphrag_rdf.ingest.validation import REASON, opened_shapes, validate_written
 from graphrag_rdf.rdf.terms import Term, node_of
+from graphrag_rdf.schema.shapes import Shapes
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.folder import is_store
 
@@ -53,6 +55,9 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger(__name__)
+_NOT_VALIDATED = (
+    "validation.shapes is set, and your ingest pipeline has no stage validate: nothing is validated"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +143,7 @@ class Begun:
     stop: Stop | None
     spent: LlmUsage
     at: float
+    shapes: Shapes | None = None
 
 
 def begin(
@@ -152,10 +158,12 @@ def begin(
 
     Raises:
         ConfigError: when the pipeline of the ingest is malformed, or settings contradict each other.
+        UsageError: when SHACL shapes are set and cannot be used.
     """
     at, spent = time.perf_counter(), engine.budget.usage
     pipeline, indexer = ingest_pipeline(engine.settings), engine.indexer
     indexer.recover()
+    shapes = opened_shapes(engine.store, engine.settings.validation) if "validate" in pipeline else None
     if "synonyms" in pipeline and engine.settings.extract.synonyms is not None:
         apply_synonyms(engine, engine.settings.extract.synonyms)
     settings = replace(
@@ -163,10 +171,13 @@ def begin(
         version=engine.settings_version,
         mentions_only=mentions_only,
         metadata="metadata" in pipeline,
+        marked=shapes is not None,
     )
     extractor = choose_extractor(engine.settings, lambda: engine.gateway, engine.store, use_cache=not refresh)
     run = Ingest(engine.store, engine.blobs, extractor, indexer, settings, progress, stop)
-    return Begun(engine, pipeline, run, progress, stop, spent, at)
+    if "validate" not in pipeline and engine.settings.validation.is_on:
+        run.report.warn("not_validated", _NOT_VALIDATED)
+    return Begun(engine, pipeline, run, progress, stop, spent, at, shapes)
 
 
 def ended(begun: Begun) -> IngestReport:
@@ -195,6 +206,17 @@ def _written_together(begun: Begun) -> None:
 def _aliases(begun: Begun) -> None:
     if begun.run.read_by_model:
         join_aliases(begun.engine, sorted(begun.run.read_by_model, key=str))
+
+
+def _validate(begun: Begun) -> None:
+    """Validate what was written. A stopped run is validated by the next one."""
+    report = begun.run.report
+    if begun.shapes is None or report.stopped is not None:
+        return
+    report.validation = found = validate_written(begun.engine, begun.shapes)
+    if found is not None and found.rejected:
+        report.facts -= found.rejected
+        report.rejected[REASON] = report.rejected.get(REASON, 0) + found.rejected
 
 
 def _relations(begun: Begun) -> None:
@@ -267,6 +289,7 @@ AFTER_DOCUMENTS: Mapping[str, Callable[[Begun], None]] = {
     "duplicates": _duplicates,
     "written_together": _written_together,
     "aliases": _aliases,
+    "validate": _validate,
     "relations": _relations,
     "claims": _claims,
     "summaries": _summaries,

@@ -411,6 +411,7 @@ class IngestSettings:
         refresh: extract everything again.
         mentions_only: extract only the names in sentences.
         metadata: whether facts are stated from the metadata of documents.
+        marked: whether what is written is marked for validation.
         version: of the settings kept in the store, which the run is linked to.
     """
 
@@ -420,4 +421,5 @@ class IngestSettings:
     refresh: bool = False
     mentions_only: bool = False
     metadata: bool = True
+    marked: bool = False
     version: NamedNode | None = None

@@ -133,6 +133,26 @@ def _less(now: N | None, before: N | None) -> N | None:
     return None if now is None else now if before is None else now - before
 
 
+@dataclass(frozen=True, slots=True)
+class ValidationCounts:
+    """What a validation with SHACL shapes found.
+
+    Attributes:
+        mode: reject or report.
+        nodes: number of nodes that were validated; None if all were.
+        violations, warnings: numbers of results; infos count as warnings.
+        rejected: facts that were rejected.
+        report: IRI of the kept report; None if none is kept.
+    """
+
+    mode: str
+    nodes: int | None
+    violations: int
+    warnings: int
+    rejected: int
+    report: str | None
+
+
 @dataclass(slots=True)
 class IngestReport:
     """The outcome of an ingest.
@@ -149,6 +169,7 @@ class IngestReport:
         claims: number found in chunks that were read for them, if they were read.
         summaries: number of descriptions that were merged, if they were.
         communities: number in the store, if they were built.
+        validation: what a validation with SHACL shapes found, if there was one.
         stopped: why the run ended early (`budget`, `interrupted`), None if it did not.
         missing: documents of these folders that are in the store but no longer on disk.
     """
@@ -166,6 +187,7 @@ class IngestReport:
     claims: int | None = None
     summaries: int | None = None
     communities: int | None = None
+    validation: ValidationCounts | None = None
     failures: list[FailureReport] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -270,7 +292,7 @@ class Journal:
             changes.add += self._of_run()
         self._store.commit(changes)
         self._newest = self._store.content_commit()
-        kept = sum(quad.predicate != RAG.unlinked for quad in changes.add)
+        kept = sum(quad.predicate not in (RAG.unlinked, RAG.unvalidated) for quad in changes.add)
         self.quads += kept - len(changes.remove)
 
     def end(self) -> None:

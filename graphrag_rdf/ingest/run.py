@@ -454,6 +454,8 @@ class ChunkWriter:
         text = ChunkText(chunk, task.placed.chunk.text, task.sentences, parsed.title, parsed.language)
         written = self._writer.extraction(subgraph, text, fit, layer.named)
         changes.add += written.quads
+        if self._run.settings.marked:
+            changes.add += prov.unvalidated([subgraph])
         path = task.incoming.plan.name
         if extracted.extraction.language_warning:
             warning = f"{path}: {extracted.extraction.language_warning}"

@@ -103,6 +103,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("duplicates", "end", optional=True, needs=("index",)),
     Stage("written_together", "end", optional=True, needs=("names",)),
     Stage("aliases", "end", optional=True, needs=("names",)),
+    Stage("validate", "end", optional=True, needs=("names",)),
     Stage(
         "relations",
         "end",

@@ -131,8 +131,8 @@ def failure(about: NamedNode, stage: str) -> NamedNode:
     return NamedNode(f"urn:failure:{name_uuid(about.value, stage)}")
 
 
-def rejected(subgraph_iri: NamedNode, index: int) -> NamedNode:
-    """A rejected candidate of an extraction."""
+def rejected(subgraph_iri: NamedNode, index: int | str) -> NamedNode:
+    """A rejected candidate of an extraction: its number, or the shape and fact that a validation rejected."""
     return NamedNode(f"urn:rejected:{name_uuid(subgraph_iri.value, index)}")
 
 
@@ -366,6 +366,21 @@ def trace_item(kind: str, run: str, index: int, owner: NamedNode | None = None) 
 def answer_document(run: str, form: tuple[str, str, str] = STEP_FORMS["tg:GraphRagQuestion"]) -> NamedNode:
     """The answer text of a run, as TrustGraph's clients ask for it."""
     return NamedNode(form[2].format(run=run))
+
+
+def validation_report(run: str) -> NamedNode:
+    """The report of a validation."""
+    return NamedNode(f"urn:graphrag-rdf:validation:{run}")
+
+
+def validation_activity(report: NamedNode) -> NamedNode:
+    """The activity that made the report of a validation."""
+    return NamedNode(f"{report.value}/activity")
+
+
+def validation_result(report: NamedNode, index: int) -> NamedNode:
+    """A result of a validation."""
+    return NamedNode(f"{report.value}/{index}")
 
 
 def ingest_run(run: str) -> NamedNode:

@@ -60,6 +60,7 @@ DC = Namespace("http://purl.org/dc/elements/1.1/")
 DCTERMS = Namespace("http://purl.org/dc/terms/")
 SCHEMA = Namespace("https://schema.org/")
 OA = Namespace("http://www.w3.org/ns/oa#")
+SH = Namespace("http://www.w3.org/ns/shacl#")
 PPLAN = Namespace("http://purl.org/net/p-plan#")
 
 PREFIXES: dict[str, str] = {
@@ -76,6 +77,7 @@ PREFIXES: dict[str, str] = {
     "schema": str(SCHEMA),
     "oa": str(OA),
     "p-plan": str(PPLAN),
+    "sh": str(SH),
 }
 
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.namespaces import DC, DCTERMS, PROV, RAG, RDF, RDFS, TG, Graphs
+from graphrag_rdf.rdf.namespaces import DC, DCTERMS, PROV, RAG, RDF, RDFS, STORE_NODE, TG, Graphs
 from graphrag_rdf.rdf.terms import Term, datetime_, double, integer
 
 _SOURCE = Graphs.SOURCE
@@ -314,9 +314,9 @@ def evidence(
 
 
 def rejected(
-    subgraph: NamedNode, index: int, reason: str, item: str, breaks: NamedNode | None = None
+    subgraph: NamedNode, index: int | str, reason: str, item: str, breaks: NamedNode | None = None
 ) -> Iterator[Quad]:
-    """A rejected candidate, with the reason and the property whose axiom it breaks."""
+    """A rejected candidate, with the reason, and the property whose axiom or the shape that it breaks."""
     node = iris.rejected(subgraph, index)
     yield source(node, RDF.type, RAG.RejectedCandidate)
     yield source(node, PROV.wasDerivedFrom, subgraph)
@@ -324,6 +324,12 @@ def rejected(
     yield source(node, RAG.candidate, Literal(item))
     if breaks is not None:
         yield source(node, RAG.breaks, breaks)
+
+
+def unvalidated(subgraphs: Iterable[NamedNode]) -> Iterator[Quad]:
+    """The marks of subgraphs whose facts are to be validated."""
+    for subgraph in subgraphs:
+        yield Quad(STORE_NODE, RAG.unvalidated, subgraph, Graphs.SYSTEM)
 
 
 def failure(

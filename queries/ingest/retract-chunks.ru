@@ -17,6 +17,14 @@ DELETE {
     ?evidence ?p ?o .
   }
 } ;
+DELETE { GRAPH <urn:graph:source> { ?report sh:result ?item } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?chunk", chunks) }}
+    ?subgraph prov:wasDerivedFrom ?chunk .
+    ?item prov:wasDerivedFrom ?subgraph .
+    ?report sh:result ?item .
+  }
+} ;
 DELETE { GRAPH <urn:graph:source> { ?item ?p ?o } } WHERE {
   GRAPH <urn:graph:source> {
     {{ values("?chunk", chunks) }}

@@ -1,8 +1,15 @@
 # name: ingest/retract-subgraphs
 # kind: update
-# summary: Remove subgraphs with their evidence, rejected candidates and activities, and prompts that no other activity used.
+# summary: Remove subgraphs with their evidence, results of validations, rejected candidates and activities, and prompts that no other activity used.
 # params:
 #   subgraphs: {type: "iri[]", sample: ["https://trustgraph.ai/subgraph/1"]}
+DELETE { GRAPH <urn:graph:source> { ?report sh:result ?item } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?subgraph", subgraphs) }}
+    ?item prov:wasDerivedFrom ?subgraph .
+    ?report sh:result ?item .
+  }
+} ;
 DELETE { GRAPH <urn:graph:source> { ?item ?p ?o } } WHERE {
   GRAPH <urn:graph:source> {
     {{ values("?subgraph", subgraphs) }}

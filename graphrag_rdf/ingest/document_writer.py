@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from pyoxigraph import NamedNode, Quad, Triple
+from pyoxigraph import Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf.documents.chunk import NO_CONTEXT, Context, contexts_of
 from graphrag_rdf.documents.model import ParsedDocument
@@ -68,7 +68,7 @@ class DocumentWriter:
             language=parsed.language,
             encoding=parsed.encoding,
             page_count=len(parsed.pages),
-            metadata=parsed.metadata,
+            metadata=[(name, _literal(name, value)) for name, value in parsed.metadata],
             original=original,
             text=text,
         )
@@ -303,6 +303,7 @@ def _family(key: str) -> str:
 _COMPONENT = "graphrag-rdf-metadata"
 _VERSION = "1"
 _RELATIONS = {label: relation for relation, label in METADATA.items()}
+_DATES = (DCTERMS.created, DCTERMS.modified)
 _MOST_WORDS = 6  # of a plain name
 _LONGEST_WORD = 8  # of a name that is written without spaces
 _ADDRESS = re.compile(r"\s*<[^<>]*@[^<>]*>$")
@@ -378,6 +379,14 @@ def statements_of(parsed: ParsedDocument) -> Iterator[RelationCandidate]:
                 confidence=None,
                 span=None,
             )
+
+
+def _literal(name: str, value: str) -> Literal:
+    """A value of the metadata: of dates, in the XSD type of its form."""
+    if NamedNode(name) not in _DATES:
+        return Literal(value)
+    text, datatype, _ = typed_literal(value, "date")
+    return Literal(text, datatype=NamedNode(datatype)) if datatype else Literal(value)
 
 
 def _when(value: str) -> tuple[str, bool, str | None]:

@@ -46,7 +46,7 @@ class DocumentFacts:
     language: str | None
     encoding: str | None
     page_count: int
-    metadata: Sequence[tuple[str, str]]
+    metadata: Sequence[tuple[str, Literal]]
     original: NamedNode
     text: NamedNode
 
@@ -70,7 +70,7 @@ def document(d: DocumentFacts, when: datetime) -> Iterator[Quad]:
         yield make(d.iri, RDFS.label, Literal(d.title))
         yield make(d.iri, DC.title, Literal(d.title))
         for name, value in d.metadata:
-            yield make(d.iri, NamedNode(name), Literal(value))
+            yield make(d.iri, NamedNode(name), value)
     version = iris.document_version(d.iri, d.content_hash)
     yield source(version, RDF.type, RAG.DocumentVersion)
     yield source(version, PROV.specializationOf, d.iri)

@@ -8,8 +8,9 @@ text.
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache
 from typing import Any
 from typing import Literal as Choice
@@ -21,6 +22,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Triple
 from pyoxigraph import parse as parse_rdf
 
 from graphrag_rdf.errors import TemplateError, short_cause
+from graphrag_rdf.rdf.namespaces import XSD
 from graphrag_rdf.rdf.terms import datetime_
 
 
@@ -125,12 +127,41 @@ def _datetime(value: object) -> str:
     return str(datetime_(value))
 
 
+_DATE = re.compile(
+    r"(?P<year>-?\d{4,})(?P<month>-(?:0[1-9]|1[0-2])(?P<day>-\d\d(?P<time>T\d\d:\d\d:\d\d(?:\.\d+)?)?)?)?"
+    r"(?:Z|[+-]\d\d:\d\d)?",
+    re.ASCII,
+)
+
+
+def _in_calendar(found: re.Match[str]) -> bool:
+    day = int(found["day"][1:3]) if found["day"] else 1
+    month = int(found["month"][1:3]) if found["month"] else 1
+    return 1 <= day <= monthrange(int(found["year"]) % 400 + 2000, month)[1]  # it repeats after 400 years
+
+
+def _date(value: object) -> str:
+    """A day, month, year or time, in the lexical form that its text has (XSD 1.1 part 2, 3.3.7 to 3.3.11)."""
+    _refuse_markup(value)
+    text = value.value if isinstance(value, Literal) else value
+    if isinstance(text, date):
+        text = text.isoformat()
+    if not isinstance(text, str):
+        raise TypeError("expected a date")
+    found = _DATE.fullmatch(text)
+    if found is None or not _in_calendar(found):
+        raise ValueError(f"{text!r} is no date, such as 1911-11-17, 1911-11 or 1911")
+    kinds = (("time", XSD.dateTime), ("day", XSD.date), ("month", XSD.gYearMonth), ("year", XSD.gYear))
+    return str(Literal(text, datatype=next(kind for part, kind in kinds if found[part])))
+
+
 _TERMS: Mapping[str, Callable[[object], str]] = {
     "iri": _iri,
     "string": _string,
     "term": _term,
     "double": _double,
     "datetime": _datetime,
+    "date": _date,
 }
 """Types whose values only print, with what prints them."""
 _PLAIN: Mapping[str, Callable[[object], int]] = {"int": _int, "bool": _bool}

@@ -19,6 +19,7 @@ Macros that templates use:
 | `asserts_instead(d, s, p, o)` | correction `d` asserts the fact instead |
 | `{% call each("?e", entities, "?e ?s", limit) %}…{% endcall %}` | up to `limit` solutions for each entity |
 | `{% call each(…, distinct=True) %}…{% endcall %}` | up to `limit` distinct ones |
+| `date_range("?date", "?start", "?end")` | first and last instant of a date, month, year or time |
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ _MACRO_PREFIXES = (
     *(("retracts(", prefix) for prefix in ("rag", "rdf")),
     *(("asserts_instead(", prefix) for prefix in ("rag", "rdf")),
     ("reifies(", "rdf"),
+    ("date_range(", "xsd"),
 )
 """Prefixes that the output of a macro uses."""
 _BLANK_LINES = re.compile(r"\n[ \t]*(?=\n)")
@@ -100,6 +102,42 @@ def _either(predicates: Iterable[Any]) -> Markup:
     return Markup(found)
 
 
+_DATE = "^(-?[0-9]{4,}(-[0-9]{2}){0,2})(T[0-9:.]+)?(Z|[+-][0-9]{2}:[0-9]{2})?$"
+_ENDINGS = ("", "T23:59:59.999", *(f"-{day}T23:59:59.999" for day in ("31", "30", "29", "28", "12-31")))
+"""What completes a date to its last instant; a day that its month lacks is no xsd:dateTime."""
+_BEGINNINGS = ("", "T00:00:00", "-01T00:00:00", "-01-01T00:00:00")
+
+
+def _date_range(value: object, start: str, end: str) -> Markup:
+    """The first and last instant of a date (XSD 1.1 part 2, 3.3.7 to 3.3.11), as xsd:dateTime.
+
+    Everything is read from the lexical form, because SPARQL 1.1 compares neither xsd:gYear with xsd:date
+    nor a value with a time zone with one without. Values without time zone are taken as UTC. What is no
+    date leaves both unbound.
+
+    Args:
+        value: a variable or term: xsd:dateTime, xsd:date, xsd:gYearMonth, xsd:gYear, or a text in the form
+            of one.
+        start, end: variables; two more are named after `start`.
+    """
+    if not (_VARIABLES.match(start) and _VARIABLES.match(end)):
+        raise TemplateError(f"not variables: {start!r}, {end!r}")
+    text = f"STR({_slot(value)})"
+    day, zone = f"{start}_day", f"{start}_zone"
+
+    def first_of(endings: Iterable[str]) -> str:
+        texts = (f'{day}, "{ending}", {zone}' if ending else f"{day}, {zone}" for ending in endings)
+        return "COALESCE(" + ", ".join(f"xsd:dateTime(CONCAT({each}))" for each in texts) + ")"
+
+    return Markup(
+        f'BIND(REPLACE({text}, "{_DATE}", "$1$3") AS {day})\n'
+        f'BIND(IF(REGEX({text}, "(Z|[+-][0-9]{{2}}:[0-9]{{2}})$"), REPLACE({text}, "{_DATE}", "$4"), "Z")'
+        f" AS {zone})\n"
+        f"BIND({first_of(_BEGINNINGS)} AS {start})\n"
+        f"BIND({first_of(_ENDINGS)} AS {end})"
+    )
+
+
 class Renderer:
     """Renders template bodies for one dialect.
 
@@ -132,6 +170,7 @@ class Renderer:
         environment.globals.update(
             values=_values,
             either=_either,
+            date_range=_date_range,
             facts=self._facts,
             known=self._known,
             each=self._each,

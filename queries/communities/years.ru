@@ -15,7 +15,7 @@ INSERT {
     GRAPH <urn:graph:derived> { ?name rag:canonicalEntity ?entity }
     {% call facts() %}?name ?p ?date .{% endcall %}
     FILTER(DATATYPE(?date) IN (xsd:date, xsd:gYear, xsd:gYearMonth, xsd:dateTime))
-    FILTER(REGEX(STR(?date), "^[0-9]{4}"))
-    BIND(xsd:integer(SUBSTR(STR(?date), 1, 4)) AS ?year)
+    {{ date_range("?date", "?start", "?end") }}
+    BIND(YEAR(?start) AS ?year)
   } GROUP BY ?community
 }

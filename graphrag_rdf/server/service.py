@@ -92,7 +92,9 @@ class Service:
         self.copies = asyncio.Lock()
         self.started = time.time()
         self.stopping = threading.Event()
-        self.counter = Counter(engine.store, self.remote.names if self.remote else None)
+        self.counter = Counter(
+            engine.store, engine.settings.extract.namespace, self.remote.names if self.remote else None
+        )
         self._written: OrderedDict[str, int] = OrderedDict()
 
     @cached_property

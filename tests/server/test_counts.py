@@ -17,7 +17,7 @@ def test_facts_are_read_again_when_they_changed_and_not_after_questions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     store = EmbeddedStore(TemplateLibrary(folder("queries")))
-    counter, asked = Counter(store), list[str]()
+    counter, asked = Counter(store, "http://trustgraph.ai/"), list[str]()
     select = store.select
     monkeypatch.setattr(store, "select", lambda name, /, **v: asked.append(name) or select(name, **v))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,18 @@ import rdflib
 
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.rdf.namespaces import PREFIXES
+from graphrag_rdf.rdf import prov
+from graphrag_rdf.rdf.namespaces import OWL, PREFIXES
 from graphrag_rdf.sparql.documentation import executables
 from graphrag_rdf.sparql.render import Renderer
+from graphrag_rdf.store.base import Changes
+from tests.support.commands import environment, program
 from tests.support.endpoint import Endpoint
 
 QUESTION = "Who founded the Tarnay Electric Light Company?"
 TURTLE = {"Accept": "text/turtle"}
+FOUNDER = ox.NamedNode("http://trustgraph.ai/e/walter-pennock")
+ELSEWHERE = "http://data.example.org/people/walter"
 SPECIAL = {
     **PREFIXES,
     "void": "http://rdfs.org/ns/void#",
@@ -47,6 +53,7 @@ def served(documents_store: Path, tmp_path_factory: pytest.TempPathFactory) -> I
         company = edited / "company.txt"
         company.write_text(f"{company.read_text('utf-8')}Walter Pennock owned a boat.\n", encoding="utf-8")
         engine.ingest([edited])
+        engine.store.commit(Changes(add=[prov.fact(FOUNDER, OWL.sameAs, ox.NamedNode(ELSEWHERE))]))
     env = {
         "GRAPHRAG_RDF_SERVER__LICENCE": "https://creativecommons.org/licenses/by/4.0/",
         "GRAPHRAG_RDF_SERVER__PUBLISHER": "The Tidal Museum",
@@ -130,7 +137,7 @@ def test_its_numbers_are_true(client: httpx.Client) -> None:
     graphs = rows(
         found,
         "SELECT * { ?d a dcat:Dataset ; void:subset ?g . ?g rdfs:label ?name ; void:triples ?n ; "
-        "void:properties ?p ; void:classes ?c ; void:distinctSubjects ?s }",
+        "void:properties ?p ; void:classes ?c ; void:distinctSubjects ?s ; void:distinctObjects ?o }",
     )
     assert {row["name"].value for row in graphs} >= {"default", "urn:graph:source", "urn:graph:retrieval"}
     assert "urn:graph:system" not in {row["name"].value for row in graphs}
@@ -139,7 +146,7 @@ def test_its_numbers_are_true(client: httpx.Client) -> None:
         name = row["name"].value
         where = "?s ?p ?o" if name == "default" else f"GRAPH <{name}> {{ ?s ?p ?o }}"
         assert int(row["n"].value) == count(client, where)
-        for key, variable in (("s", "?s"), ("p", "?p")):
+        for key, variable in (("s", "?s"), ("p", "?p"), ("o", "?o")):
             assert int(row[key].value) == count(client, f"SELECT DISTINCT {variable} {{ {where} }}")
     parts = rows(
         found,
@@ -153,6 +160,86 @@ def test_its_numbers_are_true(client: httpx.Client) -> None:
         assert int(row["n"].value) == count(client, f"GRAPH <urn:graph:source> {{ {pattern} }}")
     (entities,) = rows(found, "SELECT ?n { ?d a dcat:Dataset ; void:entities ?n }")
     assert int(entities["n"].value) == client.get("/dataset").json()["entities"]
+
+
+def test_it_has_what_void_and_dcat_ask_for(client: httpx.Client) -> None:
+    pyshacl = pytest.importorskip("pyshacl")
+    data = rdflib.Graph().parse(data=client.get("/dataset", headers=TURTLE).text, format="turtle")
+    shapes = rdflib.Graph().parse(Path(__file__).with_name("dataset-shapes.ttl"))
+    conforms, _, report = pyshacl.validate(data, shacl_graph=shapes)
+    assert conforms, report
+    data.remove((None, rdflib.URIRef(f"{SPECIAL['dcat']}downloadURL"), None))
+    assert not pyshacl.validate(data, shacl_graph=shapes)[0]
+
+
+def test_numbers_of_the_whole_are_those_of_all_graphs_together(client: httpx.Client) -> None:
+    found = graph_of(client.get("/dataset", headers=TURTLE))
+    (row,) = rows(
+        found,
+        "SELECT * { ?d a dcat:Dataset ; void:distinctSubjects ?s ; void:distinctObjects ?o ; "
+        "void:properties ?p ; void:classes ?c }",
+    )
+    everything = "{ ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } FILTER(?g != <urn:graph:system>) }"
+    for key in "spo":
+        assert int(row[key].value) == count(client, f"SELECT DISTINCT ?{key} {{ {everything} }}")
+    everything = "{ ?s a ?c } UNION { GRAPH ?g { ?s a ?c } FILTER(?g != <urn:graph:system>) }"
+    assert int(row["c"].value) == count(client, f"SELECT DISTINCT ?c {{ {everything} }}")
+
+
+def test_its_numbers_are_those_of_pages_and_commands(
+    served: Endpoint, client: httpx.Client, tmp_path: Path
+) -> None:
+    found = graph_of(client.get("/dataset", headers=TURTLE))
+    (row,) = rows(
+        found, "SELECT * { ?d a dcat:Dataset ; void:documents ?documents ; void:entities ?entities }"
+    )
+    json_ = client.get("/dataset").json()
+    page = client.get("/dataset", headers={"Accept": "text/html"}).text
+    for name in ("documents", "entities"):
+        assert int(row[name].value) == json_[name]
+        assert f"<dt>{name}</dt><dd>{json_[name]:,}</dd>" in page
+    command = program("documents", "--server", served.url, "--format", "json")
+    listed = subprocess.run(command, capture_output=True, cwd=tmp_path, env=environment(), check=True).stdout
+    read = [one for one in json.loads(listed) if one["chunks"]]  # others could not be read
+    assert len(read) == json_["documents"]
+    assert len(client.get("/entities", params={"limit": 200}).json()["items"]) == json_["entities"]
+
+
+def test_links_to_other_data_are_linksets(client: httpx.Client) -> None:
+    found = graph_of(client.get("/dataset", headers=TURTLE))
+    (row,) = rows(
+        found,
+        "SELECT * { ?d a dcat:Dataset ; void:subset ?l . ?l a void:Linkset ; void:linkPredicate ?p ; "
+        "void:triples ?n ; void:subjectsTarget ?d ; void:objectsTarget/void:uriSpace ?space }",
+    )
+    assert (row["p"], row["n"].value, row["space"].value) == (
+        OWL.sameAs,
+        "1",
+        "http://data.example.org/people/",
+    )
+
+
+def test_each_dump_is_in_its_format(client: httpx.Client) -> None:
+    found = graph_of(client.get("/dataset", headers=TURTLE))
+    dumps = rows(found, "SELECT * { ?d dcat:distribution [ dcat:downloadURL ?url ; dcat:mediaType ?type ] }")
+    assert len(dumps) == 2
+    for row in dumps:
+        response = client.get(row["url"].value)
+        assert response.headers["content-type"].partition(";")[0] == row["type"].value.split("types/")[1]
+        assert FOUNDER.value in response.text
+    assert client.get("/store?format=nonsense").status_code == 400
+
+
+def test_vocabularies_and_examples_are_those_of_the_data(client: httpx.Client) -> None:
+    found = graph_of(client.get("/dataset", headers=TURTLE))
+    named = {row["v"].value for row in rows(found, "SELECT ?v { ?d a dcat:Dataset ; void:vocabulary ?v }")}
+    assert {PREFIXES["tg"], PREFIXES["rag"], PREFIXES["prov"], PREFIXES["owl"]} <= named
+    assert PREFIXES["oa"] not in named
+    assert not any(name.startswith("http://trustgraph.ai/") for name in named)
+    examples = rows(found, "SELECT ?x { ?d a dcat:Dataset ; void:exampleResource ?x }")
+    assert examples
+    for row in examples:
+        assert client.get("/resource", params={"iri": row["x"].value}, headers=TURTLE).status_code == 200
 
 
 def test_others_lead_to_it(served: Endpoint, client: httpx.Client) -> None:

@@ -1,4 +1,4 @@
-"""`/dataset` and `/.well-known/void` (the store in VoID and DCAT), and the service description of `/sparql`.
+"""`/dataset` and `/.well-known/void`, the store in VoID and DCAT 3; the service description of `/sparql`.
 
 The former names the commit of its numbers (see `statistics`). The latter
 (https://www.w3.org/TR/sparql11-service-description/) lists the supported languages and formats, the existing
@@ -27,12 +27,18 @@ from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import HTML, Forms, represent
 from graphrag_rdf.server.routes.resource import SD, view_term
 from graphrag_rdf.server.service import Service, address_of, service_of, site_of
-from graphrag_rdf.server.statistics import Counts, GraphCounts, Partition
+from graphrag_rdf.server.statistics import Counts, GraphCounts, Linkset, Partition
 
 VOID = Namespace("http://rdfs.org/ns/void#")
 VOID_EXT = Namespace("http://ldf.fi/void-ext#")
 DCAT = Namespace("http://www.w3.org/ns/dcat#")
 FOAF = Namespace("http://xmlns.com/foaf/0.1/")
+_IANA = "https://www.iana.org/assignments/media-types/"
+_LANGUAGE = "http://id.loc.gov/vocabulary/iso639-{}/{}"
+"""IRIs of media types and languages that DCAT recommends."""
+_PROTOCOL = NamedNode("https://www.w3.org/TR/sparql11-protocol/")
+_DOWNLOADS = {"application/trig": "trig", "application/n-quads": "nq"}
+"""Media type of a dump → value of the parameter `format`."""
 _PREFIXES = {
     **PREFIXES,
     "void": str(VOID),
@@ -74,8 +80,12 @@ def description(settings: ServerSection, namespace: str, counts: Counts, site: s
     for kind in (VOID.Dataset, DCAT.Dataset, SD.Dataset):
         yield Triple(data, RDF.type, kind)
     yield Triple(data, DCTERMS.title, Literal(settings.title, language="en"))
-    if settings.licence is not None:
-        yield Triple(data, DCTERMS.license, NamedNode(settings.licence))
+    yield Triple(data, DCTERMS.description, Literal(_about(counts), language="en"))
+    yield Triple(data, DCTERMS.identifier, Literal(data.value))
+    yield Triple(data, DCAT.landingPage, NamedNode(f"{site}/"))
+    yield from _licensed(data, settings)
+    for language in dict.fromkeys(tag.partition("-")[0].lower() for tag in counts.languages):
+        yield Triple(data, DCTERMS.language, NamedNode(_LANGUAGE.format(max(len(language) - 1, 1), language)))
     if settings.publisher is not None:
         publisher = BlankNode()
         yield Triple(data, DCTERMS.publisher, publisher)
@@ -83,34 +93,83 @@ def description(settings: ServerSection, namespace: str, counts: Counts, site: s
         yield Triple(publisher, FOAF.name, Literal(settings.publisher))
     yield Triple(data, DCTERMS.modified, datetime_(counts.when))
     yield Triple(data, OWL.versionInfo, Literal(f"commit {counts.commit}"))
+    yield Triple(data, DCAT.version, Literal(f"commit {counts.commit}"))
     yield Triple(data, VOID.triples, integer(sum(graph.triples for graph in counts.graphs)))
+    yield Triple(data, VOID.distinctSubjects, integer(counts.whole["subjects"]))
+    yield Triple(data, VOID.distinctObjects, integer(counts.whole["objects"]))
+    yield Triple(data, VOID.properties, integer(counts.whole["properties"]))
+    yield Triple(data, VOID.classes, integer(counts.whole["classes"]))
     yield Triple(data, VOID.documents, integer(counts.things["documents"]))
     yield Triple(data, VOID.entities, integer(counts.things["entities"]))
     yield Triple(data, VOID.uriSpace, Literal(namespace))
     yield Triple(data, VOID.sparqlEndpoint, NamedNode(f"{site}/sparql"))
     yield Triple(data, VOID.uriLookupEndpoint, NamedNode(f"{site}/resource?iri="))
     yield Triple(data, VOID.dataDump, NamedNode(f"{site}/store"))
-    for name in ("tg", "rag", "prov", "rdfs", "skos", "dcterms"):
-        yield Triple(data, VOID.vocabulary, NamedNode(PREFIXES[name]))
-    yield from _distributions(data, site)
+    for thing in counts.examples:
+        yield Triple(data, VOID.exampleResource, thing)
+    for vocabulary in dict.fromkeys((*_namespaces(counts, namespace), *counts.ontologies)):
+        yield Triple(data, VOID.vocabulary, vocabulary)
+    yield from _distributions(data, settings, site)
+    for number, links in enumerate(counts.linksets, 1):
+        yield from _linkset(data, NamedNode(f"{site}/dataset#links-{number}"), links)
     for graph in counts.graphs:
         yield from _graph(data, graph, site)
 
 
-def _distributions(data: NamedNode, site: str) -> Iterator[Triple]:
+def _about(counts: Counts) -> str:
+    things = [f"{number:,} {name}" for name, number in counts.things.items() if name != "traces"]
+    return f"{', '.join(things)}; where in the documents each fact stands, and how questions were answered."
+
+
+def _licensed(node: NamedNode, settings: ServerSection) -> Iterator[Triple]:
+    if settings.licence is not None:
+        yield Triple(node, DCTERMS.license, NamedNode(settings.licence))
+
+
+def _namespaces(counts: Counts, own: str) -> Iterator[NamedNode]:
+    """The namespaces of the properties and classes that are counted, but for the store's own."""
+    for graph in counts.graphs:
+        for term, _ in (*graph.property_parts, *graph.class_parts):
+            end = max(term.value.rfind("#"), term.value.rfind("/"))
+            if end > 0 and not term.value.startswith(own):
+                yield NamedNode(term.value[: end + 1])
+
+
+def _distributions(data: NamedNode, settings: ServerSection, site: str) -> Iterator[Triple]:
+    """The endpoint, and the dumps. A dump without `format` is in the form that the client accepts."""
     endpoint, service = NamedNode(f"{site}/sparql"), NamedNode(f"{site}/dataset#service")
     yield Triple(service, RDF.type, DCAT.DataService)
+    yield Triple(service, DCTERMS.title, Literal(f"SPARQL endpoint: {settings.title}", language="en"))
     yield Triple(service, DCAT.endpointURL, endpoint)
     yield Triple(service, DCAT.endpointDescription, endpoint)
     yield Triple(service, DCAT.servesDataset, data)
-    for number, form in enumerate(DATASETS[:2]):
-        dump = NamedNode(f"{site}/dataset#dump-{number}")
+    yield Triple(service, DCTERMS.conformsTo, _PROTOCOL)
+    yield from _licensed(service, settings)
+    for form in (each for each in DATASETS if each.rdf12):
+        dump = NamedNode(f"{site}/dataset#dump-{_DOWNLOADS[form.media_type]}")
         yield Triple(data, DCAT.distribution, dump)
         yield Triple(dump, RDF.type, DCAT.Distribution)
+        yield Triple(dump, DCTERMS.title, Literal(f"All graphs, {form.media_type}", language="en"))
         yield Triple(dump, DCAT.accessURL, NamedNode(f"{site}/store"))
-        yield Triple(dump, DCAT.mediaType, Literal(form.media_type))
+        yield Triple(dump, DCAT.downloadURL, NamedNode(f"{site}/store?format={_DOWNLOADS[form.media_type]}"))
+        yield Triple(dump, DCAT.mediaType, NamedNode(_IANA + form.media_type))
+        yield Triple(dump, DCAT.accessService, service)
+        yield from _licensed(dump, settings)
     for form in GRAPHS:
         yield Triple(data, VOID.feature, NamedNode(form.iri))
+
+
+def _linkset(data: NamedNode, node: NamedNode, links: Linkset) -> Iterator[Triple]:
+    """Links to other data (VoID, section 5): a subset of this dataset."""
+    target = BlankNode()
+    yield Triple(data, VOID.subset, node)
+    yield Triple(node, RDF.type, VOID.Linkset)
+    yield Triple(node, VOID.linkPredicate, links.predicate)
+    yield Triple(node, VOID.subjectsTarget, data)
+    yield Triple(node, VOID.objectsTarget, target)
+    yield Triple(node, VOID.triples, integer(links.triples))
+    yield Triple(target, RDF.type, VOID.Dataset)
+    yield Triple(target, VOID.uriSpace, Literal(links.space))
 
 
 def _graph(data: NamedNode, counts: GraphCounts, site: str) -> Iterator[Triple]:
@@ -131,6 +190,7 @@ def _graph(data: NamedNode, counts: GraphCounts, site: str) -> Iterator[Triple]:
     yield Triple(node, RDFS.label, Literal(counts.name))
     yield Triple(node, VOID.triples, integer(counts.triples))
     yield Triple(node, VOID.distinctSubjects, integer(counts.subjects))
+    yield Triple(node, VOID.distinctObjects, integer(counts.objects))
     yield Triple(node, VOID.properties, integer(counts.properties))
     yield Triple(node, VOID.classes, integer(counts.classes))
     for class_, things in counts.class_parts:
@@ -173,11 +233,14 @@ def _as_json(counts: Counts) -> dict[str, Any]:
         "commit": counts.commit,
         "counted": counts.when.isoformat(),
         **counts.things,
+        **counts.whole,
+        "languages": list(counts.languages),
         "graphs": [
             {
                 "graph": graph.name,
                 "triples": graph.triples,
                 "subjects": graph.subjects,
+                "objects": graph.objects,
                 "properties": graph.properties,
                 "classes": graph.classes,
             }

@@ -141,7 +141,7 @@ _ROUTES = (
     _Route("/sparql/", "GET POST QUERY", sparql.sparql_endpoint),
     *_protocol("/query", sparql.query_endpoint),
     _Route("/update", "POST", sparql.update_endpoint, "Run an update.", _USING, _UPDATE, (), guarded=True),
-    _Route("/store", "GET", _STORE, "A graph, or all of them.", "graph default", gives=_DUMPS),
+    _Route("/store", "GET", _STORE, "A graph, or all of them.", "graph default format dialect", gives=_DUMPS),
     _Route("/store", "PUT", _STORE, "Replace a graph.", "graph default", _GRAPH, (), guarded=True),
     _Route("/store", "POST", _STORE, "Add to a graph.", "graph default", _GRAPH, (), guarded=True),
     _Route("/store", "DELETE", _STORE, "Drop a graph.", "graph default", gives=(), guarded=True),

@@ -75,8 +75,8 @@ def sparql_command(query: str | None, file: Path | None, update: bool, union: bo
         if not update:
             try:
                 with ended_by_interrupt():
-                    if not write_result(engine.store, text, form, union=union) and not union:
-                        _explain_empty(engine.store, written)
+                    if not write_result(engine.store, text, form, union=union):
+                        _explain_empty(engine.store, written, union=union)
             except UsageError as error:
                 if _UPDATE.match(text):
                     raise UsageError(
@@ -103,7 +103,7 @@ def _text(query: str | None, file: Path | None) -> str:
     return read_text(file)
 
 
-def _explain_empty(store: Store, query: str) -> None:
+def _explain_empty(store: Store, query: str, *, union: bool) -> None:
     """Say on stderr which change of an empty query would find something."""
     from graphrag_rdf.rdf.terms import text_of
     from graphrag_rdf.reader_process.limited import LimitedQueries
@@ -114,7 +114,7 @@ def _explain_empty(store: Store, query: str) -> None:
     if output.is_quiet() or not isinstance(store, EmbeddedStore):
         return
     with LimitedQueries(store, _PATIENCE) as limited:
-        for one in alternatives(query):
+        for one in alternatives(query, union=union):
             try:
                 answer = limited.run(with_prefixes(one.counting), 1, union=one.union)
             except UsageError:  # it is malformed so, or takes too long
@@ -145,18 +145,10 @@ class _Watched:
         """Nothing is kept back."""
 
     def found(self, media_type: str) -> bool:
-        """Whether there is a solution, or the answer is yes; graphs count as found."""
-        import pyoxigraph as ox
+        """Whether there is a solution or statement, or the answer is yes."""
+        from graphrag_rdf.sparql.empty import found_nothing
 
-        if len(self._start) > _BEGINNING or media_type in _GRAPHS.values():
-            return True
-        if media_type == _BINDINGS["csv"]:
-            return self._start.count(b"\n") > 1
-        form = ox.QueryResultsFormat.from_media_type(media_type)
-        results = ox.parse_query_results(bytes(self._start).rstrip(b"\n") + b"\n", form)
-        if isinstance(results, ox.QueryBoolean):
-            return bool(results)
-        return next(iter(results), None) is not None
+        return len(self._start) > _BEGINNING or not found_nothing(bytes(self._start), media_type)
 
 
 def write_result(store: Store, query: str, form: str, *, union: bool = False) -> bool:
@@ -202,7 +194,7 @@ def _table(store: Store, query: str, *, union: bool) -> bool:
             [f"?{name}" for name in answer.variables],
             [[shown(row[name]) if name in row else None for name in answer.variables] for row in found],
         )
-    return bool(answer.boolean or answer.triples is not None or answer.rows)
+    return bool(answer.boolean or answer.triples or answer.rows)
 
 
 def shown(term: Term) -> str:

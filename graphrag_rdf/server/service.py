@@ -71,6 +71,7 @@ class Service:
         remote: graphs and updates of a remote store; None for an embedded one.
         read_only: nothing at all is written.
         copies: held while a copy of the store answers a question: one at a time.
+        explaining: held while the reason of an empty result is looked for: one at a time.
         readers: the processes for clients' queries; None where they run in threads or at an endpoint.
         how: which of these.
 
@@ -90,6 +91,7 @@ class Service:
         self.readers = self._readers()
         self.how, self.queries = self._queries()
         self.copies = asyncio.Lock()
+        self.explaining = asyncio.Lock()
         self.started = time.time()
         self.stopping = threading.Event()
         self.counter = Counter(

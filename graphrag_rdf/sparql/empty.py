@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
+import pyoxigraph as ox
+
 from graphrag_rdf.rdf.namespaces import PREFIXES
 from graphrag_rdf.sparql.tokens import Token, names_dataset, tokens
 
@@ -48,23 +50,52 @@ class Alternative:
         return f"With {changes}, the result has {number}."
 
 
-def alternatives(query: str) -> Iterator[Alternative]:
-    """The changed forms of a SELECT or ASK, those with the fewest changes first.
+def alternatives(query: str, *, union: bool = False) -> Iterator[Alternative]:
+    """The changed forms of a SELECT, ASK or CONSTRUCT, those with the fewest changes first.
 
     Args:
         query: as its author wrote it. A query that names its dataset (FROM) has no alternatives.
+        union: its default graph was the union of all graphs already.
     """
     found = list(tokens(query))
     start = next((i for i, token in enumerate(found) if _keyword(token) in _FORMS), None)
-    if start is None or _keyword(found[start]) not in _FORMS[:2] or names_dataset(query):
+    if start is None or _keyword(found[start]) == "DESCRIBE" or names_dataset(query):
         return
     known: dict[str, list[_Change]] = {"union": [], "terms": _terms(found), "prefixes": _prefixes(found)}
-    useful = [key for key, changes in known.items() if changes or key == "union"]
+    useful = [key for key, changes in known.items() if changes or (key == "union" and not union)]
     for number in range(1, len(useful) + 1):
         for chosen in combinations(useful, number):
             text = _changed(query, sorted(change for key in chosen for change in known[key]))
             said = tuple(_said(key, known[key]) for key in chosen)
-            yield Alternative(text, "union" in chosen, said, _counting(text))
+            yield Alternative(text, union or "union" in chosen, said, _counting(text))
+
+
+def found_nothing(data: bytes, media_type: str) -> bool:
+    """Whether a whole result has no solution, or the answer is no, or the graph is empty.
+
+    Args:
+        media_type: of query results or RDF.
+    """
+    if media_type == "text/csv":
+        return data.count(b"\n") <= 1
+    form = ox.QueryResultsFormat.from_media_type(media_type)
+    if form is None:
+        graph = ox.RdfFormat.from_media_type(media_type)
+        return graph is not None and next(iter(ox.parse(data, graph)), None) is None
+    results = ox.parse_query_results(data.rstrip(b"\n") + b"\n", form)
+    if isinstance(results, ox.QueryBoolean):
+        return not results
+    return next(iter(results), None) is None
+
+
+def _pattern(found: list[Token], construct: int) -> int:
+    """The offset of what follows the template of a CONSTRUCT, if it has one (SPARQL 1.2 §16.2)."""
+    depth = 0
+    for place, token in enumerate(found[construct + 1 :], construct + 1):
+        depth += {"{": 1, "}": -1}.get(token.text, 0)
+        if depth == 0:
+            return token.offset if token.text != "}" or place + 1 == len(found) else found[place + 1].offset
+    return found[-1].offset
 
 
 def _keyword(token: Token) -> str:
@@ -104,8 +135,11 @@ def _changed(text: str, changes: list[_Change]) -> str:
 
 
 def _counting(text: str) -> str:
-    start = next(token for token in tokens(text) if _keyword(token) in _FORMS)
-    if _keyword(start) == "ASK":
+    found = list(tokens(text))
+    start = next(i for i, token in enumerate(found) if _keyword(token) in _FORMS)
+    if _keyword(found[start]) == "ASK":
         return text
-    head, query = text[: start.offset], text[start.offset :]
+    head, query = text[: found[start].offset], text[found[start].offset :]
+    if _keyword(found[start]) == "CONSTRUCT":
+        query = f"SELECT * {text[_pattern(found, start) :]}"
     return f"{head}SELECT (COUNT(*) AS ?rows) {{ {{ SELECT * {{ {{ {query}\n}} }} LIMIT {MOST} }} }}"

@@ -20,7 +20,8 @@ from graphrag_rdf.server.gateway.terms import from_wire, to_wire, triple_to_wire
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.http.questions import read_request
-from graphrag_rdf.server.routes.sparql import forms_for, job_of
+from graphrag_rdf.server.jobs import job_of
+from graphrag_rdf.server.routes.sparql import forms_for
 from graphrag_rdf.server.service import client_of, service_of
 from graphrag_rdf.store.base import Row, Store
 

@@ -21,8 +21,9 @@ from graphrag_rdf.rdf.namespaces import prefixed
 from graphrag_rdf.server.http.access import ROLES, Access
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.http.questions import AskRequest, RetrieveRequest
+from graphrag_rdf.server.jobs import job_of
 from graphrag_rdf.server.routes import ask
-from graphrag_rdf.server.routes.sparql import forms_for, job_of
+from graphrag_rdf.server.routes.sparql import forms_for
 from graphrag_rdf.server.routes.uploads import ingest_named, may_read
 from graphrag_rdf.server.service import Service, client_of
 from graphrag_rdf.sparql.render import Dialect

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from urllib.parse import urlencode
@@ -23,13 +22,14 @@ from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import Parameters, read_body
 from graphrag_rdf.server.http.negotiation import GRAPHS, RESULTS, Choice, Format, wanted
 from graphrag_rdf.server.http.problems import Problem
+from graphrag_rdf.server.jobs import job_of
 from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import HTML, iri_of
 from graphrag_rdf.server.routes.resource import TermView, named_in, view_term
-from graphrag_rdf.server.routes.sparql import job_of, run
+from graphrag_rdf.server.routes.sparql import run
+from graphrag_rdf.server.routes.suggestions import Suggestion, suggestion
 from graphrag_rdf.server.service import Service, address_of, client_of, service_of
-from graphrag_rdf.sparql.empty import Alternative, alternatives
 from graphrag_rdf.sparql.render import Dialect, prologue
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace.facts import read_labels
@@ -91,14 +91,6 @@ class Table:
         return not self.boolean if self.boolean is not None else not self.graph and not self.rows
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """A changed query that finds something: what differs, in words, and the address that runs it."""
-
-    told: str
-    href: str
-
-
 async def editor(request: Request) -> Response:
     """The page; with a query (of the form, of the URL, of a `call` of a trace) also its answer."""
     require(request, "read")
@@ -119,8 +111,10 @@ async def editor(request: Request) -> Response:
         table = await _run(request, service, text, union=union)
     except Problem as problem:
         return _page(service, text, problem=problem, union=union)
-    suggestion = await _suggestion(request, service, text) if table.empty and not union else None
-    return _page(service, text, table=table, union=union, suggestion=suggestion)
+    found = None
+    if table.empty:
+        found = await suggestion(request, service, text, union=union, seconds=_PATIENCE)
+    return _page(service, text, table=table, union=union, suggested=found)
 
 
 def _text(service: Service, fields: Parameters) -> tuple[str, bool]:
@@ -165,33 +159,6 @@ async def _download(
     response = await run(request, service, job, service.min_commit(request), validated=None)
     response.headers["Content-Disposition"] = f'attachment; filename="{form.file}"'
     return response
-
-
-async def _suggestion(request: Request, service: Service, text: str) -> Suggestion | None:
-    """A form of an empty query that finds something, if it is found within seconds."""
-    if service.remote is not None:
-        return None
-    with suppress(TimeoutError, Problem):
-        async with asyncio.timeout(_PATIENCE):
-            for one in alternatives(text):
-                found = await _count(request, service, one)
-                if found is None or found:
-                    again = {"query": one.text, **({"union": "1"} if one.union else {})}
-                    return Suggestion(one.told(found), f"/sparql-editor?{urlencode(again)}#result")
-    return None
-
-
-async def _count(request: Request, service: Service, one: Alternative) -> int | None:
-    """The rows of a changed query, None for an ASK with the answer yes; 0 also if it is malformed."""
-    try:
-        table = await _run(request, service, one.counting, union=one.union)
-    except Problem as problem:
-        if problem.status == 400:
-            return 0
-        raise
-    if table.boolean is not None:
-        return None if table.boolean else 0
-    return int(table.rows[0][0].text)
 
 
 async def _run(request: Request, service: Service, text: str, *, union: bool) -> Table:
@@ -265,7 +232,7 @@ def _page(
     table: Table | None = None,
     problem: Problem | None = None,
     union: bool,
-    suggestion: Suggestion | None = None,
+    suggested: Suggestion | None = None,
 ) -> Response:
     names = _readable(service.engine.store)
     groups = [(room, list(group)) for room, group in groupby(names, key=lambda name: name.partition("/")[0])]
@@ -283,7 +250,7 @@ def _page(
         most=ROWS,
         union=union,
         offers_union=service.remote is None,
-        suggestion=suggestion,
+        suggested=suggested,
         again=f"/sparql-editor?{urlencode({'query': text, **({'union': '1'} if union else {})})}",
     )
     status = problem.status if problem else 200

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import pyoxigraph as ox
 from starlette.requests import Request
@@ -23,7 +23,6 @@ from graphrag_rdf.reader_process.evaluate import Job, Wanted
 from graphrag_rdf.server.caching import not_modified, standard, validators
 from graphrag_rdf.server.execution.queries import Answer, retry
 from graphrag_rdf.server.execution.sparql_text import (
-    inspect_query,
     inspect_update,
     nothing_missed,
     outside_bookkeeping,
@@ -42,11 +41,11 @@ from graphrag_rdf.server.http.negotiation import (
     wanted,
 )
 from graphrag_rdf.server.http.problems import Problem, TransferAborted
+from graphrag_rdf.server.jobs import is_union, job_of
 from graphrag_rdf.server.routes.dataset import describe_service
+from graphrag_rdf.server.routes.suggestions import explained
 from graphrag_rdf.server.service import COMMIT, Service, address_of, client_of, service_of
-from graphrag_rdf.sparql import render
 from graphrag_rdf.sparql.complaints import NO_CALLS, complaint
-from graphrag_rdf.sparql.tokens import names_dataset
 from graphrag_rdf.store.migrations import migrate
 
 FORM = "application/x-www-form-urlencoded"
@@ -187,46 +186,10 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
         if (same := not_modified(request, service, types)) is not None:
             return same
     min_commit = service.min_commit(request)
-    return await run(request, service, job, min_commit, validated=None if volatile else "weak")
-
-
-def is_union(service: Service, text: str) -> bool:
-    """Whether the setting makes the default graph of a query the union of all graphs."""
-    return service.settings.union_default_graph and service.remote is None and not names_dataset(text)
-
-
-async def job_of(
-    service: Service,
-    text: str,
-    results: Wanted | None,
-    graph: Wanted | None,
-    *,
-    with_prefixes: bool = False,
-    **more: Any,
-) -> tuple[Job, bool]:
-    """A query as a job, and whether two runs of it on the same data may differ.
-
-    Args:
-        with_prefixes: it may use those of the program; its own win.
-        more: further attributes of the job.
-
-    Raises:
-        Problem: 413 when it is too long; see `inspect_query`.
-    """
-    settings = service.settings
-    if len(text) > settings.max_query_kb << 10:
-        raise Problem(413, f"the query is longer than {settings.max_query_kb} kB")
-    if with_prefixes:  # on the first line, so that line numbers in messages are the client's
-        text = render.with_prefixes(text)
-    inspecting = text, settings.allow_service
-    looked_at = (
-        inspect_query(*inspecting)
-        if len(text) < _LONG
-        else await asyncio.to_thread(inspect_query, *inspecting)
-    )
-    limits = {"max_rows": settings.max_rows, "max_bytes": settings.max_result_mb << 20}
-    seen = {"masked": looked_at.masked, "roams": looked_at.roams}
-    return Job(text=text, results=results, graph=graph, **{**limits, **seen, **more}), looked_at.volatile
+    response = await run(request, service, job, min_commit, validated=None if volatile else "weak")
+    if default or named or request.method == "HEAD":
+        return response
+    return await explained(request, service, response, text, union=job.union)
 
 
 @lru_cache(maxsize=512)

@@ -1,0 +1,55 @@
+"""Clients' queries as jobs for `execution`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from graphrag_rdf.reader_process.evaluate import Job, Wanted
+from graphrag_rdf.server.execution.sparql_text import inspect_query
+from graphrag_rdf.server.http.problems import Problem
+from graphrag_rdf.server.service import Service
+from graphrag_rdf.sparql import render
+from graphrag_rdf.sparql.tokens import names_dataset
+
+_LONG = 1 << 14
+"""Characters of a query above which a thread looks at it."""
+
+
+def is_union(service: Service, text: str) -> bool:
+    """Whether the setting makes the default graph of a query the union of all graphs."""
+    return service.settings.union_default_graph and service.remote is None and not names_dataset(text)
+
+
+async def job_of(
+    service: Service,
+    text: str,
+    results: Wanted | None,
+    graph: Wanted | None,
+    *,
+    with_prefixes: bool = False,
+    **more: Any,
+) -> tuple[Job, bool]:
+    """A query as a job, and whether two runs of it on the same data may differ.
+
+    Args:
+        with_prefixes: it may use those of the program; its own win.
+        more: further attributes of the job.
+
+    Raises:
+        Problem: 413 when it is too long; see `inspect_query`.
+    """
+    settings = service.settings
+    if len(text) > settings.max_query_kb << 10:
+        raise Problem(413, f"the query is longer than {settings.max_query_kb} kB")
+    if with_prefixes:  # on the first line, so that line numbers in messages are the client's
+        text = render.with_prefixes(text)
+    inspecting = text, settings.allow_service
+    looked_at = (
+        inspect_query(*inspecting)
+        if len(text) < _LONG
+        else await asyncio.to_thread(inspect_query, *inspecting)
+    )
+    limits = {"max_rows": settings.max_rows, "max_bytes": settings.max_result_mb << 20}
+    seen = {"masked": looked_at.masked, "roams": looked_at.roams}
+    return Job(text=text, results=results, graph=graph, **{**limits, **seen, **more}), looked_at.volatile

@@ -1,0 +1,111 @@
+"""Why a client's query has no rows: a changed query has some, in the editor and as a `Link` header."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from graphrag_rdf.reader_process.evaluate import Wanted
+from graphrag_rdf.server.http.problems import Problem
+from graphrag_rdf.server.jobs import job_of
+from graphrag_rdf.server.service import Service, address_of, client_of, site_of
+from graphrag_rdf.sparql.empty import Alternative, alternatives, found_nothing
+
+_JSON = Wanted("application/sparql-results+json", "application/sparql-results+json")
+_EMPTY = 4096
+"""Bytes of a result that may be empty: its head names the variables."""
+
+_BRIEF = 0.5
+"""Seconds to look for a query that finds something, before the response is sent."""
+
+_LONGEST = 4096
+"""Characters of an address in a header; proxies cut off longer headers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A changed query that finds something.
+
+    Attributes:
+        told: what differs and what is found, a sentence.
+        query: the changed query.
+        union: its default graph is the union of all graphs.
+    """
+
+    told: str
+    query: str
+    union: bool
+
+    def address(self, path: str, union: str) -> str:
+        """The address that runs it.
+
+        Args:
+            union: the parameter for the union of all graphs.
+        """
+        return f"{path}?{urlencode({'query': self.query, **({union: '1'} if self.union else {})})}"
+
+    def link(self, site: str) -> str | None:
+        """A `Link` header (RFC 8288): the changed query as an address; None if that is too long."""
+        target = self.address(f"{site}/sparql", "union-default-graph")
+        if len(target) > _LONGEST:
+            return None
+        return f'<{target}>; rel="alternate"; title="{self.told}"'
+
+
+async def suggestion(
+    request: Request, service: Service, text: str, *, union: bool, seconds: float
+) -> Suggestion | None:
+    """A form of an empty query that finds something; None if none does within so many seconds."""
+    if service.remote is not None:
+        return None
+    with suppress(TimeoutError, Problem):
+        async with asyncio.timeout(seconds):
+            for one in alternatives(text, union=union):
+                found = await _count(request, service, one)
+                if found is None or found:
+                    return Suggestion(one.told(found), one.text, one.union)
+    return None
+
+
+async def explained(
+    request: Request, service: Service, response: Response, text: str, *, union: bool
+) -> Response:
+    """The response to a query, with a `Link` to one that finds something if it is empty.
+
+    One query at a time is explained, within a fraction of a second, so that clients whose queries are often
+    empty are not slowed down.
+    """
+    media_type = response.headers["content-type"].partition(";")[0]
+    if isinstance(response, StreamingResponse) or len(response.body) > _EMPTY or service.explaining.locked():
+        return response
+    if found_nothing(bytes(response.body), media_type):
+        async with service.explaining:
+            found = await suggestion(request, service, text, union=union, seconds=_BRIEF)
+        if found is not None and (link := found.link(site_of(request))) is not None:
+            response.headers["Link"] = link
+    return response
+
+
+async def _count(request: Request, service: Service, one: Alternative) -> int | None:
+    """The rows of a changed query, None for an ASK with the answer yes; 0 also if it is malformed."""
+    base = address_of(request)
+    try:
+        job, _ = await job_of(
+            service, one.counting, _JSON, None, with_prefixes=True, base=base, union=one.union
+        )
+        with service.concurrency.slot(client_of(request)):
+            _, data = await service.queries.whole(job, service.min_commit(request))
+    except Problem as problem:
+        if problem.status == 400:
+            return 0
+        raise
+    found = json.loads(data)
+    if "boolean" in found:
+        return None if found["boolean"] else 0
+    return int(found["results"]["bindings"][0]["rows"]["value"])

@@ -1,24 +1,40 @@
 """Why a query has no rows: what the same query finds after a change that other stores would not need.
 
-Three habits give empty results here without an error: a default graph that is the union of all graphs,
-`<< s p o >>` for a triple term (SPARQL-star; in SPARQL 1.2 it is a reifier), and another IRI for one of the
-program's prefixes.
+Four habits give empty results here without an error: a default graph that is the union of all graphs,
+`<< s p o >>` for a triple term (SPARQL-star; in SPARQL 1.2 it is a reifier), another IRI for one of the
+program's prefixes, and names of TrustGraph's earlier specification.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
 import pyoxigraph as ox
 
-from graphrag_rdf.rdf.namespaces import PREFIXES
+from graphrag_rdf.rdf.namespaces import PREFIXES, PROV, TG
 from graphrag_rdf.sparql.tokens import Token, names_dataset, tokens
 
 MOST = 1000
 """Rows that `Alternative.counting` counts at most."""
 
+_TODAY: Mapping[str, str] = {
+    "tg:answer": f"<{TG.content.value}>",
+    "tg:thought": f"<{TG.thought.value}>/<{TG.content.value}>",
+    "prov:Activity": f"<{PROV.Entity.value}>",
+    "prov:startedAtTime": f"<{PROV.generatedAtTime.value}>",
+}
+"""What TrustGraph called by these names: texts of answers and thoughts were literals of these properties, and
+questions were activities."""
+
+
+def _in_full(name: str) -> str:
+    prefix, _, local = name.partition(":")
+    return f"<{PREFIXES[prefix]}{local}>"
+
+
+_EARLIER = {spelled: today for name, today in _TODAY.items() for spelled in (name, _in_full(name))}
 _FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
 _TERMS = {"<<": "<<(", ">>": ")>>"}
 _Change = tuple[int, str, str]  # offset, what stands there, what replaces it
@@ -61,7 +77,12 @@ def alternatives(query: str, *, union: bool = False) -> Iterator[Alternative]:
     start = next((i for i, token in enumerate(found) if _keyword(token) in _FORMS), None)
     if start is None or _keyword(found[start]) == "DESCRIBE" or names_dataset(query):
         return
-    known: dict[str, list[_Change]] = {"union": [], "terms": _terms(found), "prefixes": _prefixes(found)}
+    known: dict[str, list[_Change]] = {
+        "union": [],
+        "terms": _terms(found),
+        "prefixes": _prefixes(found),
+        "names": _names(found),
+    }
     useful = [key for key, changes in known.items() if changes or (key == "union" and not union)]
     for number in range(1, len(useful) + 1):
         for chosen in combinations(useful, number):
@@ -120,11 +141,18 @@ def _prefixes(found: list[Token]) -> list[_Change]:
     return changes
 
 
+def _names(found: list[Token]) -> list[_Change]:
+    """Names of TrustGraph's earlier specification."""
+    return [(token.offset, token.text, _EARLIER[token.text]) for token in found if token.text in _EARLIER]
+
+
 def _said(key: str, changes: list[_Change]) -> str:
     if key == "union":
         return "all graphs as the default graph"
     if key == "terms":
         return "<<( s p o )>>, a triple term, instead of << s p o >>, a reifier"
+    if key == "names":
+        return f"today's names, {', '.join(dict.fromkeys(f'{new} for {old}' for _, old, new in changes))}"
     return f"the namespace {', '.join(dict.fromkeys(new for _, _, new in changes))}"
 
 

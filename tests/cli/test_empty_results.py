@@ -39,6 +39,26 @@ def test_questions_with_yes_or_no(run: Run, store: Path) -> None:
     assert "the answer is yes" in found.err
 
 
+def test_the_union_is_kept(run: Run, store: Path) -> None:
+    found = run("sparql", "--union", "SELECT * { ?subgraph tg:contains << ?s ?p ?o >> }")
+    assert "nothing found. With <<( s p o )>>" in found.err
+    assert "sparql --union 'SELECT * { ?subgraph tg:contains <<( ?s ?p ?o )>> }'" in found.err
+
+
+@pytest.mark.parametrize("form", ["table", "turtle", "nquads"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "CONSTRUCT { ?e a tg:Evidence } WHERE { ?e tg:sourceText ?text }",
+        "CONSTRUCT WHERE { ?e tg:sourceText ?text }",
+        "CONSTRUCT { ?e ?p ?text } { ?e ?p ?text . { ?e tg:sourceText ?text } }",
+    ],
+)
+def test_empty_graphs(run: Run, store: Path, form: str, query: str) -> None:
+    found = run("sparql", "--format", form, query)
+    assert "nothing found. With all graphs as the default graph, the result has" in found.err
+
+
 @pytest.mark.parametrize(
     "query",
     [

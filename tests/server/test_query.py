@@ -296,6 +296,38 @@ def test_classic_rows_are_those_of_the_engine_but_for_triple_terms(form: str, cl
     assert rows[0] == rows[1]
 
 
+# --- empty results --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "accept", [SRJ, "application/sparql-results+xml", "text/csv", "text/tab-separated-values"]
+)
+@pytest.mark.parametrize("form", ["SELECT *", "ASK", "CONSTRUCT"])
+def test_an_empty_result_links_to_a_query_that_finds_something(
+    form: str, accept: str, client: httpx.Client
+) -> None:
+    client.put(
+        "/store",
+        params={"graph": "urn:g"},
+        content="<urn:r> <urn:p> <<( <urn:s> <urn:p> 'x' )>> .",
+        headers={"Content-Type": "text/turtle"},
+    )
+    query = f"{form} WHERE {{ ?r <urn:p> << ?s ?p ?o >> }}"
+    query = query.replace("CONSTRUCT", "CONSTRUCT { ?r <urn:found> ?o }")
+    found = client.get("/sparql", params={"query": query}, headers={"Accept": f"{accept}, text/turtle"})
+    link = found.links["alternate"]
+    assert link["title"].startswith("With all graphs as the default graph and <<( s p o )>>, a triple term")
+    again = client.get(link["url"], headers={"Accept": "text/csv, text/turtle"})
+    assert again.is_success
+    assert "x" in again.text or again.text.startswith("true")
+    assert "link" not in again.headers
+
+
+def test_an_empty_result_without_a_reason_has_no_link(client: httpx.Client) -> None:
+    for query in ("SELECT * { <urn:none> ?p ?o }", "ASK { <urn:none> ?p ?o }"):
+        assert "link" not in client.get("/sparql", params={"query": query}).headers
+
+
 # --- §2.1.7: refusals ---------------------------------------------------------------------------------
 
 

@@ -11,10 +11,18 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Command, embedding_option, model_option, output_option
+from graphrag_rdf.cli.command import (
+    Command,
+    embedding_option,
+    model_option,
+    output_option,
+    require_shapes,
+    shapes_options,
+    shapes_overrides,
+)
 from graphrag_rdf.cli.output import format_option, note, one_line, say, warn
 from graphrag_rdf.cli.process import DONE, IN_PART, ended_at_once, outcome, stop_requests
-from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.cli.session import load, open_engine
 from graphrag_rdf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -158,6 +166,7 @@ def destination(path: Path | None) -> Iterator[IO[bytes]]:
     help="Extraction for an evaluation set: rules, recorded, llm, or several, comma-separated (merged).",
 )
 @click.option("--no-titles", is_flag=True, help="Leave out the titles of an evaluation set.")
+@shapes_options
 @model_option
 @embedding_option
 @format_option()
@@ -167,6 +176,8 @@ def import_command(
     merge: bool,
     extraction: str,
     no_titles: bool,
+    shapes: tuple[str, ...],
+    validation: str | None,
     model: str | None,
     embedding_model: str | None,
     form: str,
@@ -177,7 +188,9 @@ def import_command(
     with the file as their source. The tables of Microsoft GraphRAG become documents, facts, claims and
     communities. Nothing is fetched from the network. An interrupted import continues when you run it again.
     """
-    overrides = {"llm.model": model, "embedding.model": embedding_model}
+    overrides: dict[str, Any] = {"llm.model": model, "embedding.model": embedding_model}
+    overrides |= shapes_overrides(shapes, validation)
+    require_shapes(load(overrides).settings, validation)
     if files[0] == "evalset" and len(files) > 1:
         return _import_evalset(files[1:], overrides, extraction, titles=not no_titles, form=form)
     if files[0] == TABLES and len(files) == 2:
@@ -212,6 +225,7 @@ def import_command(
             if item["kind"] == "imported":
                 counts += f", {item['facts']:,} facts, {item['entities']:,} new entities"
                 counts += f", {item['traces']:,} traces" if item["traces"] else ""
+                counts += f", {item['broken']:,} results of the shapes" if item["broken"] else ""
             say(one_line(f"{item['file']}: {item['kind']}: {counts}"))
     return code
 

@@ -35,6 +35,7 @@ from graphrag_rdf.ingest.entity_decisions import (
 )
 from graphrag_rdf.ingest.fact_decisions import Withheld, read_withheld
 from graphrag_rdf.ingest.names import unsettled
+from graphrag_rdf.ingest.validation import validate_import
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import (
     DC,
@@ -86,11 +87,12 @@ _LABELS = (RDFS.label, SKOS.altLabel)
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The numbers of new facts (without labels) and entities, and of traces."""
+    """The numbers of new facts (without labels) and entities, of traces, and of results of a validation."""
 
     facts: int
     entities: int
     traces: int
+    broken: int = 0
 
 
 @dataclass(slots=True)
@@ -151,6 +153,7 @@ def take_facts(
         what was new; None when the same file was imported before.
 
     Raises:
+        BrokenShapesError: they break SHACL shapes, see `ingest.validation`; then nothing is imported.
         StoreError: when the blob store or the store cannot be written; then nothing is imported.
     """
     store = engine.store
@@ -165,6 +168,8 @@ def take_facts(
     file = _sort(_skolemised(document, others))
     changes, new_entities = _changes(engine, document, subgraph, file)
     changes.add += records
+    statements = [(fact.subject, fact.predicate, fact.object) for fact in file.facts]
+    broken = validate_import(engine, statements, subgraph, changes)
     engine.blobs.put(data)
     changes.add += _provenance(name, source, document, subgraph, len(data))
     activity = iris.activity(subgraph)
@@ -178,7 +183,7 @@ def take_facts(
     ]
     store.commit(changes)
     _finish(engine, file.entities)
-    return Taken(file.fact_count, new_entities, count_traces(records))
+    return Taken(file.fact_count, new_entities, count_traces(records), broken)
 
 
 def _finish(engine: Engine, entities: Iterable[NamedNode]) -> None:

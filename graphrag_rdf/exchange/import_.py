@@ -50,6 +50,7 @@ class ImportReport:
         facts, entities: new ones, when imported.
         settings, decisions: when restored.
         traces: when restored or imported.
+        broken: results of a validation with SHACL shapes, when imported.
     """
 
     kind: Choice["restored", "imported", "loaded", "unchanged"]
@@ -59,6 +60,7 @@ class ImportReport:
     settings: int = 0
     decisions: int = 0
     traces: int = 0
+    broken: int = 0
 
 
 def import_file(
@@ -101,7 +103,9 @@ def import_file(
         taken = take_facts(engine, file.read_bytes(), quads, name=file.name, source=source)
     if taken is None:
         return ImportReport("unchanged", summary.quads)
-    return ImportReport("imported", summary.quads, taken.facts, taken.entities, traces=taken.traces)
+    return ImportReport(
+        "imported", summary.quads, taken.facts, taken.entities, traces=taken.traces, broken=taken.broken
+    )
 
 
 def require_harmless(file: Path, form: RdfFormat) -> None:

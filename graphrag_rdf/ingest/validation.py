@@ -12,13 +12,14 @@ fault of a fact, and is reported only; so are warnings.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from pyoxigraph import NamedNode, Quad
 
+from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.report import ValidationCounts
@@ -27,7 +28,7 @@ from graphrag_rdf.rdf.namespaces import RDFS, SKOS
 from graphrag_rdf.rdf.terms import Term, node_of, now
 from graphrag_rdf.rdf.validation import ReportedResult, ValidationFacts, validation_report
 from graphrag_rdf.schema.shapes import Result, Shapes, Statement, is_iri, read_shapes, run_shacl
-from graphrag_rdf.schema.validation import Validated, validate_nodes
+from graphrag_rdf.schema.validation import Change, Validated, validate_change, validate_nodes
 from graphrag_rdf.store.base import Changes, Store, in_batches, select_in_batches
 from graphrag_rdf.trace.facts import label_of, read_labels
 
@@ -39,6 +40,7 @@ REASON = "breaks_shape"
 _MOST = 1000
 """Results that a kept report has, the worst first; `rag:resultCount` counts all."""
 _BATCH = 500
+_SAID = 3  # results of a refused import that its error names
 _NAMES = (RDFS.label, SKOS.altLabel)
 _VIOLATION = "Violation"
 
@@ -75,17 +77,16 @@ def validate_written(engine: NeededComponents, shapes: Shapes) -> ValidationCoun
     changes = Changes(remove=[*prov.unvalidated(marked)])
     _reject(store, rejected, containers, changes)
     about = _Provenance(store, found, containers)
-    report = keep_report(
-        store,
+    report, quads = report_of(
         shapes,
         found.results,
-        changes,
         stage="ingest",
-        settings=settings,
+        mode=settings.mode,
         started=started,
         rejected=len(rejected),
         subgraphs=about.of,
     )
+    kept = keep_report(store, quads, changes, settings.keep)
     store.commit(changes)
     if rejected:
         entities = {term for (s, _, o), _ in rejected for term in (s, o) if isinstance(term, NamedNode)}
@@ -93,7 +94,7 @@ def validate_written(engine: NeededComponents, shapes: Shapes) -> ValidationCoun
         engine.indexer.flush(final=True)
     violations = sum(each.severity == _VIOLATION for each in found.results)
     warnings = len(found.results) - violations
-    iri = report.value if report else None
+    iri = report.value if kept else None
     return ValidationCounts(settings.mode, found.nodes, violations, warnings, len(rejected), iri)
 
 
@@ -208,39 +209,27 @@ class _Provenance:
 # --- reports --------------------------------------------------------------------------------------------
 
 
-def keep_report(
-    store: Store,
+def report_of(
     shapes: Shapes,
     results: Sequence[Result],
-    changes: Changes,
     *,
     stage: str,
-    settings: ValidationSection,
+    mode: str,
     started: datetime,
     rejected: int,
-    subgraphs: Any = lambda _: (),
-) -> NamedNode | None:
-    """Add the report of a validation to a transaction, and the removal of the oldest ones.
+    subgraphs: Callable[[Result], Sequence[NamedNode]] = lambda _: (),
+) -> tuple[NamedNode, list[Quad]]:
+    """The report of a validation: its IRI, and its quads.
 
     Args:
         stage: ingest, import, graph store, update.
+        rejected: number of facts that were rejected.
         subgraphs: called with a result: those that contain the facts which it is about.
-
-    Returns:
-        its IRI; None if the settings keep none.
     """
-    old = [
-        node_of(row["report"])
-        for row in store.select("validation/old-reports", keep=max(0, settings.keep - 1))
-    ]
-    if old:
-        changes.updates.append(("validation/drop-reports", {"reports": old}))
-    if settings.keep == 0:
-        return None
     report = iris.validation_report(iris.new_uuid())
     facts = ValidationFacts(
         stage=stage,
-        mode=settings.mode,
+        mode=mode,
         started=started,
         ended=now(),
         shapes=[_named(source) for source in shapes.sources],
@@ -250,8 +239,74 @@ def keep_report(
         result_count=len(results),
         rejected_count=rejected,
     )
-    changes.add += validation_report(report, facts)
-    return report
+    return report, list(validation_report(report, facts))
+
+
+def keep_report(store: Store, report: Sequence[Quad], changes: Changes, keep: int) -> bool:
+    """Add a report to a transaction, and the removal of the oldest ones; whether it is kept.
+
+    Args:
+        keep: number of reports that the store keeps.
+    """
+    rows = store.select("validation/old-reports", keep=max(0, keep - 1))
+    if rows:
+        old = [node_of(row["report"]) for row in rows]
+        changes.updates.append(("validation/drop-reports", {"reports": old}))
+    if keep:
+        changes.add += report
+    return keep > 0
+
+
+class BrokenShapesError(UsageError):
+    """Facts that break shapes, and are therefore not written."""
+
+
+def validate_import(
+    engine: NeededComponents, facts: Collection[Statement], subgraph: NamedNode, changes: Changes
+) -> int:
+    """Validate facts before a transaction writes them; the number of results.
+
+    Args:
+        subgraph: which will contain them.
+
+    Raises:
+        BrokenShapesError: they break the shapes, and the mode is reject.
+        UsageError: the shapes cannot be used.
+    """
+    store, settings = engine.store, engine.settings.validation
+    shapes = opened_shapes(store, settings)
+    if shapes is None:
+        return 0
+    started = now()
+    results = validate_change(store, shapes, Change(facts)).results
+    broken = [each for each in results if each.severity == _VIOLATION]
+    refused = settings.mode == "reject" and bool(broken)
+    _, quads = report_of(
+        shapes,
+        results,
+        stage="import",
+        mode=settings.mode,
+        started=started,
+        rejected=len(facts) if refused else 0,
+        subgraphs=lambda _: () if refused else (subgraph,),
+    )
+    if not refused:
+        keep_report(store, quads, changes, settings.keep)
+        return len(results)
+    alone = Changes(content=False)
+    keep_report(store, quads, alone, settings.keep)
+    store.commit(alone)
+    labels = read_labels(store, [term for each in broken for term in (each.focus, each.path) if term])
+    said = [
+        f"{' · '.join(label_of(term, labels) for term in (each.focus, each.path, each.value) if term)}: "
+        f"{each.message}"
+        for each in broken[:_SAID]
+    ]
+    more = f" … and {len(broken) - _SAID:,} more" if len(broken) > _SAID else ""
+    raise BrokenShapesError(
+        f"{len(broken):,} violations of the shapes: {'; '.join(said)}{more}",
+        hint="nothing was imported. graphrag-rdf queries run validation/results lists all of them",
+    )
 
 
 def as_reported(result: Result, subgraphs: Sequence[NamedNode] = ()) -> ReportedResult:

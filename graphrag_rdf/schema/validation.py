@@ -100,6 +100,16 @@ def validate_change(store: Store, shapes: Shapes, change: Change) -> Validated:
     return Validated([each for each in after.results if each not in known], after.stated, after.nodes)
 
 
+def validate_between(before: Store, after: Store, shapes: Shapes, change: Change) -> Validated:
+    """As `validate_change`, if there is a store with the change."""
+    touched, graph = [*change.added, *change.removed], Change(graph=change.graph)
+    found = _validate(_Facts(after, graph), shapes, touched)
+    if not found.results:
+        return found
+    known = set(_validate(_Facts(before, graph), shapes, touched).results)
+    return Validated([each for each in found.results if each not in known], found.stated, found.nodes)
+
+
 def _validate(facts: _Facts, shapes: Shapes, touched: Iterable[Statement]) -> Validated:
     hierarchy = _hierarchy(facts.store)
     try:

@@ -27,6 +27,7 @@ from graphrag_rdf.server.http.guard import Concurrency
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.runs import Runs
 from graphrag_rdf.server.statistics import Counter
+from graphrag_rdf.server.validation import Gate
 from graphrag_rdf.server.writer import WriteQueue
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.folder import DEFAULT_COLLECTION
@@ -70,6 +71,7 @@ class Service:
     Attributes:
         remote: graphs and updates of a remote store; None for an embedded one.
         read_only: nothing at all is written.
+        gate: SHACL shapes of the user, for what clients write.
         copies: held while a copy of the store answers a question: one at a time.
         explaining: held while the reason of an empty result is looked for: one at a time.
         readers: the processes for clients' queries; None where they run in threads or at an endpoint.
@@ -85,6 +87,7 @@ class Service:
         self.remote = RemoteGraphs(engine.store) if isinstance(engine.store, RemoteStore) else None
         self.settings = settings
         self.read_only = engine.read_only
+        self.gate = Gate(engine)
         self.writes = WriteQueue(engine.store.refresh)
         self.runs = Runs(settings.answers)
         self.concurrency = Concurrency(_PER_CLIENT, "queries")

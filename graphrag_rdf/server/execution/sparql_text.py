@@ -187,6 +187,18 @@ def outermost(found: Sequence[Token], word: str) -> Iterator[int]:
             yield index
 
 
+def only_inserts(update: str) -> bool:
+    """Whether all operations are INSERT DATA, so that what they add does not depend on the store."""
+    found = list(tokens(update))
+    operations = [found[start:end] for start, end in _operations(found) if start < end]
+    return all(
+        next(outermost(operation, "INSERT"), None) is not None
+        and next(outermost(operation, "DATA"), None) is not None
+        and not any(next(outermost(operation, word), None) for word in ("DELETE", "WHERE"))
+        for operation in operations
+    )
+
+
 def _operations(found: Sequence[Token]) -> Iterator[tuple[int, int]]:
     """Beginning and end of each operation: semicolons outside of braces separate them."""
     start = depth = 0

@@ -116,7 +116,9 @@ async def _write(socket: WebSocket, name: str, quads: list[Quad]) -> None:
         from graphrag_rdf.exchange.foreign import take_facts
 
         for graph, triples in graphs.items():
+            passed = service.gate.graph(socket, graph, triples, replace=False)
             service.graphs.write_graph(graph, triples, replace=False)
+            passed.keep()
         if facts:
             source = NamedNode(name) if _IRI.match(name) else None
             named = ox.Dataset(facts)

@@ -141,14 +141,17 @@ async def _delete(request: Request, target: Target) -> Response:
         raise Problem(400, "DELETE needs a graph: ?graph=IRI, ?default, or an address under /store/")
     graph = target.graph
 
-    def drop() -> int:
+    def drop() -> tuple[int, Mapping[str, str]]:
         if not _exists(service, target):
             raise Problem(404, f"there is no graph {graph}")
         hold(request, service, exists=True)
+        passed = service.gate.graph(request, graph, (), replace=True)
         service.graphs.drop_graph(graph)
-        return settled(service)
+        passed.keep()
+        return settled(service), passed.headers
 
-    return written(request, service, await service.writes.run(drop))
+    commit, headers = await service.writes.run(drop)
+    return written(request, service, commit, 204, **headers)
 
 
 _WRITE = {"PUT": _put, "POST": _post, "DELETE": _delete}
@@ -167,18 +170,20 @@ async def _write(
     graph, store = target.graph, service.graphs
     fresh = False
 
-    def write() -> int:
+    def write() -> tuple[int, Mapping[str, str]]:
         nonlocal fresh
         triples = parse()
         fresh = not _exists(service, target)
         hold(request, service, exists=not fresh)
+        passed = service.gate.graph(request, graph, triples, replace=replace)
         store.write_graph(graph, triples, replace=replace)
-        return settled(service)
+        passed.keep()
+        return settled(service), passed.headers
 
-    commit = await service.writes.run(write)
+    commit, headers = await service.writes.run(write)
     if fresh and graph is not None:
-        return written(request, service, commit, 201, Location=_address(request, graph))
-    return written(request, service, commit)
+        return written(request, service, commit, 201, Location=_address(request, graph), **headers)
+    return written(request, service, commit, 204, **headers)
 
 
 def _address(request: Request, graph: NamedNode) -> str:
@@ -278,10 +283,13 @@ async def _add_dataset(request: Request, service: Service, rdf: Format) -> Respo
     text = text_of(body, request.headers.get("content-type"))
     base = address_of(request)
 
-    def write() -> int:
+    def write() -> tuple[int, Mapping[str, str]]:
         quads = _quads(text, rdf, base, named=True)
         hold(request, service, exists=True)
+        passed = service.gate.quads(request, quads)
         service.graphs.write_quads(quads)
-        return settled(service)
+        passed.keep()
+        return settled(service), passed.headers
 
-    return written(request, service, await service.writes.run(write))
+    commit, headers = await service.writes.run(write)
+    return written(request, service, commit, 204, **headers)

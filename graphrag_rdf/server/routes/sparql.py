@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Literal, TypeAlias
@@ -300,20 +300,23 @@ async def run_update(request: Request, text: str | None, parameters: Parameters)
     base = address_of(request)
     content = request.headers.get(CONTENT) != "unchanged"
 
-    def write() -> int:
+    def write() -> tuple[int, Mapping[str, str]]:
         allowed = service.settings.allow_service
         update = nothing_missed(text, allowed)
         try:
             _judge(inspect_update(update, allowed), update)
             update = outside_bookkeeping(with_dataset(update, _iris(default), _iris(named)))
+            passed = service.gate.update(request, update, base)
             service.graphs.update(update, base, content=content)
+            passed.keep()
         except (Problem, UsageError) as refused:
             if update != text:
                 _complain_of(text, refused)
             raise
-        return settled(service)
+        return settled(service), passed.headers
 
-    return written(request, service, await service.writes.run(write))
+    commit, headers = await service.writes.run(write)
+    return written(request, service, commit, 204, **headers)
 
 
 def written(request: Request, service: Service, commit: int, status: int = 204, **more: str) -> Response:

@@ -325,7 +325,7 @@ def _base(namespace: str) -> str:
 @click.option(
     "--namespace",
     metavar="IRI",
-    help="Base IRI of entities, relations and types (asked for on a terminal).",
+    help="Base IRI of documents, entities, relations and types (asked for on a terminal).",
 )
 @click.option("--pipelines", is_flag=True, help="Also write editable copies of pipelines and prompts.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
@@ -345,7 +345,7 @@ def init_command(folder: Path, namespace: str | None, pipelines: bool, force: bo
         names = ", ".join(map(str, there))
         raise UsageError(f"already exists: {names}", hint="overwrite with --force")
     if namespace is None and sys.stdin.isatty():
-        namespace = click.prompt("Base IRI of your entities, in a domain of yours", default=DEFAULT_NAMESPACE)
+        namespace = click.prompt("Base IRI of your data, in a domain of yours", default=DEFAULT_NAMESPACE)
     text = commented_toml()
     if namespace is not None and namespace != DEFAULT_NAMESPACE:
         text = text.replace(f'# namespace = "{DEFAULT_NAMESPACE}"', f'namespace = "{_base(namespace)}"')

@@ -182,7 +182,7 @@ class ExtractSection(Section):
         default=None, description="file with lines 'Preferred name = other name; other name'"
     )
     namespace: Iri = Field(
-        default="http://trustgraph.ai/", description="base IRI of entities, relations and types"
+        default="http://trustgraph.ai/", description="base IRI of documents, entities, relations and types"
     )
     jobs: int = Field(
         default=4, ge=1, le=256, description="concurrent model calls of an ingest; see also llm.jobs"

@@ -87,7 +87,8 @@ def estimate(
     extractor = choose_extractor(engine.settings, lambda: engine.gateway, engine.store)
     settings = ingest_settings(engine.settings, refresh=refresh)
     max_bytes = engine.settings.documents.max_bytes
-    planner = Planner(engine.store, extractor.key, settings.chunks.key, max_bytes, found.sources)
+    key, namespace = settings.chunks.key, settings.facts.namespace
+    planner = Planner(engine.store, extractor.key, key, max_bytes, found.sources, namespace)
     gone = missing_documents(engine.store, found.sources, paths)
     if sync:
         planner.follow(gone)

@@ -213,13 +213,21 @@ class Planner:
         chunker: key of the chunk settings.
         max_bytes: larger files are refused.
         sources: the files to plan. Only their documents are read from the store.
+        namespace: of the IRIs of new documents.
     """
 
     def __init__(
-        self, store: Store, extractor: str, chunker: str, max_bytes: int, sources: Sequence[Source]
+        self,
+        store: Store,
+        extractor: str,
+        chunker: str,
+        max_bytes: int,
+        sources: Sequence[Source],
+        namespace: str,
     ) -> None:
+        self._namespace = namespace
         there = documents_at(store, (source.location for source in sources if source.path != Path()))
-        named = (iris.document(source.identity) for source in sources)
+        named = (iri for source in sources for iri in self._names(source.identity))
         self._known = stored_documents(store, dict.fromkeys((*there.values(), *named)))
         self._by_location = {stored.location: stored for stored in self._known.values()}
         known = [stored.iri for stored in self._known.values()]
@@ -244,7 +252,7 @@ class Planner:
         """
         location = source.location
         stored = self._by_location.get(location)
-        iri = stored.iri if stored else iris.document(source.identity)
+        iri = stored.iri if stored else self._iri(source.identity)
         if stored is None and (stored := self._known.get(iri.value)) is not None:
             self._check_same_source(source, stored)
         data = load_bytes(source.path, max_bytes=self._max_bytes)
@@ -256,11 +264,19 @@ class Planner:
 
     def plan_upload(self, identity: str, data: bytes) -> DocumentPlan:
         """The plan for bytes that a client sent: the new content of the document of that identity."""
-        iri = iris.document(identity)
+        iri = self._iri(identity)
         stored = self._known.get(iri.value)
         content_hash = iris.digest(data)
         fate = self._fate(stored, content_hash, iri.value)
         return DocumentPlan(Source(Path(), identity), iri, data, content_hash, stored, fate)
+
+    def _names(self, identity: str) -> tuple[NamedNode, ...]:
+        """The IRI of a document; and the one that it had before documents followed the namespace."""
+        return iris.document(identity, self._namespace), iris.document(identity)
+
+    def _iri(self, identity: str) -> NamedNode:
+        names = self._names(identity)
+        return next((iri for iri in names if iri.value in self._known), names[0])
 
     def _fate(self, stored: Stored | None, content_hash: str, location: str) -> Fate:
         if stored is None:

@@ -101,7 +101,8 @@ class Ingest:
     def planner(self, max_bytes: int, sources: Sequence[Source]) -> Planner:
         """Plans what to do for each of these sources, from the store as it is now."""
         run = self._run
-        return Planner(run.store, run.extractor.key, run.settings.chunks.key, max_bytes, sources)
+        key, namespace = run.settings.chunks.key, run.settings.facts.namespace
+        return Planner(run.store, run.extractor.key, key, max_bytes, sources, namespace)
 
     def run(self, documents: Iterable[Incoming | DocumentError]) -> IngestReport:
         """Ingest documents. Failures are reported, and the run continues with the rest.

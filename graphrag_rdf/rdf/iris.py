@@ -46,11 +46,16 @@ def new_uuid() -> str:
 # --- documents ---------------------------------------------------------------------------------
 
 
-def document(identity: str) -> NamedNode:
+def document(identity: str, namespace: str = DEFAULT_NAMESPACE) -> NamedNode:
     """A document, by the identity of its source: an absolute IRI, or a path under the ingest root."""
     if "://" in identity or identity.startswith("urn:"):
         return NamedNode(quote(identity, safe="%/:?#[]@!$&'()*+,;=~"))
-    return NamedNode(f"{PROVENANCE_BASE}doc/{quote(identity, safe='/')}")
+    return NamedNode(f"{documents(namespace)}{quote(identity, safe='/')}")
+
+
+def documents(namespace: str) -> str:
+    """What the IRIs of documents begin with; in the default namespace as in TrustGraph, with https."""
+    return f"{PROVENANCE_BASE if namespace == DEFAULT_NAMESPACE else namespace}doc/"
 
 
 def document_version(document_iri: NamedNode, content_hash: str) -> NamedNode:

@@ -33,6 +33,7 @@ NEEDS = {
     "/entities": {"GET": "read"},
     "/entities/{id:path}": {"GET": "read"},
     "/resource": {"GET": "read"},
+    **{f"/{kind}/{{id:path}}": {"GET": "read"} for kind in ("doc", "e", "r", "term", "type")},
     "/queries": {"GET": "read"},
     "/queries/{name:path}": {"GET": "read"},
     "/dataset": {"GET": "read"},

@@ -24,11 +24,12 @@ from graphrag_rdf.exchange.ms_graphrag.extraction import table_extractor
 from graphrag_rdf.exchange.ms_graphrag.found import Found, find_imported
 from graphrag_rdf.exchange.ms_graphrag.report import TablesReport
 from graphrag_rdf.exchange.ms_graphrag.tables import Tables, read_tables
-from graphrag_rdf.exchange.ms_graphrag.texts import GivenText, incoming, key_of, read_texts, sources
+from graphrag_rdf.exchange.ms_graphrag.texts import FOLDER, GivenText, incoming, key_of, read_texts, sources
 from graphrag_rdf.ingest.claims import link_claims
 from graphrag_rdf.ingest.facts import FactSettings
-from graphrag_rdf.ingest.plan import GivenChunks, IngestSettings
+from graphrag_rdf.ingest.plan import GivenChunks, IngestSettings, stored_documents
 from graphrag_rdf.ingest.run import Ingest
+from graphrag_rdf.rdf import iris
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +59,7 @@ def import_tables(
     begun = time.perf_counter()
     report = TablesReport()
     tables = read_tables(Path(folder), report)
-    texts = read_texts(tables, report)
+    texts = read_texts(tables, report, _namespace(engine))
     with engine.keeping_indexes():
         run = _ingest(engine, tables, texts, progress, stop)
         _take_over(report, run)
@@ -67,6 +68,13 @@ def import_tables(
             _write_rest(engine, tables, found, report)
     report.seconds = round(time.perf_counter() - begun, 3)
     return report
+
+
+def _namespace(engine: Engine) -> str:
+    """Of documents: the default if earlier imports made it theirs, for chunks are named after documents."""
+    before = f"{iris.documents(iris.DEFAULT_NAMESPACE)}{FOLDER}/"
+    there = any(iri.startswith(before) for iri in stored_documents(engine.store))
+    return iris.DEFAULT_NAMESPACE if there else engine.settings.extract.namespace
 
 
 def _ingest(

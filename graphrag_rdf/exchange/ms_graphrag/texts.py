@@ -59,12 +59,13 @@ class GivenText:
     title: str
     text: str
     created: str | None
+    namespace: str
     chunks: tuple[GivenChunk, ...] = ()
 
     @property
     def iri(self) -> NamedNode:
         """The document."""
-        return iris.document(self.identity)
+        return iris.document(self.identity, self.namespace)
 
     def parse(self, max_bytes: int) -> ParsedDocument:
         """The document as plain text with these chunks. Raises DocumentError."""
@@ -97,8 +98,8 @@ def chunks_of_units(texts: Sequence[GivenText]) -> dict[str, list[NamedNode]]:
     return dict(found)
 
 
-def read_texts(tables: Tables, report: TablesReport) -> list[GivenText]:
-    """The documents of the tables, in their order, with all text units."""
+def read_texts(tables: Tables, report: TablesReport, namespace: str) -> list[GivenText]:
+    """The documents of the tables, in their order, with all text units; their IRIs are in the namespace."""
     units, rows = _units_of(tables, report), dict[str, DocumentRow]()
     for row in tables.documents:
         if row.id in rows:
@@ -109,7 +110,7 @@ def read_texts(tables: Tables, report: TablesReport) -> list[GivenText]:
     found = []
     for id_ in dict.fromkeys((*rows, *units)):
         row = rows.get(id_) or DocumentRow.model_validate({"id": id_ or "text units"})
-        found.append(_given(row, _identity(row, titles), units.get(id_, []), report))
+        found.append(_given(row, _identity(row, titles), units.get(id_, []), report, namespace))
     return found
 
 
@@ -150,8 +151,10 @@ def _units_of(tables: Tables, report: TablesReport) -> dict[str, list[TextUnitRo
     return found
 
 
-def _given(row: DocumentRow, identity: str, units: Sequence[TextUnitRow], report: TablesReport) -> GivenText:
-    given = GivenText(row.id, identity, row.title or row.id, "", row.created)
+def _given(
+    row: DocumentRow, identity: str, units: Sequence[TextUnitRow], report: TablesReport, namespace: str
+) -> GivenText:
+    given = GivenText(row.id, identity, row.title or row.id, "", row.created, namespace)
     text = (row.text or "").removeprefix(_MARK)
     if not units:
         report.note("documents", row.name, "no_text_units", given.title)

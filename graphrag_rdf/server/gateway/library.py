@@ -115,7 +115,10 @@ async def _process(connection: HTTPConnection, request: Request) -> dict[str, An
     about = request.get("processing-metadata")
     name = _named(about if isinstance(about, Mapping) else {}, "document-id")
     known = {one.iri for one in await asyncio.to_thread(list_documents, service_of(connection).engine.store)}
-    names = {iris.document(_identity(name, kind)).value for kind in ("", *MEDIA_TYPES.values())}
+    identities = {_identity(name, kind) for kind in ("", *MEDIA_TYPES.values())}
+    namespace = service_of(connection).engine.settings.extract.namespace
+    bases = (namespace, iris.DEFAULT_NAMESPACE)
+    names = {iris.document(one, base).value for one in identities for base in bases}
     if not known & names:
         raise Problem(404, f"there is no document {name}", hint="add it with tg-add-library-document")
     return {}

@@ -6,7 +6,7 @@ import re
 from hashlib import sha256
 from urllib.parse import quote, urlencode
 
-from graphrag_rdf.rdf.iris import PROVENANCE_BASE
+from graphrag_rdf.rdf import iris
 from graphrag_rdf.trace.documents import Source
 from graphrag_rdf.trace.model import Fact
 from graphrag_rdf.trace.page import anchor_of
@@ -14,8 +14,6 @@ from graphrag_rdf.trace.page import anchor_of
 _SESSION = "urn:trustgraph:session:"
 _RUN = re.compile(r"urn:trustgraph:(?:question|docrag|agent):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 """The first node of a trace of TrustGraph; of ours it is the question, which has the same page."""
-_DOCUMENT = f"{PROVENANCE_BASE}doc/"
-
 
 CITED = "cited"
 """The fragment of cited characters."""
@@ -25,11 +23,13 @@ class Links:
     """Addresses of pages.
 
     Args:
-        namespace: of this store's entities.
+        namespace: of this store's entities and documents.
     """
 
     def __init__(self, namespace: str) -> None:
         self._entity = f"{namespace}e/"
+        self._document = iris.documents(namespace)
+        self._documents = (self._document, iris.documents(iris.DEFAULT_NAMESPACE))
 
     def __call__(self, iri: str) -> str:
         """The page of a thing, by the form of its IRI."""
@@ -37,7 +37,7 @@ class Links:
             return f"/traces/{_quoted(iri.removeprefix(_SESSION))}"
         if run := _RUN.fullmatch(iri):
             return f"/traces/{run[1]}"
-        if iri.startswith(_DOCUMENT):
+        if iri.startswith(self._documents):
             return self.document(iri)
         return self.entity(iri) if iri.startswith(self._entity) else resource_page(iri)
 
@@ -48,7 +48,7 @@ class Links:
 
     def document(self, iri: str) -> str:
         """The page of a document."""
-        return f"/documents/{_local(iri, _DOCUMENT)}"
+        return f"/documents/{_local(iri, self._document)}"
 
     def chunk(self, document: str, chunk: str, start: int | None = None, length: int | None = None) -> str:
         """A chunk on the page of its document.
@@ -71,7 +71,7 @@ class Links:
         if source.chunk is not None:
             span = (source.char_offset, source.char_length) if source.verified else ()
             return self.chunk(source.document, source.chunk, *span)
-        stated = source.document.startswith(_DOCUMENT) and fact is not None
+        stated = source.document.startswith(self._documents) and fact is not None
         return self(source.document) + (f"#{fact_anchor(fact)}" if stated and fact else "")
 
     def fact(self, fact: Fact) -> str:

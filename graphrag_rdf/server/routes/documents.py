@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.duplicates import Duplicate, find_duplicates
-from graphrag_rdf.rdf.iris import PROVENANCE_BASE
+from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.server.http.access import Access
 from graphrag_rdf.server.http.problems import Problem
@@ -32,7 +32,7 @@ from graphrag_rdf.server.representations import (
 )
 from graphrag_rdf.server.routes.ask import lacks
 from graphrag_rdf.server.routes.resource import of_list, statements
-from graphrag_rdf.server.service import Service
+from graphrag_rdf.server.service import Service, service_of
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.documents import SORTS, DocumentSummary, list_documents, read_failures
@@ -94,6 +94,18 @@ def _item(document: DocumentSummary) -> dict[str, Any]:
     return {**to_json(document), "identity": document.path, "media_type": document.mime}
 
 
+def document_named(request: Request, name: str) -> NamedNode:
+    """A document by its IRI, or by the local part of one of ours.
+
+    Raises:
+        Problem: 400 when it is no IRI.
+    """
+    if ":" in name:
+        return iri_of(name)
+    namespace = service_of(request).engine.settings.extract.namespace
+    return iri_of(f"{iris.documents(namespace)}{name}")
+
+
 async def document(request: Request) -> Response:
     """One document, as `source tree --format json` or as RDF; `id` is an IRI or the local part of ours.
 
@@ -104,7 +116,7 @@ async def document(request: Request) -> Response:
     offset, page = whole_number(request, "offset", 0, 10**9), whole_number(request, "page", 0, 10**8)
     chunk = parameter(request, "chunk")
     start, length = (whole_number(request, name, 0, 10**9) for name in ("start", "length"))
-    iri = iri_of(name if ":" in name else f"{PROVENANCE_BASE}doc/{name}")
+    iri = document_named(request, name)
 
     def forms(service: Service) -> Forms:
         store = service.engine.store

@@ -190,6 +190,10 @@ _ROUTES = (
         "iri",
         gives=(*_FORMS, "text/plain"),
     ),
+    *(
+        _Route(f"/{kind}/{{id:path}}", "GET", resource.own, "Redirect to its description.", gives=())
+        for kind in ("doc", "e", "r", "term", "type")
+    ),
     _Route("/queries", "GET", reference.query_list, "The query templates of the program.", gives=_FORMS),
     _Route("/queries/{name:path}", "GET", reference.query, "One template.", gives=_FORMS),
     _Route("/dataset", "GET", dataset.dataset, "What the store holds (VoID, DCAT).", gives=_FORMS),

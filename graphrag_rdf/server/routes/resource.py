@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from typing import Any
+from urllib.parse import unquote
 
 import pyoxigraph as ox
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
+from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RDF, RDFS, TG, XSD, Namespace, prefixed
 from graphrag_rdf.rdf.terms import text_of, to_sparql_json
 from graphrag_rdf.reader_process.evaluate import Job, Wanted
@@ -65,6 +68,27 @@ async def resource(request: Request) -> Response:
         text=None if text is None else lambda: text,
     )
     return await represent(request, lambda _: forms)
+
+
+_OTHER_LETTERS = re.compile(r"(?:%[89A-Fa-f][0-9A-Fa-f])+")
+"""Letters beyond ASCII as URLs spell them; our IRIs have the letters themselves, but for documents."""
+
+
+async def own(request: Request) -> Response:
+    """`/e/…`, `/doc/…` and so on: the IRIs of the store's own things, if its namespace is this server.
+
+    They redirect to the description (303), because a thing is not its description
+    (https://www.w3.org/TR/cooluris/, section 4.2).
+    """
+    require(request, "read")
+    service = service_of(request)
+    kind, _, name = request.scope["raw_path"].decode("ascii").removeprefix("/").partition("/")
+    namespace = service.engine.settings.extract.namespace
+    if kind == "doc":
+        iri = f"{iris.documents(namespace)}{name}"
+    else:
+        iri = f"{namespace}{kind}/{_OTHER_LETTERS.sub(lambda found: unquote(found[0]), name)}"
+    return RedirectResponse(links_of(service)(iri_of(iri).value), 303)
 
 
 async def _inside(request: Request, iri: NamedNode) -> list[Triple]:

@@ -20,7 +20,6 @@ from graphrag_rdf.documents.discover import discover
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.ingest.files import Upload
 from graphrag_rdf.ingest.forget import Forgotten, forget_named, is_unfinished
-from graphrag_rdf.rdf.iris import PROVENANCE_BASE
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import read_parts
@@ -28,7 +27,7 @@ from graphrag_rdf.server.http.events import ALIVE, BEAT, EVENTS, event, wants_ev
 from graphrag_rdf.server.http.negotiation import content_type, negotiate
 from graphrag_rdf.server.http.problems import CLIENT_LEFT, Problem, problem_of
 from graphrag_rdf.server.representations import HTML, JSON
-from graphrag_rdf.server.routes.documents import report_page
+from graphrag_rdf.server.routes.documents import document_named, report_page
 from graphrag_rdf.server.service import COMMIT, Service, service_of
 from graphrag_rdf.store.folder import is_store
 
@@ -77,7 +76,7 @@ async def forget(request: Request) -> Response:
     service = service_of(request)
     service.require_writable()
     name: str = request.path_params["id"]
-    iri = name if ":" in name else f"{PROVENANCE_BASE}doc/{name}"
+    iri = document_named(request, name).value
 
     def work() -> Forgotten:
         engine = service.engine

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from graphrag_rdf.config import Settings
 from graphrag_rdf.config.trust import place_of
@@ -285,8 +285,12 @@ class Components:
         """Keeps the indexes in step with the store."""
         from graphrag_rdf.ingest.indexing import StoreIndexer
 
-        namespace = self.settings.extract.namespace
-        return StoreIndexer(self.store, self.text_index, self.vectors, self.embedder, namespace)
+        return StoreIndexer(self.store, self.text_index, self.vectors, self.embedder, *self._schema)
+
+    @property
+    def _schema(self) -> tuple[str, Literal["rdfs", "rl"] | None]:
+        """Parameters of `schema.observed.observe`."""
+        return self.settings.extract.namespace, self.settings.reasoning.keep
 
     def rebuild_indexes(self) -> None:
         """Delete the indexes, whatever their state, and build them again from the store.
@@ -323,8 +327,7 @@ class Components:
         try:
             index = self.text_index
             vectors = self.ready_vectors(warn)
-            namespace = self.settings.extract.namespace
-            indexer = StoreIndexer(self.store, index, vectors, self.embedder, namespace)
+            indexer = StoreIndexer(self.store, index, vectors, self.embedder, *self._schema)
             if not indexer.lacks_words:
                 return index
             if self._ingesting or (self.read_only and self._index_folder is not None):

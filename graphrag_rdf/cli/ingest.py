@@ -144,7 +144,8 @@ def ingest_command(
         IngestProgress(engine.budget) as progress,
     ):
         if files:
-            load_ontologies(engine.store, files, settings.extract.namespace, datetime.now(UTC))
+            now, keep = datetime.now(UTC), settings.reasoning.keep
+            load_ontologies(engine.store, files, settings.extract.namespace, now, keep=keep)
         report = engine.ingest(
             paths, refresh=refresh, sync=sync, exclude=exclude, progress=progress, stop=stop
         )

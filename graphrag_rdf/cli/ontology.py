@@ -47,8 +47,9 @@ def load(files: tuple[Path, ...], form: str) -> None:
     from graphrag_rdf.exchange.ontologies import load_ontologies
 
     with open_engine(create=True) as engine:
-        namespace = engine.settings.extract.namespace
-        report = load_ontologies(engine.store, files, namespace, datetime.now(UTC))
+        settings = engine.settings
+        namespace, keep = settings.extract.namespace, settings.reasoning.keep
+        report = load_ontologies(engine.store, files, namespace, datetime.now(UTC), keep=keep)
     for iri in report.missing:
         warn(f"the import {iri} was not loaded: no entry of catalog-v001.xml names a file for it")
     if output.write(form, report):
@@ -394,6 +395,7 @@ def remove(ontology: str, form: str) -> None:
     from graphrag_rdf.exchange.ontologies import remove_ontology
 
     with open_engine() as engine:
-        number = remove_ontology(engine.store, ontology, engine.settings.extract.namespace)
+        settings = engine.settings
+        number = remove_ontology(engine.store, ontology, settings.extract.namespace, settings.reasoning.keep)
     if not output.write(form, {"versions": number}):
         pairs([("removed", f"{number:,} versions")])

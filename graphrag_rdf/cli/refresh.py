@@ -399,7 +399,7 @@ def schema(form: str) -> None:
         from graphrag_rdf.schema.observed import observe
 
         engine.indexer.recover()
-        observe(engine.store, engine.settings.extract.namespace)
+        observe(engine.store, engine.settings.extract.namespace, engine.settings.reasoning.keep)
         rows = engine.store.select("ontology/observed-kinds")
     found = {local_name(text_of(row["kind"])): int(text_of(row["terms"])) for row in rows}
     if not output.write(form, found):
@@ -416,7 +416,7 @@ def inferences(profile: str | None, form: str) -> int:
     """Infer what follows from facts and ontologies, and list what contradicts them.
 
     Removes urn:graph:inferred and builds it from scratch. Changes of facts or ontologies by commands empty
-    it, so run this again after them. Exit code 1 if something contradicts an ontology.
+    it, or with reasoning.auto keep it up to date. Exit code 1 if something contradicts an ontology.
     """
     with open_engine({"reasoning.profile": profile}) as engine:
         from graphrag_rdf.schema.reasoning import infer

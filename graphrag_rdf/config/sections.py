@@ -260,11 +260,21 @@ class SummarySection(Section):
 
 
 class ReasoningSection(Section):
-    """[reasoning] - what `refresh inferences` infers from facts and ontologies."""
+    """[reasoning] - what follows from facts and ontologies."""
+
+    auto: bool = Field(
+        default=False,
+        description="keep inferences up to date at the end of each change of facts or ontologies",
+    )
 
     profile: Literal["rdfs", "rl"] = Field(
         default="rl", description="rdfs: RDF Schema; rl: also rules of OWL 2 RL, such as inverse relations"
     )
+
+    @property
+    def keep(self) -> Literal["rdfs", "rl"] | None:
+        """The profile whose inferences changes keep up to date; None if they do not."""
+        return self.profile if self.auto else None
 
 
 class ValidationSection(Section):

@@ -32,6 +32,7 @@ from graphrag_rdf.rdf.formats import check_entities
 from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PROV, RAG, RDF, XSD, Graphs
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.schema.observed import observe
+from graphrag_rdf.schema.reasoning import Profile
 from graphrag_rdf.store.base import Changes, Store
 
 CATALOG = "catalog-v001.xml"
@@ -92,12 +93,18 @@ class OntologyFile:
 
 
 def load_ontologies(
-    store: Store, paths: Iterable[str | Path], namespace: str, now: datetime, by: str | None = None
+    store: Store,
+    paths: Iterable[str | Path],
+    namespace: str,
+    now: datetime,
+    by: str | None = None,
+    keep: Profile | None = None,
 ) -> LoadReport:
     """Load files, and the files that they import. A malformed file changes nothing.
 
     Args:
         namespace: of extraction, see `schema.observed`.
+        keep: as there.
         now: recorded with each version.
         by: name of the person who edited them, if known.
 
@@ -126,7 +133,7 @@ def load_ontologies(
         )
         report.loaded[file.ontology.value] = len(file.triples)
     if report.loaded:
-        observe(store, namespace)  # its declarations may be among those that were taken away
+        observe(store, namespace, keep)  # its declarations may be among those that were taken away
     return report
 
 
@@ -145,8 +152,12 @@ def ontology_versions(store: Store) -> list[OntologyVersion]:
     ]
 
 
-def remove_ontology(store: Store, ontology: str, namespace: str) -> int:
+def remove_ontology(store: Store, ontology: str, namespace: str, keep: Profile | None = None) -> int:
     """Remove an ontology with all its versions.
+
+    Args:
+        namespace: of extraction, see `schema.observed`.
+        keep: as there.
 
     Returns:
         the number of versions.
@@ -162,7 +173,7 @@ def remove_ontology(store: Store, ontology: str, namespace: str) -> int:
     named = {"ontology": NamedNode(ontology)}
     updates = [("ontology/deactivate", named), ("ontology/drop", named)]
     store.commit(Changes(updates=updates, content=False))
-    observe(store, namespace)
+    observe(store, namespace, keep)
     return len(known)
 
 

@@ -103,8 +103,9 @@ def apply_edits(
         if difference.is_empty:
             continue
         if not difference.of_facts:
-            namespace = engine.settings.extract.namespace
-            load_ontologies(engine.store, [file.path], namespace, now, by=by)
+            settings = engine.settings
+            namespace, keep = settings.extract.namespace, settings.reasoning.keep
+            load_ontologies(engine.store, [file.path], namespace, now, by=by, keep=keep)
             continue
         said = {_said(triple, {}): triple for triple in file.triples}
         facts = {_said(triple, {}): fact for triple, fact in exported.items()}

@@ -25,6 +25,7 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import SKOS
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.schema.observed import observe
+from graphrag_rdf.schema.reasoning import Profile
 from graphrag_rdf.store.base import Row, Store, in_batches
 
 if TYPE_CHECKING:
@@ -142,6 +143,7 @@ class StoreIndexer:
         text: the text index.
         vectors, embedder: the vector index and what makes its vectors; None without an embedding model.
         namespace: in which extraction mints relations and types.
+        keep: keep inferences up to date, by the rules of this profile.
     """
 
     def __init__(
@@ -151,9 +153,11 @@ class StoreIndexer:
         vectors: VectorIndex | None = None,
         embedder: Embedder | None = None,
         namespace: str = iris.DEFAULT_NAMESPACE,
+        keep: Profile | None = None,
     ) -> None:
         self._store = store
         self._namespace = namespace
+        self._keep = keep
         self._schema_behind = False  # whether facts may have changed since the schema was observed
         self._feed = IndexFeed(store)
         self._text = text
@@ -254,7 +258,7 @@ class StoreIndexer:
     def observe_schema(self) -> int:
         """Declare what relations and types the facts use now; how many quads that added to the store."""
         self._schema_behind = False
-        return observe(self._store, self._namespace)
+        return observe(self._store, self._namespace, self._keep)
 
     def _put_on_disk(self, *, whole: bool) -> None:
         """Sync the store, or flush it once enough was written since the last flush: after every

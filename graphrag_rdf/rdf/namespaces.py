@@ -111,6 +111,10 @@ class Graphs:
     COMMUNITY = NamedNode("urn:graph:community")
     DERIVED = NamedNode("urn:graph:derived")
     INFERRED = NamedNode("urn:graph:inferred")
+    AXIOMS = NamedNode("urn:graph:inferred:axioms")
+    CHANGED = NamedNode("urn:graph:inferred:changed")
+    LOST = NamedNode("urn:graph:inferred:lost")
+    NEW = NamedNode("urn:graph:inferred:new")
     ONTOLOGY = NamedNode("urn:graph:ontology")
     SYSTEM = NamedNode("urn:graph:system")
 

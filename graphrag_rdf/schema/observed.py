@@ -19,24 +19,35 @@ from pyoxigraph import Triple
 from graphrag_rdf.rdf.iris import OBSERVED_SCHEMA
 from graphrag_rdf.rdf.namespaces import OWL, RAG, RDF, SCHEMA, SKOS
 from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.schema.reasoning import Profile, forget_inferences, update
 from graphrag_rdf.store.base import Changes, Store
 
 
-def observe(store: Store, namespace: str) -> int:
+def observe(store: Store, namespace: str, keep: Profile | None = None) -> int:
     """Declare the relations and types of the graph of facts again, in one transaction.
 
-    What was inferred from facts and declarations may no longer follow, and is removed.
+    What was inferred from facts and declarations may no longer follow. It is brought up to date, or removed.
 
     Args:
         namespace: in which extraction mints now; those in which it did before stay declared while facts use
             them.
+        keep: keep inferences up to date, by the rules of this profile.
 
     Returns:
         how many quads the store has more.
     """
+    if keep is None:
+        if store.ask("reasoning/any"):
+            forget_inferences(store)
+        return _declare(store, namespace)
+    before = store.count()
+    _declare(store, namespace)
+    update(store, keep)
+    return store.count() - before
+
+
+def _declare(store: Store, namespace: str) -> int:
     before = _sizes(store)
-    if store.ask("reasoning/any"):
-        store.commit(Changes(updates=[("reasoning/clear", {})], content=False))
     if not before and not store.ask("ontology/has-facts"):
         return 0
     updates: list[tuple[str, dict[str, Any]]] = [

@@ -9,14 +9,16 @@ people decide which entities are the same.
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pyoxigraph import NamedNode, Quad, Triple
 
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.rdf.terms import Term, node_of, text_of
-from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.store.base import Changes, Store, in_batches
 
 Profile: TypeAlias = Literal["rdfs", "rl"]
 
@@ -32,7 +34,12 @@ RULES: dict[Profile, tuple[str, ...]] = {
 INCONSISTENCIES = ("cax-dw", "prp-fp", "prp-asyp", "prp-irp", "prp-pdw")
 """Templates that find what contradicts an ontology."""
 
+_PREMISES = {"prp-trp": 3}
+"""Number of premises of a rule, if not 2."""
+
 _LIMIT = 100
+_AT_ONCE = 50_000
+"""Triples of a transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +59,13 @@ class InferenceReport:
         profile: whose rules ran.
         rules: rule → number of triples that it inferred; a triple counts for the first rule that finds it.
         inconsistencies: up to 100 of each rule.
+        incremental: whether only changes since the last time were looked at.
     """
 
     profile: Profile
     rules: dict[str, int] = field(default_factory=dict)
     inconsistencies: list[Inconsistency] = field(default_factory=list)
+    incremental: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,26 +83,160 @@ class Derivation:
 def infer(store: Store, profile: Profile) -> InferenceReport:
     """Remove what was inferred, and infer it again, to a fixpoint.
 
-    Each rule is a transaction: a run that is stopped leaves a part of the inferences.
+    Each rule is a transaction: a run that is stopped leaves a part of the inferences, and the next update
+    begins from scratch.
     """
-    store.commit(Changes(updates=[("reasoning/clear", {})], content=False))
+    forget_inferences(store)
     report = InferenceReport(profile, dict.fromkeys(RULES[profile], 0))
-    while _round(store, report):
-        pass
+    for rule in report.rules:
+        report.rules[rule] += _write(store, set(store.construct(f"reasoning/{rule}", **_step(0))))
+    if any(report.rules.values()):
+        _follow(store, report, Graphs.INFERRED)  # the rules have seen the facts, but not all inferences
+    _finish(store, profile)
     report.inconsistencies.extend(_inconsistencies(store))
     return report
 
 
-def _round(store: Store, report: InferenceReport) -> int:
-    """Run each rule once; how many triples are new."""
-    before = sum(report.rules.values())
+def update(store: Store, profile: Profile) -> InferenceReport:
+    """Withdraw inferences that do not follow any more, and add those that follow now.
+
+    Deletion is DRed (Gupta, Mumick and Subrahmanian 1993, "Maintaining views incrementally", §4): what has a
+    derivation with a lost premise is withdrawn, then what still follows is inferred again. Addition is
+    semi-naive: a rule runs once for each premise, which it reads among the new triples only.
+
+    Without a record of the changes (see `is_kept`), or by other rules, it is inferred from scratch.
+    """
+    if not is_kept(store, profile):
+        return infer(store, profile)
+    report = InferenceReport(profile, dict.fromkeys(RULES[profile], 0), incremental=True)
+    _empty(store, Graphs.LOST, Graphs.NEW)
+    _run(store, "lost")
+    _run(store, "asserted")
+    _spread_losses(store, profile)
+    _run(store, "withdraw")
+    _empty(store, Graphs.NEW)
     for rule in report.rules:
-        new = set(store.construct(f"reasoning/{rule}", edges=[]))
-        if new:
-            quads = [Quad(t.subject, t.predicate, t.object, Graphs.INFERRED) for t in new]
-            store.commit(Changes(add=quads, content=False))
-        report.rules[rule] += len(new)
-    return sum(report.rules.values()) - before
+        found = set(store.construct(f"reasoning/{rule}", **_step(0, Graphs.LOST, check=True)))
+        report.rules[rule] += _write(store, found, Graphs.INFERRED, Graphs.NEW)
+    _run(store, "gained")
+    _follow(store, report, Graphs.NEW)
+    _finish(store, profile)
+    report.inconsistencies.extend(_inconsistencies(store))
+    return report
+
+
+def _spread_losses(store: Store, profile: Profile) -> None:
+    """Add to the lost triples those inferred ones that have a derivation with a lost premise.
+
+    Not those that also follow from facts that are still there, in one step. They would come back, and so
+    would all that follows from them. (Motik et al. 2015, "Incremental update of Datalog materialisation:
+    the backward/forward algorithm", search for any such proof; one step finds most and cannot run in
+    circles.) This takes axioms for granted, inferred ones too, so it is done only where no axiom is lost.
+    """
+    spare = not store.ask("reasoning/lost-axioms")
+    _spread(store, profile, spare=spare)
+    if spare and store.ask("reasoning/lost-axioms"):
+        _spread(store, profile, spare=False)
+
+
+def _spread(store: Store, profile: Profile, *, spare: bool) -> None:
+    delta = Graphs.LOST
+    while True:
+        found: set[Triple] = set()
+        for rule, changed in _premises(profile):
+            found.update(store.construct(f"reasoning/{rule}", **_step(changed, delta, lost=True)))
+        _empty(store, Graphs.NEW)
+        delta = Graphs.NEW
+        if spare and found:
+            _write(store, found, delta)
+            stay: set[Triple] = set()
+            for rule in RULES[profile]:
+                stay.update(store.construct(f"reasoning/{rule}", **_step(0, delta, lost=True, check=True)))
+            found -= stay
+            _empty(store, delta)
+        if not found:
+            return
+        _write(store, found, Graphs.LOST, delta)
+
+
+def _follow(store: Store, report: InferenceReport, delta: NamedNode) -> None:
+    """Infer what follows from the triples of a graph, and from what follows from them, to a fixpoint."""
+    while True:
+        found: set[Triple] = set()
+        for rule, changed in _premises(report.profile):
+            new = set(store.construct(f"reasoning/{rule}", **_step(changed, delta)))
+            report.rules[rule] += _write(store, new)
+            found |= new
+        if not found:
+            return
+        _empty(store, Graphs.NEW)
+        _write(store, found, Graphs.NEW)
+        delta = Graphs.NEW
+
+
+def _premises(profile: Profile) -> Iterator[tuple[str, int]]:
+    """Each rule with the number of each premise."""
+    for rule in RULES[profile]:
+        for number in range(1, _PREMISES.get(rule, 2) + 1):
+            yield rule, number
+
+
+def _step(
+    changed: int, delta: NamedNode = Graphs.NEW, *, lost: bool = False, check: bool = False
+) -> dict[str, Any]:
+    """Parameters of a rule: what it finds.
+
+    Args:
+        changed: number of the premise that is read in the graph `delta` only.
+        lost: conclusions that are inferred and have a derivation with this premise, of before the change;
+            else conclusions that are not known.
+        check: triples of `delta` that the rule infers; with `lost`, from facts and axioms.
+    """
+    return {"edges": [], "changed": changed, "delta": delta, "lost": lost, "check": check, "skip": 0}
+
+
+def _write(store: Store, triples: Iterable[Triple], *graphs: NamedNode) -> int:
+    """Add triples to graphs, by default to the inferences; how many there are."""
+    number = 0
+    for batch in in_batches(triples, _AT_ONCE):
+        quads = [
+            Quad(t.subject, t.predicate, t.object, graph)
+            for graph in graphs or (Graphs.INFERRED,)
+            for t in batch
+        ]
+        store.commit(Changes(add=quads, content=False))
+        number += len(batch)
+    return number
+
+
+def _run(store: Store, update: str, **values: Any) -> None:
+    store.commit(Changes(updates=[(f"reasoning/{update}", values)], content=False))
+
+
+def _empty(store: Store, *graphs: NamedNode) -> None:
+    _run(store, "empty", graphs=[*graphs])
+
+
+def _finish(store: Store, profile: Profile) -> None:
+    _empty(store, Graphs.LOST, Graphs.NEW, Graphs.CHANGED)
+    if store.notes_changes:
+        _run(store, "finish", rules=_digest(store, profile))
+
+
+def is_kept(store: Store, profile: Profile) -> bool:
+    """Whether inferences by these rules are complete, but for changes that the store has recorded."""
+    return store.notes_changes and store.ask("reasoning/kept", rules=[_digest(store, profile)])
+
+
+def _digest(store: Store, profile: Profile) -> str:
+    """The hash of the rules' queries: of another profile, version or folder of templates it is another."""
+    text = "\n".join(store.render(f"reasoning/{rule}", **_step(0)) for rule in RULES[profile])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def forget_inferences(store: Store) -> None:
+    """Remove what was inferred, and what updates of it need."""
+    _run(store, "clear")
 
 
 def _inconsistencies(store: Store) -> list[Inconsistency]:
@@ -113,7 +256,9 @@ def derivations(store: Store, subject: NamedNode, relation: NamedNode, value: Te
     held = {text_of(row["held"]) for row in store.select("reasoning/where", edges=[edge])}
     if "inferred" not in held:
         return []
-    found = [(rule, store.construct(f"reasoning/{rule}", edges=[edge])) for rule in RULES["rl"]]
+    found = [
+        (rule, store.construct(f"reasoning/{rule}", **{**_step(0), "edges": [edge]})) for rule in RULES["rl"]
+    ]
     return [Derivation(rule, _placed(store, premises)) for rule, premises in found if premises]
 
 

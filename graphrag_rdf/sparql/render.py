@@ -12,6 +12,9 @@ Macros that templates use:
 | `values("?s", edges, 0)` | one with the first column of the rows |
 | `{% call facts() %}…{% endcall %}` | the pattern in the graph of facts |
 | `{% call known() %}…{% endcall %}` | the pattern in the facts, the ontologies or what is inferred |
+| `{% call premises() %}…{% endcall %}` | the premises of a rule of reasoning (see `schema.reasoning`) |
+| `{% call premise(n) %}…{% endcall %}` | the n-th premise |
+| `{% call conclusion() %}…{% endcall %}` | the conclusion |
 | `contains(c, s, p, o)` | container `c` (subgraph) contains the fact |
 | `reifies(r, s, p, o)` | `r` is a reifier (evidence) of the fact |
 | `edge_term(x, s, p, o)` | `x tg:edge` the fact |
@@ -30,8 +33,9 @@ from functools import lru_cache
 from itertools import count
 from typing import Any, Literal, TypeAlias
 
-from jinja2 import StrictUndefined, Template
+from jinja2 import StrictUndefined, Template, pass_context
 from jinja2 import TemplateError as JinjaError
+from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Triple
@@ -173,6 +177,9 @@ class Renderer:
             date_range=_date_range,
             facts=self._facts,
             known=self._known,
+            premises=self._premises,
+            premise=self._premise,
+            conclusion=self._conclusion,
             each=self._each,
             contains=self._linked("tg:contains"),
             reifies=self._linked("rdf:reifies"),
@@ -197,9 +204,33 @@ class Renderer:
             return caller()
         return Markup(f"GRAPH {self.facts_graph} {{ {caller()} }}")
 
-    def _known(self, caller: Callable[[], Markup]) -> Markup:
-        graphs = [f"GRAPH {graph} {{ {caller()} }}" for graph in (Graphs.ONTOLOGY, Graphs.INFERRED)]
+    def _known(self, caller: Callable[[], Markup], *, before: bool = False) -> Markup:
+        named = (Graphs.ONTOLOGY, Graphs.INFERRED, *([Graphs.LOST] if before else []))
+        graphs = [f"GRAPH {graph} {{ {caller()} }}" for graph in named]
         return Markup("{ " + " } UNION { ".join([self._facts(caller), *graphs]) + " }")
+
+    @pass_context
+    def _premise(self, context: Context, number: int, caller: Callable[[], Markup]) -> Markup:
+        if number == context["changed"]:
+            return Markup(f"GRAPH {_slot(context['delta'])} {{ {caller()} }}")
+        if context["lost"] and context["check"] and number > 1:
+            return Markup(f"{{ {self._facts(caller)} }} UNION {{ GRAPH {Graphs.ONTOLOGY} {{ {caller()} }} }}")
+        return self._known(caller, before=context["lost"] and not context["check"])
+
+    @pass_context
+    def _premises(self, context: Context, caller: Callable[[], Markup]) -> Markup:
+        return Markup(f"FILTER EXISTS {{ {caller()} }}") if context["check"] else caller()
+
+    @pass_context
+    def _conclusion(self, context: Context, caller: Callable[[], Markup]) -> Markup:
+        if context["edges"]:
+            return Markup()
+        if context["check"]:
+            return Markup(f"GRAPH {_slot(context['delta'])} {{ {caller()} }}")
+        if context["lost"]:
+            held, lost = (f"GRAPH {graph} {{ {caller()} }}" for graph in (Graphs.INFERRED, Graphs.LOST))
+            return Markup(f"FILTER EXISTS {{ {held} }} FILTER NOT EXISTS {{ {lost} }}")
+        return Markup(f"FILTER NOT EXISTS {{ {self._known(caller)} }}")
 
     def _each(
         self,

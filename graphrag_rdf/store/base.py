@@ -98,7 +98,13 @@ class Store(Protocol):
     """A triple store with our named graphs (see `rdf.namespaces.Graphs`).
 
     Commit numbers count this program's commits, and those of other programs up to the last `refresh`.
+
+    Attributes:
+        notes_changes: while inferences are kept (see `schema.reasoning`), the store notes changed facts in
+            `urn:graph:inferred:changed`. An endpoint does not, because other programs change it too.
     """
+
+    notes_changes: bool
 
     templates: TemplateLibrary
     renderer: Renderer
@@ -195,6 +201,8 @@ class TemplateStore:
         facts_graph: the graph of facts; None for the default graph.
         lateral: whether the engine supports LATERAL.
     """
+
+    notes_changes = False
 
     def __init__(
         self,

@@ -72,6 +72,7 @@ class EmbeddedStore(TemplateStore):
 
     Attributes:
         generation: number of times that the database was rewritten.
+        notes_changes: changes of facts are noted for reasoning.
         functions: of queries, beside those of SPARQL.
 
     Args:
@@ -85,6 +86,8 @@ class EmbeddedStore(TemplateStore):
         StoreLockedError: when another process holds the folder.
         StoreError: when the folder cannot be opened.
     """
+
+    notes_changes = True
 
     def __init__(
         self,
@@ -223,7 +226,8 @@ class EmbeddedStore(TemplateStore):
         self._require_writable()
         with self._write_lock, _write_errors(self.path):
             number = self._commit + 1
-            add = self._placed(encode(changes.add, self.renderer.dialect))
+            added = [*changes.add, *self._notes(changes)]
+            add = self._placed(encode(added, self.renderer.dialect))
             marks = commit_marks(number, content=changes.content)
             if changes.updates or changes.remove:
                 parts = [self.render(name, **values) for name, values in changes.updates]
@@ -370,6 +374,22 @@ class EmbeddedStore(TemplateStore):
                 self._engine.remove(quad)
         return int(found[-1].object.value) if found else 0  # type: ignore[union-attr]
 
+    def _inference_marks(self) -> list[Quad]:
+        """The triple that says that inferences are complete, but for noted changes."""
+        pattern = (STORE_NODE, RAG.inferredBy, None, Graphs.SYSTEM)
+        return list(self._engine.quads_for_pattern(*pattern))
+
+    def _notes(self, changes: Changes) -> list[Quad]:
+        """Copies of changed facts for the next update of inferences; none while none are kept.
+
+        Templates that change facts write their own.
+        """
+        facts = (DefaultGraph(), Graphs.FACTS)
+        changed = [quad for quad in (*changes.add, *changes.remove) if quad.graph_name in facts]
+        if not changed or not self._inference_marks():
+            return []
+        return [Quad(quad.subject, quad.predicate, quad.object, Graphs.CHANGED) for quad in changed]
+
     def _placed(self, quads: Iterable[Quad]) -> list[Quad]:
         return list(placed(quads, self.renderer.facts_graph))
 
@@ -384,6 +404,9 @@ class EmbeddedStore(TemplateStore):
         with self._write_lock, _write_errors(self.path):
             marks = commit_marks(self._commit + 1, content=content)
             self._engine.extend(marks)
+            if content:  # nobody knows what it changes, so the next inferences are made from scratch
+                for mark in self._inference_marks():
+                    self._engine.remove(mark)
             try:
                 yield
             except BaseException:

@@ -13,6 +13,11 @@ DELETE { GRAPH <urn:graph:source> { ?page ?p ?o } } WHERE {
     FILTER NOT EXISTS { ?chunk prov:wasDerivedFrom ?page }
   }
 } ;
+INSERT { GRAPH <urn:graph:inferred:changed> { ?document ?p ?o } } WHERE {
+  {{ values("?document", documents) }}
+  {% call facts() %}?document ?p ?o .{% endcall %}
+  GRAPH <urn:graph:system> { <urn:graphrag-rdf:store> rag:inferredBy ?rules }
+} ;
 DELETE { {% call facts() %}?document ?p ?o .{% endcall %} } WHERE {
   {{ values("?document", documents) }}
   {% call facts() %}?document ?p ?o .{% endcall %}

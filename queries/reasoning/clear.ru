@@ -1,4 +1,11 @@
 # name: reasoning/clear
 # kind: update
-# summary: Remove what was inferred.
-DELETE { GRAPH <urn:graph:inferred> { ?s ?p ?o } } WHERE { GRAPH <urn:graph:inferred> { ?s ?p ?o } }
+# summary: Remove what was inferred, and what updates of it need.
+DELETE { GRAPH ?graph { ?s ?p ?o } } WHERE {
+  VALUES ?graph {
+    <urn:graph:inferred> <urn:graph:inferred:axioms> <urn:graph:inferred:changed>
+    <urn:graph:inferred:lost> <urn:graph:inferred:new>
+  }
+  GRAPH ?graph { ?s ?p ?o }
+} ;
+DELETE WHERE { GRAPH <urn:graph:system> { <urn:graphrag-rdf:store> rag:inferredBy ?rules } }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.support.commands import Run
 
 E = "http://example.org/"
@@ -38,3 +40,66 @@ def test_infer_explain_and_contradict(run: Run, folder: Path) -> None:
     assert "yes" in run("sparql", INFERRED).out
     assert run("ontology", "remove", f"{E}people").code == 0
     assert "no" in run("sparql", INFERRED).out
+
+
+SHIPS = f"""@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+<{E}ships> a owl:Ontology .
+<http://trustgraph.ai/r/sank-in> a owl:ObjectProperty ; rdfs:domain <{E}Ship> .
+<{E}Ship> a owl:Class .
+"""
+PROSE = "This is what the keeper of the light wrote about the ships of the town."
+FACTS = f"""
+<{E}ada> <{E}knows> <{E}bob> . <{E}ada> <http://www.w3.org/2000/01/rdf-schema#label> "Ada" .
+<{E}bob> <http://www.w3.org/2000/01/rdf-schema#label> "Bob" .
+"""
+
+
+def test_inferences_follow_imports_and_corrections(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHRAG_RDF_REASONING__AUTO", "true")
+    inverse = f"ASK {{ GRAPH <urn:graph:inferred> {{ <{E}bob> <{E}knows> <{E}ada> }} }}"
+
+    def inferred() -> bool:
+        return "yes" in run("sparql", inverse).out
+
+    (folder / "people.ttl").write_text(ONTOLOGY)
+    (folder / "facts.ttl").write_text(FACTS)
+    assert run("import", "facts.ttl").code == 0
+    assert not inferred()
+    assert run("ontology", "load", "people.ttl").code == 0
+    assert inferred()
+    fact = (f"{E}ada", f"{E}knows", f"{E}bob")
+    assert run("facts", "remove", *fact, "--reason", "they never met").code == 0
+    assert not inferred()
+    decision = json.loads(run("facts", "list", "--format", "json").out)[0]["iri"]
+    assert run("facts", "undo", decision).code == 0
+    assert inferred()
+    assert run("ontology", "remove", f"{E}people").code == 0
+    assert not inferred()
+    assert run("ontology", "load", "people.ttl").code == 0
+    assert inferred()
+
+
+def test_inferences_follow_documents(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHRAG_RDF_REASONING__AUTO", "true")
+    (folder / "ships.ttl").write_text(SHIPS)
+    (folder / "a.txt").write_text(f"{PROSE} The Petrel sank in Skell Sound. The Heron sank in Norland Bay.")
+    (folder / "b.txt").write_text(f"{PROSE} The Petrel sank in Skell Sound.")
+
+    def ships() -> set[str]:
+        query = f"SELECT ?ship {{ GRAPH <urn:graph:inferred> {{ ?ship a <{E}Ship> }} }}"
+        rows = json.loads(run("sparql", query, "--format", "json").out)["results"]["bindings"]
+        return {row["ship"]["value"].rpartition("/")[2] for row in rows}
+
+    assert run("ontology", "load", "ships.ttl").code == 0
+    assert run("ingest", "a.txt", "b.txt").code == 0
+    assert ships() == {"petrel", "heron"}
+    assert run("forget", "a.txt").code == 0
+    assert ships() == {"petrel"}  # b.txt says so too
+    (folder / "b.txt").write_text(f"{PROSE} The Gannet sank in Skell Sound.")
+    assert run("ingest", "b.txt").code == 0
+    assert ships() == {"gannet"}
+    kept = 'ASK { GRAPH ?g { ?s ?p ?o } FILTER(CONTAINS(STR(?s), "e/heron") || STR(?o) = "Heron") }'
+    assert "no" in run("sparql", kept).out

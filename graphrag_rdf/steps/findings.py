@@ -163,13 +163,18 @@ def cite_findings(
     return new
 
 
-def record_sources(context: Context, step: Step, reports: Sequence[NamedNode]) -> None:
-    """Write which chunks and documents reports were written from, so that forgetting one of these finds the
-    trace. Needed once in a run for each report whose words the trace, or a prompt, holds.
-    """
+def sources_of(context: Context, step: Step, reports: Sequence[NamedNode]) -> list[NamedNode]:
+    """Which chunks and documents reports were written from, sorted."""
     found: set[NamedNode] = set()
     for batch in in_batches(reports):
         rows = context.select(step, "communities/report-sources", reports=batch)
         found.update(node_of(row["source"]) for row in rows)
-    for source in sorted(found, key=str):
+    return sorted(found, key=str)
+
+
+def record_sources(context: Context, step: Step, reports: Sequence[NamedNode]) -> None:
+    """Write which chunks and documents reports were written from, so that forgetting one of these finds the
+    trace. Needed once in a run for each report whose words the trace, or a prompt, holds.
+    """
+    for source in sources_of(context, step, reports):
         context.recorder.say(step, RAG.readSource, source)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ from graphrag_rdf.rdf.terms import integer, text_of
 from graphrag_rdf.steps.answer import SYNTHESIS, finish_answer, read_answer
 from graphrag_rdf.steps.checking import SENTINEL, cited_numbers, not_answered
 from graphrag_rdf.steps.findings import TEMPLATES as FINDING_TEMPLATES
-from graphrag_rdf.steps.findings import cite_findings, evidence_of
+from graphrag_rdf.steps.findings import cite_findings, evidence_of, record_sources
 from graphrag_rdf.steps.kinds import Share, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.prompts import ask_for, stream_model
 from graphrag_rdf.steps.reports import Batch, ReportText
@@ -98,6 +98,7 @@ POINTS = NodeKind(
     fields=(
         StepField("batch", RAG.batch),
         StepField("read", RAG.readReport, read=list),
+        StepField("candidates", RAG.candidateCount),
         StepField("dropped", RAG.droppedCount),
         StepField("error", RAG.reason, words=True, compared=True),
     ),
@@ -187,6 +188,7 @@ def map_by_model(context: Context, state: State, parameters: Parameters) -> Iter
     """The points that the model finds in a batch. A call that fails costs its batch, not the answer."""
     del parameters
     batch, step = _begin(context, state)
+    _read(context, step, (one.considered.report for one in batch.reports))
     numbered = {
         number: [finding.node for finding in findings] for number, findings in batch.numbered().items()
     }
@@ -211,9 +213,15 @@ def _begin(context: Context, state: State) -> tuple[Batch, Step]:
     batch: Batch = state.work.item
     step = context.recorder.step(POINTS, number=state.work.number)
     context.recorder.say(step, RAG.batch, integer(batch.number))
-    for one in batch.reports:
-        context.recorder.say(step, RAG.readReport, one.considered.report)
     return batch, step
+
+
+def _read(context: Context, step: Step, reports: Iterable[NamedNode]) -> None:
+    """Record whose words the step, or its prompt, holds."""
+    read = [*dict.fromkeys(reports)]
+    for report in read:
+        context.recorder.say(step, RAG.readReport, report)
+    record_sources(context, step, read)
 
 
 def _record(context: Context, state: State, step: Step, mapped: Mapped, dropped: int = 0) -> GraphRagResponse:
@@ -237,19 +245,28 @@ class ExtractiveMapParameters(StepParameters):
     embedded: Some = Field(
         100, description="findings of a batch that are compared by meaning, those nearest by words first"
     )
+    points: Some = Field(30, description="points of a batch, the best ones")
 
 
 def map_by_likeness(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """The findings of a batch as points, by their likeness to the question. For a question about the whole
+    """The findings of a batch that are most like the question, as points. For a question about the whole
     collection, such as its themes, the first finding of each report, by the report's weight.
     """
     batch, step = _begin(context, state)
     words = QuestionWords.of(state.question, state.language, context.text_index)
+    most = parameters["points"]
     if words.asks_for_overview():
         points = [_overview(one) for one in batch.reports if one.findings]
     else:
-        points = _alike(context, state, batch, words, parameters["embedded"])
-    yield _record(context, state, step, Mapped(sorted(points, key=lambda point: -point.score)))
+        points = _alike(context, state, batch, words, parameters["embedded"] * batch.parts, most)
+    unique: dict[str | None, Point] = {}
+    for point in sorted(points, key=lambda point: -point.score):
+        unique.setdefault(point.text, point)
+    points = [*unique.values()][:most]
+    reports = {finding.node: finding.report for one in batch.reports for finding in one.findings}
+    _read(context, step, (reports[finding] for point in points for finding in point.cites))
+    context.recorder.say(step, RAG.candidateCount, integer(len(reports)))
+    yield _record(context, state, step, Mapped(points))
 
 
 def _overview(report: ReportText) -> Point:
@@ -258,14 +275,12 @@ def _overview(report: ReportText) -> Point:
     return Point(text, round(100 * (report.considered.weight or 0.0), 1), (first.node,))
 
 
-def _alike(context: Context, state: State, batch: Batch, words: QuestionWords, most: int) -> list[Point]:
-    found = [
-        (words.coverage(one.considered.title or "", finding.text), finding)
-        for one in batch.reports
-        for finding in one.findings
-    ]
-    found.sort(key=lambda pair: -pair[0])
-    meant = _by_meaning(context, state, [finding.text for _, finding in found[:most]])
+def _alike(
+    context: Context, state: State, batch: Batch, words: QuestionWords, embedded: int, most: int
+) -> list[Point]:
+    compared = 0 if context.embedder is None else embedded
+    found = batch.nearest(words, compared + most)
+    meant = _by_meaning(context, state, [finding.text for _, finding in found[:compared]])
     points = []
     for place, (likeness, finding) in enumerate(found):
         score = (likeness + meant[place]) / 2 if place < len(meant) else likeness
@@ -429,14 +444,15 @@ def _unanswered(context: Context, state: State, step: Step) -> Iterator[GraphRag
     yield finish_answer(context, state, step)
 
 
+_SOURCES = ("communities/report-sources",)
 MAP_POINTS = register(
     StepKind(
         "map_points",
         POINTS,
         "Finds what a batch of reports says about the question.",
         {
-            "extractive": Way(map_by_likeness, ExtractiveMapParameters),
-            "llm": Way(map_by_model, needs_model=True, prompts={"map": "map.j2"}),
+            "extractive": Way(map_by_likeness, ExtractiveMapParameters, templates=_SOURCES),
+            "llm": Way(map_by_model, needs_model=True, prompts={"map": "map.j2"}, templates=_SOURCES),
         },
         auto=("extractive", "llm"),
     )

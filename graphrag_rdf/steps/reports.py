@@ -7,32 +7,37 @@ and in which order; each report that was looked at is in the trace, with the rea
 
 from __future__ import annotations
 
+import copy
+import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 from typing import Literal as Choice
+from weakref import WeakKeyDictionary
 
 from pydantic import Field
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.errors import LlmError, UsageError
+from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.llm.jsonl import Section, parse_sections
 from graphrag_rdf.rdf.namespaces import RAG, RDFS
-from graphrag_rdf.rdf.terms import node_of, text_of
-from graphrag_rdf.steps.findings import Finding, findings_of, record_sources, require_reports
+from graphrag_rdf.rdf.terms import integer, node_of, text_of
+from graphrag_rdf.steps.findings import Finding, findings_of, require_reports, sources_of
 from graphrag_rdf.steps.kinds import Limit, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.prompts import ask_for
 from graphrag_rdf.steps.search import number_of
 from graphrag_rdf.steps.state import Context, Parameters, State
-from graphrag_rdf.store.base import Row, in_batches
-from graphrag_rdf.trace.kinds import ItemKind, NodeKind, item, said
+from graphrag_rdf.steps.words import QuestionWords
+from graphrag_rdf.store.base import Row, Store, in_batches
+from graphrag_rdf.trace.kinds import ItemKind, NodeKind, StepField, item, said
 from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import TraceStep
-from graphrag_rdf.trace.recorder import Step
+from graphrag_rdf.trace.recorder import RecordedQuery, Step
 
 Rating = Annotated[float, Field(ge=0, le=10)]
 Level = Annotated[int, Field(ge=-1, le=1000)]
@@ -81,21 +86,28 @@ _SHOWN = 10  # reports that `trace show` lists without --full
 def _text(page: Lines, step: TraceStep, full: bool) -> None:
     reports: list[ConsideredReport] = step.items["reports"]
     read = [one for one in reports if one.batch is not None]
-    batches = max((one.batch or 0 for one in read), default=0)
-    page.line(f"    Read {len(read)} of {len(reports)} report(s), in {batches} batch(es)")
+    said = step.values  # traces of earlier versions have no counts, and all reports
+    taken, candidates = said["taken"] or len(read), said["candidates"] or len(reports)
+    batches = said["batches"] or max((one.batch or 0 for one in read), default=0)
+    page.line(f"    Read {taken} of {candidates} report(s), in {batches} batch(es)")
     for one in reports if full else reports[:_SHOWN]:
         known = {"weight": one.weight, "rating": one.rating, "relevance": one.relevance}
         told = [f"{name} {value:.3g}" for name, value in known.items() if value is not None]
         where = f"batch {one.batch}" if one.batch is not None else f"left out: {one.reason}"
         page.paragraph(f"{one.title or '(erased)'} ({', '.join([where, *told])})", "      ", "- ")
-    if not full and len(reports) > _SHOWN:
-        page.line(f"      … and {len(reports) - _SHOWN} more")
+    if more := candidates - (len(reports) if full else min(_SHOWN, len(reports))):
+        page.line(f"      … and {more} more")
 
 
 REPORT_SELECTION = NodeKind(
     "report-selection",
     RAG.ReportSelection,
     "Which reports of communities are read.",
+    fields=(
+        StepField("candidates", RAG.candidateCount),
+        StepField("taken", RAG.takenCount),
+        StepField("batches", RAG.batchCount),
+    ),
     items=(CONSIDERED_REPORT,),
     text=_text,
     page=Path(__file__).with_name("reports.html.j2"),
@@ -132,11 +144,53 @@ class Batch:
     Attributes:
         number: from 1.
         summaries: whether their summaries are read instead of their findings.
+        parts: batches that it stands for, see `_joined`.
+        _places: see `_places_of`, by language.
     """
 
     number: int
     reports: list[ReportText]
     summaries: bool = False
+    parts: int = 1
+    _places: dict[str | None, dict[str, list[int]]] = field(default_factory=dict)
+
+    def nearest(self, words: QuestionWords, most: int) -> list[tuple[float, Finding]]:
+        """Findings with their share of a question's words, title of the report included: the greatest first,
+        then in order; those without any come last. Of findings with the same words only the best.
+        """
+        findings = [(one.considered.title or "", finding) for one in self.reports for finding in one.findings]
+        shared: list[list[str]] = [[] for _ in findings]
+        for term in words.weights:
+            for place in self._places_of(words.language).get(term, ()):
+                shared[place].append(term)
+        # no share is greater; pairs of characters may count without being a term, see QuestionWords
+        bounds = [1.0 if words.between else words.weight(terms) for terms in shared]
+        best: dict[str, tuple[float, int]] = {}  # explanation → share, and place so that earlier is greater
+        for places in in_batches(sorted(range(len(findings)), key=lambda place: -bounds[place]), most):
+            first = bounds[places[0]], -places[0]
+            if len(best) >= most and first < heapq.nlargest(most, best.values())[-1]:
+                break
+            for place in places:
+                title, finding = findings[place]
+                share = words.coverage(title, finding.text) if bounds[place] else 0.0
+                known = best.get(finding.explanation, (share, -place))
+                best[finding.explanation] = max(known, (share, -place))
+        return [(share, findings[-place][1]) for share, place in heapq.nlargest(most, best.values())]
+
+    def _places_of(self, language: str | None) -> Mapping[str, Sequence[int]]:
+        """Term → findings that have it, in them or in the title of their report."""
+        found = self._places.get(language)
+        if found is None:
+            found = {}
+            place = 0
+            for one in self.reports:
+                title = analyse(one.considered.title or "", language)
+                for finding in one.findings:
+                    for term in {*title, *analyse(finding.text, language)}:
+                        found.setdefault(term, []).append(place)
+                    place += 1
+            self._places[language] = found
+        return found
 
     def numbered(self) -> dict[int, list[Finding]]:
         """What the numbers in the prompt stand for: a finding, or all those of a summary."""
@@ -168,6 +222,9 @@ class ReportParameters(StepParameters):
         "full", description="full: findings are read; summary: only summaries of reports"
     )
     min_rating: Rating = Field(0.0, description="least rating of a report that has one, 0 to 10")
+    considered_limit: Limit = Field(
+        30, description="reports that the trace keeps, of those that are read and of those that are left out"
+    )
     seed: Limit = Field(
         86, description="of the order in which reports are dealt to batches; 0: by weight, the greatest first"
     )
@@ -189,11 +246,56 @@ class DynamicParameters(ReportParameters):
     rating_calls: Some = Field(50, description="calls that rate reports, at most")
 
 
+@dataclass(slots=True)
+class Chosen:
+    """The reports that are read. Runs share them while the store stays the same, so nobody changes them.
+
+    Attributes:
+        shown: what traces keep of those that were considered.
+        candidates, taken: how many were considered, and are read.
+        over: how many are not, because the number of batches is limited.
+        sources: what those that are shown were written from.
+        queries: that chose them.
+    """
+
+    batches: list[Batch]
+    shown: list[ConsideredReport]
+    candidates: int
+    taken: int
+    over: int
+    sources: list[NamedNode]
+    queries: list[RecordedQuery] = field(default_factory=list)
+
+
+_LAST: WeakKeyDictionary[Store, tuple[object, Chosen]] = WeakKeyDictionary()
+"""Of each store the last reports that were chosen without a look at the question, and what they depend on."""
+
+
 def static(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """The reports of a level, or those that cover every entity once."""
+    """The reports of a level, or those that cover every entity once. They are read from the store again only
+    after something other than a trace was written to it.
+    """
     step = context.recorder.step(REPORT_SELECTION)
     require_reports(context)
-    level = parameters["level"]
+    depends_on = (
+        context.store.knowledge_commit(),
+        context.recorder.detail,
+        dict(parameters),
+        tuple(state.include),
+        tuple(state.exclude),
+    )
+    known, chosen = _LAST.get(context.store, (None, None))
+    if chosen is None or known != depends_on:
+        communities = _communities(context, parameters["level"], step)
+        chosen = _choose(context, state, step, parameters, communities)
+        chosen.queries = [*step.queries]
+        _LAST[context.store] = depends_on, chosen
+    else:
+        context.recorder.cached(step, chosen.queries)
+    yield _finish(context, state, parameters, step, chosen)
+
+
+def _communities(context: Context, level: int, step: Step) -> list[NamedNode]:
     rows = (
         context.decide(step, "selection/report-frontier")
         if level < 0
@@ -204,7 +306,7 @@ def static(context: Context, state: State, parameters: Parameters) -> Iterator[G
             f"no community of level {level} has a report",
             hint="leave out reports.level, or see: graphrag-rdf communities list",
         )
-    yield _finish(context, state, parameters, step, [node_of(row["community"]) for row in rows])
+    return [node_of(row["community"]) for row in rows]
 
 
 def dynamic(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -218,22 +320,51 @@ def dynamic(context: Context, state: State, parameters: Parameters) -> Iterator[
         (rater.rated | dict.fromkeys(rater.unread, threshold)).items(), key=lambda one: str(one[0])
     )
     rows = context.decide(step, "selection/rated-reports", rated=rated, threshold=threshold)
-    yield _finish(context, state, parameters, step, [node_of(row["community"]) for row in rows], rater)
+    communities = [node_of(row["community"]) for row in rows]
+    yield _finish(
+        context,
+        state,
+        parameters,
+        step,
+        _choose(context, state, step, parameters, communities, rater),
+    )
 
 
 def _finish(
+    context: Context, state: State, parameters: Parameters, step: Step, chosen: Chosen
+) -> GraphRagResponse:
+    """Hand the batches over, and record which reports were considered."""
+    recorder = context.recorder
+    state.work.items = chosen.batches
+    if chosen.over:
+        most = parameters["batches"]
+        state.warn("limit_reached", f"{chosen.over} report(s) were not read: reports.batches is {most}")
+    for predicate, number in (
+        (RAG.candidateCount, chosen.candidates),
+        (RAG.takenCount, chosen.taken),
+        (RAG.batchCount, len(chosen.batches)),
+    ):
+        recorder.say(step, predicate, integer(number))
+    recorder.items(step, CONSIDERED_REPORT, [copy.copy(one) for one in chosen.shown])
+    for source in chosen.sources:
+        recorder.say(step, RAG.readSource, source)
+    return recorder.finish(step)
+
+
+def _choose(
     context: Context,
     state: State,
-    parameters: Parameters,
     step: Step,
-    chosen: Sequence[NamedNode],
+    parameters: Parameters,
+    communities: Sequence[NamedNode],
     rater: _Rater | None = None,
-) -> GraphRagResponse:
-    """Deal the reports of communities to batches, and record all that were considered."""
-    reports = _read(context, state, step, parameters, chosen)
+) -> Chosen:
+    """Deal the reports of communities to batches."""
+    reports = _read(context, state, step, parameters, communities)
     kept = [one for one in reports if one.considered.reason is None]
-    summaries = parameters["content"] == "summary"
-    state.work.items = _deal(state, kept, parameters, summaries=summaries)
+    batches = _deal(kept, parameters, summaries=parameters["content"] == "summary")
+    if context.gateway is None and batches:  # no prompt limits what is read at once
+        batches = [_joined(batches)]
     considered = {one.community: one.considered for one in reports}
     for community, found in rater.considered.items() if rater else ():
         mine = considered.setdefault(community, found)
@@ -244,9 +375,19 @@ def _finish(
                 if found.relevance is None or found.relevance >= parameters["threshold"]
                 else "it is not relevant"
             )
-    context.recorder.items(step, CONSIDERED_REPORT, considered.values())
-    record_sources(context, step, [one.report for one in considered.values()])
-    return context.recorder.finish(step)
+    taken = [one for one in considered.values() if one.batch is not None]
+    left = [one for one in considered.values() if one.batch is None]
+    most = parameters["considered_limit"]
+    listed = {id(one) for one in (*taken[:most], *left[:most])}
+    shown = [one for one in considered.values() if id(one) in listed]
+    return Chosen(
+        batches=batches,
+        shown=shown,
+        candidates=len(considered),
+        taken=len(taken),
+        over=sum(one.considered.reason == _TOO_MANY for one in kept),
+        sources=sources_of(context, step, [one.report for one in shown]),
+    )
 
 
 def _read(
@@ -287,9 +428,7 @@ def _text_of(row: Row, findings: Mapping[NamedNode, list[Finding]]) -> ReportTex
     return ReportText(node_of(row["community"]), considered, *texts, findings.get(report, []))
 
 
-def _deal(
-    state: State, reports: Sequence[ReportText], parameters: Parameters, *, summaries: bool
-) -> list[Batch]:
+def _deal(reports: Sequence[ReportText], parameters: Parameters, *, summaries: bool) -> list[Batch]:
     """The batches, each as full as it gets; in a batch the greatest weights come first. If there are too many
     reports, those that count least are left out.
     """
@@ -321,9 +460,15 @@ def _deal(
         one.considered.batch = batches[-1].number
     for batch in batches:
         batch.reports.sort(key=lambda one: (-(one.considered.weight or 0.0), -(one.considered.rating or 0.0)))
-    if over := sum(one.considered.reason == _TOO_MANY for one in reports):
-        state.warn("limit_reached", f"{over} report(s) were not read: reports.batches is {most}")
     return batches
+
+
+def _joined(batches: Sequence[Batch]) -> Batch:
+    """All batches as one."""
+    first, reports = batches[0], [one for batch in batches for one in batch.reports]
+    for one in reports:
+        one.considered.batch = first.number
+    return Batch(first.number, reports, first.summaries, len(batches))
 
 
 # --- dynamic selection ----------------------------------------------------------------------------------

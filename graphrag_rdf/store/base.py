@@ -49,12 +49,14 @@ class Changes:
         add: quads to add.
         content: whether documents, facts or names change, so that the search indexes need an update;
             False for traces.
+        trace: whether only traces change.
     """
 
     updates: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     remove: list[Quad] = field(default_factory=list)
     add: list[Quad] = field(default_factory=list)
     content: bool = True
+    trace: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.updates or self.remove or self.add)
@@ -132,6 +134,11 @@ class Store(Protocol):
 
     def content_commit(self) -> int:
         """The number of the newest commit that changed documents, facts or names."""
+
+    def knowledge_commit(self) -> int:
+        """A number that grows with each commit that may have changed anything but traces. While it stays the
+        same, what is kept in memory of other graphs holds.
+        """
 
     def query(self, sparql: str, *, union: bool = False) -> Answer:
         """The result of a query given as text (for SPARQL of users only).
@@ -223,6 +230,14 @@ class TemplateStore:
         """See `Store.refused`: none by default."""
         del literals
         return set()
+
+    def commit_number(self) -> int:
+        """See `Store.commit_number`."""
+        raise NotImplementedError
+
+    def knowledge_commit(self) -> int:
+        """See `Store.knowledge_commit`: by default traces count, too."""
+        return self.commit_number()
 
     def query(self, sparql: str, *, union: bool = False) -> Answer:
         """See `Store.query`."""

@@ -112,7 +112,7 @@ class EmbeddedStore(TemplateStore):
         try:
             self._database = _open(path, read_only=read_only)
             with _read_errors(path):
-                self._commit = self._read_number(RAG.commit)
+                self._commit = self._knowledge_commit = self._read_number(RAG.commit)
                 self._content_commit = self._read_number(RAG.contentCommit)
         except BaseException:
             self._database = None
@@ -236,7 +236,7 @@ class EmbeddedStore(TemplateStore):
                 self._engine.update(sequence(parts))
             else:
                 self._engine.extend([*add, *marks])
-            return self._advance(number, content=changes.content)
+            return self._advance(number, content=changes.content, trace=changes.trace)
 
     def update(self, sparql: str, base: str | None = None, *, content: bool = True) -> int:
         """See `Store.update`.
@@ -365,6 +365,10 @@ class EmbeddedStore(TemplateStore):
         """See `Store.content_commit`."""
         return self._content_commit
 
+    def knowledge_commit(self) -> int:
+        """See `Store.knowledge_commit`."""
+        return self._knowledge_commit
+
     def _read_number(self, predicate: NamedNode) -> int:
         """The greatest number. Smaller ones, which a killed process left, are removed."""
         found = list(self._engine.quads_for_pattern(STORE_NODE, predicate, None, Graphs.SYSTEM))
@@ -424,7 +428,7 @@ class EmbeddedStore(TemplateStore):
                 hint="open it for writing. If you lack the permission, change it, or copy the store",
             )
 
-    def _advance(self, number: int, *, content: bool) -> int:
+    def _advance(self, number: int, *, content: bool, trace: bool = False) -> int:
         # The new number is already stored with the data. A crash leaves both; the greater one counts.
         if self._commit:
             self._engine.remove(commit_mark(RAG.commit, self._commit))
@@ -433,6 +437,8 @@ class EmbeddedStore(TemplateStore):
                 self._engine.remove(commit_mark(RAG.contentCommit, self._content_commit))
             self._content_commit = number
         self._commit = number
+        if not trace:
+            self._knowledge_commit = number
         if number % _LOOK == 0:
             self._flush_if_much()
         return number

@@ -37,6 +37,24 @@ INLINE_LIMIT = 1 << 16
 """Longer texts, in characters, are in the blob store only. Answers are shorter, so SPARQL reads them."""
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedQuery:
+    """A template query as traces keep it.
+
+    Attributes:
+        rows: how many it had.
+        result: a hash of them, if they decide what is taken.
+        cached: whether it was not run again, because the store is the same as when it was.
+    """
+
+    template: str
+    sparql: str
+    rows: int
+    ms: int
+    result: str | None = None
+    cached: bool | None = None
+
+
 @dataclass(slots=True)
 class Step:
     """A step that is being recorded.
@@ -46,6 +64,7 @@ class Step:
         iri: its node.
         derived_from: the steps that it derives from.
         quads: what is said of it so far.
+        queries: that it ran.
     """
 
     kind: NodeKind
@@ -54,6 +73,7 @@ class Step:
     started: datetime
     clock: float
     quads: list[Quad] = field(default_factory=list)
+    queries: list[RecordedQuery] = field(default_factory=list)
     in_tokens: int | None = None
     out_tokens: int | None = None
     model: str | None = None
@@ -156,6 +176,11 @@ class TraceRecorder:
             asked_by=self.last,
             parent=self._shared,
         )
+
+    @property
+    def detail(self) -> Choice["full", "summary", "steps"]:
+        """What is recorded."""
+        return self._detail
 
     @property
     def steps(self) -> list[dict[str, Any]]:
@@ -359,29 +384,38 @@ class TraceRecorder:
 
     def queried(self, step: Step, run: QueryRun) -> NamedNode:
         """Record a template query that a step ran; the IRI of the call."""
-        if self._detail == "steps":
-            return step.iri
-        return self._call(
-            step,
-            Call(
-                "template",
-                template=run.template,
-                rows=len(run.rows),
-                ms=round(run.seconds * 1000),
-                sparql=self._kept(run.sparql),
-            ),
-        )
+        return self._ran(step, _recorded(run))
 
     def decided(self, step: Step, run: QueryRun) -> None:
         """Record a template query whose rows, in their order, are what was taken.
 
         The call gets a hash of the rows; `trace verify` runs it again and compares.
         """
+        result = None if self._detail == "steps" else result_hash(run.rows)
+        self._ran(step, replace(_recorded(run), result=result))
+
+    def cached(self, step: Step, queries: Iterable[RecordedQuery]) -> None:
+        """Record queries that an earlier run recorded, whose rows still hold."""
+        for query in queries:
+            self._ran(step, replace(query, ms=0, cached=True))
+
+    def _ran(self, step: Step, query: RecordedQuery) -> NamedNode:
         if self._detail == "steps":
-            return
-        call = self.queried(step, run)
-        self.say(step, RAG.decidedBy, call)
-        step.quads.append(self.quad(call, RAG.resultHash, Literal(result_hash(run.rows))))
+            return step.iri
+        step.queries.append(query)
+        call = Call(
+            "template",
+            template=query.template,
+            rows=query.rows,
+            ms=query.ms,
+            cached=query.cached,
+            sparql=self._kept(query.sparql),
+        )
+        node = self._call(step, call)
+        if query.result is not None:
+            self.say(step, RAG.decidedBy, node)
+            step.quads.append(self.quad(node, RAG.resultHash, Literal(query.result)))
+        return node
 
     def called(self, step: Step, call: Call, prompt: str, completion: str) -> None:
         """Record a call to a model, and count its tokens for the step and the run.
@@ -553,6 +587,10 @@ class TraceRecorder:
             return str(self._shared.messages - 1)
 
 
+def _recorded(run: QueryRun) -> RecordedQuery:
+    return RecordedQuery(run.template, run.sparql, len(run.rows), round(run.seconds * 1000))
+
+
 def _plus(total: int | None, count: int | None) -> int | None:
     return total if count is None else (total or 0) + count
 
@@ -667,7 +705,7 @@ class TraceWriter:
         held: list[NamedNode] = []
         try:
             held += [self._blobs.put(text, hold=True) for text in texts]
-            self._store.commit(Changes(add=list(quads), content=False))
+            self._store.commit(Changes(add=list(quads), content=False, trace=True))
             self.begun = True
         except Exception as error:
             self._failure = error

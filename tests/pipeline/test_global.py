@@ -19,10 +19,12 @@ from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
-from graphrag_rdf.rdf.namespaces import PROV, RAG, Graphs
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDFS, Graphs
 from graphrag_rdf.rdf.terms import double, node_of, text_of
+from graphrag_rdf.steps.findings import Finding
 from graphrag_rdf.steps.points import read_points
-from graphrag_rdf.steps.reports import read_ratings
+from graphrag_rdf.steps.reports import Batch, ConsideredReport, ReportText, read_ratings
+from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.model import Trace, TraceStep
 from graphrag_rdf.trace.page import render_page
@@ -203,8 +205,7 @@ def test_reports_of_excluded_entities_and_low_ratings_are_left_out_with_a_reason
 def test_what_does_not_fit_is_recorded_as_left_out(plain: Engine) -> None:
     answer, trace = ask(plain, reports__batch_tokens=250, reports__batches=2)
     found = reports(trace)
-    assert {one.batch for one in found} >= {1, 2}
-    assert max(one.batch or 0 for one in found) == 2
+    assert {one.batch for one in found} == {1, None}, "without a model all that fits is one batch"
     left = [one.reason for one in found if one.batch is None]
     assert "the number of batches is limited" in left
     (limited,) = [one["detail"] for one in answer["warnings"] if one["type"] == "limit_reached"]
@@ -213,17 +214,83 @@ def test_what_does_not_fit_is_recorded_as_left_out(plain: Engine) -> None:
     assert all("tokens are more than a batch may have" in (one.reason or "") for one in reports(trace))
 
 
-def test_the_seed_decides_the_batches(plain: Engine) -> None:
+def test_the_seed_decides_the_batches(full: Engine, scripted_server: ScriptedServer) -> None:
+    replies(scripted_server, points=points(("It is so.", 50, [1])), answer="It is. [1]")
+
     def dealt(seed: int) -> dict[str, int]:
-        _, trace = ask(plain, reports__batch_tokens=600, reports__seed=seed)
+        _, trace = ask(full, reports__batch_tokens=600, reports__seed=seed)
         return {one.report.value: one.batch for one in reports(trace)}
 
     assert dealt(1) == dealt(1)
     assert dealt(1) != dealt(2)
     by_weight = dealt(0)
-    _, trace = ask(plain, reports__batch_tokens=600, reports__seed=0)
+    _, trace = ask(full, reports__batch_tokens=600, reports__seed=0)
     batches = [by_weight[one.report.value] for one in reports(trace)]
     assert batches == sorted(batches)
+
+
+def test_reports_are_read_again_only_after_the_store_changed(plain: Engine) -> None:
+    def cached(**parameters: Any) -> set[bool | None]:
+        _, trace = ask(plain, **parameters)
+        require_sound(plain, trace)
+        (step,) = steps(trace, "report-selection")
+        assert next(call.template for call in step.calls) == "selection/report-frontier"
+        return {call.cached for call in step.calls}
+
+    report = node_of(plain.store.select("communities/reports", communities=[])[0]["report"])
+    title = Quad(report, RDFS.seeAlso, Literal("x"), Graphs.COMMUNITY)
+    plain.store.commit(Changes(add=[title], content=False))
+    assert cached() == {None}
+    first, _ = ask(plain)
+    assert cached() == {True}
+    assert cached(reports__min_rating=0.5) == {None}
+    plain.store.commit(Changes(remove=[title], content=False))
+    assert cached() == {None}
+    assert ask(plain)[0]["answer"] == first["answer"]
+
+
+def test_the_trace_keeps_the_first_reports_and_the_best_points(plain: Engine) -> None:
+    whole, _ = ask(plain)
+    answer, trace = ask(plain, reports__considered_limit=3, points__points=7)
+    assert answer["answer"] == whole["answer"]
+    (chosen,) = steps(trace, "report-selection")
+    assert (len(reports(trace)), chosen.values["taken"], chosen.values["candidates"]) == (3, 27, 27)
+    (mapped,) = steps(trace, "points")
+    assert len(mapped.items["points"]) == 7
+    assert mapped.values["candidates"] > 27
+    require_sound(plain, trace)
+    shown = render_trace(trace, full=True)
+    assert "Read 27 of 27 report(s), in 1 batch(es)" in shown
+    assert "… and 24 more" in shown
+
+
+WORDS = st.lists(
+    st.sampled_from(["scrooge", "ghost", "the", "turkey", "fog", "幽灵", "来了"]), max_size=5
+).map(" ".join)
+
+
+@given(
+    st.lists(st.tuples(WORDS, WORDS), max_size=12),
+    WORDS,
+    st.sampled_from(["en", "zh", None]),
+    st.integers(1, 5),
+)
+def test_the_nearest_findings_are_those_with_the_most_words(
+    found: list[tuple[str, str]], question: str, language: str | None, most: int
+) -> None:
+    node = NamedNode("urn:x")
+    listed = [
+        ReportText(node, ConsideredReport(node, title), "", "", [Finding(node, node, 0, "", text)])
+        for title, text in found
+    ]
+    words = QuestionWords.of(question, language, None)
+    shares: dict[str, float] = {}
+    for (title, text), one in zip(found, listed, strict=True):
+        share = words.coverage(title, one.findings[0].text)
+        shares[text] = max(share, shares.get(text, 0.0))
+    nearest = Batch(1, listed).nearest(words, most)
+    assert [share for share, _ in nearest] == sorted(shares.values(), reverse=True)[:most]
+    assert all(shares[finding.explanation] == share for share, finding in nearest)
 
 
 # --- with a model ---------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pickle
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from graphrag_rdf.checks import Violation
+    from graphrag_rdf.checks.findings import Finding
     from graphrag_rdf.config import Settings
     from graphrag_rdf.engine import Engine
 
@@ -42,49 +43,73 @@ _BEHIND = (
     "graphrag-rdf index rebuild"
 )
 _MEMORY_MB = 768
+OWN_SHAPES = "own"
+"""`--shapes` without a value."""
 _SKIPPED = (
     "--full also reads every quad through every index of the database, and every record of the search indexes"
 )
 
 
-@click.command(cls=Command, examples=["graphrag-rdf check", "graphrag-rdf check --full --format json"])
+@click.command(
+    cls=Command,
+    examples=[
+        "graphrag-rdf check",
+        "graphrag-rdf check --full --format json",
+        "graphrag-rdf check --shapes ships.ttl",
+    ],
+)
 @click.option(
     "--full", is_flag=True, help="Also read every quad through every index, and the search indexes."
 )
-@click.option("--shapes", is_flag=True, help="Also validate with the shapes in ontology/ (needs pySHACL).")
+@click.option(
+    "--shapes",
+    metavar="[FILE|IRI]",
+    is_flag=False,
+    flag_value=OWN_SHAPES,
+    multiple=True,
+    help="Also validate the facts with these SHACL shapes, and without a value the whole store with the "
+    "program's own (needs pySHACL); may be repeated.",
+)
 @click.option(
     "--memory-mb",
     type=click.IntRange(min=256),
     help=f"Memory limit of the check (default: {_MEMORY_MB} plus the size of the store).",
 )
 @format_option()
-def check_command(full: bool, shapes: bool, memory_mb: int | None, form: str) -> int:
+def check_command(full: bool, shapes: tuple[str, ...], memory_mb: int | None, form: str) -> int:
     """Check the integrity of the whole store; exit code 1 if there are errors.
 
-    Warnings are left by killed runs; the next run repairs them.
+    Warnings are left by killed runs; the next run repairs them. The facts are also validated with the shapes
+    that the setting validation.shapes names. Each finding shows the quotes, pages and documents of what it is
+    about.
     """
 
     settings = load().settings
     try:
         if in_folder(settings):
             limit = memory_mb or _MEMORY_MB + _size_mb(settings)
-            found = bounded(lambda: _violations(full=full, shapes=shapes), limit)
+            found = bounded(lambda: _findings(full=full, shapes=shapes), limit)
         else:
-            found = _violations(full=full, shapes=shapes)
+            found = _findings(full=full, shapes=shapes)
     except ProcessEndedError as error:
-        found = [_given_up(error)]
+        found = [_plain(_given_up(error))]
     if not output.write(form, found):
-        for violation in found:
-            mark = styled(violation.severity, fg=_COLOURS[violation.severity])
-            say(f"{mark}  {one_line(violation.check)}  {one_line(violation.focus)}")
-            say(output.wrapped(violation.message, indent="    "))
+        for finding in found:
+            mark = styled(finding.severity, fg=_COLOURS[finding.severity])
+            about = f"{finding.focus_label} " if finding.focus_label else ""
+            say(f"{mark}  {one_line(finding.check)}  {one_line(about + finding.focus)}")
+            say(output.wrapped(finding.message, indent="    "))
+            for place in finding.sources:
+                page = f", page {place.page_number}" if place.page_number else ""
+                quote = f"“{place.quote}” " if place.quote else ""
+                say(output.wrapped(one_line(f"{quote}({place.title}{page})"), indent="      "))
         say(_summary(found))
     if not full:
         output.note(_SKIPPED)
-    return FAILED if any(violation.severity == "error" for violation in found) else DONE
+    return FAILED if any(finding.severity == "error" for finding in found) else DONE
 
 
-def _violations(*, full: bool, shapes: bool) -> list[Violation]:
+def _findings(*, full: bool, shapes: Sequence[str]) -> list[Finding]:
     try:
         engine = open_engine()
     except (StoreMissingError, StoreLockedError):
@@ -93,19 +118,19 @@ def _violations(*, full: bool, shapes: bool) -> list[Violation]:
         cause = error.__cause__
         if cause is None or is_out_of_memory(cause):  # None: the store was made by a newer program
             raise
-        return [_damage(error.message)]
-    found: list[Violation] = []
+        return [_plain(_damage(error.message))]
+    found: list[Finding] = []
     try:
         with engine:
-            found += _of_engine(engine, full=full, shapes=shapes)
+            _of_engine(engine, found, full=full, shapes=shapes)
     except StoreError as error:
         if is_out_of_memory(error):
             raise
-        found.append(_damage(error.message))
+        found.append(_plain(_damage(error.message)))
     except BaseException as error:
         if not _is_of_library(error):
             raise
-        found.append(_damage(str(error)))
+        found.append(_plain(_damage(str(error))))
     return found
 
 
@@ -125,7 +150,26 @@ def _given_up(error: Exception) -> Violation:
     return _damage(f"reading the store stopped: {error}")
 
 
-def _of_engine(engine: Engine, *, full: bool, shapes: bool) -> Iterator[Violation]:
+def _plain(violation: Violation) -> Finding:
+    from graphrag_rdf.checks.findings import Finding
+
+    return Finding(violation.check, violation.severity, violation.focus, violation.message)
+
+
+def _of_engine(engine: Engine, found: list[Finding], *, full: bool, shapes: Sequence[str]) -> None:
+    """Add the findings to a list. What was found before an error stays, without its sources."""
+    from graphrag_rdf.checks.findings import validated, with_sources
+
+    start = len(found)
+    found.extend(_plain(each) for each in _of_store(engine, full=full, own_shapes=OWN_SHAPES in shapes))
+    found[start:] = with_sources(engine.store, found[start:])
+    validation = engine.settings.validation
+    own = list(validation.shapes) if validation.is_on else []
+    if given := [*dict.fromkeys((*own, *(each for each in shapes if each != OWN_SHAPES)))]:
+        found += validated(engine.store, given)
+
+
+def _of_store(engine: Engine, *, full: bool, own_shapes: bool) -> Iterator[Violation]:
     from graphrag_rdf.checks import Violation, run_checks, run_shapes
     from graphrag_rdf.store.base import plain_quads
 
@@ -145,7 +189,7 @@ def _of_engine(engine: Engine, *, full: bool, shapes: bool) -> Iterator[Violatio
     yield from run_checks(engine.store, engine.blobs, index)
     if full and index is not None:
         yield from _of_indexes(engine)
-    if shapes:
+    if own_shapes:
         yield from run_shapes(plain_quads(engine.store))
 
 
@@ -200,8 +244,8 @@ def _size_mb(settings: Settings) -> int:
     return folder_size(Path(settings.store)) >> 20
 
 
-def _summary(found: list[Violation]) -> str:
-    errors = sum(violation.severity == "error" for violation in found)
+def _summary(found: list[Finding]) -> str:
+    errors = sum(finding.severity == "error" for finding in found)
     if not found:
         return "no errors, no warnings"
     return f"{errors:,} errors, {len(found) - errors:,} warnings"

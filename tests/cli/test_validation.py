@@ -74,3 +74,53 @@ def test_the_gate_is_no_setting_of_a_store(run: Run, shapes: Path) -> None:
     del shapes
     assert run("ingest", "pennock.txt").code == 0
     assert run("config", "set", "validation.mode", "off").code != 0
+
+
+def test_check_reports_shapes_and_integrity_with_quotes(run: Run, shapes: Path) -> None:
+    assert run("ingest", "pennock.txt").code == 0
+    assert run("check").out == "no errors, no warnings\n"
+    result = run("check", "--shapes", shapes, "--format", "json")
+    assert result.code == 1
+    (found,) = result.json
+    assert (found["check"], found["severity"]) == ("user-shape", "error")
+    assert found["focus"] == "http://trustgraph.ai/e/walter-pennock"
+    assert found["shape"] == "urn:founded"
+    (place,) = found["sources"]
+    assert place["quote"] == "Walter Pennock founded the Tarnay Electric Light Company."
+    assert place["title"] == "Pennock"
+    shown = run("check", "--shapes", shapes).out
+    assert "user-shape  Walter Pennock http://trustgraph.ai/e/walter-pennock" in shown
+    assert "“Walter Pennock founded the Tarnay Electric Light Company.” (Pennock)" in shown
+
+
+def test_check_uses_the_shapes_of_the_settings(run: Run, shapes: Path) -> None:
+    assert run("ingest", "pennock.txt").code == 0
+    (shapes.parent / "graphrag.toml").write_text('[validation]\nshapes = ["shapes.ttl"]\n', "utf-8")
+    assert run("check").code == 1
+    assert run("check", "--shapes").code == 1
+    assert [one["check"] for one in run("check", "--shapes", "--format", "json").json] == ["user-shape"]
+
+
+def test_check_says_where_a_node_with_something_missing_is_named(run: Run, shapes: Path) -> None:
+    shapes.write_text(
+        SHAPES.replace("sh:path r:founded ; sh:class <urn:Bank>", "sh:path r:born ; sh:minCount 1")
+    )
+    assert run("ingest", "pennock.txt").code == 0
+    (found,) = run("check", "--shapes", shapes, "--format", "json").json
+    assert found["component"] == "MinCountConstraintComponent"
+    assert found["sources"][0]["quote"].startswith("Walter Pennock")
+
+
+def test_faults_of_evidence_show_chunk_and_document(run: Run, shapes: Path) -> None:
+    del shapes
+    assert run("ingest", "pennock.txt").code == 0
+    update = (
+        "DELETE { GRAPH ?g { ?e tg:sourceCharOffset ?o } } INSERT { GRAPH ?g { ?e tg:sourceCharOffset 3 } } "
+        "WHERE { GRAPH ?g { ?e tg:sourceCharOffset ?o } }"
+    )
+    assert run("sparql", "--update", update).code == 0
+    found = run("check", "--format", "json").json
+    quoted = [one for one in found if one["check"] == "evidence-quotes"]
+    assert quoted
+    assert quoted[0]["sources"][0]["title"] == "Pennock"
+    assert quoted[0]["sources"][0]["quote"]

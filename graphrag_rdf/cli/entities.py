@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from pyoxigraph import NamedNode
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
@@ -17,6 +20,7 @@ from graphrag_rdf.rdf.terms import local_name, node_of, one_label, text_of, to_p
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
     from graphrag_rdf.ingest.entity_decisions import Decision
+    from graphrag_rdf.ingest.entity_links import Proposal
 
 _by_option = click.option("--by", metavar="NAME", help="Your name, stored with the decision.")
 _reason_option = click.option("--reason", metavar="TEXT", help="Reason, stored with the decision.")
@@ -52,10 +56,13 @@ def list_(text: str, limit: int, form: str) -> None:
 @click.argument("entity", metavar="ENTITY")
 @format_option()
 def show(entity: str, form: str) -> None:
-    """Describe an entity, named by label or IRI: its types, and what texts say that it is.
+    """Describe an entity, named by label or IRI: its types, links to vocabularies, and what texts say of it.
 
     If several texts do, `refresh summaries` merges their descriptions into one.
     """
+    from graphrag_rdf.ingest.entity_links import read_links
+    from graphrag_rdf.rdf.json_values import to_json
+
     with open_engine() as engine:
         node = engine.entity(entity)
         store = engine.store
@@ -68,6 +75,8 @@ def show(entity: str, form: str) -> None:
         called = one_label(store.select("retrieval/labels", things=types)) if types else []
         merged = [row for row in store.select("derived/descriptions", entities=[one]) if "summary" in row]
         said = store.select("entities/described", entity=one)
+        members = [node_of(row["member"]) for row in store.select("server/members", entity=one)] or [one]
+        links = read_links(store, members)
     found = {
         "iri": one.value,
         "name": text_of(labels[0]["label"]) if labels else local_name(one.value),
@@ -76,6 +85,7 @@ def show(entity: str, form: str) -> None:
         "model": text_of(merged[0]["model"]) if merged and "model" in merged[0] else None,
         "summary": text_of(merged[0]["summary"]) if merged else None,
         "descriptions": [{name: text_of(row[name]) for name in ("text", "chunk", "title")} for row in said],
+        "links": to_json(links),
     }
     if not output.write(form, found):
         _show(found)
@@ -86,6 +96,9 @@ def _show(found: dict[str, Any]) -> None:
     rows: list[tuple[str, object]] = [("name", found["name"]), ("IRI", found["iri"])]
     rows += [("types", ", ".join(found["types"]))] if found["types"] else []
     rows += [("description", f"{found['description']} ({by})")] if found["description"] else []
+    for link in found["links"]:
+        how = f"{link['name']}, {link['method']}, {link['confidence']:.2f}"
+        rows.append((local_name(link["relation"]), f"{link['thing']} ({how})"))
     output.pairs(rows)
     for one in found["descriptions"]:
         say(one_line(f"  {one['text']} ({one['title']})"))
@@ -186,6 +199,142 @@ def normalise(act: str | None, limit: int | None, min_score: float, form: str) -
             say(f"{len(found)} pairs; merge them with: graphrag-rdf entities normalise --apply")
 
 
+@entities_command.command(
+    "link",
+    examples=[
+        "graphrag-rdf entities link --vocabulary places.ttl --dry-run",
+        "graphrag-rdf entities link --vocabulary http://example.org/places --apply",
+        "graphrag-rdf entities link --undo",
+        'graphrag-rdf entities link "Port Merrin" http://example.org/places#merrin',
+    ],
+)
+@click.argument("entity", metavar="[ENTITY", required=False)
+@click.argument("thing", metavar="THING]", required=False)
+@click.option(
+    "--vocabulary",
+    metavar="IRI|FILE",
+    help="Loaded ontology, SKOS scheme, imported file, or a file, which --apply loads. Default: all.",
+)
+@click.option("--dry-run", "act", flag_value="dry-run", help="List the proposed links (the default).")
+@click.option("--apply", "act", flag_value="apply", help="Make the links.")
+@click.option("--undo", "act", flag_value="undo", help="Undo all links of this command, newest first.")
+@click.option("--limit", type=click.IntRange(1), help="Maximum number of links.")
+@click.option(
+    "--min-confidence",
+    type=click.FloatRange(0, 1),
+    default=0.8,
+    show_default=True,
+    help="Minimum confidence of a link.",
+)
+@click.option("--again", is_flag=True, help="Also propose links that were undone.")
+@_reason_option
+@_by_option
+@format_option("text", "json", "jsonl")
+def link(
+    entity: str | None,
+    thing: str | None,
+    vocabulary: str | None,
+    act: str | None,
+    limit: int | None,
+    min_confidence: float,
+    again: bool,
+    reason: str | None,
+    by: str | None,
+    form: str,
+) -> None:
+    """Link entities to a reference vocabulary: SKOS concepts and OWL individuals, loaded or imported.
+
+    Names find candidates; the sentences that mention an entity, and types, decide. What several things fit,
+    or means different things in different documents, is listed and not linked. With ENTITY, and THING by its
+    IRI, the link is your decision.
+    """
+    from graphrag_rdf.ingest import entity_links
+    from graphrag_rdf.ingest.entity_decisions import PERSON, undo
+    from graphrag_rdf.rdf import iris
+
+    if entity and (not thing or act):
+        raise UsageError("a link by hand needs ENTITY and the IRI of THING, and none of --apply, --undo")
+    with open_engine() as engine:
+        if entity and thing:
+            node, person = engine.entity(entity), iris.person(by) if by else PERSON
+            made = entity_links.link_by_hand(engine, node, _iri(thing), by=person, name=by, reason=reason)
+            _print([made], form)
+            return
+        if act == "undo":
+            taken = entity_links.standing(engine.store)[::-1][:limit]
+            undo(engine, taken)
+            _print(taken, form, "nothing to undo", done="undone")
+            return
+        name = _vocabulary(engine, vocabulary, may_load=act == "apply") if vocabulary else None
+        chosen = entity_links.choose_vocabularies(engine.store, name)
+        found = entity_links.propose(engine, chosen, min_confidence=min_confidence, again=again)
+        links = [one for one in found if one.outcome == "link"][:limit]
+        left = [one for one in found if one.outcome != "link"]
+        if act == "apply":
+            entity_links.apply(engine, links)
+    _print_links(links, left, form, applied=act == "apply")
+
+
+def _iri(text: str) -> NamedNode:
+    try:
+        return NamedNode(text.strip("<>"))
+    except ValueError as error:
+        raise UsageError(f"{text!r} is not an IRI: {error}") from error
+
+
+def _vocabulary(engine: Engine, name: str, *, may_load: bool) -> str:
+    """The IRI of a vocabulary; a file that is not loaded is loaded."""
+    path = Path(name)
+    if not path.is_file():
+        return name
+    from graphrag_rdf.exchange.ontologies import load_ontologies, ontology_versions, read_ontologies
+    from graphrag_rdf.rdf.terms import now
+
+    imported = path.resolve().as_uri()
+    if any(text_of(row["name"]) == imported for row in engine.store.select("linking/vocabularies")):
+        return imported
+    graphs = {version.graph for version in ontology_versions(engine.store) if version.active}
+    file = read_ontologies([path])[0][0]
+    if file.graph.value not in graphs:
+        if not may_load:
+            raise UsageError(
+                f"{name} is not loaded", hint=f"load it first: graphrag-rdf ontology load {name}"
+            )
+        load_ontologies(engine.store, [path], engine.settings.extract.namespace, now())
+    return file.graph.value
+
+
+def _print_links(links: Sequence[Proposal], left: Sequence[Proposal], form: str, *, applied: bool) -> None:
+    from graphrag_rdf.rdf.json_values import to_json
+
+    if form == "json":
+        output.write_json({"applied": applied, "links": to_json(links), "left": to_json(left)})
+        return
+    if form == "jsonl":
+        output.write_jsonl(to_json([*links, *left]))
+        return
+    columns = ("confidence", "entity", "outcome", "thing", "matched name", "method")
+    rows = [
+        (
+            f"{one.best.confidence:.2f}",
+            one_line(one.name),
+            local_name(one.relation.value) if one.outcome == "link" else one.outcome,
+            one.best.thing.value,
+            one_line(one.best.matched.value),
+            one.best.method,
+        )
+        for one in (*links, *left)
+    ]
+    output.table(columns, rows)
+    counted = Counter(one.outcome for one in left)
+    listed = "".join(f", {number} {outcome}" for outcome, number in sorted(counted.items()))
+    number = "1 link" if len(links) == 1 else f"{len(links):,} links"
+    if applied:
+        say(f"{number} made{listed}; undo with: graphrag-rdf entities link --undo")
+    else:
+        say(f"{number}{listed}; make them with: graphrag-rdf entities link --apply")
+
+
 @entities_command.command("decisions", examples=["graphrag-rdf entities decisions --format json"])
 @click.option("--all", "every", is_flag=True, help="Also list those that were undone.")
 @format_option("text", "json", "jsonl")
@@ -237,8 +386,13 @@ def _print(found: Sequence[Decision], form: str, none: str = "", done: str = "de
     if not items:
         say(none)
     for item in items:
+        when = " (undone)" if item["undone"] and not done else ""
+        if item["link"]:
+            (member,), to = item["members"], item["link"]
+            relation = local_name(to["relation"])
+            say(one_line(f"{done} {item['iri']}: {member} {relation} {to['target']}{when}".strip()))
+            continue
         chosen = item["canonical"] or item["apart"]
         others = ", ".join(member for member in item["members"] if member != chosen)
         link = "represents" if item["kind"] == "merge" else "is not"
-        when = " (undone)" if item["undone"] and not done else ""
         say(one_line(f"{done} {item['iri']}: {chosen} {link} {others}{when}".strip()))

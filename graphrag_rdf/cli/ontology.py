@@ -45,6 +45,7 @@ def load(files: tuple[Path, ...], form: str) -> None:
     of the same ontology replaces its triples in urn:graph:ontology; its graph keeps the earlier version.
     """
     from graphrag_rdf.exchange.ontologies import load_ontologies
+    from graphrag_rdf.ingest.entity_decisions import refresh_links
 
     with open_engine(create=True) as engine:
         settings = engine.settings
@@ -346,6 +347,8 @@ def export(folder: Path, form: str) -> None:
     )
     if report.texts:
         say(f"values that are texts, because OWL 2 lacks dates and years: {report.texts:,}")
+    if report.links:
+        say(f"links to vocabularies: {report.links:,}")
     if report.split:
         say(f"properties with things and values that were split: {report.split:,}")
 
@@ -391,8 +394,9 @@ def explain(subject: str, relation: str, value: str, form: str) -> None:
 @click.argument("ontology", metavar="IRI")
 @format_option()
 def remove(ontology: str, form: str) -> None:
-    """Remove an ontology with all its versions. Facts stay."""
+    """Remove an ontology with all its versions. Facts, and links of entities to its things, stay."""
     from graphrag_rdf.exchange.ontologies import remove_ontology
+    from graphrag_rdf.ingest.entity_decisions import refresh_links
 
     with open_engine() as engine:
         settings = engine.settings

@@ -1,9 +1,9 @@
 """Ontologies and facts as OWL 2 DL files, for Protégé and other tools of OWL.
 
-A folder gets a file for each loaded ontology, one for each observed schema, `facts.ttl`, which imports them,
-and the catalogue that resolves the imports. Each assertion has an annotated axiom (OWL 2 Mapping to RDF
-Graphs, §2.2) for each of its quotes: `rag:quotedText`, `rag:quotedPage`, and the document, `dcterms:source`.
-There are no triple terms, which tools of OWL refuse.
+A folder gets a file for each loaded ontology, one for each observed schema, `links.ttl` with the links of
+entities to vocabularies, `facts.ttl`, which imports them, and the catalogue that resolves the imports. Each
+assertion has an annotated axiom (OWL 2 Mapping to RDF Graphs, §2.2) for each of its quotes: `rag:quotedText`,
+`rag:quotedPage`, and the document, `dcterms:source`. There are no triple terms, which tools of OWL refuse.
 
 OWL 2 DL forbids a property with both things and values, so its values get the property `{iri}-value`; names
 and metadata of documents (SKOS, Dublin Core) are annotations, which take both. OWL 2 lacks dates and years
@@ -28,8 +28,8 @@ from graphrag_rdf.rdf.terms import Term, node_of, text_of
 from graphrag_rdf.schema.observed import annotation_properties
 from graphrag_rdf.store.base import Store, in_batches, select_in_batches
 
-FACTS = "facts"
-"""Below the namespace, the IRI of the ontology with the facts."""
+FACTS, LINKS = "facts", "links"
+"""Below the namespace, the IRIs of the ontologies with the facts, and with the links to vocabularies."""
 _BATCH = 200
 """Subjects whose facts are read at a time."""
 _VALUE = "-value"
@@ -53,6 +53,7 @@ class OwlReport:
         annotations: axioms with a quote.
         texts: values whose datatype OWL 2 lacks.
         split: properties whose values got a property of their own.
+        links: of entities to vocabularies.
     """
 
     files: list[str] = field(default_factory=list)
@@ -61,6 +62,7 @@ class OwlReport:
     annotations: int = 0
     texts: int = 0
     split: int = 0
+    links: int = 0
 
 
 def export_owl(store: Store, folder: str | Path, namespace: str) -> OwlReport:
@@ -88,6 +90,9 @@ def export_owl(store: Store, folder: str | Path, namespace: str) -> OwlReport:
             schema = node_of(row["schema"])
             _write(path / name, facts.schema(schema))
             named[schema.value] = name
+        if links := list(_links(store, NamedNode(f"{namespace}{LINKS}"), report)):
+            _write(path / "links.ttl", iter(links))
+            named[f"{namespace}{LINKS}"] = "links.ttl"
         whole = NamedNode(f"{namespace}{FACTS}")
         imports = [NamedNode(iri) for iri in {name: iri for iri, name in reversed(named.items())}.values()]
         _write(path / "facts.ttl", facts.triples(whole, imports))
@@ -103,6 +108,41 @@ def exported_facts(store: Store) -> dict[Triple, Statement]:
     """The assertions that `export_owl` would write now → the facts that they stand for."""
     facts = _Facts(store, OwlReport())
     return dict(facts.assertions())
+
+
+def _links(store: Store, ontology: NamedNode, report: OwlReport) -> Iterator[Triple]:
+    """The links of entities to things of vocabularies, each with the quotes that are its evidence."""
+    rows = store.select("exchange/owl-links")
+    if not rows:
+        return
+    yield Triple(ontology, RDF.type, OWL.Ontology)
+    yield Triple(ontology, RDFS.label, Literal("links of entities to vocabularies", language="en"))
+    for predicate in (RAG.quotedText, DCTERMS.source, DCTERMS.title, SKOS.exactMatch, SKOS.closeMatch):
+        yield Triple(predicate, RDF.type, OWL.AnnotationProperty)
+    sentences = list(dict.fromkeys(row["sentence"] for row in rows if "sentence" in row))
+    quotes = {
+        row["sentence"]: row for row in select_in_batches(store, "linking/evidence", "sentences", sentences)
+    }
+    seen: set[Triple] = set()
+    for row in rows:
+        link = Triple(node_of(row["entity"]), node_of(row["relation"]), node_of(row["thing"]))
+        if link not in seen:
+            seen.add(link)
+            yield link
+            for individual in (link.subject, *([link.object] if link.predicate == OWL.sameAs else [])):
+                yield Triple(individual, RDF.type, OWL.NamedIndividual)  # type: ignore[arg-type]
+        quote = quotes.get(row["sentence"]) if "sentence" in row else None
+        if quote is None:
+            continue
+        axiom = BlankNode()
+        yield Triple(axiom, RDF.type, OWL.Axiom)
+        yield Triple(axiom, OWL.annotatedSource, link.subject)
+        yield Triple(axiom, OWL.annotatedProperty, link.predicate)
+        yield Triple(axiom, OWL.annotatedTarget, link.object)
+        yield Triple(axiom, RAG.quotedText, quote["text"])
+        yield Triple(axiom, DCTERMS.source, quote["document"])
+        yield Triple(axiom, DCTERMS.title, Literal(text_of(quote["title"])))
+    report.links = len(seen)
 
 
 def _write(path: Path, triples: Iterator[Triple]) -> None:

@@ -20,7 +20,8 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, s
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.foreign import take_facts
 from graphrag_rdf.exchange.ontologies import OntologyFile, load_ontologies, ontology_versions, read_ontologies
-from graphrag_rdf.exchange.owl import FACTS, exported_facts
+from graphrag_rdf.exchange.owl import FACTS, LINKS, exported_facts
+from graphrag_rdf.ingest.entity_decisions import refresh_links
 from graphrag_rdf.ingest.fact_decisions import Person, correct_fact, remove_facts
 from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.namespaces import OWL, RDF, RDFS, SKOS, XSD
@@ -68,7 +69,7 @@ class Difference:
 def find_differences(engine: Engine, paths: Sequence[Path]) -> list[Difference]:
     """What files have otherwise than the store; of imported files only those that are named.
 
-    Observed schemas are left out: they follow from the facts.
+    Observed schemas and links to vocabularies are left out: they follow from facts and decisions.
 
     Args:
         paths: files, or folders such as `export_owl` writes.
@@ -139,7 +140,8 @@ def _compared(engine: Engine, given: Sequence[Path]) -> list[tuple[Difference, O
     found = []
     for file in files:
         iri = file.ontology.value
-        if file.path.resolve() not in named or iri in observed:  # which follows from the facts
+        follows = {*observed, f"{engine.settings.extract.namespace}{LINKS}"}  # from facts and decisions
+        if file.path.resolve() not in named or iri in follows:
             continue
         of_facts = iri == f"{engine.settings.extract.namespace}{FACTS}"
         exported: Exported = exported_facts(engine.store) if of_facts else {}

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from graphrag_rdf.config import Settings
     from graphrag_rdf.index.embedders import Embedder
+    from graphrag_rdf.index.text import TextIndex
     from graphrag_rdf.ingest.indexing import StoreIndexer
     from graphrag_rdf.llm.budget import Budget
     from graphrag_rdf.llm.cache import ResponseCache
@@ -33,6 +34,10 @@ class NeededComponents(Protocol):
     @property
     def indexer(self) -> StoreIndexer:
         """Keeps the indexes in step with the store."""
+
+    @property
+    def text_index(self) -> TextIndex:
+        """The index of words."""
 
     @property
     def embedder(self) -> Embedder | None:

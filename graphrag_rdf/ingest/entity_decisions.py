@@ -1,9 +1,13 @@
 """Decisions about which entities are one: made, undone, and applied.
 
 A decision is a node of the system graph: an `rag:EntityMerge` says that its members are one and which of
-them stands for all, an `rag:EntitySplit` that one of its members (`rag:splitInto`) is none of the others.
-Facts are never rewritten. Decisions only change `rag:canonicalEntity`, which can be rebuilt from them at any
-time. A decision that was undone stays, marked with `prov:invalidatedAtTime`.
+them stands for all, an `rag:EntitySplit` that one of its members (`rag:splitInto`) is none of the others, an
+`rag:EntityLink` that its member is a thing of a reference vocabulary (`ingest.entity_links`).
+Facts are never rewritten. Decisions only change the derived graph, `rag:canonicalEntity` and the links, which
+can be rebuilt from them at any time. A decision that was undone stays, marked with `prov:invalidatedAtTime`.
+
+A link by `owl:sameAs` also merges: what is the same as one thing is one, and facts of an imported reference
+graph are found with those of texts.
 
 Decisions are replayed in the order in which they were made, those of the synonyms file first. So a split
 separates what was merged before it, and a later merge of the two has the last word.
@@ -15,7 +19,7 @@ elects labels and updates the canonical links of all marked entities.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -27,18 +31,48 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.names import as_literal, unlinked, unsettled
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, SKOS, Graphs
-from graphrag_rdf.rdf.terms import Term, datetime_, double, node_of, now, to_python
-from graphrag_rdf.store.base import Changes, Store, in_batches, updates_in_batches
+from graphrag_rdf.rdf.namespaces import OWL, PROV, RAG, RDF, RDFS, SKOS, Graphs
+from graphrag_rdf.rdf.terms import Term, datetime_, double, node_of, now, text_of, to_python
+from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches, updates_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents
 
 
-Kind = Choice["merge", "split"]
-_KINDS: dict[Kind, NamedNode] = {"merge": RAG.EntityMerge, "split": RAG.EntitySplit}
+Kind = Choice["merge", "split", "link"]
+_KINDS: dict[Kind, NamedNode] = {
+    "merge": RAG.EntityMerge,
+    "split": RAG.EntitySplit,
+    "link": RAG.EntityLink,
+}
 _DERIVED = ("co-occurrences", "synonyms")
 _FIRST = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What a link decides of its entity.
+
+    Attributes:
+        target: the thing of the vocabulary.
+        relation: owl:sameAs, skos:exactMatch or skos:closeMatch.
+        method: how the names match.
+        matched: the name in the vocabulary, with its language.
+        vocabulary: the graph of the version of the ontology, or the subgraph of the imported file.
+        evidence: sentences that mention the entity and have words of the vocabulary's description.
+    """
+
+    target: NamedNode
+    relation: NamedNode
+    method: str
+    matched: Literal
+    vocabulary: NamedNode
+    evidence: tuple[NamedNode, ...] = ()
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether it merges."""
+        return self.relation == OWL.sameAs
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +80,7 @@ class Decision:
     """A decision about entities.
 
     Attributes:
-        members: the entities that it is about, sorted by IRI.
+        members: the entities that it is about, sorted by IRI; of a link, the one that is linked.
         canonical: of a merge, the entity that represents all.
         apart: of a split, the member that is not one with the others.
         by: the agent that decided: a rule or a person.
@@ -54,6 +88,7 @@ class Decision:
         made: None for the synonyms file, whose decisions come first.
         undone: None while it stands.
         source: the file that says so, if no person or rule decided.
+        link: of a link.
     """
 
     iri: NamedNode
@@ -67,11 +102,13 @@ class Decision:
     made: datetime | None = None
     undone: datetime | None = None
     source: NamedNode | None = None
+    link: Link | None = None
 
     @property
     def entities(self) -> set[NamedNode]:
         """Every entity that it names."""
-        return {*self.members, *filter(None, (self.canonical, self.apart))}
+        same = self.link.target if self.link and self.link.is_identity else None
+        return {*self.members, *filter(None, (self.canonical, self.apart, same))}
 
     def quads(self) -> Iterator[Quad]:
         """The node, in the system graph."""
@@ -87,6 +124,15 @@ class Decision:
             (PROV.invalidatedAtTime, None if self.undone is None else datetime_(self.undone)),
             (PROV.hadPrimarySource, self.source),
         ]
+        if self.link is not None:
+            facts += [
+                (RAG.linkTarget, self.link.target),
+                (RAG.linkRelation, self.link.relation),
+                (RAG.linkMethod, Literal(self.link.method)),
+                (RAG.matchedName, self.link.matched),
+                (RAG.vocabulary, self.link.vocabulary),
+                *((RAG.linkEvidence, sentence) for sentence in self.link.evidence),
+            ]
         yield from (system(self.iri, prop, value) for prop, value in facts if value is not None)
 
 
@@ -118,7 +164,7 @@ def _decision(iri: NamedNode, said: dict[NamedNode, list[Term]]) -> Decision:
     members = (term for term in said.get(RAG.member, ()) if isinstance(term, NamedNode))
     return Decision(
         iri,
-        "split" if RAG.EntitySplit in said[RDF.type] else "merge",
+        next(kind for kind, type_ in _KINDS.items() if type_ in said[RDF.type]),
         tuple(sorted(members, key=str)),
         node(RAG.canonicalEntity),
         node(RAG.splitInto),
@@ -128,6 +174,18 @@ def _decision(iri: NamedNode, said: dict[NamedNode, list[Term]]) -> Decision:
         made if isinstance(made, datetime) else None,
         undone if isinstance(undone, datetime) else None,
         node(PROV.hadPrimarySource),
+        _link(said) if RAG.linkTarget in said else None,
+    )
+
+
+def _link(said: dict[NamedNode, list[Term]]) -> Link:
+    return Link(
+        node_of(said[RAG.linkTarget][0]),
+        node_of(said[RAG.linkRelation][0]),
+        text_of(said[RAG.linkMethod][0]),
+        as_literal(said[RAG.matchedName][0]),
+        node_of(said[RAG.vocabulary][0]),
+        tuple(sorted(map(node_of, said.get(RAG.linkEvidence, ())), key=str)),
     )
 
 
@@ -141,11 +199,17 @@ class Groups:
     def __init__(self, decisions: Iterable[Decision]) -> None:
         merges: list[tuple[NamedNode | None, set[NamedNode]]] = []
         self._kept_apart: list[tuple[NamedNode, frozenset[NamedNode]]] = []
+        self._links: dict[NamedNode, list[Link]] = {}
         for decision in decisions:
             if decision.undone is not None:
                 continue
             if decision.kind == "merge":
                 merges.append((decision.canonical, set(decision.members)))
+            elif decision.link is not None:
+                for member in decision.members:
+                    self._links.setdefault(member, []).append(decision.link)
+                if decision.link.is_identity:
+                    merges.append((decision.link.target, {*decision.members, decision.link.target}))
             elif decision.apart is not None:
                 others = frozenset(decision.members) - {decision.apart}
                 self._kept_apart.append((decision.apart, others))
@@ -163,7 +227,12 @@ class Groups:
                 self._preferred.setdefault(id(self._group[first]), []).append(canonical)
 
     def __contains__(self, entity: NamedNode) -> bool:
-        return len(self._group.get(entity, ())) > 1
+        return len(self._group.get(entity, ())) > 1 or entity in self._links
+
+    def links(self, entity: NamedNode) -> list[Link]:
+        """The links of an entity that no split contradicts."""
+        group = self.of(entity)
+        return [link for link in self._links.get(entity, ()) if not link.is_identity or link.target in group]
 
     def of(self, entity: NamedNode) -> Collection[NamedNode]:
         """The entities that are one with this one, itself included."""
@@ -177,6 +246,17 @@ class Groups:
             or (apart in right and not others.isdisjoint(left))
             for apart, others in self._kept_apart
         )
+
+    def apart_from(self, entity: NamedNode) -> set[NamedNode]:
+        """The entities from which splits keep this one."""
+        group = self.of(entity)
+        found: set[NamedNode] = set()
+        for apart, others in self._kept_apart:
+            if apart in group:
+                found |= others
+            elif not others.isdisjoint(group):
+                found.add(apart)
+        return found
 
     def standing_for(self, entity: NamedNode, present: Collection[NamedNode]) -> NamedNode:
         """The entity that represents this one: the newest choice among those present, else the first by IRI.
@@ -196,7 +276,7 @@ def read_groups(store: Store) -> Groups:
 
 def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Changes:
     """The changes that give entities, and all that are one with them, the canonical entity that follows from
-    the decisions.
+    the decisions, and their links to vocabularies.
 
     An entity without a name has none, and claims lose their links to it. If an entity loses its canonical
     link to itself, its co-occurrences are removed. Relations and types have no canonical entity and are not
@@ -211,8 +291,14 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
         have: dict[NamedNode, list[NamedNode]] = {}
         for row in store.select("ingest/canonical-links", entities=batch):
             have.setdefault(node_of(row["entity"]), []).append(node_of(row["canonical"]))
+        standing = {
+            entity: groups.links(entity)
+            for entity in batch
+            if entity in present and (entity in have or entity in groups)
+        }
+        _relink_vocabularies(store, batch, standing, changes)
         for entity in batch:
-            stands = entity in present and (entity in have or entity in groups)
+            stands = entity in standing
             target = [groups.standing_for(entity, present)] if stands else []  # type: ignore[arg-type]
             old = have.get(entity, [])
             changes.remove += [_canonical(entity, one) for one in old if one not in target]
@@ -221,13 +307,41 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
                 gone.append(entity)
                 changes.remove.append(Quad(entity, RDF.type, RAG.Term, Graphs.DERIVED))
     lost = [quad.subject for quad in changes.remove if quad.subject == quad.object]
+    moved = [quad for quad in changes.remove if quad.predicate == RAG.canonicalEntity]
     for what in _DERIVED:
         changes.updates += updates_in_batches(f"derived/drop-{what}", "entities", lost)
     changes.updates += updates_in_batches("communities/drop-members", "entities", lost)
     changes.updates += updates_in_batches("claims/unlink", "things", gone)
     # who no longer stands for an entity, or for all of them, is described and reported anew
-    drop_made(store, changes, entities=list(dict.fromkeys(node_of(quad.object) for quad in changes.remove)))
+    drop_made(store, changes, entities=list(dict.fromkeys(node_of(quad.object) for quad in moved)))
     return changes
+
+
+def _relink_vocabularies(
+    store: Store,
+    entities: Sequence[NamedNode],
+    standing: Mapping[NamedNode, Sequence[Link]],
+    changes: Changes,
+) -> None:
+    """Add the changes of the links of entities to vocabularies, and of the names that they have there."""
+    linked = {quad for row in store.select("linking/standing", entities=entities) for quad in [_derived(row)]}
+    targets = sorted({link.target for links in standing.values() for link in links}, key=str)
+    names: dict[NamedNode, list[Term]] = {}
+    for row in select_in_batches(store, "linking/target-names", "things", targets):
+        names.setdefault(node_of(row["thing"]), []).append(row["name"])
+    wanted = set()
+    for entity, links in standing.items():
+        for link in links:
+            wanted.add(Quad(entity, link.relation, link.target, Graphs.DERIVED))
+            if link.relation != SKOS.closeMatch:
+                called = names.get(link.target, ())
+                wanted.update(Quad(entity, RAG.linkedName, name, Graphs.DERIVED) for name in called)
+    changes.remove += sorted(linked - wanted, key=str)
+    changes.add += sorted(wanted - linked, key=str)
+
+
+def _derived(row: Row) -> Quad:
+    return Quad(node_of(row["entity"]), node_of(row["property"]), row["value"], Graphs.DERIVED)
 
 
 def _canonical(entity: NamedNode, target: NamedNode) -> Quad:
@@ -285,7 +399,7 @@ def merge(
             continue
         decision = record("merge", by, members, one.keep)
         made.append(replace(decision, reason=one.reason, confidence=one.confidence))
-    _commit(engine, made, by, name)
+    commit_decisions(engine, made, by, name)
     return made
 
 
@@ -327,7 +441,7 @@ def split(
             hint="graphrag-rdf entities decisions shows what was merged",
         )
     decision = replace(_recorder(before)("split", by, members, entity), reason=reason, confidence=1.0)
-    _commit(engine, [decision], by, name)
+    commit_decisions(engine, [decision], by, name)
     return decision
 
 
@@ -355,13 +469,30 @@ def _recorder(before: Sequence[Decision]) -> Callable[[Kind, NamedNode, set[Name
     return record
 
 
-def _commit(engine: NeededComponents, made: Sequence[Decision], by: NamedNode, name: str | None) -> None:
+def commit_decisions(
+    engine: NeededComponents,
+    made: Sequence[Decision],
+    by: NamedNode = PERSON,
+    name: str | None = None,
+) -> None:
+    """Write decisions, and settle what they are about.
+
+    Args:
+        by, name: of the person who decided; without a name nothing is written of it.
+    """
     if not made:
         return
     changes = Changes(add=[quad for decision in made for quad in decision.quads()])
     if name:
         changes.add += person_quads(by, name)
     _settle(engine, changes, made)
+
+
+def refresh_links(engine: NeededComponents) -> None:
+    """Read the names of linked things anew, after a vocabulary has changed."""
+    standing = [d for d in read_decisions(engine.store) if d.link is not None and d.undone is None]
+    if standing:
+        _settle(engine, Changes(), standing)
 
 
 def person_quads(node: NamedNode, name: str) -> list[Quad]:

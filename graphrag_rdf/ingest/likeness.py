@@ -228,13 +228,17 @@ def grams(name: str) -> Counter[str]:
     return Counter(text[i : i + 3] for i in range(len(text) - 2))
 
 
-def similar(names: Sequence[tuple[int, str]], least: float) -> Iterator[Pair]:
+def similar(names: Sequence[tuple[int, str]], least: float, *, between: int | None = None) -> Iterator[Pair]:
     """Pairs of things whose names have a cosine of 3-grams of at least `least`, each once, with the cosine.
 
     Grams weigh by their rarity (1 + ln of names per name that holds it). Only the rare grams of a name are
     looked up: with the others alone no two names reach the bound (prefix filtering; Bayardo, Ma and Srikant,
     "Scaling up all pairs similarity search", WWW 2007). Numbers, ordinals and single letters must be the
     same: "Gate 4" is not "Gate 5".
+
+    Args:
+        names: (thing, name); a thing may have several.
+        between: only pairs of which one thing is below this number, and the other is not.
     """
     counted = [(thing, _marks(name), grams(name), name) for thing, name in names]
     spread = Counter(gram for _, _, each, _ in counted for gram in each)
@@ -252,6 +256,8 @@ def similar(names: Sequence[tuple[int, str]], least: float) -> Iterator[Pair]:
         for candidate in candidates:
             other = counted[candidate]
             if other[0] == thing or other[1] != marks:
+                continue
+            if between is not None and (thing < between) == (other[0] < between):
                 continue
             cosine = _dot(vector, vectors[candidate])
             if cosine >= least and not _adds_a_head(name, other[3]):

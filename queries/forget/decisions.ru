@@ -2,7 +2,7 @@
 # kind: update
 # summary: Remove entities that no document names from decisions, and decisions that have nothing left to decide.
 DELETE { GRAPH <urn:graph:system> { ?decision ?property ?entity } } WHERE {
-  VALUES ?kind { rag:EntityMerge rag:EntitySplit }
+  VALUES ?kind { rag:EntityMerge rag:EntitySplit rag:EntityLink }
   GRAPH <urn:graph:system> {
     ?decision a ?kind ;
       ?property ?entity .
@@ -23,4 +23,11 @@ DELETE { GRAPH <urn:graph:system> { ?decision ?property ?value } } WHERE {
     }
   }
   FILTER NOT EXISTS { GRAPH <urn:graph:system> { ?decision prov:hadPrimarySource ?file } }
+} ;
+DELETE { GRAPH <urn:graph:system> { ?decision ?property ?value } } WHERE {
+  GRAPH <urn:graph:system> {
+    ?decision a rag:EntityLink ;
+      ?property ?value .
+    FILTER NOT EXISTS { ?decision rag:member ?entity }
+  }
 }

@@ -168,3 +168,26 @@ def test_what_was_edited_away_since_is_told(tmp_path: Path) -> None:
         engine.ingest([tmp_path / "docs"])
         page = Page(render_page(engine.store, engine.traces[trace.iri]))
     assert "changed since 1 citation rests on what no document says any more" in page.text
+
+
+def test_the_page_of_an_entity_has_its_links_to_vocabularies(place: Path, tmp_path: Path) -> None:
+    """With the name that matched and the sentences that are the evidence."""
+    from graphrag_rdf.exchange.ontologies import load_ontologies
+    from graphrag_rdf.ingest.entity_links import apply, choose_vocabularies, propose
+
+    (tmp_path / "v.ttl").write_text(
+        "@prefix skos: <http://www.w3.org/2004/02/skos/core#> ."
+        ' <http://example.org/v#t> a skos:Concept ; skos:prefLabel "Tarnay Electric Light Company"@en ;'
+        ' skos:definition "A company that Walter Pennock founded, with a <b>power</b> station."@en .'
+    )
+    with Engine.open(place, config=Settings()) as engine:
+        load_ontologies(engine.store, [tmp_path / "v.ttl"], "http://trustgraph.ai/", datetime.now(UTC))
+        found = propose(engine, choose_vocabularies(engine.store, None))
+        assert [one.outcome for one in found] == ["link"]
+        apply(engine, found)
+    with Endpoint.start(place, "--anonymous", "read") as endpoint, browser(endpoint) as client:
+        page = get(client, "/entities/tarnay-electric-light-company")
+    assert "exactMatch" in page.text
+    assert "http://example.org/v#t" in page.text
+    assert "Walter Pennock" in page.text
+    assert any("chunk=" in address for address in page.addresses("a"))

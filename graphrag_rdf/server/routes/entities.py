@@ -11,8 +11,9 @@ from pyoxigraph import NamedNode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from graphrag_rdf.ingest.entity_links import read_links
 from graphrag_rdf.rdf.namespaces import RDF
-from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.rdf.terms import local_name, text_of, to_python
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.links import Links
 from graphrag_rdf.server.pages.lists import entities_page, links_of
@@ -114,6 +115,7 @@ def entity_page(service: Service, iri: NamedNode, *, facts_from: int = 0, mentio
         iri=canonical.value,
         label=label,
         members=[member.value for member in members if member != canonical],
+        linked=[(local_name(link.relation.value), link) for link in read_links(store, members)],
         aliases=sorted(called - {label}),
         types=[(text_of(kind), label_of(kind, labels)) for kind in _types(names)],
         out=sorted(out, key=_by_relation),

@@ -1,0 +1,560 @@
+"""Entity linking: which things of a reference vocabulary the entities are.
+
+A vocabulary is the active version of a loaded ontology, or an imported file: its SKOS concepts and OWL
+individuals. Candidates have the same name (compared as IRIs are minted, by `extract.names.fold`), an
+alternative name, a name that differs in writing only, a similar name, or, with an embedding model, one of the
+same meaning; a weaker likeness counts only for entities that no stronger one brings a candidate.
+`ingest.link_context` compares what texts and vocabulary say. The decision is a query, `linking/decide`.
+
+A link is a decision (`entity_decisions.Link`): `owl:sameAs` for individuals, `skos:exactMatch` for concepts,
+or `skos:closeMatch` where names or texts are less sure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from typing import Literal as Choice
+
+from pyoxigraph import Literal, NamedNode
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.extract.names import fold
+from graphrag_rdf.index.analyse import analyse
+from graphrag_rdf.ingest.entity_decisions import (
+    PERSON,
+    Decision,
+    Groups,
+    Link,
+    commit_decisions,
+    read_decisions,
+)
+from graphrag_rdf.ingest.likeness import KEYS, similar
+from graphrag_rdf.ingest.link_context import Contexts
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import OWL, SKOS
+from graphrag_rdf.rdf.terms import best_label, node_of, now, text_of, to_python
+from graphrag_rdf.store.base import Store, in_batches, select_in_batches
+
+if TYPE_CHECKING:
+    from graphrag_rdf.ingest import NeededComponents
+
+RULE = iris.agent("graphrag-rdf-link")
+"""The agent of these decisions."""
+MIN_CONFIDENCE, MARGIN = 0.8, 0.05
+ALT_LABEL = 0.95
+"""Likeness of an entity's name and an alternative name."""
+_SIMILAR, _MEANING = 0.8, 0.9
+"""The least cosine of 3-grams, and of embeddings, of names."""
+_UNSURE_NAME = 0.89
+"""The most that likeness of spelling or meaning can say of names."""
+_EXACT_FROM = 0.85
+"""Confidence from which a concept is the same, not only close."""
+_SEVERAL, _TELLING = 3, 0.34
+"""Words of a name, and the fit of texts that so many stand for."""
+_BATCH = 50
+
+Outcome = Choice["link", "ambiguous", "mixed", "unsure"]
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What entities can be linked to.
+
+    Attributes:
+        iri: the graph of the version of an ontology, or the subgraph of an imported file.
+        names: IRIs that name it: of the ontology, its concept schemes, the file.
+        imported: whether it is a file.
+    """
+
+    iri: NamedNode
+    names: tuple[str, ...]
+    imported: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A thing that an entity may be.
+
+    Attributes:
+        matched: the name that is alike.
+        method: `exact`, `altLabel`, a rule of spelling, `spelling` or `meaning`.
+        likeness: of the names, 0 to 1.
+        confidence: of the link; 0 for a thing of a disjoint type.
+        context: how far the texts fit its description.
+    """
+
+    thing: NamedNode
+    matched: Literal
+    method: str
+    likeness: float
+    concept: bool
+    confidence: float = 0.0
+    context: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What is decided of an entity and a vocabulary.
+
+    Attributes:
+        entity: canonical.
+        name: its label.
+        outcome: `link`, or why not: `ambiguous` (several things fit), `mixed` (documents mean different
+            things), `unsure`.
+        best: the surest candidate.
+        others: the next ones, surest first.
+        evidence: sentences that fit the description of the best one.
+    """
+
+    entity: NamedNode
+    name: str
+    vocabulary: NamedNode
+    outcome: Outcome
+    best: Candidate
+    others: tuple[Candidate, ...] = ()
+    evidence: tuple[NamedNode, ...] = ()
+
+    @property
+    def relation(self) -> NamedNode:
+        """The property of the link."""
+        if not self.best.concept:
+            return OWL.sameAs
+        sure = self.best.method not in ("spelling", "meaning") and self.best.confidence >= _EXACT_FROM
+        return SKOS.exactMatch if sure else SKOS.closeMatch
+
+    def json_object(self) -> dict[str, object]:
+        """The keys of `entities link --format json`."""
+        return {
+            "entity": self.entity,
+            "name": self.name,
+            "outcome": self.outcome,
+            **_as_json(self.best),
+            "relation": self.relation,
+            "vocabulary": self.vocabulary,
+            "evidence": self.evidence,
+            "others": [_as_json(other) for other in self.others],
+        }
+
+
+def _as_json(candidate: Candidate) -> dict[str, object]:
+    return {
+        "thing": candidate.thing,
+        "matched": candidate.matched,
+        "language": candidate.matched.language,
+        "method": candidate.method,
+        "confidence": round(candidate.confidence, 4),
+        "context": round(candidate.context, 4),
+    }
+
+
+def read_vocabularies(store: Store) -> list[Vocabulary]:
+    """All that entities can be linked to."""
+    found: dict[NamedNode, tuple[list[str], bool]] = {}
+    for row in store.select("linking/vocabularies"):
+        names, _ = found.setdefault(node_of(row["vocabulary"]), ([], bool(to_python(row["imported"]))))
+        names.append(text_of(row["name"]))
+    return [Vocabulary(iri, tuple(names), imported) for iri, (names, imported) in found.items()]
+
+
+def choose_vocabularies(store: Store, name: str | None) -> list[Vocabulary]:
+    """The vocabularies that an IRI names, or all.
+
+    Raises:
+        UsageError: there is none.
+    """
+    every = read_vocabularies(store)
+    chosen = [each for each in every if name is None or name in (*each.names, each.iri.value)]
+    if not chosen:
+        raise UsageError(
+            f"no vocabulary is named {name}" if name else "the store has no vocabulary",
+            hint="load it with graphrag-rdf ontology load FILE, or import it; "
+            "graphrag-rdf ontology list shows the IRIs",
+        )
+    return chosen
+
+
+def propose(
+    engine: NeededComponents,
+    vocabularies: Sequence[Vocabulary],
+    *,
+    min_confidence: float = MIN_CONFIDENCE,
+    margin: float = MARGIN,
+    again: bool = False,
+) -> list[Proposal]:
+    """What is decided of each entity with a candidate, links first, the surest first, ties by IRI.
+
+    Entities with a link into a vocabulary, and its own things, are passed over.
+
+    Args:
+        vocabularies: each is linked to by itself.
+        min_confidence, margin: see `linking/decide`.
+        again: also propose links that were undone.
+    """
+    decisions = read_decisions(engine.store)
+    entities = _entities(engine.store)
+    found: list[Proposal] = []
+    for vocabulary in vocabularies:
+        things = _Things(engine.store, vocabulary)
+        open_ = _unlinked(entities, things, decisions, again=again)
+        candidates = _candidates(engine, open_, things)
+        for batch in in_batches(sorted(candidates, key=str), _BATCH):
+            some = {entity: candidates[entity] for entity in batch}
+            names = {entity: open_[entity].names for entity in batch}
+            decided = _decide(engine, vocabulary, things, some, names, min_confidence, margin)
+            found += [one for one in decided if one.best.thing not in open_[one.entity].barred]
+    return sorted(found, key=lambda p: (p.outcome != "link", -p.best.confidence, p.entity.value))
+
+
+def apply(engine: NeededComponents, proposals: Iterable[Proposal]) -> list[Decision]:
+    """Decide on the links among proposals; the decisions, in their order."""
+    before = read_decisions(engine.store)
+    count = Counter((d.members, d.link.target) for d in before if d.link is not None)
+    moment = now()
+    made = []
+    for one in proposals:
+        if one.outcome != "link":
+            continue
+        target = one.best.thing
+        number = count[(one.entity,), target]
+        made.append(
+            Decision(
+                iris.decision("link", RULE.value, one.entity.value, target.value, number),
+                "link",
+                (one.entity,),
+                by=RULE,
+                confidence=round(one.best.confidence, 4),
+                made=moment,
+                link=Link(
+                    target,
+                    one.relation,
+                    one.best.method,
+                    one.best.matched,
+                    one.vocabulary,
+                    tuple(sorted(one.evidence, key=str)),
+                ),
+            )
+        )
+    commit_decisions(engine, made)
+    return made
+
+
+def link_by_hand(
+    engine: NeededComponents,
+    entity: NamedNode,
+    thing: NamedNode,
+    *,
+    by: NamedNode = PERSON,
+    name: str | None = None,
+    reason: str | None = None,
+) -> Decision:
+    """Decide as a person that an entity is a thing of a vocabulary.
+
+    Args:
+        by, name: the person.
+
+    Raises:
+        UsageError: no vocabulary has the thing, or the entity is linked to it already.
+    """
+    before = read_decisions(engine.store)
+    if any(link.target == thing for link in Groups(before).links(entity)):
+        raise UsageError(f"{entity.value} is linked to {thing.value} already")
+    for vocabulary in read_vocabularies(engine.store):
+        things = _Things(engine.store, vocabulary)
+        if thing not in things.names:
+            continue
+        matched = best_label(things.names[thing]) or things.names[thing][0]
+        number = sum(d.link is not None and (d.members, d.link.target) == ((entity,), thing) for d in before)
+        decision = Decision(
+            iris.decision("link", by.value, entity.value, thing.value, number),
+            "link",
+            (entity,),
+            by=by,
+            reason=reason,
+            confidence=1.0,
+            made=now(),
+            link=Link(
+                thing,
+                SKOS.exactMatch if thing in things.concepts else OWL.sameAs,
+                "person",
+                matched,
+                vocabulary.iri,
+            ),
+        )
+        commit_decisions(engine, [decision], by, name)
+        return decision
+    raise UsageError(
+        f"no vocabulary has a concept or individual {thing.value} with a name",
+        hint="load the ontology with it: graphrag-rdf ontology load FILE",
+    )
+
+
+def standing(store: Store) -> list[Decision]:
+    """The links that were made here and stand."""
+    return [d for d in read_decisions(store) if d.by == RULE and d.link is not None and d.undone is None]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownLink:
+    """A link as readers see it.
+
+    Attributes:
+        relation, thing, method, confidence, decision: of the decision.
+        name: of the thing, that matched, with its `language`.
+        evidence: the sentences, with `text`, `chunk`, `document` and `title`.
+    """
+
+    relation: NamedNode
+    thing: NamedNode
+    name: str
+    language: str | None
+    method: str
+    confidence: float
+    decision: NamedNode
+    evidence: tuple[dict[str, str], ...] = ()
+
+
+def read_links(store: Store, members: Sequence[NamedNode]) -> list[KnownLink]:
+    """The links of an entity to vocabularies, the surest first.
+
+    Args:
+        members: the entity, and those that are one with it.
+    """
+    rows = store.select("linking/of-entity", members=members)
+    sentences = list(dict.fromkeys(node_of(row["sentence"]) for row in rows if "sentence" in row))
+    columns = ("text", "chunk", "document", "title")
+    told = {
+        node_of(row["sentence"]): {column: text_of(row[column]) for column in columns}
+        for row in select_in_batches(store, "linking/evidence", "sentences", sentences)
+    }
+    found: dict[NamedNode, KnownLink] = {}
+    for row in rows:
+        decision, name = node_of(row["decision"]), row["name"]
+        known = found.setdefault(
+            decision,
+            KnownLink(
+                node_of(row["relation"]),
+                node_of(row["thing"]),
+                text_of(name),
+                name.language if isinstance(name, Literal) else None,
+                text_of(row["method"]),
+                float(text_of(row["confidence"])),
+                decision,
+            ),
+        )
+        if "sentence" in row and (quote := told.get(node_of(row["sentence"]))):
+            found[decision] = replace(known, evidence=(*known.evidence, quote))
+    return list(found.values())
+
+
+# --- names ------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Entity:
+    """An entity with what it is merged with.
+
+    Attributes:
+        names: each name, and whether it is a label.
+        barred: things that it is not by a decision. They compete: a namesake is not taken instead.
+    """
+
+    names: dict[str, bool]
+    barred: frozenset[NamedNode] = frozenset()
+
+    @property
+    def label(self) -> str:
+        """Its first label, for people."""
+        return min((name for name, is_label in self.names.items() if is_label), default=min(self.names))
+
+
+class _Things:
+    """The concepts and individuals of a vocabulary, with their names."""
+
+    def __init__(self, store: Store, vocabulary: Vocabulary) -> None:
+        template = "linking/imported-names" if vocabulary.imported else "linking/names"
+        self.names: dict[NamedNode, list[Literal]] = defaultdict(list)
+        self.concepts: set[NamedNode] = set()
+        self._aliases: set[tuple[NamedNode, Literal]] = set()
+        for row in store.select(template, vocabulary=vocabulary.iri):
+            thing, name = node_of(row["thing"]), row["name"]
+            if not isinstance(name, Literal) or not fold(name.value):
+                continue
+            self.names[thing].append(name)
+            if row["property"] in (SKOS.altLabel, SKOS.hiddenLabel):
+                self._aliases.add((thing, name))
+            if to_python(row["concept"]):
+                self.concepts.add(thing)
+
+    def candidate(self, thing: NamedNode, name: Literal, method: str, likeness: float) -> Candidate:
+        """A candidate whose name is alike; `exact` becomes `altLabel` for an alternative name."""
+        if method == "exact" and (thing, name) in self._aliases:
+            method, likeness = "altLabel", ALT_LABEL
+        return Candidate(thing, name, method, likeness, thing in self.concepts)
+
+    def all_names(self) -> Iterator[tuple[NamedNode, Literal]]:
+        """Each thing with each of its names."""
+        for thing, names in self.names.items():
+            for name in names:
+                yield thing, name
+
+
+def _entities(store: Store) -> dict[NamedNode, _Entity]:
+    """The entities by the one that represents them."""
+    names: dict[NamedNode, dict[str, bool]] = defaultdict(dict)
+    for row in store.select("entities/all-names"):
+        of_group, name = names[node_of(row["canonical"])], text_of(row["name"])
+        of_group[name] = of_group.get(name, False) or bool(to_python(row["label"]))
+    return {entity: _Entity(of_group) for entity, of_group in names.items()}
+
+
+def _unlinked(
+    entities: Mapping[NamedNode, _Entity], things: _Things, decisions: Sequence[Decision], *, again: bool
+) -> dict[NamedNode, _Entity]:
+    """The entities that have no link into a vocabulary, and are none of its things."""
+    groups = Groups(decisions)
+    undone: dict[NamedNode, set[NamedNode]] = defaultdict(set)
+    for decision in decisions:
+        if decision.link is not None and decision.undone is not None and not again:
+            for member in decision.members:
+                undone[member].add(decision.link.target)
+    found: dict[NamedNode, _Entity] = {}
+    for entity, known in entities.items():
+        group = groups.of(entity)
+        linked = (link.target in things.names for member in group for link in groups.links(member))
+        if any(member in things.names for member in group) or any(linked):
+            continue
+        barred = set[NamedNode]().union(*(undone[member] for member in group if member in undone))
+        barred |= {thing for thing in groups.apart_from(entity) if thing in things.names}
+        found[entity] = _Entity(known.names, frozenset(barred))
+    return found
+
+
+def _candidates(
+    engine: NeededComponents, entities: Mapping[NamedNode, _Entity], things: _Things
+) -> dict[NamedNode, dict[NamedNode, Candidate]]:
+    """Entity → thing → candidate, by the strongest likeness that brings the entity any."""
+    found: dict[NamedNode, dict[NamedNode, Candidate]] = {}
+
+    def take(entity: NamedNode, candidate: Candidate) -> None:
+        of_entity = found.setdefault(entity, {})
+        known = of_entity.get(candidate.thing)
+        if known is None or candidate.likeness > known.likeness:
+            of_entity[candidate.thing] = candidate
+
+    left = list(entities)
+    for rule, key_of, likeness in (("exact", _exact, 1.0), *KEYS):
+        holders: dict[str, list[tuple[NamedNode, Literal]]] = defaultdict(list)
+        for thing, name in things.all_names():
+            if key := " ".join(key_of(name.value)):
+                holders[key].append((thing, name))
+        for entity in left:
+            for called, is_label in entities[entity].names.items():
+                for thing, name in holders.get(" ".join(key_of(called)), ()):
+                    weight = 1.0 if is_label or rule != "exact" else ALT_LABEL
+                    candidate = things.candidate(thing, name, rule, likeness)
+                    if weight < candidate.likeness:
+                        candidate = Candidate(thing, name, "altLabel", weight, candidate.concept)
+                    take(entity, candidate)
+        left = [entity for entity in left if entity not in found]
+    for entity, candidate in _alike(engine, {entity: entities[entity] for entity in left}, things):
+        take(entity, candidate)
+    return found
+
+
+def _exact(name: str) -> list[str]:
+    return [fold(name)]
+
+
+def _alike(
+    engine: NeededComponents, entities: Mapping[NamedNode, _Entity], things: _Things
+) -> Iterator[tuple[NamedNode, Candidate]]:
+    """Entities with things that have a similar name, or one of the same meaning."""
+    left, every = list(entities), list(things.names)
+    called = [(n, name) for n, entity in enumerate(left) for name in entities[entity].names]
+    texts = [(n, name) for n, thing in enumerate(every, len(left)) for name in things.names[thing]]
+    known = {(n, name.value): name for n, name in reversed(texts)}
+    numbered = [*called, *known]
+    spelt: set[NamedNode] = set()
+    for pair in similar(numbered, _SIMILAR, between=len(left)):
+        entity, thing = left[pair.one], every[pair.other - len(left)]
+        name = max(things.names[thing], key=lambda one: _spelling(one.value, entities[entity].names))
+        spelt.add(entity)
+        yield entity, things.candidate(thing, name, "spelling", pair.score * _UNSURE_NAME)
+    embedder = engine.embedder
+    unspelt = [(n, name) for n, name in called if left[n] not in spelt]
+    if embedder is None or not unspelt or not known:
+        return
+    from graphrag_rdf.index.embedders import unit_rows
+
+    places = list(known)
+    matrix = unit_rows(embedder.embed([name for _, name in places]))
+    for batch in in_batches(unspelt, 200):
+        cosines = unit_rows(embedder.embed([name for _, name in batch])) @ matrix.T
+        for (number, _), row in zip(batch, cosines, strict=True):
+            for place in (row >= _MEANING).nonzero()[0]:
+                thing = every[places[place][0] - len(left)]
+                likeness = min(1.0, float(row[place])) * _UNSURE_NAME
+                yield left[number], things.candidate(thing, known[places[place]], "meaning", likeness)
+
+
+def _spelling(name: str, called: Iterable[str]) -> float:
+    from rapidfuzz import fuzz
+
+    return max(fuzz.ratio(fold(name), fold(other)) for other in called)
+
+
+# --- decisions --------------------------------------------------------------------------------------
+
+
+def _telling(candidate: Candidate) -> float:
+    """The fit of texts that a name of several words, stop words left out, stands for: few things share it."""
+    found = analyse(candidate.matched.value, candidate.matched.language or "en")
+    return _TELLING if len(found) >= _SEVERAL else 0.0
+
+
+def _decide(
+    engine: NeededComponents,
+    vocabulary: Vocabulary,
+    things: _Things,
+    candidates: Mapping[NamedNode, Mapping[NamedNode, Candidate]],
+    names: Mapping[NamedNode, Mapping[str, bool]],
+    least: float,
+    margin: float,
+) -> Iterator[Proposal]:
+    """The decisions on a batch of entities, by `linking/decide`."""
+    store = engine.store
+    pairs = [(entity, thing) for entity, of_entity in candidates.items() for thing in of_entity]
+    contexts = Contexts(store, engine.text_index, names, {thing: things.names[thing] for _, thing in pairs})
+    types = dict.fromkeys(pairs, 0.0)
+    for row in store.select("linking/types", pairs=pairs):
+        pair = node_of(row["entity"]), node_of(row["thing"])
+        types[pair] = -1.0 if to_python(row["disjoint"]) else float(bool(to_python(row["agree"])))
+    rows = store.select(
+        "linking/decide",
+        names=[
+            (e, t, vocabulary.iri, candidates[e][t].likeness, _telling(candidates[e][t])) for e, t in pairs
+        ],
+        contexts=[
+            (entity, *fit)
+            for entity, of_entity in candidates.items()
+            for fit in contexts.fits(entity, list(of_entity))
+        ],
+        types=[(*pair, fit) for pair, fit in types.items()],
+        least=least,
+        margin=margin,
+    )
+    ranked: dict[NamedNode, list[Candidate]] = defaultdict(list)
+    outcomes: dict[NamedNode, Outcome] = {}
+    for row in rows:
+        entity, thing = node_of(row["entity"]), node_of(row["thing"])
+        one = candidates[entity][thing]
+        sure, fit = float(text_of(row["confidence"])), float(text_of(row["context"]))
+        ranked[entity].append(Candidate(thing, one.matched, one.method, one.likeness, one.concept, sure, fit))
+        outcomes[entity] = text_of(row["decision"])  # type: ignore[assignment]
+    for entity, (best, *others) in ranked.items():
+        label = _Entity(dict(names[entity])).label
+        evidence = contexts.evidence(entity, best.thing)
+        yield Proposal(entity, label, vocabulary.iri, outcomes[entity], best, tuple(others), evidence)

@@ -288,6 +288,7 @@ def _vocabulary(engine: Engine, name: str, *, may_load: bool) -> str:
     if not path.is_file():
         return name
     from graphrag_rdf.exchange.ontologies import load_ontologies, ontology_versions, read_ontologies
+    from graphrag_rdf.ingest.entity_decisions import refresh_links
     from graphrag_rdf.rdf.terms import now
 
     imported = path.resolve().as_uri()
@@ -300,7 +301,10 @@ def _vocabulary(engine: Engine, name: str, *, may_load: bool) -> str:
             raise UsageError(
                 f"{name} is not loaded", hint=f"load it first: graphrag-rdf ontology load {name}"
             )
-        load_ontologies(engine.store, [path], engine.settings.extract.namespace, now())
+        settings = engine.settings
+        namespace, keep = settings.extract.namespace, settings.reasoning.keep
+        load_ontologies(engine.store, [path], namespace, now(), keep=keep)
+        refresh_links(engine)
     return file.graph.value
 
 

@@ -51,6 +51,8 @@ def load(files: tuple[Path, ...], form: str) -> None:
         settings = engine.settings
         namespace, keep = settings.extract.namespace, settings.reasoning.keep
         report = load_ontologies(engine.store, files, namespace, datetime.now(UTC), keep=keep)
+        if report.loaded:
+            refresh_links(engine)
     for iri in report.missing:
         warn(f"the import {iri} was not loaded: no entry of catalog-v001.xml names a file for it")
     if output.write(form, report):
@@ -401,5 +403,6 @@ def remove(ontology: str, form: str) -> None:
     with open_engine() as engine:
         settings = engine.settings
         number = remove_ontology(engine.store, ontology, settings.extract.namespace, settings.reasoning.keep)
+        refresh_links(engine)
     if not output.write(form, {"versions": number}):
         pairs([("removed", f"{number:,} versions")])

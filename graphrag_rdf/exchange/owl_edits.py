@@ -107,6 +107,7 @@ def apply_edits(
             settings = engine.settings
             namespace, keep = settings.extract.namespace, settings.reasoning.keep
             load_ontologies(engine.store, [file.path], namespace, now, by=by, keep=keep)
+            refresh_links(engine)
             continue
         said = {_said(triple, {}): triple for triple in file.triples}
         facts = {_said(triple, {}): fact for triple, fact in exported.items()}

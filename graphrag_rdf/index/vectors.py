@@ -194,12 +194,12 @@ class VectorIndex:
                     f"Another process has written to the vectors in {self._path}.", "Try again."
                 )
         fresh: list[Segment] = []
+        changed = number != self.commit_number or any(self._pending.values())
         for kind in KINDS:
             self._bury(kind)
             fresh += self._add(kind)
             fresh += self._tidy(kind, purge=purge)
-        changed = number != self.commit_number or bool(fresh) or any(self._pending.values())
-        self._pending = {kind: {} for kind in KINDS}
+        changed = changed or bool(fresh)
         self._state["commit"] = number
         if changed:
             self._save(fresh)
@@ -210,10 +210,12 @@ class VectorIndex:
                 segment.alive[row] = False
 
     def _add(self, kind: Kind) -> list[Segment]:
-        rows = [row for row in self._pending[kind].values() if row]
+        rows = [row for row in reversed(self._pending[kind].values()) if row]
+        self._pending[kind] = {}
         if not rows:
             return []
-        segment = self._build(rows, len(rows))
+        # each row is let go as soon as it is copied
+        segment = self._build((rows.pop() for _ in range(len(rows))), len(rows))
         self._segments[kind].append(segment)
         return [segment]
 

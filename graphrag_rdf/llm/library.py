@@ -28,6 +28,8 @@ def load_litellm() -> ModuleType:
     # else it reads the first .env above its own folder: with .venv in a cloned folder, that of the folder
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")
+    # else it hands each answer to threads of its own for callbacks, of which there are none
+    os.environ.setdefault("LOGGING_EXECUTOR_MAX_PENDING_TASKS", "0")
     gc.disable()  # collections during the import take a fifth of its time
     try:
         import litellm

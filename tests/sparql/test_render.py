@@ -113,6 +113,15 @@ def test_one_column_of_rows_makes_a_block() -> None:
     assert render("{{ values('?s', x, 0) }}", "(iri, int)[]", rows) == "VALUES ?s { <urn:a> <urn:b> }"
 
 
+def test_rows_can_be_numbered():
+    rows = [("urn:a", "urn:b"), ("urn:c", "urn:d")]
+    several = render("{{ values('?n ?s ?o', x, numbered=true) }}", "(iri, iri)[]", rows)
+    assert several == "VALUES (?n ?s ?o) { (0 <urn:a> <urn:b>) (1 <urn:c> <urn:d>) }"
+    one = render("{{ values('?n ?s', x, numbered=true) }}", "iri[]", ["urn:a", "urn:c"])
+    assert one == "VALUES (?n ?s) { (0 <urn:a>) (1 <urn:c>) }"
+    assert render("{{ values('?n ?s', x, numbered=true) }}", "iri[]", []) == "VALUES (?n ?s) {  }"
+
+
 @given(iri=IRIS)
 def test_an_iri_is_one_token_or_refused(iri: str) -> None:
     try:

@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "pipelines": ("pipelines", "Pipelines, their steps, and the parameters for --set: list, show."),
     "queries": ("sparql:queries", "The program's query templates: list, show, run."),
     "entities": ("entities", "Entities: list, merge, split, find those that are the same."),
+    "relations": ("relations", "Relations of facts: list, merge, split, find those that are the same."),
     "communities": ("communities", "Groups of entities that belong together: build, list, show."),
     "ontology": ("ontology", "Ontologies: load, list, check, export for Protégé, remove."),
     "facts": ("facts", "Remove or correct facts by hand, undo it, and list facts that contradict."),

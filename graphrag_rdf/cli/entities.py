@@ -12,6 +12,13 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
+from graphrag_rdf.cli.decided import (
+    by_option,
+    confidence_option,
+    decisions_in_effect,
+    reason_option,
+    write_decisions,
+)
 from graphrag_rdf.cli.output import format_option, one_line, say
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
@@ -19,11 +26,7 @@ from graphrag_rdf.rdf.terms import local_name, node_of, one_label, text_of, to_p
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
-    from graphrag_rdf.ingest.entity_decisions import Decision
     from graphrag_rdf.ingest.entity_links import Proposal
-
-_by_option = click.option("--by", metavar="NAME", help="Your name, stored with the decision.")
-_reason_option = click.option("--reason", metavar="TEXT", help="Reason, stored with the decision.")
 
 
 @click.group(cls=Group, examples=["graphrag-rdf entities list --match harbour"])
@@ -112,11 +115,9 @@ def _show(found: dict[str, Any]) -> None:
 )
 @click.argument("keep", metavar="ENTITY")
 @click.argument("others", metavar="OTHER...", nargs=-1, required=True)
-@_reason_option
-@click.option(
-    "--confidence", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Your confidence."
-)
-@_by_option
+@reason_option
+@confidence_option
+@by_option
 @format_option()
 def merge_(
     keep: str, others: tuple[str, ...], reason: str | None, confidence: float, by: str | None, form: str
@@ -125,30 +126,32 @@ def merge_(
 
     No fact is rewritten. Undo the decision with: graphrag-rdf entities undo
     """
-    from graphrag_rdf.ingest.entity_decisions import PERSON, Merge, merge
+    from graphrag_rdf.ingest.decisions import PERSON, Merge
+    from graphrag_rdf.ingest.entity_decisions import merge
     from graphrag_rdf.rdf import iris
 
     with open_engine() as engine:
         members = [engine.entity(name) for name in (keep, *others)]
         wanted = Merge(members[0], tuple(members), reason, confidence)
         made = merge(engine, [wanted], by=iris.person(by) if by else PERSON, name=by)
-    _print(made, form, "they are merged already")
+    write_decisions(made, form, "they are merged already")
 
 
 @entities_command.command("split", examples=['graphrag-rdf entities split "Miss Marwick"'])
 @click.argument("entity", metavar="ENTITY")
-@_reason_option
-@_by_option
+@reason_option
+@by_option
 @format_option()
 def split_(entity: str, reason: str | None, by: str | None, form: str) -> None:
     """Separate an entity from those with which it was merged; it will not be merged with them again."""
-    from graphrag_rdf.ingest.entity_decisions import PERSON, split
+    from graphrag_rdf.ingest.decisions import PERSON
+    from graphrag_rdf.ingest.entity_decisions import split
     from graphrag_rdf.rdf import iris
 
     with open_engine() as engine:
         node = engine.entity(entity)
         made = split(engine, node, by=iris.person(by) if by else PERSON, name=by, reason=reason)
-    _print([made], form)
+    write_decisions([made], form)
 
 
 @entities_command.command(
@@ -180,7 +183,7 @@ def normalise(act: str | None, limit: int | None, min_score: float, form: str) -
         if act == "undo":
             taken = normalisation.standing(engine.store)[::-1][:limit]
             undo(engine, taken)
-            _print(taken, form, "nothing to undo", done="undone")
+            write_decisions(taken, form, "nothing to undo", done="undone")
             return
         proposals = normalisation.propose(engine, min_score=min_score, limit=limit)
         if act == "apply":
@@ -227,8 +230,8 @@ def normalise(act: str | None, limit: int | None, min_score: float, form: str) -
     help="Minimum confidence of a link.",
 )
 @click.option("--again", is_flag=True, help="Also propose links that were undone.")
-@_reason_option
-@_by_option
+@reason_option
+@by_option
 @format_option("text", "json", "jsonl")
 def link(
     entity: str | None,
@@ -249,7 +252,8 @@ def link(
     IRI, the link is your decision.
     """
     from graphrag_rdf.ingest import entity_links
-    from graphrag_rdf.ingest.entity_decisions import PERSON, undo
+    from graphrag_rdf.ingest.decisions import PERSON
+    from graphrag_rdf.ingest.entity_decisions import undo
     from graphrag_rdf.rdf import iris
 
     if entity and (not thing or act):
@@ -258,12 +262,12 @@ def link(
         if entity and thing:
             node, person = engine.entity(entity), iris.person(by) if by else PERSON
             made = entity_links.link_by_hand(engine, node, _iri(thing), by=person, name=by, reason=reason)
-            _print([made], form)
+            write_decisions([made], form)
             return
         if act == "undo":
             taken = entity_links.standing(engine.store)[::-1][:limit]
             undo(engine, taken)
-            _print(taken, form, "nothing to undo", done="undone")
+            write_decisions(taken, form, "nothing to undo", done="undone")
             return
         name = _vocabulary(engine, vocabulary, may_load=act == "apply") if vocabulary else None
         chosen = entity_links.choose_vocabularies(engine.store, name)
@@ -344,11 +348,11 @@ def _print_links(links: Sequence[Proposal], left: Sequence[Proposal], form: str,
 @format_option("text", "json", "jsonl")
 def decisions(every: bool, form: str) -> None:
     """List the decisions about entities, oldest first."""
-    from graphrag_rdf.ingest.entity_decisions import read_decisions
+    from graphrag_rdf.ingest.decisions import read_decisions
 
     with open_engine() as engine:
         found = [d for d in read_decisions(engine.store) if every or d.undone is None]
-    _print(found, form, "no decisions", done="")
+    write_decisions(found, form, "no decisions", done="")
 
 
 @entities_command.command("undo", examples=["graphrag-rdf entities undo urn:graphrag-rdf:merge:…"])
@@ -356,47 +360,10 @@ def decisions(every: bool, form: str) -> None:
 @format_option()
 def undo_(iris: tuple[str, ...], form: str) -> None:
     """Undo decisions, named by IRI. They stay on record, without effect."""
+    from graphrag_rdf.ingest.decisions import ENTITIES
     from graphrag_rdf.ingest.entity_decisions import undo
 
     with open_engine() as engine:
-        taken = _standing(engine, iris)
+        taken = decisions_in_effect(engine, iris, ENTITIES)
         undo(engine, taken)
-    _print(taken, form, done="undone")
-
-
-def _standing(engine: Engine, iris: Sequence[str]) -> list[Decision]:
-    from graphrag_rdf.ingest.entity_decisions import read_decisions
-
-    known = {d.iri.value: d for d in read_decisions(engine.store) if d.undone is None}
-    for iri in iris:
-        if iri not in known:
-            raise UsageError(
-                f"no decision in effect has the IRI {iri}",
-                hint="graphrag-rdf entities decisions lists them",
-            )
-        if known[iri].made is None:
-            raise UsageError(
-                f"{iri} comes from the synonyms file", hint="remove its line from the file, and ingest again"
-            )
-    return [known[iri] for iri in dict.fromkeys(iris)]
-
-
-def _print(found: Sequence[Decision], form: str, none: str = "", done: str = "decided") -> None:
-    from graphrag_rdf.rdf.json_values import to_json
-
-    items: list[dict[str, Any]] = to_json(found)
-    if output.write(form, items):
-        return
-    if not items:
-        say(none)
-    for item in items:
-        when = " (undone)" if item["undone"] and not done else ""
-        if item["link"]:
-            (member,), to = item["members"], item["link"]
-            relation = local_name(to["relation"])
-            say(one_line(f"{done} {item['iri']}: {member} {relation} {to['target']}{when}".strip()))
-            continue
-        chosen = item["canonical"] or item["apart"]
-        others = ", ".join(member for member in item["members"] if member != chosen)
-        link = "represents" if item["kind"] == "merge" else "is not"
-        say(one_line(f"{done} {item['iri']}: {chosen} {link} {others}{when}".strip()))
+    write_decisions(taken, form, done="undone")

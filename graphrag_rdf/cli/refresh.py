@@ -396,10 +396,8 @@ def names(sources: tuple[str, ...], every: bool, form: str) -> None:
 def schema(form: str) -> None:
     """Declare the relations and types of the facts again, in urn:graph:ontology."""
     with open_engine() as engine:
-        from graphrag_rdf.schema.observed import observe
-
         engine.indexer.recover()
-        observe(engine.store, engine.settings.extract.namespace, engine.settings.reasoning.keep)
+        engine.indexer.observe_schema()
         rows = engine.store.select("ontology/observed-kinds")
     found = {local_name(text_of(row["kind"])): int(text_of(row["terms"])) for row in rows}
     if not output.write(form, found):

@@ -25,14 +25,8 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf import __version__
 from graphrag_rdf.exchange.trustgraph import count_traces, take_records
-from graphrag_rdf.ingest.entity_decisions import (
-    Decision,
-    Groups,
-    person_quads,
-    read_decisions,
-    settle,
-    stated_merge,
-)
+from graphrag_rdf.ingest.decisions import Decision, Groups, person_quads, read_decisions, stated_merge
+from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.fact_decisions import Withheld, read_withheld
 from graphrag_rdf.ingest.names import unsettled
 from graphrag_rdf.ingest.validation import validate_import

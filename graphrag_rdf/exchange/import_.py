@@ -191,7 +191,16 @@ def _line_of_xml_error(file: Path) -> int | None:
 
 # --- restoring of dumps --------------------------------------------------------------------------------
 
-_DECISIONS = frozenset({RAG.FactRetraction, RAG.EntityMerge, RAG.EntitySplit, RAG.EntityLink})
+_DECISIONS = frozenset(
+    {
+        RAG.FactRetraction,
+        RAG.EntityMerge,
+        RAG.EntitySplit,
+        RAG.EntityLink,
+        RAG.RelationMerge,
+        RAG.RelationSplit,
+    }
+)
 _OWN = ("urn:graphrag-rdf:migration:", iris.setting("").value)
 """Beginnings of IRIs that describe the state of a store, like its own node."""
 _RESTORE, _MERGE = "urn:graphrag-rdf:restore:", "urn:graphrag-rdf:merge:"

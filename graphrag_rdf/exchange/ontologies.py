@@ -26,7 +26,7 @@ from graphrag_rdf.exchange.dump import format_of
 from graphrag_rdf.exchange.import_ import parsing, read_quads, require_harmless
 from graphrag_rdf.exchange.owl_mapping import to_rdf
 from graphrag_rdf.exchange.owl_syntax import read_owl, syntax_of
-from graphrag_rdf.ingest.entity_decisions import person_quads
+from graphrag_rdf.ingest.decisions import person_quads
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.formats import check_entities
 from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PROV, RAG, RDF, XSD, Graphs

@@ -23,14 +23,8 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.extract.names import fold
 from graphrag_rdf.index.analyse import analyse
-from graphrag_rdf.ingest.entity_decisions import (
-    PERSON,
-    Decision,
-    Groups,
-    Link,
-    commit_decisions,
-    read_decisions,
-)
+from graphrag_rdf.ingest.decisions import PERSON, Decision, Groups, Link, read_decisions
+from graphrag_rdf.ingest.entity_decisions import commit_decisions
 from graphrag_rdf.ingest.likeness import KEYS, similar
 from graphrag_rdf.ingest.link_context import Contexts
 from graphrag_rdf.rdf import iris

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.ingest.decisions import PERSON, person_quads
 from graphrag_rdf.ingest.drop_made import drop_made
-from graphrag_rdf.ingest.entity_decisions import PERSON, person_quads, read_groups, settle
+from graphrag_rdf.ingest.entity_decisions import read_groups, settle
 from graphrag_rdf.ingest.names import KnownNames, unsettled
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement, spelled, text_of_statement

@@ -25,7 +25,7 @@ from graphrag_rdf.extract.model import (
     RelationCandidate,
 )
 from graphrag_rdf.extract.names import fold, reject_reason
-from graphrag_rdf.ingest.entity_decisions import Groups
+from graphrag_rdf.ingest.decisions import Groups
 from graphrag_rdf.ingest.fact_decisions import Withheld
 from graphrag_rdf.ingest.names import KnownNames, Minter
 from graphrag_rdf.rdf import iris, prov

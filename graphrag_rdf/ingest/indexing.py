@@ -21,6 +21,7 @@ from graphrag_rdf.documents.readers.encoding import inner_name
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.index.records import Record
 from graphrag_rdf.ingest.names import link_names
+from graphrag_rdf.ingest.relation_decisions import settle_relations
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import SKOS
 from graphrag_rdf.rdf.terms import node_of, text_of
@@ -256,9 +257,12 @@ class StoreIndexer:
         return declared + link_names(self._store, self._text) if final else 0
 
     def observe_schema(self) -> int:
-        """Declare what relations and types the facts use now; how many quads that added to the store."""
+        """Find relations that are one by their form, and declare what relations and types the facts use now;
+        how many quads that added to the store.
+        """
         self._schema_behind = False
-        return observe(self._store, self._namespace, self._keep)
+        settled = settle_relations(self._store, self._namespace)
+        return settled + observe(self._store, self._namespace, self._keep)
 
     def _put_on_disk(self, *, whole: bool) -> None:
         """Sync the store, or flush it once enough was written since the last flush: after every

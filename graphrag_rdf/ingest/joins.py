@@ -27,7 +27,8 @@ from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.extract.names import apart, match_key, reject_reason, together
-from graphrag_rdf.ingest.entity_decisions import Decision, Groups, Merge, merge, read_decisions, settle, undo
+from graphrag_rdf.ingest.decisions import Decision, Groups, Merge, read_decisions
+from graphrag_rdf.ingest.entity_decisions import merge, settle, undo
 from graphrag_rdf.ingest.likeness import SHORT_NAME, TOGETHER
 from graphrag_rdf.ingest.names import KnownNames, Minter, unsettled, words
 from graphrag_rdf.rdf import iris, prov

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.ingest.entity_decisions import Decision, Groups, Merge, merge, read_decisions
+from graphrag_rdf.ingest.decisions import Decision, Groups, Merge, read_decisions
+from graphrag_rdf.ingest.entity_decisions import merge
 from graphrag_rdf.ingest.likeness import FIRM_NAME, Pair, also_called, initials, same_key, similar
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import one_label, text_of, to_python

@@ -475,6 +475,7 @@ TEMPLATES = (
     "selection/surest-entities",
     "retrieval/quoted-facts",
     "retrieval/names",
+    "retrieval/relation-names",
     "retrieval/facts-by-hand",
     "retrieval/metadata-facts",
     "retrieval/imports",

@@ -322,6 +322,7 @@ HOPS = register(
                     "selection/seeds",
                     "retrieval/mentioned-entities",
                     "retrieval/names",
+                    "retrieval/relation-names",
                     "retrieval/edges",
                     "retrieval/evidence-sentences",
                     "retrieval/sentence-texts",  # where no facts are followed

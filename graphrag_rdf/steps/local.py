@@ -446,6 +446,7 @@ _SHARED = (
     *FINDINGS,
     "retrieval/edges",
     "retrieval/names",
+    "retrieval/relation-names",
     "selection/relations",
     "retrieval/evidence-sentences",
     "selection/fitting",

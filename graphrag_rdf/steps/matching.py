@@ -112,11 +112,13 @@ class Vocabulary:
     Attributes:
         seeds: entities that the question names.
         relations, types: IRI → label.
+        merged: relation → all relations that are one with it.
     """
 
     seeds: Sequence[Seed] = ()
     relations: Mapping[str, str] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
+    merged: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 class Recipes:
@@ -224,7 +226,7 @@ class Recipes:
         )
         free -= {number for number, word in enumerate(words) if word.key in asked}
         take(_types(words, vocabulary.types, self._language))
-        take(_relations(words, free, vocabulary.relations, self._language))
+        take(_relations(words, free, vocabulary, self._language))
         return sorted(found, key=lambda one: one.start)
 
 
@@ -295,10 +297,12 @@ def _types(words: Sequence[_Word], types: Mapping[str, str], language: str | Non
 
 
 def _relations(
-    words: Sequence[_Word], free: Collection[int], relations: Mapping[str, str], language: str | None
+    words: Sequence[_Word], free: Collection[int], vocabulary: Vocabulary, language: str | None
 ) -> Iterator[Mention]:
-    """Runs of words that labels of relations have, each with the relations whose labels have most of them."""
-    terms = {iri: frozenset(analyse(label, language)) for iri, label in relations.items()}
+    """Runs of words that labels of relations have, each with the relations whose labels have most of them.
+    Relations that are one with these are meant, too.
+    """
+    terms = {iri: frozenset(analyse(label, language)) for iri, label in vocabulary.relations.items()}
     known = frozenset(term for one in terms.values() for term in one)
     start = 0
     while start < len(words):
@@ -309,18 +313,11 @@ def _relations(
         shares = {iri: len(run & one) / len(one | run) for iri, one in terms.items() if run & one}
         best = max(shares.values(), default=0.0)
         if best >= _LABEL:
-            yield Mention(
-                start,
-                end,
-                "relation",
-                # relations to things first: a query with one relation asks about two things
-                tuple(
-                    map(
-                        NamedNode,
-                        sorted((iri for iri in shares if shares[iri] == best), key=iris.is_value_relation),
-                    )
-                ),
-            )
+            meant = [iri for iri in shares if shares[iri] == best]
+            every = dict.fromkeys(one for iri in meant for one in (iri, *vocabulary.merged.get(iri, ())))
+            # relations to things first: a query with one relation asks about two things
+            ordered = sorted(every, key=iris.is_value_relation)
+            yield Mention(start, end, "relation", tuple(map(NamedNode, ordered)))
         start = max(end, start + 1)
 
 

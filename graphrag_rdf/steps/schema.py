@@ -5,7 +5,7 @@ A model that writes a query is shown it, and questions are matched with it.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -26,6 +26,7 @@ TEMPLATES = (
     "schema/classes",
     "schema/ends",
     "schema/relations-of",
+    "predicates/merged",
     "schema/executables",
     "retrieval/labels",
 )
@@ -69,6 +70,7 @@ def vocabulary_of(context: Context, state: State, step: Step) -> Vocabulary:
         state.seeds,
         {text_of(node): label_of(node, labels) for node in relations},
         {text_of(node): label_of(node, labels) for node in types},
+        _Merged(context, step).groups,
     )
 
 
@@ -88,42 +90,83 @@ def recipes_of(context: Context, state: State, step: Step) -> Recipes:
 
 def shown_schema(context: Context, state: State, step: Step, parameters: Parameters) -> dict[str, Any]:
     """The values of the prompt: relations, types, entities of the question, examples, and prefixes of all."""
-    relations = _read(context, step, "schema/properties", graphs=[], limit=ALL)[: parameters["relations"]]
+    merged = _Merged(context, step)
+    counts: Counter[NamedNode] = Counter()
+    for row in _read(context, step, "schema/properties", graphs=[], limit=ALL):
+        counts[merged.one(node_of(row["property"]))] += int(text_of(row["triples"]))
+    relations = counts.most_common(parameters["relations"])
     types = _read(context, step, "schema/classes", graphs=[], limit=ALL)[: parameters["types"]]
-    shown = [node_of(row["property"]) for row in relations]
+    shown = [member for relation, _ in relations for member in merged.members(relation)]
     ends = _read(context, step, "schema/ends", properties=shown) if shown else []
     near = _near(context, state, step)
-    listed = [row["property"] for row in relations] + [row["class"] for row in types]
+    listed = [*shown, *(node_of(row["class"]) for row in types)]
     examples = [row["example"] for row in (*near, *ends)]
     labels = labels_of(context, step, state, [*listed, *(row["type"] for row in ends), *examples])
     used = {
         written(node_of(node)).partition(":")[0] for node in (*listed, *(row["relation"] for row in near))
     }
-    by_relation: defaultdict[str, list[Row]] = defaultdict(list)
+    by_relation: defaultdict[NamedNode, list[Row]] = defaultdict(list)
     for row in ends:
-        by_relation[text_of(row["property"])].append(row)
-    around: defaultdict[Term, list[dict[str, str]]] = defaultdict(list)
+        by_relation[merged.one(node_of(row["property"]))].append(row)
+    around: defaultdict[Term, dict[object, dict[str, str]]] = defaultdict(dict)
     for row in near:
-        around[row["entity"]].append(_relation(row, labels))
+        relation = merged.one(node_of(row["relation"]))
+        told = around[row["entity"]].setdefault((row["direction"], relation), _relation(row, labels))
+        if told["iri"] == written(node_of(row["relation"])):
+            told["iri"] = merged.path(relation)
+        else:  # of relations that are one, the facts of all
+            told["count"] = str(int(told["count"]) + int(text_of(row["count"])))
     return {
         "prefixes": {name: iri for name, iri in PREFIXES.items() if name in used | _PREFIXES},
         "relations": [
-            _counted(row["property"], row["triples"], labels)
-            | _ends_of(by_relation[text_of(row["property"])], labels)
-            for row in relations
+            {"iri": merged.path(relation), "label": label_of(relation, labels), "count": str(count)}
+            | _ends_of(by_relation[relation], labels)
+            for relation, count in relations
         ],
         "types": [_counted(row["class"], row["entities"], labels) for row in types],
         "entities": [
             {
                 "iri": written(seed.entity),
                 "name": seed.label,
-                "relations": around[seed.entity][:_SHOWN],
-                "more": len(around[seed.entity][_SHOWN:]),
+                "relations": list(around[seed.entity].values())[:_SHOWN],
+                "more": len(around[seed.entity]) - min(_SHOWN, len(around[seed.entity])),
             }
             for seed in state.seeds
         ],
         "examples": list(_examples(context, state, step, parameters)),
     }
+
+
+class _Merged:
+    """The relations that are one by decisions: in a query each stands for all."""
+
+    def __init__(self, context: Context, step: Step) -> None:
+        self._canonical: dict[NamedNode, NamedNode] = {}
+        self._members: defaultdict[NamedNode, list[NamedNode]] = defaultdict(list)
+        for row in _read(context, step, "predicates/merged"):
+            relation, canonical = node_of(row["relation"]), node_of(row["canonical"])
+            self._canonical[relation] = canonical
+            self._members[canonical].append(relation)
+
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """Relation → all that are one with it."""
+        return {
+            relation.value: [member.value for member in self._members[canonical]]
+            for relation, canonical in self._canonical.items()
+        }
+
+    def one(self, relation: NamedNode) -> NamedNode:
+        """The relation that stands for this one."""
+        return self._canonical.get(relation, relation)
+
+    def members(self, canonical: NamedNode) -> list[NamedNode]:
+        """The relations for which it stands, itself first."""
+        return [canonical, *(one for one in self._members.get(canonical, ()) if one != canonical)]
+
+    def path(self, canonical: NamedNode) -> str:
+        """All of them, as a path of one step."""
+        return "|".join(map(written, self.members(canonical)))
 
 
 def _near(context: Context, state: State, step: Step) -> list[Row]:
@@ -154,7 +197,8 @@ def _ends_of(rows: Sequence[Row], labels: Mapping[str, str]) -> dict[str, str]:
     for row in rows:
         kind, end = node_of(row["type"]), text_of(row["end"])
         example = example or (label_of(row["example"], labels) if end == "object" else "")
-        kinds[end][_PLAIN.get(kind) or _type(kind, labels)] = int(text_of(row["facts"]))
+        name = _PLAIN.get(kind) or _type(kind, labels)
+        kinds[end][name] = kinds[end].get(name, 0) + int(text_of(row["facts"]))
     objects = kinds["object"]
     if sum(objects.values()) > 2 * objects.get(_THING, 0):  # those that have a type are things, too
         objects.pop(_THING, None)

@@ -171,6 +171,7 @@ class QuestionSearch:
         self.state = state
         self.parameters = parameters
         self.step = step
+        self._other_names: dict[str, list[str]] = {}  # relation → names of those that are one with it
         self._set_aside()
         self.words = QuestionWords.of(state.question, state.language, context.text_index)
         self._query_vector = self._embed_question()
@@ -209,20 +210,30 @@ class QuestionSearch:
         if not self.words.coverage(*names):
             return ""
         known = asked_words(predicate, self.state.question)
-        return known or words_asking_for(predicate.value, None if label is None else text_of(label))
+        known = known or words_asking_for(predicate.value, None if label is None else text_of(label))
+        return " ".join(filter(None, (known, *self._other_names.get(predicate.value, ()))))
 
     # --- facts -----------------------------------------------------------------------------------
 
     def names(self, facts: Iterable[Triple], known: Collection[str] = ()) -> dict[str, Row]:
-        """The labels and canonical entities of the things in facts, each looked up once.
+        """The labels and canonical entities of the things in facts, each looked up once. Also those of the
+        relations that are one with theirs, by which a question may ask for them.
 
         Args:
             known: things that are not looked up.
         """
+        facts = list(facts)
+        self._look_up_relations({fact[1] for fact in facts})
         things = {term for fact in facts for term in fact if isinstance(term, NamedNode)}
         wanted = sorted((thing for thing in things if thing.value not in known), key=str)
         rows = self.rows("retrieval/names", things=wanted) if wanted else []
         return {node_of(row["thing"]).value: row for row in one_label(rows, self.state.language)}
+
+    def _look_up_relations(self, relations: Collection[NamedNode]) -> None:
+        wanted = sorted((one for one in relations if one.value not in self._other_names), key=str)
+        self._other_names.update((one.value, []) for one in wanted)
+        for row in self.rows("retrieval/relation-names", relations=wanted) if wanted else ():
+            self._other_names[text_of(row["relation"])].append(text_of(row["name"]))
 
     def edge(self, fact: Triple, names: Mapping[str, Row]) -> Edge:
         """A fact with its labels, as one of the first hop that was reached from its subject."""

@@ -1,19 +1,25 @@
 # name: forget/decisions
 # kind: update
-# summary: Remove entities that no document names from decisions, and decisions that have nothing left to decide.
+# summary: Remove entities and relations that no document names from decisions, and decisions that have nothing left to decide.
 DELETE { GRAPH <urn:graph:system> { ?decision ?property ?entity } } WHERE {
-  VALUES ?kind { rag:EntityMerge rag:EntitySplit rag:EntityLink }
+  VALUES ?kind { rag:EntityMerge rag:EntitySplit rag:EntityLink rag:RelationMerge rag:RelationSplit }
   GRAPH <urn:graph:system> {
     ?decision a ?kind ;
       ?property ?entity .
-    FILTER(?property IN (rag:member, rag:canonicalEntity, rag:splitInto))
+    FILTER(?property IN (rag:member, rag:canonicalEntity, rag:canonicalRelation, rag:splitInto))
   }
   FILTER NOT EXISTS { {% call facts() %}?entity rdfs:label ?label{% endcall %} }
+  FILTER NOT EXISTS {
+    GRAPH <urn:graph:ontology> {
+      ?entity rdfs:label ?named .
+      FILTER NOT EXISTS { ?entity rag:observedCount ?count }
+    }
+  }
   FILTER NOT EXISTS { GRAPH <urn:graph:derived> { ?entity rag:displayName ?name } }
   FILTER NOT EXISTS { GRAPH <urn:graph:system> { ?decision prov:hadPrimarySource ?file } }
 } ;
 DELETE { GRAPH <urn:graph:system> { ?decision ?property ?value } } WHERE {
-  VALUES ?kind { rag:EntityMerge rag:EntitySplit }
+  VALUES ?kind { rag:EntityMerge rag:EntitySplit rag:RelationMerge rag:RelationSplit }
   GRAPH <urn:graph:system> {
     ?decision a ?kind ;
       ?property ?value .

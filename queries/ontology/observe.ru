@@ -136,4 +136,46 @@ INSERT { GRAPH <urn:graph:ontology> { ?relation rag:valueRelation ?value } } WHE
     ?value rdfs:isDefinedBy ?schema ;
       a owl:DatatypeProperty .
   }
+} ;
+# relations that are one: the one that stands for them is above the others and has their names
+INSERT {
+  GRAPH <urn:graph:ontology> {
+    ?relation rdfs:subPropertyOf ?canonical .
+    ?above skos:altLabel ?name .
+  }
+} WHERE {
+  GRAPH <urn:graph:derived> { ?relation rag:canonicalRelation ?canonical }
+  FILTER(?relation != ?canonical)
+  GRAPH <urn:graph:ontology> {
+    ?schema a rag:ObservedSchema .
+    ?relation rdfs:isDefinedBy ?schema ;
+      ?called ?name .
+    FILTER(?called IN (rdfs:label, skos:altLabel))
+    BIND(EXISTS { ?canonical rag:observedCount ?number } AS ?observed)
+  }
+  FILTER NOT EXISTS { GRAPH <urn:graph:ontology> { ?canonical rdfs:label ?name } }
+  BIND(IF(?observed, ?canonical, ?none) AS ?above)
+} ;
+INSERT { GRAPH <urn:graph:ontology> { ?canonical ?includes ?type } } WHERE {
+  GRAPH <urn:graph:ontology> {
+    ?relation rdfs:subPropertyOf ?canonical .
+    ?canonical rdfs:isDefinedBy ?schema ;
+      rag:observedCount ?number .
+    ?schema a rag:ObservedSchema .
+    ?relation rdfs:isDefinedBy ?schema ;
+      ?includes ?type .
+    FILTER(?includes IN (schema:domainIncludes, schema:rangeIncludes))
+  }
+} ;
+# what holds of all its own facts may not hold of theirs
+DELETE { GRAPH <urn:graph:ontology> { ?canonical ?holds ?type } } WHERE {
+  GRAPH <urn:graph:ontology> {
+    ?relation rdfs:subPropertyOf ?canonical .
+    ?canonical rdfs:isDefinedBy ?schema ;
+      rag:observedCount ?number ;
+      ?holds ?type .
+    ?schema a rag:ObservedSchema .
+    FILTER(?holds IN (rdfs:domain, rdfs:range))
+    FILTER NOT EXISTS { ?relation ?holds ?type }
+  }
 }

@@ -14,7 +14,8 @@ from graphrag_rdf.checks import run_checks
 from graphrag_rdf.communities.build import built, is_outdated
 from graphrag_rdf.config import Settings
 from graphrag_rdf.config.sections import CommunitySection
-from graphrag_rdf.ingest.entity_decisions import Merge, merge
+from graphrag_rdf.ingest.decisions import Merge
+from graphrag_rdf.ingest.entity_decisions import merge
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.namespaces import PROV, RAG, Graphs

@@ -13,7 +13,8 @@ from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.exchange import import_file
-from graphrag_rdf.ingest.entity_decisions import Merge, merge, read_decisions, read_groups, split, undo
+from graphrag_rdf.ingest.decisions import Merge, read_decisions
+from graphrag_rdf.ingest.entity_decisions import merge, read_groups, split, undo
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf import iris

@@ -16,7 +16,8 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange import import_file
 from graphrag_rdf.exchange.ontologies import load_ontologies, remove_ontology
-from graphrag_rdf.ingest.entity_decisions import read_decisions, refresh_links, split, undo
+from graphrag_rdf.ingest.decisions import read_decisions
+from graphrag_rdf.ingest.entity_decisions import refresh_links, split, undo
 from graphrag_rdf.ingest.entity_links import (
     Proposal,
     apply,

@@ -287,7 +287,8 @@ def test_an_empty_name_is_refused(engine: Engine) -> None:
 
 
 def test_an_entity_that_is_one_with_another_may_still_say_it(engine: Engine, docs: Path) -> None:
-    from graphrag_rdf.ingest.entity_decisions import Merge, merge
+    from graphrag_rdf.ingest.decisions import Merge
+    from graphrag_rdf.ingest.entity_decisions import merge
 
     (docs / "b.txt").write_text("Orr was born in Arnhythe.")
     engine.ingest([docs])

@@ -11,7 +11,8 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.ingest.entity_decisions import read_decisions, undo
+from graphrag_rdf.ingest.decisions import read_decisions
+from graphrag_rdf.ingest.entity_decisions import undo
 from graphrag_rdf.rdf.namespaces import RAG, SKOS, TG, Graphs
 from graphrag_rdf.store.base import plain_quads
 from graphrag_rdf.trace.verify import verify_trace

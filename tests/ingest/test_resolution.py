@@ -13,7 +13,8 @@ from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest import normalisation
-from graphrag_rdf.ingest.entity_decisions import Decision, Groups, Merge, merge, read_decisions, split, undo
+from graphrag_rdf.ingest.decisions import Decision, Groups, Merge, read_decisions
+from graphrag_rdf.ingest.entity_decisions import merge, split, undo
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf import iris

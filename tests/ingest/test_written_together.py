@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from graphrag_rdf.checks import run_checks
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.extract.names import apart, together
-from graphrag_rdf.ingest.entity_decisions import read_decisions, undo
+from graphrag_rdf.ingest.decisions import read_decisions
+from graphrag_rdf.ingest.entity_decisions import undo
 from graphrag_rdf.ingest.joins import TOGETHER_RULE
 from graphrag_rdf.steps.search import entities_called
 from tests.ingest.conftest import MakeEngine

@@ -1,0 +1,367 @@
+"""Decisions about which relations are one: by their form, by people, by models; and their canonical links.
+
+See `decisions` for what a decision is. `rag:canonicalRelation` leads from *every* relation of the facts to
+the one that stands for it, usually itself. Facts keep the relation that their document has.
+
+Relations whose names differ in form only ("work at", "works at") are one without being asked
+(`schema.relation_forms`). These decisions follow from the relations as they are: `settle_relations` makes
+those that are missing and removes those that no longer follow. So the order of documents does not matter. One
+that was undone stays, and keeps its members apart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING
+from typing import Literal as Choice
+
+from pyoxigraph import NamedNode, Quad
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.ingest.decisions import (
+    PERSON,
+    RELATIONS,
+    Decision,
+    Groups,
+    Merge,
+    decide_merges,
+    decide_split,
+    decided,
+    decision_iri,
+    read_decisions,
+    undone,
+)
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import RAG, XSD, Graphs
+from graphrag_rdf.rdf.terms import best_label, node_of, text_of, to_python
+from graphrag_rdf.rdf.wording import phrase_of, words_of
+from graphrag_rdf.schema.relation_forms import Form, form_of
+from graphrag_rdf.store.base import Changes, Store, select_in_batches
+
+if TYPE_CHECKING:
+    from pyoxigraph import Literal
+
+    from graphrag_rdf.ingest import NeededComponents
+
+Objects = Choice["things", "values", "both"]
+
+FORM = iris.agent("graphrag-rdf-relation-forms")
+"""The agent of decisions by form."""
+FORM_REASON = "the names differ in form only"
+_FORM_CONFIDENCE = 0.97
+_KNOWN = 3
+"""Facts with a type at one end of a relation, from which on types can contradict."""
+_TIMES = frozenset({XSD.date, XSD.dateTime, XSD.gYear, XSD.gYearMonth})
+_NUMBERS = frozenset({XSD.integer, XSD.decimal, XSD.double, XSD.float})
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation of the facts.
+
+    Attributes:
+        label: its name; without one, the words of its IRI.
+        objects: what its facts have as objects.
+        minted: by extraction, rather than a term of another vocabulary.
+    """
+
+    iri: NamedNode
+    label: str
+    language: str | None
+    facts: int
+    objects: Objects
+    minted: bool
+
+
+def read_relations(store: Store, namespace: str) -> dict[NamedNode, Relation]:
+    """The relations of the facts, by IRI and in its order; without names and types.
+
+    Args:
+        namespace: in which extraction mints now.
+    """
+    rows = sorted(store.select("predicates/used"), key=lambda row: str(row["relation"]))
+    minted = _minted(store, namespace)
+    labels: dict[NamedNode, list[Literal]] = defaultdict(list)
+    for row in select_in_batches(store, "retrieval/labels", "things", [row["relation"] for row in rows]):
+        labels[node_of(row["thing"])].append(row["label"])  # type: ignore[arg-type]
+    found = {}
+    for row in rows:
+        iri, facts, literals = (
+            node_of(row["relation"]),
+            int(text_of(row["facts"])),
+            int(text_of(row["literals"])),
+        )
+        label = best_label(labels[iri])
+        objects: Objects = "values" if literals == facts else "both" if literals else "things"
+        found[iri] = Relation(
+            iri,
+            label.value if label else phrase_of(iri.value),
+            label.language if label else None,
+            facts,
+            objects,
+            iri.value.startswith(minted),
+        )
+    return found
+
+
+def _minted(store: Store, namespace: str) -> tuple[str, ...]:
+    """Beginnings of the IRIs of relations that extraction minted."""
+    schemas = [text_of(row["schema"]) for row in store.select("ontology/observed-schemas")]
+    namespaces = {namespace, *(schema.removesuffix(iris.OBSERVED_SCHEMA) for schema in schemas)}
+    return tuple(f"{each}r/" for each in sorted(namespaces))
+
+
+# --- the ends of relations ---
+
+
+@dataclass(slots=True)
+class Ends:
+    """The types of subjects and objects, each with its number of facts; kinds of values for literals."""
+
+    subjects: Counter[str] = field(default_factory=Counter)
+    objects: Counter[str] = field(default_factory=Counter)
+
+    def agree(self, other: Ends) -> bool:
+        """Whether types do not contradict, as far as enough of them are known."""
+        return _agree(self.subjects, other.subjects) and _agree(self.objects, other.objects)
+
+    def add(self, other: Ends) -> None:
+        """Count also those of another relation."""
+        self.subjects.update(other.subjects)
+        self.objects.update(other.objects)
+
+
+def _agree(one: Counter[str], other: Counter[str]) -> bool:
+    return min(one.total(), other.total()) < _KNOWN or bool(one.keys() & other.keys())
+
+
+def read_ends(store: Store) -> defaultdict[NamedNode, Ends]:
+    """The ends of all relations. Texts are no kind of value, since a text may say anything."""
+    found: defaultdict[NamedNode, Ends] = defaultdict(Ends)
+    for row in store.select("predicates/ends"):
+        ends = found[node_of(row["relation"])]
+        side = ends.subjects if text_of(row["end"]) == "subject" else ends.objects
+        kind = node_of(row["type"])
+        if kind in _TIMES or kind in _NUMBERS:
+            side["time" if kind in _TIMES else "number"] += int(text_of(row["facts"]))
+        elif not kind.value.startswith(_XSD) and not kind.value.startswith(_RDF):
+            side[kind.value] += int(text_of(row["facts"]))
+    return found
+
+
+_XSD = XSD.string.value.removesuffix("string")
+_RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+
+
+# --- by form ---
+
+
+def _by_form(
+    store: Store, relations: Mapping[NamedNode, Relation], decisions: Iterable[Decision]
+) -> list[Decision]:
+    """The decisions that follow from the names of relations.
+
+    The shortest name of a group stands for it, ties by IRI.
+    """
+    alike: dict[tuple[Objects, Form], list[Relation]] = defaultdict(list)
+    for relation in relations.values():
+        if relation.minted and (form := form_of(relation.label, relation.language)):
+            alike[relation.objects, form].append(relation)
+    several = [members for members in alike.values() if len(members) > 1]
+    ends = read_ends(store) if several else {}
+    apart = {
+        pair
+        for decision in decisions
+        if decision.by == FORM and decision.undone is not None
+        for pair in combinations(decision.members, 2)
+    }
+    return [_form_decision(group) for members in several for group in _compatible(members, ends, apart)]
+
+
+def _compatible(
+    members: Sequence[Relation],
+    ends: Mapping[NamedNode, Ends],
+    apart: Collection[tuple[NamedNode, NamedNode]],
+) -> list[list[Relation]]:
+    """Groups of two or more whose ends agree, begun with the relations that have the most facts."""
+    groups: list[tuple[Ends, list[Relation]]] = []
+    for relation in sorted(members, key=lambda one: (-one.facts, one.iri.value)):
+        own = ends.get(relation.iri, Ends())
+        for known, group in groups:
+            pairs = {tuple(sorted((one.iri, relation.iri), key=str)) for one in group}
+            if known.agree(own) and pairs.isdisjoint(apart):
+                known.add(own)
+                group.append(relation)
+                break
+        else:
+            begun = Ends()
+            begun.add(own)
+            groups.append((begun, [relation]))
+    return [group for _, group in groups if len(group) > 1]
+
+
+def _form_decision(group: Sequence[Relation]) -> Decision:
+    members = tuple(sorted((one.iri for one in group), key=str))
+    chosen = min(group, key=lambda one: (len(one.label), one.iri.value)).iri
+    iri = decision_iri(RELATIONS, "merge", FORM, chosen, members)
+    return Decision(iri, "merge", members, chosen, by=FORM, reason=FORM_REASON, confidence=_FORM_CONFIDENCE)
+
+
+# --- settling ---
+
+
+def settle_relations(store: Store, namespace: str) -> int:
+    """Decide by form, and give each relation the canonical one that follows from all decisions.
+
+    Args:
+        namespace: in which extraction mints now.
+
+    Returns:
+        how many quads the store has more.
+    """
+    relations = read_relations(store, namespace)
+    decisions = read_decisions(store, RELATIONS)
+    stands = {d.iri: d for d in decisions if d.by == FORM and d.undone is None}
+    follows = {d.iri: d for d in _by_form(store, relations, decisions)}
+    changes = Changes(content=False)
+    for iri, decision in stands.items():
+        if follows.get(iri) != decision:
+            changes.remove += decision.quads(RELATIONS)
+    for iri, decision in follows.items():
+        if stands.get(iri) != decision:
+            changes.add += decision.quads(RELATIONS)
+    groups = Groups([*follows.values(), *(d for d in decisions if d.iri not in stands)])
+    wanted = _links(relations, groups, _minted(store, namespace))
+    have = {
+        _link(node_of(row["relation"]), node_of(row["canonical"]))
+        for row in store.select("predicates/canonical-links")
+    }
+    changes.remove += sorted(have - wanted, key=str)
+    changes.add += sorted(wanted - have, key=str)
+    if changes.add or changes.remove:
+        store.commit(changes)
+    return len(changes.add) - len(changes.remove)
+
+
+def _links(relations: Mapping[NamedNode, Relation], groups: Groups, minted: tuple[str, ...]) -> set[Quad]:
+    found = set()
+    for iri in relations:
+        # a property of an ontology may stand for relations although no fact has it
+        present = {one for one in groups.of(iri) if one in relations or not one.value.startswith(minted)}
+        canonical = groups.standing_for(iri, present)
+        found |= {_link(iri, canonical), _link(canonical, canonical)}
+    return found
+
+
+def _link(relation: NamedNode, canonical: NamedNode) -> Quad:
+    return Quad(relation, RAG.canonicalRelation, canonical, Graphs.DERIVED)
+
+
+# --- by people and models ---
+
+
+def merge(
+    engine: NeededComponents, merges: Iterable[Merge], *, by: NamedNode = PERSON, name: str | None = None
+) -> list[Decision]:
+    """Decide that relations are one; see `entity_decisions.merge`."""
+    made = decide_merges(engine.store, merges, by, RELATIONS)
+    if made:
+        _commit(engine, decided(made, by, name, RELATIONS))
+    return made
+
+
+def split(
+    engine: NeededComponents,
+    relations: Iterable[NamedNode],
+    *,
+    by: NamedNode = PERSON,
+    name: str | None = None,
+    reason: str | None = None,
+) -> list[Decision]:
+    """Separate relations from those with which they were merged.
+
+    Args:
+        relations: of one name, to things and to values; those that are merged with none are left alone.
+
+    Raises:
+        UsageError: when none is merged with another.
+    """
+    wanted = list(relations)
+    groups = Groups(read_decisions(engine.store, RELATIONS))
+    wanted = [one for one in wanted if one in groups] or wanted[:1]
+    made = [decide_split(engine.store, one, by, reason, RELATIONS) for one in wanted]
+    _commit(engine, decided(made, by, name, RELATIONS))
+    return made
+
+
+def undo(engine: NeededComponents, decisions: Sequence[Decision]) -> None:
+    """Undo decisions. They stay in the store, marked; their effects are reversed."""
+    _commit(engine, undone(decisions))
+
+
+def _commit(engine: NeededComponents, changes: Changes) -> None:
+    engine.indexer.recover()
+    engine.store.commit(changes)
+    engine.indexer.flush(final=True)  # it settles relations and declares them
+
+
+# --- what people call relations ---
+
+
+def relations_called(store: Store, name: str, namespace: str) -> dict[Objects, NamedNode]:
+    """The relations of the facts, and the properties of loaded ontologies, that have a name: one to things,
+    one to values.
+
+    Args:
+        name: label, alias or IRI; labels match as they are written, else without regard to case.
+
+    Raises:
+        UsageError: there is none, or several of one kind.
+    """
+    relations = read_relations(store, namespace)
+    loaded: dict[NamedNode, Objects] = {
+        node_of(row["property"]): "values" if to_python(row["literal"]) is True else "things"
+        for row in store.select("predicates/loaded")
+    }
+    kinds = loaded | {iri: relation.objects for iri, relation in relations.items()}
+    if name.startswith(("http://", "https://", "urn:", "<")):
+        called = [one for one in kinds if one.value == name.strip("<>")]
+    else:
+        exact = store.select("provenance/named", name=name)
+        rows = exact or store.select("provenance/named-alike", names=[name.lower()])
+        called = [node for node in dict.fromkeys(node_of(row["thing"]) for row in rows) if node in relations]
+        called = called or [one for one in loaded if words_of(one.value) == name]
+    if not called:
+        raise UsageError(
+            f"no relation is called {name!r}", hint="graphrag-rdf relations list shows the names"
+        )
+    found: dict[Objects, NamedNode] = {}
+    for one in called:
+        if kinds[one] in found:
+            raise UsageError(
+                f"{name!r} names several relations: {', '.join(each.value for each in called)}",
+                hint="use the IRI",
+            )
+        found[kinds[one]] = one
+    return found
+
+
+def together(called: Sequence[Mapping[Objects, NamedNode]]) -> list[list[NamedNode]]:
+    """The relations to be merged: those to things with each other, and those to values.
+
+    Args:
+        called: what each name names.
+
+    Raises:
+        UsageError: one name has relations to things only, another one to values only.
+    """
+    kinds = [kind for kind in called[0] if all(kind in one for one in called)]
+    if not kinds:
+        raise UsageError(
+            "relations to things cannot be merged with relations to values",
+            hint="graphrag-rdf relations list shows the IRIs; those of values end in -value",
+        )
+    return [[one[kind] for one in called] for kind in kinds]

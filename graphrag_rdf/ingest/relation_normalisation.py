@@ -1,0 +1,312 @@
+"""Relation normalisation: proposes which relations are one, and decides on those that are sure enough.
+
+Names that differ in form only need no proposal: `relation_decisions` merges them. Here relations are compared
+with the properties of loaded ontologies, and with each other by the embeddings of their names. A model's
+groups come from `tuning.relations`. Relations to things are never merged with relations to values, nor
+relations whose ends have contradicting types, nor those that a split keeps apart.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyoxigraph import Literal, NamedNode
+
+from graphrag_rdf.ingest.decisions import RELATIONS, Decision, Groups, Merge, read_decisions
+from graphrag_rdf.ingest.relation_decisions import (
+    Ends,
+    Objects,
+    Relation,
+    merge,
+    read_ends,
+    read_relations,
+)
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.terms import node_of, text_of, to_python
+from graphrag_rdf.rdf.wording import words_of
+from graphrag_rdf.schema.relation_forms import form_of, function_words, same_words
+from graphrag_rdf.store.base import Store
+
+if TYPE_CHECKING:
+    from graphrag_rdf.ingest import NeededComponents
+
+RULE = iris.agent("graphrag-rdf-normalise-relations")
+"""The agent of these decisions."""
+MIN_SCORE = 0.9
+"""The least score that is proposed and applied by default."""
+MODEL_SCORE = 0.9
+"""Confidence in the groups of a model."""
+_EQUIVALENT, _NAMED = 1.0, 0.95
+_SURE = 0.89  # the most that likeness of meaning alone can say
+_NEAREST = 20  # pairs of each relation, at most
+_BLOCK = 512
+_REASONS = {
+    "equivalent": "an ontology declares them equivalent",
+    "ontology": "an ontology has a property with this name",
+    "meaning": "the names mean alike",
+    "model": "a model says that the names mean the same",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two relations that may be one, the one that is kept first.
+
+    Attributes:
+        rule: a key of `_REASONS`.
+        score: 0 to 1.
+    """
+
+    keep: NamedNode
+    other: NamedNode
+    rule: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A pair that the store does not contradict.
+
+    Attributes:
+        names: of the two.
+        facts: of the two, with all that are one with them.
+        by: the model that said so.
+    """
+
+    pair: Pair
+    names: tuple[str, str]
+    facts: tuple[int, int]
+    by: str | None = None
+
+    @property
+    def reason(self) -> str:
+        """Why, for people; without the names, which are words of documents."""
+        reason = _REASONS[self.pair.rule]
+        return reason.replace("a model says", f"{self.by} says") if self.by else reason
+
+    def as_json(self) -> dict[str, object]:
+        """The keys of `relations normalise --format json`."""
+        relations = zip((self.pair.keep, self.pair.other), self.names, self.facts, strict=True)
+        return {
+            "relations": [{"iri": node.value, "name": name, "facts": n} for node, name, n in relations],
+            "keep": self.pair.keep.value,
+            "score": round(self.pair.score, 4),
+            "rule": self.pair.rule,
+            "reason": self.reason,
+        }
+
+
+@dataclass(slots=True)
+class Known:
+    """The relations of a store, those that are one taken together.
+
+    Attributes:
+        relations: by IRI.
+        groups: as decisions have them.
+        canonical: relations that stand for themselves, the most frequent first.
+    """
+
+    relations: Mapping[NamedNode, Relation]
+    groups: Groups
+    canonical: list[NamedNode]
+
+    def facts(self, relation: NamedNode) -> int:
+        """The facts of a relation and of all that are one with it."""
+        return sum(self.relations[one].facts for one in self.groups.of(relation) if one in self.relations)
+
+    def names(self, relation: NamedNode) -> list[str]:
+        """The names of a relation and of all that are one with it, its own first."""
+        members = [relation, *sorted(self.groups.of(relation), key=str)]
+        return list(dict.fromkeys(self.relations[one].label for one in members if one in self.relations))
+
+    def of(self, objects: Objects) -> list[NamedNode]:
+        """The relations that extraction minted, and whose objects are things, or values."""
+        return [
+            one
+            for one in self.canonical
+            if self.relations[one].objects == objects and self.relations[one].minted
+        ]
+
+
+def read_known(engine: NeededComponents) -> Known:
+    """The relations of a store."""
+    relations = read_relations(engine.store, engine.settings.extract.namespace)
+    groups = Groups(read_decisions(engine.store, RELATIONS))
+    standing = {groups.standing_for(one, relations.keys()) for one in relations}
+    known = Known(relations, groups, [])
+    known.canonical = sorted(
+        (one for one in standing if one in relations), key=lambda one: (-known.facts(one), one.value)
+    )
+    return known
+
+
+# --- by ontologies ---
+
+
+def by_ontology(store: Store, known: Known) -> Iterator[Pair]:
+    """Relations that have the name of exactly one property, and properties that are equivalent."""
+    names: dict[tuple[bool, object], set[NamedNode]] = defaultdict(set)
+    for row in store.select("predicates/loaded"):
+        prop, values = node_of(row["property"]), to_python(row["literal"]) is True
+        if "equivalent" in row:
+            other = node_of(row["equivalent"])
+            if prop in known.relations and other in known.relations:
+                keep, second = sorted((prop, other), key=lambda one: (-known.facts(one), one.value))
+                yield Pair(keep, second, "equivalent", _EQUIVALENT)
+            continue
+        name = row["name"]
+        language = name.language if isinstance(name, Literal) else None
+        for each in (text_of(name), words_of(prop.value)):
+            if form := form_of(each, language and language.split("-")[0]):
+                names[values, form].add(prop)
+    for relation in known.canonical:
+        told = known.relations[relation]
+        if not told.minted:
+            continue
+        fitting = {
+            prop
+            for name in known.names(relation)
+            for prop in names.get((told.objects == "values", form_of(name, told.language)), ())
+        }
+        if len(fitting) == 1:
+            yield Pair(fitting.pop(), relation, "ontology", _NAMED)
+
+
+# --- by meaning ---
+
+
+def by_meaning(engine: NeededComponents, known: Known, min_score: float) -> Iterator[Pair]:
+    """Relations whose names have similar embeddings, and the same prepositions and auxiliaries."""
+    embedder = engine.embedder
+    if embedder is None or min_score > _SURE:
+        return
+    from graphrag_rdf.index.embedders import unit_rows
+
+    things: Objects = "things"
+    values: Objects = "values"
+    for objects in (things, values):
+        relations = known.of(objects)
+        if len(relations) < 2:
+            continue
+        rows = unit_rows(embedder.embed([known.relations[one].label for one in relations]))
+        little = [function_words(known.relations[one].label) for one in relations]
+        for begin in range(0, len(relations), _BLOCK):
+            likeness = rows[begin : begin + _BLOCK] @ rows.T
+            for offset, near in enumerate(likeness):
+                one = begin + offset
+                best = [int(other) for other in (-near).argsort()[: _NEAREST + 1] if other > one]
+                for other in best:
+                    score = float(near[other]) * _SURE
+                    if score >= min_score and little[one] == little[other]:
+                        yield Pair(relations[one], relations[other], "meaning", score)
+
+
+# --- choosing ---
+
+
+def choose(
+    engine: NeededComponents,
+    known: Known,
+    pairs: Iterable[Pair],
+    *,
+    min_score: float = MIN_SCORE,
+    limit: int | None = None,
+    by: str | None = None,
+) -> list[Proposal]:
+    """The pairs that nothing contradicts, the best first, ties by number of facts. A group of n relations
+    gives n - 1 pairs.
+
+    Args:
+        by: the model that proposed them.
+    """
+    enough = (pair for pair in pairs if pair.score >= min_score)
+    ordered = sorted(enough, key=lambda p: (-p.score, -_facts(known, p.other), p.keep.value, p.other.value))
+    ends = _ends(engine.store, known, ordered)
+    group: dict[NamedNode, set[NamedNode]] = {}
+    found: list[Proposal] = []
+    for pair in ordered:
+        left = group.setdefault(pair.keep, {pair.keep})
+        right = group.setdefault(pair.other, {pair.other})
+        if pair.other in left or not _fit(known, ends, left, right):
+            continue
+        for one in left:
+            for other in right:
+                ends[one].add(ends[other])  # what joins later must agree with all
+        together = left | right
+        group.update(dict.fromkeys(together, together))
+        names = _name(known, pair.keep), _name(known, pair.other)
+        found.append(Proposal(pair, names, (_facts(known, pair.keep), _facts(known, pair.other)), by))
+    return found if limit is None else found[:limit]
+
+
+def _ends(store: Store, known: Known, pairs: Iterable[Pair]) -> dict[NamedNode, Ends]:
+    """The ends of each relation of these pairs, with those of all that are one with it."""
+    wanted = {one for pair in pairs for one in (pair.keep, pair.other)}
+    single = read_ends(store)
+    found = {}
+    for one in wanted:
+        found[one] = Ends()
+        for each in known.groups.of(one):
+            found[one].add(single[each])
+    return found
+
+
+def _fit(
+    known: Known, ends: Mapping[NamedNode, Ends], left: Iterable[NamedNode], right: Iterable[NamedNode]
+) -> bool:
+    """Whether two groups may be one."""
+    return all(
+        not known.groups.are_kept_apart(one, other)
+        and other not in known.groups.of(one)
+        and _same_kind(known, one, other)
+        and _may_mean_the_same(known, one, other)
+        and ends[one].agree(ends[other])
+        for one in left
+        for other in right
+    )
+
+
+def _same_kind(known: Known, one: NamedNode, other: NamedNode) -> bool:
+    kinds = {known.relations[each].objects for each in (one, other) if each in known.relations}
+    return len(kinds) < 2
+
+
+def _may_mean_the_same(known: Known, one: NamedNode, other: NamedNode) -> bool:
+    """Whether names of the same words have the same form: "founded" is not "was founded by"."""
+    return not any(
+        same_words(name, second) and form_of(name) != form_of(second)
+        for name in known.names(one)
+        for second in known.names(other)
+    )
+
+
+def _facts(known: Known, relation: NamedNode) -> int:
+    return known.facts(relation) if relation in known.relations else 0
+
+
+def _name(known: Known, relation: NamedNode) -> str:
+    return known.relations[relation].label if relation in known.relations else words_of(relation.value)
+
+
+def grouped(known: Known, groups: Iterable[Sequence[NamedNode]]) -> Iterator[Pair]:
+    """The pairs of a model's groups; the most frequent of each is kept."""
+    for members in groups:
+        keep, *others = sorted(set(members), key=lambda one: (-_facts(known, one), one.value))
+        for other in others:
+            yield Pair(keep, other, "model", MODEL_SCORE)
+
+
+def apply(engine: NeededComponents, proposals: Sequence[Proposal]) -> list[Decision]:
+    """Decide on proposals; the decisions, in their order."""
+    wanted = [
+        Merge(p.pair.keep, (p.pair.keep, p.pair.other), p.reason, round(p.pair.score, 4)) for p in proposals
+    ]
+    return merge(engine, wanted, by=RULE)
+
+
+def standing(store: Store) -> list[Decision]:
+    """The decisions that were made here and stand."""
+    return [d for d in read_decisions(store, RELATIONS) if d.by == RULE and d.undone is None]

@@ -1,0 +1,122 @@
+"""Relations grouped by a model: which of them are one under several names.
+
+The model sees the most frequent relations in blocks, those to things and those to values apart, each with its
+number of facts and an example under an id. It is asked a second time if an answer cannot be read. Ids that it
+was not shown, or that it repeats, are left out and counted. What it says is checked like any other proposal.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ValidationError
+
+from graphrag_rdf.extract.prompts import one_line
+from graphrag_rdf.ingest.extractors import prompt_folder
+from graphrag_rdf.ingest.relation_decisions import Objects
+from graphrag_rdf.ingest.relation_normalisation import Known, Pair, grouped
+from graphrag_rdf.llm.jsonl import parse_items
+from graphrag_rdf.llm.repair import ask_for
+from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.steps.prompts import render
+from graphrag_rdf.store.base import in_batches, select_in_batches
+
+if TYPE_CHECKING:
+    from pyoxigraph import NamedNode
+
+    from graphrag_rdf.engine import Engine
+
+PIPELINE, PROMPT = "normalise_relations", "groups.j2"
+MOST = 300
+"""Relations of each kind that are shown, the most frequent."""
+_BLOCK = 100
+_LONGEST = 100
+
+
+class _Answer(BaseModel):
+    groups: list[list[str]]
+
+
+def by_model(engine: Engine, known: Known, model: str) -> tuple[list[Pair], Counter[str]]:
+    """Pairs of relations that a model takes for one; and what of its answers was left out, by reason.
+
+    Raises:
+        LlmError: the model failed, or its second answer cannot be read either.
+    """
+    pairs: list[Pair] = []
+    dropped: Counter[str] = Counter()
+    kinds: tuple[Objects, ...] = ("things", "values")
+    for objects in kinds:
+        for block in in_batches(known.of(objects)[:MOST], _BLOCK):
+            if len(block) > 1:
+                pairs += grouped(known, _asked(engine, known, block, model, dropped))
+    return pairs, dropped
+
+
+def _asked(
+    engine: Engine, known: Known, block: Sequence[NamedNode], model: str, dropped: Counter[str]
+) -> Iterator[list[NamedNode]]:
+    examples = {
+        node_of(row["relation"]): text_of(row["example"])
+        for row in select_in_batches(engine.store, "predicates/examples", "relations", block)
+    }
+    shown = {f"r{number}": relation for number, relation in enumerate(block, 1)}
+    prompt = render(
+        (prompt_folder(engine.settings, PIPELINE, PROMPT),),
+        PROMPT,
+        relations=[
+            {
+                "id": key,
+                "name": one_line(name)[:_LONGEST],
+                "also": [one_line(each)[:_LONGEST] for each in also[:3]],
+                "facts": known.facts(relation),
+                "example": one_line(examples.get(relation, ""))[:_LONGEST],
+            }
+            for key, relation in shown.items()
+            for name, *also in [known.names(relation)]
+        ],
+    )
+    answer, _ = ask_for(
+        engine.gateway,
+        prompt,
+        lambda completion: read_answer(completion.text),
+        what="list of groups",
+        form='one JSON object with "groups", a list of lists of ids',
+        hint="use a model that follows instructions better",
+        purpose="relation groups",
+        model=model,
+        json_mode=True,
+    )
+    yield from _members(answer, shown, dropped)
+
+
+def read_answer(text: str) -> list[list[str]]:
+    """The groups in an answer, as ids.
+
+    Raises:
+        ValueError: why there are none, without words of the answer.
+    """
+    items, _ = parse_items(text)
+    item = next((one for one in items if isinstance(one, dict) and "groups" in one), None)
+    if item is None:
+        raise ValueError('there is no JSON object with "groups"')
+    try:
+        return _Answer.model_validate(item).groups
+    except ValidationError as error:
+        faults = error.errors(include_input=False, include_context=False)[:3]
+        told = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults)
+        raise ValueError(told) from None
+
+
+def _members(
+    answer: Sequence[Sequence[str]], shown: Mapping[str, NamedNode], dropped: Counter[str]
+) -> Iterator[list[NamedNode]]:
+    free = dict(shown)
+    for ids in answer:
+        members = [free.pop(key) for key in dict.fromkeys(ids) if key in free]
+        if missing := len(ids) - len(members):
+            dropped["unknown_or_repeated_id"] += missing
+        if len(members) > 1:
+            yield members

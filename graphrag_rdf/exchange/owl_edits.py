@@ -21,6 +21,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.foreign import take_facts
 from graphrag_rdf.exchange.ontologies import OntologyFile, load_ontologies, ontology_versions, read_ontologies
 from graphrag_rdf.exchange.owl import FACTS, LINKS, exported_facts
+from graphrag_rdf.ingest.entity_decisions import refresh_links
 from graphrag_rdf.ingest.fact_decisions import Person, correct_fact, remove_facts
 from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.namespaces import OWL, RDF, RDFS, SKOS, XSD

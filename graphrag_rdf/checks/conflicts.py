@@ -16,6 +16,8 @@ from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace.facts import label_of, read_labels
 from graphrag_rdf.trace.sources import FactSource, source_fact
 
+NEUTRAL = 0.5
+"""The authority that a document without one counts as."""
 RULES = ("functional", "types", "documents")
 """Templates under `queries/conflicts/`, the surest first."""
 
@@ -24,11 +26,19 @@ RULES = ("functional", "types", "documents")
 class SupportedFact:
     """A fact with every place that supports it."""
 
+    JSON: ClassVar = ("s", "p", "o", "o_label", "authority", "sources")
+
     s: Term
     p: Term
     o: Term
     o_label: str
     sources: tuple[FactSource, ...]
+
+    @property
+    def authority(self) -> float | None:
+        """The highest authority of the documents that support it; None if none has any."""
+        known = [each.source.authority for each in self.sources if each.source.authority is not None]
+        return max(known, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +50,10 @@ class Conflict:
         subject: the entity that stands for the subjects of both.
     """
 
-    JSON: ClassVar = ("rule", "subject", "subject_label", "relation", "relation_label", "facts")
+    JSON: ClassVar = (
+        *("rule", "subject", "subject_label", "relation", "relation_label", "more_authority"),
+        "facts",
+    )
 
     rule: str
     subject: Term
@@ -48,6 +61,12 @@ class Conflict:
     relation: Term
     relation_label: str
     facts: tuple[SupportedFact, SupportedFact]
+
+    @property
+    def more_authority(self) -> int | None:
+        """Which of the facts has the higher authority, 0 or 1; None if neither has."""
+        first, second = (NEUTRAL if fact.authority is None else fact.authority for fact in self.facts)
+        return None if first == second else int(second > first)
 
 
 def find_conflicts(store: Store, *, about: NamedNode | None = None, limit: int = 100) -> list[Conflict]:

@@ -12,6 +12,7 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command, Group, server_options
 from graphrag_rdf.cli.output import colours, format_option, one_line, pairs, reading_width, say
 from graphrag_rdf.cli.session import open_engine, server_of
+from graphrag_rdf.errors import UsageError
 from graphrag_rdf.trace.lines import human_size
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ def _show_duplicates(pairs: Sequence[Mapping[str, Any]]) -> None:
     ],
 )
 def source_command() -> None:
-    """Show the facts of a document, and the quotes behind a fact."""
+    """Show the facts of a document and the quotes behind a fact; weight documents."""
 
 
 @source_command.command("tree", examples=["graphrag-rdf source tree documents/report.pdf"])
@@ -213,6 +214,44 @@ def fact(subject: str, predicate: str, object_: str, form: str) -> None:
         found = source_fact(engine.store, subject, predicate, object_)
     if not output.write(form, found):
         say(render_fact_sources(found, width=reading_width(), colour=colours()).rstrip("\n"))
+
+
+@source_command.command(
+    "authority",
+    examples=[
+        "graphrag-rdf source authority",
+        "graphrag-rdf source authority registers/ships.md 0.9",
+        "graphrag-rdf source authority registers/ships.md --unset",
+    ],
+)
+@click.argument("document", metavar="[DOC]", required=False)
+@click.argument("value", metavar="[NUMBER]", required=False, type=click.FloatRange(0, 1))
+@click.option("--unset", is_flag=True, help="Take the authority of DOC back.")
+@format_option("text", "json", "jsonl")
+def authority(document: str | None, value: float | None, unset: bool, form: str) -> None:
+    """Give a document (by path, title or IRI) an authority from 0 to 1, or list those that have one.
+
+    Answers prefer what documents with a higher authority say. Without one a document counts as 0.5. The
+    setting documents.authority gives authorities by path.
+    """
+    from graphrag_rdf.ingest.authority import assign_authority
+    from graphrag_rdf.rdf.terms import to_python
+
+    if (document is not None) != (value is not None or unset) or (unset and value is not None):
+        raise UsageError("name a document and a number from 0 to 1, or a document and --unset")
+    with open_engine() as engine:
+        if document is not None:
+            assign_authority(engine.store, engine.settings.documents.authority, document, value)
+        rows = engine.store.select("documents/authorities", documents=[])
+    found = [{name: to_python(term) for name, term in row.items()} for row in rows]
+    items = [{**row, "assigned": row.get("assigned")} for row in found]
+    if output.write(form, items):
+        return
+    for item in items:
+        by = "assigned" if item["assigned"] is not None else "by the settings"
+        say(one_line(f"{item['authority']:g}  {item['path']} ({by})"))
+    if not items:
+        say("no document has an authority; all count as 0.5")
 
 
 @click.command(

@@ -154,10 +154,13 @@ def conflicts(about: str | None, limit: int, form: str) -> None:
         return
     for conflict in found:
         say(one_line(f"{conflict.subject_label} · {conflict.relation_label}"))
-        for fact in conflict.facts:
-            say(f"  {one_line(fact.o_label)}")
+        for number, fact in enumerate(conflict.facts):
+            more = "  ← more authority" if conflict.more_authority == number else ""
+            say(f"  {one_line(fact.o_label)}{more}")
             for each in fact.sources:
                 page = f", page {each.source.page_number}" if each.source.page_number else ""
+                if each.source.authority is not None:
+                    page += f", authority {each.source.authority:g}"
                 quoted = (
                     f"“{each.source.words}” ({each.source.title}{page})"
                     if each.source.words

@@ -56,10 +56,21 @@ def _ontology(text: str) -> str:
     return text
 
 
+def _authority(text: str) -> str:
+    glob, _, number = text.rpartition("=")
+    if not glob.strip() or re.fullmatch(r"\s*(?:0(?:\.\d+)?|1(?:\.0+)?)\s*", number) is None:
+        raise PydanticCustomError(
+            "authority", "not a line 'glob = number' with a number from 0 to 1, as in 'laws/* = 0.9'"
+        )
+    return text
+
+
 def _listed(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
+AuthorityRule = Annotated[str, AfterValidator(_authority)]
+"""A glob of paths, and the authority of their documents."""
 OntologyIri = Annotated[str, AfterValidator(_ontology)]
 """The IRI of a loaded ontology."""
 Host = Annotated[str, AfterValidator(_host)]
@@ -145,6 +156,10 @@ class DocumentSection(Section):
     chunk_size: int = Field(default=2000, ge=50)
     chunk_overlap: int = Field(default=0, ge=0)
     chunk_unit: Literal["characters", "tokens"] = "characters"
+    authority: Annotated[tuple[AuthorityRule, ...], BeforeValidator(_listed)] = Field(
+        default=(),
+        description="authority of documents by path, 0 to 1: lines 'glob = number'; the longest glob counts",
+    )
 
 
 class ExtractSection(Section):

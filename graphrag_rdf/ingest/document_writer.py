@@ -249,13 +249,18 @@ def _difference(old: Sequence[Quad], new: Sequence[Quad], changes: Changes) -> N
     changes.add += [quad for quad in new if quad not in before]
 
 
+_OWN = frozenset((DCTERMS.replaces, RAG.authority, RAG.assignedAuthority))
+"""What a document keeps, whatever its content."""
+
+
 def _document_changes(
     document: NamedNode, old: list[Quad], wanted: list[Quad]
 ) -> tuple[list[Quad], list[Quad]]:
     """The quads to remove and to add so that a document is described as wanted.
 
-    Earlier versions stay, and so does the link to the document that was moved here. The version that was
-    current is marked as superseded. A version that returns (an edit that is undone) keeps its first time.
+    Earlier versions stay, and so do its authority and the link to the document that was moved here. The
+    version that was current is marked as superseded. A version that returns (an edit that is undone) keeps
+    its first time.
     """
     current = next(quad.object for quad in wanted if quad.predicate == RAG.currentVersion)
     before = next((quad.object for quad in old if quad.predicate == RAG.currentVersion), None)
@@ -265,7 +270,7 @@ def _document_changes(
     def stays(quad: Quad) -> bool:
         if quad.subject == current:
             return quad.predicate in kept
-        return quad.subject in versions or (quad.subject == document and quad.predicate == DCTERMS.replaces)
+        return quad.subject in versions or (quad.subject == document and quad.predicate in _OWN)
 
     standing, target = set(old), set(wanted)
     remove = [quad for quad in old if quad not in target and not stays(quad)]

@@ -15,6 +15,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.discover import Discovery, Source, discover
 from graphrag_rdf.errors import DocumentError
+from graphrag_rdf.ingest.authority import apply_authority
 from graphrag_rdf.ingest.claims import NO_LLM, refresh_claims
 from graphrag_rdf.ingest.community_reports import STAGE, refresh_communities
 from graphrag_rdf.ingest.duplicates import warn_of_duplicates
@@ -193,6 +194,10 @@ def ended(begun: Begun) -> IngestReport:
     return report
 
 
+def _authority(begun: Begun) -> None:
+    apply_authority(begun.engine.store, begun.engine.settings.documents.authority)
+
+
 def _duplicates(begun: Begun) -> None:
     if begun.run.report.stopped is None:
         warn_of_duplicates(begun.engine.store, begun.engine.blobs, begun.run.written, begun.run.report)
@@ -286,6 +291,7 @@ def _communities(begun: Begun) -> None:
 
 
 AFTER_DOCUMENTS: Mapping[str, Callable[[Begun], None]] = {
+    "authority": _authority,
     "duplicates": _duplicates,
     "written_together": _written_together,
     "aliases": _aliases,

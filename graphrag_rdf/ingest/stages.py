@@ -96,6 +96,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("mentions", "each_chunk", needs=("extract",), refresh="mentions"),
     Stage("evidence", "each_chunk", needs=("filter",)),
     Stage("write", "each_chunk", needs=("mentions", "evidence"), settings=("extract.namespace",)),
+    Stage("authority", "end", settings=("documents.authority",)),
     Stage("names", "end", refresh="names"),
     Stage("schema", "end", needs=("names",), settings=("extract.namespace",), refresh="schema"),
     Stage("index", "end", needs=("names",), settings=("embedding.model",)),

@@ -19,7 +19,7 @@ from graphrag_rdf.documents.model import Turn
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.documents.turns import find_turns, turn_at
 from graphrag_rdf.extract.names import CJK
-from graphrag_rdf.rdf.namespaces import DCTERMS
+from graphrag_rdf.rdf.namespaces import DCTERMS, RAG
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.sources import chunk_texts, left_out, mentions_of, sentence_sources
@@ -190,7 +190,7 @@ class Evidence:
     """The lines, in the order of their numbers.
 
     Attributes:
-        heads: what is known of each document: title, author or publisher, date.
+        heads: what is known of each document: title, author or publisher, date, authority.
         points: numbered after the lines.
     """
 
@@ -456,7 +456,7 @@ def _rows(context: Context, step: Step, sources: Mapping[str, Source]) -> dict[s
 
 
 def _heads(context: Context, state: State, step: Step, documents: Sequence[str]) -> dict[str, str]:
-    """Document → title (with the path where others have that title too), who made it, and when."""
+    """Document → title (with the path where others have that title too), who made it, when, its authority."""
     if not documents:
         return {}
     nodes = [NamedNode(iri) for iri in documents]
@@ -472,7 +472,8 @@ def _heads(context: Context, state: State, step: Step, documents: Sequence[str])
         known = said.get(document, {})
         who = known.get(DCTERMS.creator) or known.get(DCTERMS.publisher)
         when = (known.get(DCTERMS.created) or known.get(DCTERMS.modified) or "")[:10]
-        beside = "; ".join(part for part in (who, when) if part)
+        weight = f"authority {float(known[RAG.authority]):g}" if RAG.authority in known else None
+        beside = "; ".join(part for part in (who, when, weight) if part)
         name = " ".join(names.get(document, titles[document]).split())
         heads[document] = f"{name} ({beside})" if beside else name
     return heads

@@ -61,6 +61,7 @@ class Edge:
         origin: the canonical entity it was reached from; known while the run lasts.
         lexical, vector, graph: parts of the score, 0 to 1; vector is None without embeddings.
         reranked: what the reranker gave it; None where it was not asked.
+        authority: see `Selected`; known while the run lasts.
         asked: words by which the question may ask for it, beside its own.
         sentences: the sentences it was quoted from.
         unverified: a model gave a quote for it that its chunk does not hold.
@@ -87,6 +88,7 @@ class Edge:
     graph: float = said(RAG.graphScore, default=0.0)
     score: float = said(TG.score, default=0.0)
     reranked: float | None = said(RAG.rerankScore, default=None)
+    authority: float | None = None
     rank: int | None = said(RAG.rank, default=None)
     edge_id: str | None = said(RAG.edgeId, default=None)
     unverified: bool = False
@@ -229,6 +231,7 @@ class PassageHit:
         paths: what the signals of the graph are sums of, the largest share first; only of the best chunks.
         relations: what the signals of a composite score are sums of; only of the best chunks.
         reranked: what the reranker gave it, on its own scale; None where it was not asked.
+        authority: see `Selected`; known while the run lasts.
         rank_before, score_before: before reranking; None without it.
         recomputed: in a trace, the score computed again from the paths.
         title, name, document: in a trace; None when the chunk is gone. `name` is as of `documents.Source`.
@@ -247,6 +250,7 @@ class PassageHit:
     paths: list[PassagePath] = field(default_factory=list)
     relations: list[RelationPath] = field(default_factory=list)
     reranked: float | None = said(RAG.rerankScore, default=None)
+    authority: float | None = None
     rank_before: int | None = said(RAG.rankBefore, default=None)
     score_before: float | None = said(RAG.scoreBefore, default=None)
     rank: int | None = said(RAG.rank, default=None)

@@ -29,6 +29,7 @@ from graphrag_rdf.steps.reranking import FILTER_DECISION, filter_found, rerank_f
 from graphrag_rdf.steps.selection import best_facts, record_chunks, record_selections, select_chunks
 from graphrag_rdf.steps.sources import attach_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
+from graphrag_rdf.steps.weighing import weigh_found
 from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.trace.kinds import NodeKind, StepField
 from graphrag_rdf.trace.lines import Lines
@@ -58,6 +59,9 @@ class _Parameters(StepParameters):
         0.5, description="with a reranker: its share of the score of a fact or sentence"
     )
     rerank_limit: Some = Field(30, description="facts, and sentences, that the reranker scores")
+    authority_weight: Share = Field(
+        0.5, description="weight of the authority of documents, where they have one; 0: none"
+    )
 
 
 class _WithChunks(_Parameters):
@@ -185,6 +189,7 @@ def _begin(context: Context, state: State, parameters: Parameters, mode: str) ->
     context.recorder.say(step, RAG.mode, Literal(mode))
     rerank_found(context, state, step, parameters)
     filter_found(context, state, step, parameters)
+    weigh_found(context, state, step, parameters)
     return step
 
 
@@ -278,6 +283,7 @@ _TEMPLATES = (
     "selection/chosen",
     "selection/reranked",
     "selection/filtered",
+    "selection/weighed",  # where documents have an authority
     "provenance/sources",
     "provenance/containers",
     "provenance/origins",

@@ -31,6 +31,7 @@ _TEMPLATES = (
     "provenance/containers",
     "provenance/origins",
     "documents/named-alike",
+    "documents/authorities",
 )
 
 

@@ -86,6 +86,7 @@ def fit_chunks(
                 char_length=length,
                 score=hit.score,
                 passage=hit,
+                authority=hit.authority,
                 reasoning=_reason(hit, place, len(ranked)),
             )
             out.append(selection)
@@ -138,7 +139,8 @@ def _reason(hit: PassageHit, place: int, among: int) -> str:
     shares = {name: hit.weights.get(name, 0.0) * value for name, value in hit.signals.items()}
     parts = sorted(((share, name) for name, share in shares.items()), reverse=True)
     made_of = ", ".join(f"{name} {share:.2f}" for share, name in parts if share >= _TOLD)
-    return f"rank {place} of {among}" + (f": {made_of}" if made_of else "")
+    told = f"rank {place} of {among}" + (f": {made_of}" if made_of else "")
+    return told if hit.authority is None else f"{told}; with authority {hit.authority:g}: {hit.score:.2f}"
 
 
 def record_chunks(context: Context, state: State, step: Step, first: int) -> None:
@@ -196,7 +198,7 @@ def record_selections(context: Context, step: Step, selections: Sequence[Selecti
         assert about is not None  # noqa: S101
         selection.rank = rank
         selection.lexical, selection.vector, selection.graph = about.lexical, about.vector, about.graph
-        selection.reranked = about.reranked
+        selection.reranked, selection.authority = about.reranked, about.authority
         if selection.edge:
             selection.triple = selection.edge.triple
             selection.hop, selection.edge_id = selection.edge.hop, selection.edge.label_hash

@@ -74,6 +74,7 @@ class DocumentSummary:
         path: the folder that was ingested and the path below it; of an unread file, its path on disk.
         facts: quotes that state a fact.
         added: when its current content was added.
+        authority: 0 to 1; None if it has none.
     """
 
     iri: str
@@ -87,6 +88,7 @@ class DocumentSummary:
     language: str | None = None
     added: datetime | None = None
     failures: tuple[Failure, ...] = ()
+    authority: float | None = None
 
 
 SourceState: TypeAlias = Literal["current", "retired", "forgotten"]
@@ -107,6 +109,7 @@ class Source:
         quote: the words; empty where a whole chunk, or no text at all, is the source.
         verified: whether the quote was located in its chunk.
         name: what to call the document: its title, with its path where others have that title too.
+        authority: of the document, 0 to 1; None if it has none.
         chunk_number: 1-based position in the document.
         retired: since when the document no longer holds the chunk.
     """
@@ -114,7 +117,7 @@ class Source:
     JSON: ClassVar = (
         *("chunk", "document=known_document", "title=known_title", "name", "uri=known_uri", "page"),
         *("page_number", "page_label", "chunk_number", "chunk_label", "char_offset", "char_length"),
-        *("quote=words", "verified", "evidence", "subgraph", "activity", "state", "retired"),
+        *("quote=words", "verified", "evidence", "subgraph", "activity", "state", "retired", "authority"),
     )
 
     document: str
@@ -137,6 +140,7 @@ class Source:
     activity: str | None = None
     state: SourceState = "current"
     retired: datetime | None = None
+    authority: float | None = None
 
     @property
     def words(self) -> str | None:
@@ -287,10 +291,29 @@ def names_of(found: Iterable[Row]) -> dict[str, str]:
 
 
 def with_names(store: Store, sources: Iterable[Source]) -> list[Source]:
-    """Sources with what to call their documents."""
+    """Sources with what to call their documents, and the authority of these."""
     listed = list(sources)
     names = shown_names(store, (source.document for source in listed if source.title))
-    return [replace(source, name=names.get(source.document or "", source.title)) for source in listed]
+    authority = read_authorities(store, (source.document for source in listed))
+    return [
+        replace(
+            source,
+            name=names.get(source.document, source.title),
+            authority=authority.get(source.document),
+        )
+        for source in listed
+    ]
+
+
+def read_authorities(store: Store, documents: Iterable[str]) -> dict[str, float]:
+    """The authority of documents, by IRI; those that have none are absent."""
+    nodes = [NamedNode(iri) for iri in dict.fromkeys(documents) if iri]
+    return authorities_of(store.select("documents/authorities", documents=nodes)) if nodes else {}
+
+
+def authorities_of(found: Iterable[Row]) -> dict[str, float]:
+    """What the rows of `documents/authorities` give documents, by IRI."""
+    return {rows.must(row, "document"): float(rows.must(row, "authority")) for row in found}
 
 
 def read_failures(store: Store, document: str) -> tuple[Failure, ...]:
@@ -350,6 +373,7 @@ def _summary(row: Row) -> DocumentSummary:
         chunks=rows.whole(row, "chunks") or 0,
         language=rows.text(row, "language"),
         added=rows.moment(row, "added"),
+        authority=rows.number(row, "authority"),
     )
 
 

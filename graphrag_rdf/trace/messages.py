@@ -184,6 +184,8 @@ def source_in_words(source: Mapping[str, Any], edge: Mapping[str, Any] | None = 
     elif not quote and source.get("char_offset") is not None and source.get("char_length"):
         first = source["char_offset"]
         name = f"{name}, characters {first:,}–{first + source['char_length']:,}"
+    if source.get("authority") is not None:
+        name = f"{name}, authority {source['authority']:g}"
     if quote:
         doubt = "" if source.get("verified", True) else " (this quote was not found in the document's text)"
         return f"{name}: “{quote}”{doubt}"

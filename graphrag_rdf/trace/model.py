@@ -96,6 +96,7 @@ class Selected:
         chunk: of a sentence or chunk.
         char_offset, char_length: of a chunk that was too long: what of it was selected.
         marker: its number in the answer; None when it is not cited.
+        authority: the highest authority of its documents, if it was a factor of the score.
         look_up: of a chunk the look-up that found it.
         used_chunks, used_origins, evidence: what supports it: chunks, imported files, quotes.
         taken_from: the selection of another run that it repeats.
@@ -105,7 +106,7 @@ class Selected:
 
     JSON: ClassVar[tuple[str, ...]] = (
         *("iri", "edge=fact", "chunk", "sentence", "score", "score_parts", "rank", "hop", "edge_id"),
-        *("concept", "reasoning", "marker", "closest", "removed", "sources"),
+        *("authority", "concept", "reasoning", "marker", "closest", "removed", "sources"),
     )
 
     triple: Statement | None = said(TG.edge, words=True, fact=True, default=None)
@@ -118,6 +119,7 @@ class Selected:
     vector: float | None = said(RAG.vectorScore, default=None)
     graph: float | None = said(RAG.graphScore, default=None)
     reranked: float | None = said(RAG.rerankScore, default=None)
+    authority: float | None = said(RAG.sourceAuthority, default=None)
     rank: int | None = said(RAG.rank, default=None)
     hop: int | None = said(RAG.hop, default=None)
     edge_id: str | None = said(RAG.edgeId, default=None)

@@ -53,7 +53,7 @@ class SourceTree:
 
     JSON: ClassVar = (
         *("document=iri", "title", "identity", "location", "media_type", "language", "version"),
-        *("content_hash", "read", "pages", "chunks"),
+        *("content_hash", "read", "authority", "pages", "chunks"),
     )
 
     iri: str
@@ -65,6 +65,7 @@ class SourceTree:
     version: str | None
     content_hash: str | None
     read: datetime | None
+    authority: float | None
     pages: tuple[PageNode, ...]
     chunks: tuple[ChunkNode, ...]
 
@@ -83,7 +84,7 @@ class FactSource:
         *("char_length=source.char_length", "quote=source.words", "verified=source.verified"),
         "subgraph=source.subgraph",
         *("activity=source.activity", "evidence=source.evidence", "confidence", "uri=source.uri"),
-        *("name=source.name", "state=source.state", "fact", "removed"),
+        *("name=source.name", "state=source.state", "authority=source.authority", "fact", "removed"),
     )
 
     fact: Fact
@@ -128,9 +129,19 @@ def source_tree(store: Store, document: str) -> SourceTree:
         version=rows.text(row, "version"),
         content_hash=rows.text(row, "hash"),
         read=rows.moment(row, "read"),
+        authority=rows.number(row, "authority"),
         pages=tuple(_page(page, by_page) for page in pages),
         chunks=tuple(by_page[None]),
     )
+
+
+def find_document(store: Store, name: str) -> NamedNode:
+    """The document of a name; see `source_tree`.
+
+    Raises:
+        UsageError: when nothing, or more than one document, is called so.
+    """
+    return rows.node(_find(store, name), "document")
 
 
 def source_fact(store: Store, s: str, p: str, o: str) -> list[FactSource]:

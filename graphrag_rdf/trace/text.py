@@ -284,6 +284,8 @@ def place_words(source: Source) -> str:
         notes.append(f"characters {source.char_offset}–{source.char_offset + source.char_length}")
     if source.quote and not source.verified:
         notes.append("quote not found in the text")
+    if source.authority is not None:
+        notes.append(f"authority {source.authority:g}")
     if source.state != "current":
         notes.append(STATES[source.state])
     return f"{path} ({'; '.join(notes)})" if notes else path
@@ -292,6 +294,7 @@ def place_words(source: Source) -> str:
 def score_words(scored: Any) -> str:
     """A score and its parts."""
     parts = [("words", scored.lexical), ("meaning", scored.vector), ("graph", scored.graph)]
+    parts.append(("authority", scored.authority))
     shown = ", ".join(f"{name} {number_words(value)}" for name, value in parts if value is not None)
     return f"{number_words(scored.score)} ({shown})" if shown else number_words(scored.score)
 

@@ -64,7 +64,7 @@ def test_json_keys(run: Run, store: Path) -> None:
     source = citation["sources"][0]
     assert source.keys() == {
         "document", "title", "name", "uri", "page_number", "chunk", "char_offset", "char_length", "quote",
-        "verified",
+        "verified", "authority",
     }  # fmt: skip
     text = (store.parent / "documents" / "harbour.md").read_text()
     start = source["char_offset"]

@@ -22,6 +22,7 @@ KEYS = [
     "language",
     "added",
     "failures",
+    "authority",
 ]
 PAGE = (
     "<html><head><title>Pumps</title></head><body><h1>Pumps</h1><p>The Calder pump was built by Ines Marrow "

@@ -18,7 +18,7 @@ e:drumlaw-head-lighthouse :trustee :mona .
 """
 QUESTION = "Who founded the Lantern Society?"
 ANSWER = "Mona Kell founded Lantern Society. [1]"
-CITED = {"name": "people.ttl"}
+CITED = {"name": "people.ttl", "authority": None}
 NOT_READ = {
     "page_number": None,
     "chunk": None,

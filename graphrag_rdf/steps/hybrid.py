@@ -1,6 +1,7 @@
 """Exploration by a composite score: what search says of a passage, and what it is related to.
 
     score = Σ weight × signal / Σ weight                                          (0 to 1)
+    score = X/(1 + X), X = Σ weight × signal                      with `scheme: additive`
 
     vector, words   cosine and BM25, min–max normalised over the passages that the indexes found
     activation      what the passage gets by activation; min–max
@@ -15,11 +16,16 @@ each time with the best passages so far as those that relations start from. Rela
 relations`. Sums over relations saturate instead of being normalised by the greatest, so that a score can be
 computed again from what the trace keeps of it (`trace/composite-scores`). The composition of signals is that
 of hybrid rankers over property graphs; weights are parameters, and may be changed live in the store.
+
+The additive scheme is the formula of such a ranker as it is: no activation; typed relations count by the sum
+of their confidences, shared entities and co-occurrence once. Nothing saturates, or depends on how good the
+passages are that relations start from. So the weights mean what the manual of that ranker says of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
 
 from pydantic import Field
 from pyoxigraph import NamedNode
@@ -42,6 +48,7 @@ RELATIONS: Mapping[str, str] = {
     "references": "references",
     "substepOf": "substep_of",
     "follows": "follows",
+    "stepNext": "step_next",
     "partOf": "part_of",
     "contrasts": "contrasts",
     "relatedTo": "related_to",
@@ -54,6 +61,9 @@ _SCORED = 200  # passages that a hop is asked for
 class HybridParameters(SpreadParameters):
     """Of the composite score."""
 
+    scheme: Literal["mean", "additive"] = Field(
+        "mean", description="weighted mean of all signals, or the plain sum without activation"
+    )
     passage_limit: Some = Field(100, description="chunks ranked by each signal")
     relation_hops: Hops = Field(1, description="how far relations lead from what search found")
     relation_origins: Some = Field(20, description="chunks that relations start from, at each hop")
@@ -73,6 +83,9 @@ class HybridParameters(SpreadParameters):
     weight_references: Weight = Field(0.18, description="weight of relations references")
     weight_substep_of: Weight = Field(0.17, description="weight of relations substepOf")
     weight_follows: Weight = Field(0.16, description="weight of relations follows")
+    weight_step_next: Weight = Field(
+        0.16, description="weight of being next to another chunk in its document, times fallback_confidence"
+    )
     weight_part_of: Weight = Field(0.15, description="weight of relations partOf")
     weight_contrasts: Weight = Field(0.14, description="weight of relations contrasts")
     weight_related_to: Weight = Field(0.15, description="weight of relations relatedTo")
@@ -80,7 +93,8 @@ class HybridParameters(SpreadParameters):
 
 def hybrid(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Explore by the composite score; facts and sentences are gathered as by activation."""
-    run = Activation(context, state, parameters, begin_exploration(context, state, parameters, "hybrid"))
+    mode = "additive" if parameters["scheme"] == "additive" else "hybrid"
+    run = Activation(context, state, parameters, begin_exploration(context, state, parameters, mode))
     run.spread()
     composite = _Composite(run, state, parameters)
     state.passages = composite.rank()
@@ -95,6 +109,7 @@ class _Composite:
         self.search = run.search
         self.state = state
         self.parameters = parameters
+        self.additive = parameters["scheme"] == "additive"
         self.entities = [seed.entity for seed in state.seeds]
         self.own = {
             "vector": minmax(run.search.similar(parameters["passage_limit"])),
@@ -107,7 +122,7 @@ class _Composite:
 
     def _activation(self, run: Activation) -> list[tuple[str, float]]:
         """What passages get by activation, without their own words and meaning."""
-        if not self.parameters["weight_activation"]:
+        if self.additive or not self.parameters["weight_activation"]:
             return []
         names = ("entities", "carrier")
         weights = {name: self.parameters[f"passage_{name}"] for name in names}
@@ -124,10 +139,10 @@ class _Composite:
         return [(text_of(row["chunk"]), _number(row, "degree")) for row in rows]
 
     def _weights(self) -> dict[str, float]:
-        """The weight of each signal, as shares of 1; what is not there does not count."""
+        """The weight of each signal, by the mean as shares of 1; what is not there does not count."""
         given = {name: self.parameters[f"weight_{name}"] for name in OWN if self.own[name]}
         given |= {signal: self.parameters[f"weight_{name}"] for signal, name in RELATIONS.items()}
-        total = sum(given.values())
+        total = 1.0 if self.additive else sum(given.values())
         return {name: weight / total if total else 0.0 for name, weight in given.items()}
 
     def rank(self) -> list[PassageHit]:
@@ -159,7 +174,7 @@ class _Composite:
         best = found[0].score if found else 0.0
         for hit in found[: self.parameters["relation_origins"]]:
             if best > 0:
-                self.origins.setdefault(hit.chunk.value, hit.score / best / hop)
+                self.origins.setdefault(hit.chunk.value, 1.0 if self.additive else hit.score / best / hop)
 
     def _ask(self) -> list[PassageHit]:
         rows = self.search.decide(
@@ -174,6 +189,7 @@ class _Composite:
             entities=self.entities,
             weights=[(name, weight) for name, weight in self.weights.items() if weight > 0],
             fallback=self.parameters["fallback_confidence"],
+            additive=self.additive,
             limit=_SCORED,
         )
         return [
@@ -181,10 +197,18 @@ class _Composite:
                 node_of(row["chunk"]),
                 score=_number(row, "score"),
                 signals={name: _number(row, name) for name in self.weights},
-                weights=self.weights,
+                weights=self._shares(_number(row, "score")),
             )
             for row in rows
         ]
+
+    def _shares(self, score: float) -> dict[str, float]:
+        """Weights with which the signals add up to a score."""
+        if not self.additive:
+            return self.weights
+        return {
+            name: weight * (1 - score) for name, weight in self.weights.items()
+        }  # X/(1 + X) = X(1 - score)
 
     def _explain(self, hits: Sequence[PassageHit]) -> None:
         """Say by what relations passages got which part of their score."""
@@ -214,8 +238,10 @@ class _Composite:
             totals: dict[str, float] = {}
             for path in hit.relations:
                 totals[path.signal] = totals.get(path.signal, 0.0) + path.value
-            for path in hit.relations:  # the relations of a signal saturate together
-                path.share = self.weights[path.signal] * path.value / (1 + totals[path.signal])
+            for path in hit.relations:  # the relations of a signal count together
+                total = totals[path.signal]
+                share = hit.weights[path.signal] * hit.signals[path.signal]
+                path.share = share * path.value / total if total else 0.0
             hit.relations.sort(
                 key=lambda path: (-path.share, path.signal, str(path.origin), str(path.near_entity))
             )

@@ -37,7 +37,7 @@ WORDS_ONLY = {
             "references",
             "substep_of",
         ),
-        *("follows", "part_of", "contrasts", "related_to"),
+        *("follows", "step_next", "part_of", "contrasts", "related_to"),
     )
 }
 
@@ -160,13 +160,36 @@ def test_what_was_taken_back_does_not_count(engine: Engine) -> None:
 
 
 def test_standing_beside_in_a_document_counts_as_the_fallback_says(engine: Engine) -> None:
-    settings = WORDS_ONLY | {"exploration.weight_follows": "1", "exploration.fallback_confidence": "0.5"}
+    settings = WORDS_ONLY | {"exploration.weight_step_next": "1", "exploration.fallback_confidence": "0.5"}
     found = retrieve(engine, settings=settings, preview=True)
     paths = [path for result in found["results"] for path in result["relations"]]
     assert paths
-    assert {(path["signal"], path["strength"]) for path in paths} == {("follows", 0.5)}
+    assert {(path["signal"], path["strength"]) for path in paths} == {("stepNext", 0.5)}
     none = retrieve(engine, settings=settings | {"exploration.fallback_confidence": "0"})
-    assert all(result["signals"]["follows"] == 0 for result in none["results"])
+    assert all(result["signals"]["stepNext"] == 0 for result in none["results"])
+
+
+def test_the_additive_scheme_is_the_plain_sum(engine: Engine) -> None:
+    """words × 0.4 + 0.15 if entities are shared + 0.22 × Σ confidence of causes …; no activation."""
+    settings = {"exploration.scheme": "additive"}
+    before = retrieve(engine, settings=settings)["results"]
+    relate(engine, before[0]["chunk"], "causes", before[-1]["chunk"], 0.8)
+    results = retrieve(engine, settings=settings, preview=True, stored=True)
+    weights = {"words": 0.4, "relates": 0.15, "cooccurs": 0.1, "causes": 0.22, "stepNext": 0.16}
+    for result in results["results"]:
+        signals = result["signals"]
+        assert "activation" not in signals
+        assert {signals["relates"], signals["cooccurs"]} <= {0, 1}
+        total = sum(weight * signals.get(name, 0) for name, weight in weights.items())
+        assert result["score"] == pytest.approx(total / (1 + total))
+        shares = [result["weights"][name] * signals[name] for name in signals if signals[name]]
+        assert sum(shares) == pytest.approx(result["score"])
+    related = by_chunk(results)[before[-1]["chunk"]]
+    assert related["signals"]["causes"] == pytest.approx(0.8)
+    rows = engine.store.select("trace/composite-scores", session=NamedNode(results["trace"]))
+    assert rows
+    for row in rows:
+        assert to_python(row["recomputed"]) == pytest.approx(to_python(row["score"]))
 
 
 def test_relations_lead_to_passages_that_search_does_not_find(engine: Engine) -> None:
@@ -176,8 +199,8 @@ def test_relations_lead_to_passages_that_search_does_not_find(engine: Engine) ->
         {r["chunk"] for r in retrieve(engine, settings={**settings, **WORDS_ONLY, **more})["results"]}
         for more in (
             {"exploration.relation_hops": "0"},
-            {"exploration.relation_hops": "1", "exploration.weight_follows": "1"},
-            {"exploration.relation_hops": "2", "exploration.weight_follows": "1"},
+            {"exploration.relation_hops": "1", "exploration.weight_step_next": "1"},
+            {"exploration.relation_hops": "2", "exploration.weight_step_next": "1"},
         )
     ]
     assert len(reached[0]) == 1

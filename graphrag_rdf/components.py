@@ -271,6 +271,7 @@ class Components:
             rerank_api_base=self.settings.rerank.api_base,
             api_key=llm.api_key,
             temperature=llm.temperature,
+            temperatures=dict(_temperature_of(one) for one in llm.temperatures),
             max_tokens=llm.max_tokens,
             timeout=llm.timeout,
             max_retries=llm.max_retries,
@@ -367,3 +368,8 @@ class Components:
                 yield
             finally:
                 self._ingesting = before
+
+
+def _temperature_of(setting: str) -> tuple[str, float]:
+    purpose, _, value = setting.rpartition("=")
+    return purpose.strip(), float(value)

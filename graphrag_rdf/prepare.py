@@ -145,7 +145,7 @@ def depends(parts: Components, pipeline: Pipeline, state: State, model: str) -> 
         "pipeline_hash": pipeline.hash,
         "queries_hash": None if own is None else hash_of_folder(own),
         "parameters": parameters,
-        "model": [model, llm.api_base, llm.temperature, llm.max_tokens, llm.seed],
+        "model": [model, llm.api_base, llm.temperature, llm.max_tokens, llm.seed, *llm.temperatures],
         "embedding_model": parts.settings.embedding.model,
         "rerank_model": [parts.settings.rerank.model, parts.settings.rerank.api_base],
         "include": sorted(entity.value for entity in state.include),

@@ -146,7 +146,8 @@ def store_facts(engine: Engine) -> dict[str, Any]:
             _relation(row): _number(row["facts"])
             for row in store.select("system/relation-counts", limit=_RELATIONS)
         }
-        | relation_names(relation_counts(store)),
+        | relation_names(relation_counts(store))
+        | {name: _number(term) for name, term in store.select("system/relation-totals")[0].items()},
         "warnings": warnings(engine, indexes),
     }
 

@@ -30,6 +30,7 @@ RETIRED = {
 """Settings of earlier versions, and why they are gone. They are ignored, with a warning."""
 LISTS = frozenset(
     {
+        "llm.temperatures",
         "extract.entity_types",
         "extract.predicates",
         "extract.ontology",

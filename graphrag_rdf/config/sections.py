@@ -65,14 +65,34 @@ def _authority(text: str) -> str:
     return text
 
 
+def _temperature(text: str) -> str:
+    purpose, equals, value = text.rpartition("=")
+    try:
+        known = bool(purpose.strip()) and bool(equals) and 0 <= float(value) <= 2
+    except ValueError:
+        known = False
+    if not known:
+        raise PydanticCustomError("temperature", "not PURPOSE=NUMBER from 0 to 2, as in relations=0.2")
+    return text
+
+
 def _listed(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
 AuthorityRule = Annotated[str, AfterValidator(_authority)]
 """A glob of paths, and the authority of their documents."""
+def _graph(name: object) -> object:
+    """A bare name, as TrustGraph calls its collections, names a graph of ours."""
+    return f"urn:graph:{name}" if isinstance(name, str) and re.fullmatch(r"[\w-]+", name) else name
+
+
+GraphName = Annotated[Iri, BeforeValidator(_graph)]
+"""The IRI of a named graph."""
 OntologyIri = Annotated[str, AfterValidator(_ontology)]
 """The IRI of a loaded ontology."""
+Temperature = Annotated[str, AfterValidator(_temperature)]
+"""A purpose of calls, and their sampling temperature."""
 Host = Annotated[str, AfterValidator(_host)]
 """A host name or address, as in a request."""
 Origin = Annotated[str, AfterValidator(_origin)]
@@ -99,6 +119,10 @@ class LlmSection(Section):
         default=None, description="use the provider's own environment variable instead, e.g. OPENAI_API_KEY"
     )
     temperature: float | None = Field(default=0.0, description="0: the most repeatable answers")
+    temperatures: tuple[Temperature, ...] = Field(
+        default=(),
+        description="temperatures of some calls, as relations=0.2: the purposes that `llm log` shows",
+    )
     max_tokens: int | None = Field(default=None, ge=1, description="token limit of one answer")
     timeout: float = Field(default=120.0, gt=0, description="time limit of one call, in seconds")
     max_retries: int = Field(
@@ -369,7 +393,9 @@ class AnswersSection(Section):
 class TraceSection(Section):
     """[trace] - the trace of each question."""
 
-    graph: Iri = Field(default="urn:graph:retrieval", description="named graph of traces")
+    graph: GraphName = Field(
+        default="urn:graph:retrieval", description="named graph of traces; a bare NAME is urn:graph:NAME"
+    )
     detail: Literal["full", "summary"] = "full"
 
 

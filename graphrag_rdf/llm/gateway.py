@@ -248,7 +248,7 @@ class LlmGateway:
     ) -> Asked:
         settings = self.settings
         parameters: dict[str, Any] = {
-            "temperature": settings.temperature,
+            "temperature": settings.temperatures.get(purpose, settings.temperature),
             "max_tokens": settings.max_tokens if max_tokens is None else max_tokens,
             "seed": settings.seed,
             "response_format": {"type": "json_object"} if json_mode else None,

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,7 @@ class LlmSettings:
         rerank_api_base: the same of the reranker, None for `api_base`.
         api_key: None to let litellm read the provider's environment variable.
         temperature: sampling temperature; None leaves it to the provider.
+        temperatures: purpose of a call → its temperature, in place of `temperature`.
         max_tokens: longest answer, None for the model's own limit.
         timeout: seconds to wait for a connection, and then for each further piece of an answer.
         max_retries: tries after the first.
@@ -52,6 +53,7 @@ class LlmSettings:
     rerank_api_base: str | None = None
     api_key: SecretStr | None = None
     temperature: float | None = 0.0
+    temperatures: Mapping[str, float] = field(default_factory=dict)
     max_tokens: int | None = None
     timeout: float = 120.0
     max_retries: int = 5

@@ -73,6 +73,7 @@ class GraphRagResponse:
             "end_of_session": self.end_of_session,
             "explain_id": self.explain_id,
             "explain_graph": self.explain_graph,
+            "explain_collection": self.explain_graph,
             "explain_triples": [quad_json(quad) for quad in self.explain_triples],
             "error": self.error,
         }

@@ -113,7 +113,7 @@ def test_relations_by_a_model(
     assert f"{pairs:,} asked" in found.out
     assert f"{pairs:,} low confidence" in found.out
     told = run("doctor", "--format", "json").json
-    assert told["relation_counts"]["rag:causes"] == pairs
+    assert told["relation_counts"]["rag:causes"] == told["relation_counts"]["llm_rel"] == pairs
     assert told["noise_control"]["rejected"]["low_confidence"] == pairs
     assert "relation_parse_fallback" not in {warning["type"] for warning in told["warnings"]}
     assert run("check").code == 0

@@ -54,6 +54,13 @@ def test_parameters(make_gateway, scripted_server):
     assert body["response_format"] == {"type": "json_object"}
 
 
+def test_a_purpose_may_have_a_temperature_of_its_own(make_gateway, scripted_server):
+    gateway = make_gateway(temperatures={"relations": 0.2})
+    for purpose in ("relations", "extract"):
+        gateway.chat(HELLO, purpose=purpose, use_cache=False)
+    assert [request.body["temperature"] for request in scripted_server.requests] == [0.2, 0.0]
+
+
 def test_functions_need_no_package_beyond_ours(make_gateway, scripted_server, monkeypatch):
     """litellm's search for tools of its own MCP gateway imports `mcp`, which we do not depend on."""
     monkeypatch.setitem(sys.modules, "litellm.responses.mcp.chat_completions_handler", None)

@@ -52,6 +52,8 @@ NEEDS = {
     "/health": {"GET": "nothing"},
     "/metrics": {"GET": "read"},
     "/cache": {"GET": "read", "DELETE": "write"},
+    "/cache/stats": {"GET": "read"},
+    "/cache/clear": {"POST": "write"},
     "/diagnostics": {"GET": "admin"},
 }
 """Path of a route → method → the role that it takes."""

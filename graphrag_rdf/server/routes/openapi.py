@@ -206,6 +206,8 @@ _ROUTES = (
     _Route("/health", "GET", status.health, "The health of the server."),
     _Route("/metrics", "GET", status.metrics, "Figures for Prometheus.", gives=("text/plain",)),
     _Route("/cache", "GET", status.cache, "How much is in the caches."),
+    _Route("/cache/stats", "GET", status.cache, "As GET /cache."),
+    _Route("/cache/clear", "POST", status.empty_cache, "As DELETE /cache.", "only", guarded=True),
     _Route("/cache", "DELETE", status.empty_cache, "Empty the caches.", "only", guarded=True),
     _Route("/diagnostics", "GET", status.diagnostics, "What `doctor` reports.", guarded=True),
 )

@@ -80,13 +80,13 @@ def _listed(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
-AuthorityRule = Annotated[str, AfterValidator(_authority)]
-"""A glob of paths, and the authority of their documents."""
 def _graph(name: object) -> object:
     """A bare name, as TrustGraph calls its collections, names a graph of ours."""
     return f"urn:graph:{name}" if isinstance(name, str) and re.fullmatch(r"[\w-]+", name) else name
 
 
+AuthorityRule = Annotated[str, AfterValidator(_authority)]
+"""A glob of paths, and the authority of their documents."""
 GraphName = Annotated[Iri, BeforeValidator(_graph)]
 """The IRI of a named graph."""
 OntologyIri = Annotated[str, AfterValidator(_ontology)]

@@ -348,6 +348,11 @@ def _together(one: EntityCandidate, other: EntityCandidate) -> EntityCandidate:
     return replace(
         one,
         type=one.type or other.type,
+        other_types=tuple(
+            each
+            for each in dict.fromkeys((*one.other_types, other.type, *other.other_types))
+            if each and one.type and fold(each) != fold(one.type)
+        ),
         definition=says.definition,
         quote=says.quote,
         aliases=tuple(dict.fromkeys(surface for surface in surfaces if surface != one.name)),

@@ -30,7 +30,7 @@ from graphrag_rdf.schema.selection import Selector, TermVectors
 
 Mode: TypeAlias = Literal["strict", "open"]
 
-GUIDED_VERSION = "2"
+GUIDED_VERSION = "3"
 """Changes when the same facts would be brought into other terms, or checked otherwise."""
 
 _LONGEST = 200  # characters of a description in a prompt
@@ -189,8 +189,9 @@ class Guide:
     def apply(self, found: Extraction) -> Extraction:
         """An extraction in the terms of the ontology; the rest is rejected or marked as proposed."""
         rejected = list(found.rejected)
-        entities = [self._entity(_bare(each), rejected) for each in found.entities]
-        classes = {match_key(each.name): each.class_iri for each in entities if each.class_iri}
+        typed = [kind for each in found.entities for kind in _one_type_each(_bare(each))]
+        entities = [self._entity(each, rejected) for each in typed]
+        classes = {match_key(each.name): each.class_iri for each in reversed(entities) if each.class_iri}
         relations = [self._relation(_with_bare_ends(each), classes, rejected) for each in found.relations]
         kept = dict.fromkeys(each for each in relations if each is not None)
         return replace(found, entities=tuple(entities), relations=tuple(kept), rejected=tuple(rejected))
@@ -247,6 +248,13 @@ def _bare_name(name: str) -> str:
     """A description without its article. Names end in a capitalised word, as "The Night Ferry" does."""
     is_name = not name.rpartition(" ")[2][:1].islower()
     return name if is_name else _ARTICLE.sub("", name, count=1)
+
+
+def _one_type_each(entity: EntityCandidate) -> Iterator[EntityCandidate]:
+    """An entity, and itself with each other type."""
+    yield replace(entity, other_types=())
+    for other in entity.other_types:
+        yield EntityCandidate(entity.name, other, None, (), None)
 
 
 def _names_thing(relation: RelationCandidate) -> bool:

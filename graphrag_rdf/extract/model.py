@@ -29,6 +29,7 @@ class EntityCandidate:
         quote: the evidence of the definition, as a model repeats it.
         class_iri: the class of a loaded ontology that the type names.
         proposed: whether an ontology guides the extraction, and has no class for the type.
+        other_types: further types that a model gave it, which only guided extraction uses.
     """
 
     name: str
@@ -39,6 +40,7 @@ class EntityCandidate:
     quote: str | None = None
     class_iri: str | None = None
     proposed: bool = False
+    other_types: tuple[str, ...] = ()
 
 
 Qualifiers: TypeAlias = tuple[tuple[str, str, str | None], ...]

@@ -2,7 +2,9 @@
 
 What fails is a rejected candidate, with the reason in words:
 
-    breaks_domain, breaks_range, breaks_datatype, breaks_value_set    see `schema.conformance`
+    breaks_domain, breaks_range, breaks_datatype, breaks_unit, breaks_value_set    see `schema.conformance`
+    breaks_functional, breaks_inverse_functional, breaks_cardinality    there is more than one in the text
+    breaks_disjoint    a second type of an entity that excludes the first
     names_class    subject or object is called as a class, and is of no other class, so it is no individual
     not_in_text    of the object a word, of the subject more than half of the words, or of a date the year is
                    neither in the chunk nor in what is told of it
@@ -10,17 +12,17 @@ What fails is a rejected candidate, with the reason in words:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.extract.guided import Guide
-from graphrag_rdf.extract.model import ChunkContext, Extraction, Rejected, RelationCandidate
+from graphrag_rdf.extract.model import ChunkContext, EntityCandidate, Extraction, Rejected, RelationCandidate
 from graphrag_rdf.extract.names import match_key
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.namespaces import XSD
-from graphrag_rdf.schema.conformance import Candidate, Verdict, check
+from graphrag_rdf.schema.conformance import Candidate, Verdict, check, check_together, disjoint_pairs
 from graphrag_rdf.store.base import Store
 
 _DATES = frozenset(kind.value for kind in (XSD.date, XSD.dateTime, XSD.gYear, XSD.gYearMonth))
@@ -29,7 +31,8 @@ _DATES = frozenset(kind.value for kind in (XSD.date, XSD.dateTime, XSD.gYear, XS
 _REPAIRABLE = frozenset(
     {
         *("breaks_domain", "breaks_range", "breaks_datatype", "breaks_value_set", "names_class"),
-        *("value_of_object_property", "predicate_not_in_ontology"),
+        *("value_of_object_property", "predicate_not_in_ontology", "breaks_unit", "breaks_disjoint"),
+        *("breaks_functional", "breaks_inverse_functional", "breaks_cardinality"),
     }
 )
 
@@ -63,20 +66,60 @@ def conforming(store: Store, guide: Guide, found: Extraction, text: ReadText) ->
 
     Statements in other terms than those of the ontology are not checked.
     """
+    rejected = list(found.rejected)
+    found = replace(found, entities=tuple(_one_type(store, found.entities, rejected)))
     candidates = {each.number: each for each in _candidates(found)}
     verdicts = check(store, list(candidates.values()))
     kept: list[RelationCandidate] = []
-    rejected = list(found.rejected)
     for number, relation in enumerate(found.relations):
         verdict = verdicts.get(number)
         fault = _fault(relation, candidates[number], verdict, guide, text) if verdict else None
         if verdict and fault:
-            reason, why = fault
-            said = f"{relation.subject} | {relation.predicate} | {relation.object}: {why}"
-            rejected.append(Rejected(reason, said, verdict.axiom.value if verdict.axiom else None))
+            rejected.append(_rejected(relation, *fault, verdict.axiom))
         else:
             kept.append(_with_value(relation, verdict))
+    return within_limits(store, replace(found, relations=tuple(kept), rejected=tuple(rejected)))
+
+
+def within_limits(store: Store, found: Extraction) -> Extraction:
+    """What of an extraction holds together: see `schema.conformance.check_together`."""
+    verdicts = check_together(store, list(_candidates(found)))
+    kept: list[RelationCandidate] = []
+    rejected = list(found.rejected)
+    for number, relation in enumerate(found.relations):
+        if (verdict := verdicts.get(number)) is None:
+            kept.append(relation)
+        else:
+            rejected.append(_rejected(relation, f"breaks_{verdict.rule}", verdict.why, verdict.axiom))
     return replace(found, relations=tuple(kept), rejected=tuple(rejected))
+
+
+def _rejected(relation: RelationCandidate, reason: str, why: str, axiom: NamedNode | None) -> Rejected:
+    said = f"{relation.subject} | {relation.predicate} | {relation.object}: {why}"
+    return Rejected(reason, said, axiom.value if axiom else None)
+
+
+def _one_type(
+    store: Store, entities: Sequence[EntityCandidate], rejected: list[Rejected]
+) -> Iterator[EntityCandidate]:
+    """Entities without types that exclude the first one of the same name."""
+    first: dict[str, EntityCandidate] = {}
+    pairs: dict[int, tuple[NamedNode, NamedNode]] = {}
+    for number, each in enumerate(entities):
+        if each.class_iri is None:
+            continue
+        known = first.setdefault(match_key(each.name), each)
+        if known.class_iri and known.class_iri != each.class_iri:
+            pairs[number] = NamedNode(known.class_iri), NamedNode(each.class_iri)
+    excluded = disjoint_pairs(store, pairs.values())
+    for number, each in enumerate(entities):
+        if pairs.get(number) not in excluded:
+            yield each
+            continue
+        other = first[match_key(each.name)].type
+        said = f"{each.name} | type | {each.type}: it is also {other}, and nothing is both"
+        rejected.append(Rejected("breaks_disjoint", said, each.class_iri))
+        yield replace(each, type=None, class_iri=None)
 
 
 def repairable(found: Extraction) -> list[str]:
@@ -98,9 +141,11 @@ def with_repairs(found: Extraction, repaired: Extraction) -> Extraction:
 
 
 def _candidates(found: Extraction) -> Iterator[Candidate]:
-    classes = {
-        match_key(each.name): (NamedNode(each.class_iri),) for each in found.entities if each.class_iri
-    }
+    classes: dict[str, tuple[NamedNode, ...]] = {}
+    for each in found.entities:
+        if each.class_iri:
+            key = match_key(each.name)
+            classes[key] = (*classes.get(key, ()), NamedNode(each.class_iri))
     for number, relation in enumerate(found.relations):
         if relation.property_iri:
             yield Candidate(
@@ -110,6 +155,8 @@ def _candidates(found: Extraction) -> Iterator[Candidate]:
                 relation.object_is_entity,
                 classes.get(match_key(relation.subject), ()),
                 classes.get(match_key(relation.object), ()) if relation.object_is_entity else (),
+                relation.subject,
+                1.0 if relation.confidence is None else relation.confidence,
             )
 
 
@@ -151,5 +198,7 @@ def _with_value(relation: RelationCandidate, verdict: Verdict | None) -> Relatio
         return replace(relation, object_iri=value.value, object_is_entity=True, datatype=None)
     if isinstance(value, Literal):
         datatype = None if value.datatype == XSD.string else value.datatype.value
-        return replace(relation, object=value.value, datatype=datatype, object_is_entity=False)
+        relation = replace(relation, object=value.value, datatype=datatype, object_is_entity=False)
+        if verdict and verdict.amount and not any(name == "amount" for name, *_ in relation.qualifiers):
+            return replace(relation, qualifiers=(*relation.qualifiers, ("amount", verdict.amount, None)))
     return relation

@@ -132,7 +132,7 @@ def choose_extractor(
     if model is None:
         raise ConfigError("extract.use is llm, but no model is set", hint="name one with --model")
     from graphrag_rdf.extract.llm import LLM_VERSION
-    from graphrag_rdf.ingest.conforming import repairable, with_repairs
+    from graphrag_rdf.ingest.conforming import repairable, with_repairs, within_limits
 
     data, opened = prompt_data(settings), gateway()
     extractor = llm_extractor(settings, model, data, guide)
@@ -148,7 +148,8 @@ def choose_extractor(
                 break
             repaired, answer = extractor.repair(found, broken, text, **asking)
             repaired = in_terms(repaired, text, **described)
-            found, completions = with_repairs(found, repaired), [*completions, answer]
+            found = within_limits(store, with_repairs(found, repaired))
+            completions = [*completions, answer]
             broken = repairable(repaired)
         return Extracted(
             found,

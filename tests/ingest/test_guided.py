@@ -36,6 +36,15 @@ TURTLE = """
 :castMember a owl:ObjectProperty ; rdfs:domain :Film ; rdfs:range :Person .
 :genre a owl:ObjectProperty ; rdfs:range [ a owl:Class ; owl:oneOf ( :Noir ) ] .
 :Noir a owl:NamedIndividual ; rdfs:label "film noir"@en .
+:Work owl:disjointWith :Person .
+:Film rdfs:subClassOf [ a owl:Restriction ; owl:onProperty :composer ; owl:maxCardinality 1 ] ,
+  [ a owl:Restriction ; owl:onProperty :director ; owl:someValuesFrom :Person ] ,
+  [ a owl:Restriction ; owl:onProperty :castMember ; owl:minCardinality 2 ] .
+:composer a owl:ObjectProperty .
+:writer a owl:ObjectProperty , owl:FunctionalProperty .
+:debutOf a owl:ObjectProperty , owl:InverseFunctionalProperty ; rdfs:label "debut of"@en .
+:runtime a owl:DatatypeProperty ; rdfs:range xsd:integer ; skos:altLabel "lasts"@en ;
+  <http://qudt.org/schema/qudt/unit> <http://qudt.org/vocab/unit/MIN> .
 :released a owl:DatatypeProperty ; rdfs:label "release date"@en ; rdfs:domain :Film ; rdfs:range xsd:date .
 """
 MEANING = """
@@ -314,3 +323,115 @@ def test_meaning_selects_terms_that_share_no_word_with_the_chunk(
     ingest([], text=text, embedding__model="openai/scripted-embedding", **by)
     prompt = next(each.prompt for each in scripted_server.requests if "<ontology>" in each.prompt)
     assert "whereabouts" in prompt.rpartition("<ontology>")[2]
+
+
+MANY = f"{TEXT} Ida Lund and Rita Moor wrote it. Rita Moor composed. It lasts 104 minutes or 2 hours."
+
+
+@pytest.mark.parametrize(
+    ("predicate", "values", "reason", "why"),
+    [
+        (
+            "writer",
+            ("Ida Lund", "Rita Moor"),
+            "breaks_functional",
+            "the text gives Ida Lund, and at most 1 value",
+        ),
+        ("composer", ("Rita Moor", "Ida Lund"), "breaks_cardinality", "the text gives Rita Moor"),
+        ("runtime", ("104 minutes", "2 hours"), "breaks_unit", "the unit is hours, not minute"),
+    ],
+)
+def test_a_second_value_in_one_text(
+    predicate: str, values: tuple[str, str], reason: str, why: str, ingest: Ingest
+) -> None:
+    engine = ingest([statement("Night Ferry", predicate, value) for value in values], text=MANY)
+    assert ingest.report.rejected == {reason: 1}  # type: ignore[attr-defined]
+    assert len([each for each in facts(engine) if each.predicate == NamedNode(f"{FILMS}#{predicate}")]) == 1
+    (row,) = engine.store.select("facts/rejected", reasons=[reason], limit=9)
+    assert why in row["candidate"].value
+    (broken,) = engine.store.select("cookbook/broken-properties", limit=9)
+    assert (broken["property"], broken["reason"].value) == (NamedNode(f"{FILMS}#{predicate}"), reason)
+
+
+def test_a_second_subject_of_an_inverse_functional_property(ingest: Ingest) -> None:
+    said = [statement(name, "debut of", "Noriko Abe") for name in ("Night Ferry", "Ida Lund")]
+    ingest(said)
+    assert ingest.report.rejected == {"breaks_inverse_functional": 1}  # type: ignore[attr-defined]
+
+
+def test_values_keep_their_unit_as_the_amount_of_their_evidence(ingest: Ingest) -> None:
+    engine = ingest(
+        [statement("Night Ferry", "runtime", "104 minutes", quote="It lasts 104 minutes")], text=MANY
+    )
+    values = {each.object for each in facts(engine) if each.predicate == NamedNode(f"{FILMS}#runtime")}
+    assert values == {Literal("104", datatype=XSD.integer)}
+    assert {quad.object.value for quad in everything(engine) if quad.predicate == RAG.amount} == {
+        "104 minutes"
+    }
+
+
+def test_documents_may_differ(ingest: Ingest, docs: Path, scripted_server: ScriptedServer) -> None:
+    """Which of two documents is right is not for extraction to say."""
+    engine = ingest([statement("Night Ferry", "writer", "Ida Lund")], text=MANY)
+    other = json.dumps({"entities": ENTITIES, "relations": [statement("Night Ferry", "writer", "Rita Moor")]})
+    scripted_server.answer_with(lambda request: other)
+    (docs / "b.txt").write_text("Rita Moor wrote Night Ferry, a film.", "utf-8")
+    assert engine.ingest([docs]).rejected == {}
+    assert len(engine.store.select("conflicts/functional", entities=[], limit=9)) == 1
+
+
+def test_a_type_that_excludes_another_one(ingest: Ingest) -> None:
+    entities = [*ENTITIES, {"name": "Night Ferry", "type": "person"}]
+    engine = ingest([], entities)
+    assert ingest.report.rejected == {"breaks_disjoint": 1}  # type: ignore[attr-defined]
+    kinds = {
+        each.object
+        for each in facts(engine)
+        if each.subject == DIRECTED.subject and each.predicate == RDF.type
+    }
+    assert kinds == {NamedNode(f"{FILMS}#Film")}
+    (row,) = engine.store.select("facts/rejected", reasons=["breaks_disjoint"], limit=9)
+    assert row["candidate"].value == "Night Ferry | type | person: it is also film, and nothing is both"
+
+
+def test_a_second_type_that_excludes_none_is_kept(ingest: Ingest) -> None:
+    found = facts(ingest([], [*ENTITIES, {"name": "Night Ferry", "type": "work"}]))
+    kinds = {each.object for each in found if each.subject == DIRECTED.subject and each.predicate == RDF.type}
+    assert kinds == {NamedNode(f"{FILMS}#Film"), NamedNode(f"{FILMS}#Work")}
+
+
+def test_what_is_required_and_missing_is_listed_and_never_rejected(ingest: Ingest) -> None:
+    engine = ingest([statement("Night Ferry", "cast member", "Ida Lund")])
+    assert ingest.report.rejected == {}  # type: ignore[attr-defined]
+    rows = engine.store.select("cookbook/incomplete", limit=9)
+    found = {
+        (row["property"].value.rpartition("#")[2], row["values"].value, row["least"].value) for row in rows
+    }
+    assert found == {("director", "0", "1"), ("castMember", "1", "2")}
+    assert {row["entity"] for row in rows} == {DIRECTED.subject}
+    assert {row["class"] for row in rows} == {NamedNode(f"{FILMS}#Film")}
+
+
+def test_a_repair_does_not_bring_a_second_value(ingest: Ingest, scripted_server: ScriptedServer) -> None:
+    first = [statement("Night Ferry", "writer", value) for value in ("Ida Lund", "Rita Moor")]
+    again = [
+        statement("Night Ferry", "writer", "Rita Moor"),
+        statement("Night Ferry", "composer", "Rita Moor"),
+    ]
+    scripted_server.script(json.dumps({"entities": ENTITIES, "relations": first}))
+    scripted_server.script(json.dumps({"relations": again}))
+    found = facts(ingest([], text=MANY, extract__ontology_repairs=1))
+    asked = scripted_server.requests[1].prompt.rpartition("<statements>")[2]
+    assert "- Night Ferry | writer | Rita Moor: the text gives Ida Lund, and at most 1 value" in asked
+    told = {(each.predicate.value.rpartition("#")[2], each.object.value.rpartition("/")[2]) for each in found}
+    assert {("writer", "ida-lund"), ("composer", "rita-moor")} <= told
+    assert ("writer", "rita-moor") not in told
+    assert ingest.report.rejected == {"breaks_functional": 2}  # type: ignore[attr-defined]
+
+
+def test_rules_are_checked_too(ingest: Ingest) -> None:
+    text = "Night Ferry is a film. Night Ferry lasts 104 minutes. Night Ferry lasts 2 tonnes."
+    engine = ingest([], text=text, extract__use="rules", llm__model=None)
+    values = {each.object for each in facts(engine) if each.predicate == NamedNode(f"{FILMS}#runtime")}
+    assert values == {Literal("104", datatype=XSD.integer)}
+    assert ingest.report.rejected["breaks_unit"] == 1  # type: ignore[attr-defined]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyoxigraph import Literal, NamedNode
@@ -13,7 +15,14 @@ from graphrag_rdf import Engine
 from graphrag_rdf.config import Settings
 from graphrag_rdf.exchange.ontologies import load_ontologies
 from graphrag_rdf.rdf.namespaces import XSD
-from graphrag_rdf.schema.conformance import CONFORMS, Candidate, Verdict, check
+from graphrag_rdf.schema.conformance import (
+    CONFORMS,
+    Candidate,
+    Verdict,
+    check,
+    check_together,
+    disjoint_pairs,
+)
 from tests.support.stores import open_engine
 
 SHIPS = """
@@ -163,3 +172,128 @@ def test_candidates_are_told_apart(engine: Engine) -> None:
     value = Candidate(3, ex("masts"), "two", of_entity=False)
     found = check(engine.store, [good, bad, value])
     assert [found[number].rule for number in (1, 2, 3)] == [None, "range", "datatype"]
+
+
+MORE = """
+@prefix : <http://example.org/> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix qudt: <http://qudt.org/schema/qudt/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix schema: <https://schema.org/> .
+@prefix unit: <http://qudt.org/vocab/unit/> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:more a owl:Ontology .
+:Ship a owl:Class ; rdfs:subClassOf
+  [ a owl:Restriction ; owl:onProperty :mate ; owl:maxCardinality 2 ] ,
+  [ a owl:Restriction ; owl:onProperty :crew ; owl:maxQualifiedCardinality 1 ; owl:onClass :Cook ] .
+:Barque a owl:Class ; rdfs:subClassOf :Ship .
+:Person a owl:Class . :Cook a owl:Class ; rdfs:subClassOf :Person .
+:Port a owl:Class ; owl:disjointWith :Person .
+:Day a owl:Class . :Night a owl:Class . :Dusk a owl:Class ; rdfs:subClassOf :Night .
+[] a owl:AllDisjointClasses ; owl:members ( :Day :Night ) .
+:mate a owl:ObjectProperty . :crew a owl:ObjectProperty .
+:lostOn a owl:DatatypeProperty , owl:FunctionalProperty ; rdfs:range xsd:date .
+:parent a owl:ObjectProperty , owl:FunctionalProperty .
+:yard a owl:ObjectProperty ; rdfs:subPropertyOf :parent .
+:flag a owl:ObjectProperty , owl:InverseFunctionalProperty .
+:weight a owl:DatatypeProperty ; rdfs:range xsd:decimal ; qudt:unit unit:TONNE .
+:height a owl:DatatypeProperty ; rdfs:range xsd:decimal ; schema:unitCode "MTR" .
+:beam a owl:DatatypeProperty ; rdfs:range xsd:string ; schema:unitText "metres" .
+:tempo a owl:DatatypeProperty ; rdfs:range :KnotValue .
+:KnotValue qudt:hasUnit :kn . :kn rdfs:label "knot"@en .
+"""
+
+
+@pytest.fixture
+def more(tmp_path: Path) -> Iterator[Engine]:
+    (tmp_path / "more.ttl").write_text(MORE)
+    with open_engine(":memory:", config=Settings()) as engine:
+        load_ontologies(engine.store, [tmp_path / "more.ttl"], "http://example.org/", datetime.now(UTC))
+        yield engine
+
+
+@pytest.mark.parametrize(
+    ("prop", "said", "value", "rule"),
+    [
+        ("weight", "120 tonnes", "120", None),
+        ("weight", "1,200.5 t", "1200.5", None),
+        ("weight", "120", "120", None),
+        ("weight", "120 Tonnen", "120", None),
+        ("weight", "120 metres", None, "unit"),
+        ("weight", "120 kg", None, "unit"),
+        ("weight", "120 souls", None, "unit"),
+        ("weight", "heavy", None, "datatype"),
+        ("height", "38.5 m", "38.5", None),
+        ("height", "38.5 meter", "38.5", None),
+        ("height", "126 ft", None, "unit"),
+        ("beam", "9 metres", None, None),
+        ("beam", "30 feet", None, None),
+        ("beam", "30 tons", None, "unit"),
+        ("tempo", "12 knots", None, None),
+        ("tempo", "12 hours", None, "unit"),
+    ],
+)
+def test_units(more: Engine, prop: str, said: str, value: str | None, rule: str | None) -> None:
+    (found,) = check(more.store, [Candidate(1, ex(prop), said, of_entity=False)]).values()
+    assert found.rule == rule
+    if value is not None:
+        assert found.value == Literal(value, datatype=XSD.decimal)
+        assert found.amount == (said if " " in said else None)
+    elif rule is None:
+        assert (found.value, found.amount) == (None, None), "the text keeps its unit"
+    elif rule == "unit":
+        assert found.axiom == ex(prop)
+
+
+def said(number: int, subject: str, prop: str, value: str, **more: Any) -> Candidate:
+    return Candidate(number, ex(prop), value, more.pop("of_entity", True), subject=subject, **more)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "rules"),
+    [
+        ([("Petrel", "lostOn", "1911-05-03"), ("Petrel", "lostOn", "1912-01-01")], {2: "functional"}),
+        ([("Petrel", "lostOn", "1911-05-03"), ("Petrel", "lostOn", "1911")], {}),
+        ([("Petrel", "lostOn", "1911"), ("Tern", "lostOn", "1912")], {}),
+        ([("Petrel", "parent", "Ada Kell"), ("Petrel", "parent", "Kell")], {}),
+        ([("Petrel", "parent", "Ada Kell"), ("Petrel", "yard", "Tarnay Yard")], {2: "functional"}),
+        ([("Petrel", "flag", "Red Ensign"), ("Tern", "flag", "Red Ensign")], {2: "inverse_functional"}),
+        ([("Petrel", "flag", "Red Ensign"), ("Petrel", "flag", "Blue Peter")], {}),
+    ],
+)
+def test_functional_properties(
+    more: Engine, candidates: list[tuple[str, str, str]], rules: dict[int, str]
+) -> None:
+    given = [said(number, *each) for number, each in enumerate(candidates, 1)]
+    found = check_together(more.store, given)
+    assert {number: verdict.rule for number, verdict in found.items()} == rules
+
+
+def test_the_most_confident_value_stands(more: Engine) -> None:
+    given = [
+        said(1, "Petrel", "parent", "Ada", confidence=0.4),
+        said(2, "Petrel", "parent", "Bob", confidence=0.9),
+    ]
+    (found,) = check_together(more.store, given).items()
+    assert (found[0], found[1].axiom) == (1, ex("parent"))
+    assert found[1].why == "the text gives Bob, and at most 1 value"
+
+
+def test_maximum_cardinalities_of_the_class_of_the_subject(more: Engine) -> None:
+    names = ("Ada", "Bob", "Cy")
+    ship = {"subject_classes": (ex("Barque"),)}
+    mates = [said(number, "Petrel", "mate", name, **ship) for number, name in enumerate(names)]
+    assert {n: v.rule for n, v in check_together(more.store, mates).items()} == {2: "cardinality"}
+    assert check_together(more.store, [replace(each, subject_classes=()) for each in mates]) == {}
+    kinds = (("Ada", "Cook"), ("Bob", "Person"), ("Cy", "Cook"))
+    crew = [
+        said(number, "Petrel", "crew", name, object_classes=(ex(kind),), **ship)
+        for number, (name, kind) in enumerate(kinds)
+    ]
+    assert {n: v.rule for n, v in check_together(more.store, crew).items()} == {2: "cardinality"}
+
+
+def test_disjoint_classes(more: Engine) -> None:
+    pairs = [("Port", "Cook"), ("Cook", "Port"), ("Ship", "Cook"), ("Day", "Dusk"), ("Dusk", "Night")]
+    given = [(ex(one), ex(other)) for one, other in pairs]
+    assert disjoint_pairs(more.store, given) == {given[0], given[1], given[3]}

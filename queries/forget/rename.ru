@@ -1,8 +1,22 @@
 # name: forget/rename
 # kind: update
-# summary: Replace names of forgotten things by hashes - entities in traces, documents in their versions.
+# summary: Replace names of forgotten things by hashes - entities in traces, documents in their versions - and remove results of validations about them.
 # params:
 #   names: {type: "(iri, iri)[]", sample: [["http://trustgraph.ai/e/ada", "urn:graphrag-rdf:forgotten:0"]]}
+DELETE { GRAPH <urn:graph:source> { ?report sh:result ?result } } WHERE {
+  {{ values("?name ?hash", names) }}
+  GRAPH <urn:graph:source> {
+    ?result sh:focusNode|sh:value ?name .
+    ?report sh:result ?result .
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?result ?property ?value } } WHERE {
+  {{ values("?name ?hash", names) }}
+  GRAPH <urn:graph:source> {
+    ?result sh:focusNode|sh:value ?name ;
+      ?property ?value .
+  }
+} ;
 DELETE { GRAPH ?graph { ?node ?property ?name } }
 INSERT { GRAPH ?graph { ?node ?property ?hash } } WHERE {
   {{ values("?name ?hash", names) }}

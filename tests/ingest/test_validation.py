@@ -16,7 +16,9 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange import import_file
 from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.validation import BrokenShapesError
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG, Graphs
+from graphrag_rdf.rdf.terms import node_of
 from graphrag_rdf.store.base import Changes, plain_quads
 from tests.ingest.conftest import MakeEngine, by_model, everything
 from tests.support.scripted_server import Request, ScriptedServer
@@ -189,6 +191,21 @@ def test_forgetting_a_document_erases_what_reports_say_of_it(ingest: Ingest) -> 
     (report,) = engine.store.select("validation/reports", limit=9)
     assert report["results"] == Literal(2)
     assert run_checks(engine.store, engine.blobs) == []
+
+
+def test_forgetting_erases_results_of_refused_imports_about_names_that_go(
+    ingest: Ingest, tmp_path: Path
+) -> None:
+    engine = ingest(["Kell is one of us, says Kell & Co."])
+    broken = f'<{E}kell-&-co> <{R}captain> "nobody" .'
+    (tmp_path / "broken.ttl").write_text(broken, "utf-8")
+    with pytest.raises(BrokenShapesError, match="Kell"):
+        import_file(engine, tmp_path / "broken.ttl")
+    assert "a captain is a person" in results(engine)
+    (document,) = {q.subject for q in everything(engine) if q.object == TG.Document}
+    forget_documents(engine, [node_of(document)])
+    assert results(engine) == []
+    assert len(engine.store.select("validation/reports", limit=9)) == 2
 
 
 def test_shapes_that_cannot_be_used_end_a_run_before_it_writes(ingest: Ingest, tmp_path: Path) -> None:

@@ -85,7 +85,8 @@ def check(store: Store, candidates: Sequence[Candidate]) -> dict[int, Verdict]:
     if candidates:
         literals = [each for each in candidates if not each.of_entity]
         quantities = _quantities(store, literals)
-        found |= _values(store, literals, quantities)
+        values = _values(store, literals, quantities)
+        found |= values | _facets(store, literals, values)
         found |= _members(store, candidates)
         found |= _ends(store, candidates)
     return found
@@ -173,6 +174,20 @@ def _values(
         elif each.number in cast:
             why = f"the value is no xsd:{wanted[each.number]}"
             found[each.number] = Verdict("datatype", each.property, why)
+    return found
+
+
+def _facets(
+    store: Store, candidates: Sequence[Candidate], values: Mapping[int, Verdict]
+) -> dict[int, Verdict]:
+    """Values that a restricted datatype, such as `xsd:integer[>= 0]`, excludes."""
+    cast = ((each, values.get(each.number, CONFORMS).value) for each in candidates)
+    rows = [(each.number, each.property, value) for each, value in cast if value is not None]
+    found: dict[int, Verdict] = {}
+    for row in store.select("conformance/facets", candidates=rows) if rows else ():
+        facet = text_of(row["facet"]).rpartition("#")[2]
+        why = f"the datatype of the value has {facet} {text_of(row['bound'])}"
+        found.setdefault(_number(row), Verdict("datatype", node_of(row["axiom"]), why))
     return found
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 REPORT = "GraphRAG-Validation"
 """Response header: the IRI of the kept report of a validation, if it has results."""
+_REPORTED = {name: PREFIXES[name] for name in ("sh", "prov", "rag", "xsd")}
 _OWN = frozenset(
     {
         *(Graphs.SOURCE, Graphs.RETRIEVAL, Graphs.COMMUNITY, Graphs.DERIVED, Graphs.INFERRED),
@@ -65,7 +66,7 @@ class RefusedWrite(Problem):
             return super().response()
         form = self._choice.format.engine
         assert isinstance(form, ox.RdfFormat)  # noqa: S101 - that of a graph
-        body = ox.serialize(self._report, format=form, prefixes=PREFIXES)
+        body = ox.serialize(self._report, format=form, prefixes=_REPORTED)
         return Response(body, self.status, {**self.headers, "Content-Type": self._choice.content_type})
 
 

@@ -199,6 +199,11 @@ MORE = """
 :weight a owl:DatatypeProperty ; rdfs:range xsd:decimal ; qudt:unit unit:TONNE .
 :height a owl:DatatypeProperty ; rdfs:range xsd:decimal ; schema:unitCode "MTR" .
 :beam a owl:DatatypeProperty ; rdfs:range xsd:string ; schema:unitText "metres" .
+:masts a owl:DatatypeProperty ; rdfs:range [ a rdfs:Datatype ; owl:onDatatype xsd:integer ;
+  owl:withRestrictions ( [ xsd:minInclusive 1 ] [ xsd:maxExclusive 8 ] ) ] .
+:sail a owl:DatatypeProperty ; rdfs:range :Number .
+:Number a rdfs:Datatype ; owl:equivalentClass [ a rdfs:Datatype ; owl:onDatatype xsd:string ;
+  owl:withRestrictions ( [ xsd:pattern "[A-Z]{2}[0-9]+" ] ) ] .
 :tempo a owl:DatatypeProperty ; rdfs:range :KnotValue .
 :KnotValue qudt:hasUnit :kn . :kn rdfs:label "knot"@en .
 """
@@ -297,3 +302,20 @@ def test_disjoint_classes(more: Engine) -> None:
     pairs = [("Port", "Cook"), ("Cook", "Port"), ("Ship", "Cook"), ("Day", "Dusk"), ("Dusk", "Night")]
     given = [(ex(one), ex(other)) for one, other in pairs]
     assert disjoint_pairs(more.store, given) == {given[0], given[1], given[3]}
+
+
+@pytest.mark.parametrize(
+    ("prop", "text", "why"),
+    [
+        ("masts", "3", None),
+        ("masts", "0", "minInclusive 1"),
+        ("masts", "8", "maxExclusive 8"),
+        ("masts", "many", "no xsd:integer"),
+        ("sail", "GB12", None),
+        ("sail", "12", "pattern"),
+    ],
+)
+def test_facets_of_datatypes(more: Engine, prop: str, text: str, why: str | None) -> None:
+    (found,) = check(more.store, [Candidate(1, ex(prop), text, of_entity=False)]).values()
+    assert (found.rule == "datatype") == (why is not None)
+    assert (why or "") in found.why

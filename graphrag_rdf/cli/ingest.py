@@ -235,6 +235,8 @@ def show_report(report: IngestReport, by: str) -> None:
         lines.append(("claims", f"{report.claims:,} new"))
     if report.summaries is not None:
         lines.append(("descriptions", f"{report.summaries:,} merged"))
+    if report.links is not None:
+        lines.append(("links", f"{report.links:,} new, to vocabularies"))
     if report.communities is not None:
         lines.append(("communities", f"{report.communities:,}"))
     if report.llm.calls or report.llm.cached:

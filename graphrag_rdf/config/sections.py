@@ -220,6 +220,10 @@ class ExtractSection(Section):
     synonyms: Path | None = Field(
         default=None, description="file with lines 'Preferred name = other name; other name'"
     )
+    link_entities: bool = Field(
+        default=False,
+        description="link entities to the concepts and individuals of loaded vocabularies after each ingest",
+    )
     namespace: Iri = Field(
         default="http://trustgraph.ai/", description="base IRI of documents, entities, relations and types"
     )

@@ -199,7 +199,15 @@ def propose(
             names = {entity: open_[entity].names for entity in batch}
             decided = _decide(engine, vocabulary, things, some, names, min_confidence, margin)
             found += [one for one in decided if one.best.thing not in open_[one.entity].barred]
-    return sorted(found, key=lambda p: (p.outcome != "link", -p.best.confidence, p.entity.value))
+    found.sort(key=lambda p: (p.outcome != "link", -p.best.confidence, p.entity.value))
+    pairs: set[frozenset[NamedNode]] = set()  # two imported files link to each other; one way is enough
+    once = []
+    for one in found:
+        pair = frozenset((one.entity, one.best.thing))
+        if pair not in pairs:
+            once.append(one)
+        pairs.add(pair)
+    return once
 
 
 def apply(engine: NeededComponents, proposals: Iterable[Proposal]) -> list[Decision]:

@@ -14,12 +14,15 @@ from urllib.request import url2pathname
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.discover import Discovery, Source, discover
-from graphrag_rdf.errors import DocumentError
+from graphrag_rdf.errors import DocumentError, LlmError
 from graphrag_rdf.ingest.authority import apply_authority
 from graphrag_rdf.ingest.claims import NO_LLM, refresh_claims
 from graphrag_rdf.ingest.community_reports import STAGE, refresh_communities
 from graphrag_rdf.ingest.duplicates import warn_of_duplicates
 from graphrag_rdf.ingest.entity_decisions import settle
+from graphrag_rdf.ingest.entity_links import apply as apply_links
+from graphrag_rdf.ingest.entity_links import propose as propose_links
+from graphrag_rdf.ingest.entity_links import read_vocabularies
 from graphrag_rdf.ingest.extractors import choose_extractor
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.forget import forget_documents, is_unfinished
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger(__name__)
+_NO_VOCABULARY = "extract.link_entities is set, and the store has no vocabulary"
 _NOT_VALIDATED = (
     "validation.shapes is set, and your ingest pipeline has no stage validate: nothing is validated"
 )
@@ -213,6 +217,21 @@ def _aliases(begun: Begun) -> None:
         join_aliases(begun.engine, sorted(begun.run.read_by_model, key=str))
 
 
+def _vocabularies(begun: Begun) -> None:
+    """Link entities to the vocabularies of the store. A stopped run leaves that to the next one."""
+    engine, report = begun.engine, begun.run.report
+    if not engine.settings.extract.link_entities or report.stopped is not None:
+        return
+    vocabularies = read_vocabularies(engine.store)
+    if not vocabularies:
+        report.warn("no_vocabulary", _NO_VOCABULARY)
+        return
+    try:
+        report.links = len(apply_links(engine, propose_links(engine, vocabularies)))
+    except LlmError as error:  # of the embedding model
+        report.warn("embedding_failed", str(error))
+
+
 def _validate(begun: Begun) -> None:
     """Validate what was written. A stopped run is validated by the next one."""
     report = begun.run.report
@@ -295,6 +314,7 @@ AFTER_DOCUMENTS: Mapping[str, Callable[[Begun], None]] = {
     "duplicates": _duplicates,
     "written_together": _written_together,
     "aliases": _aliases,
+    "vocabularies": _vocabularies,
     "validate": _validate,
     "relations": _relations,
     "claims": _claims,

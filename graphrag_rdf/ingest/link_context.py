@@ -82,10 +82,8 @@ class Contexts:
         self._lengths: dict[tuple[NamedNode, str | None], int] = {}
         self._names = {entity: list(names) for entity, names in entities.items()}
         self._things = {thing: Described(names=list(names)) for thing, names in things.items()}
-        for row in select_in_batches(store, "linking/descriptions", "things", list(things)):
-            text = row["text"]
-            if isinstance(text, Literal):
-                self._things[node_of(row["thing"])].texts.append(text)
+        for thing, text in _said(store, list(things)):
+            self._things[thing].texts.append(text)
         self._mentions = _mentions(store, list(entities))
 
     def fits(
@@ -183,6 +181,14 @@ def _terms(texts: Iterable[str], language: str | None) -> frozenset[str]:
     return frozenset(term for text in texts for term in analyse(text, language))
 
 
+def _said(store: Store, things: Sequence[NamedNode]) -> Iterator[tuple[NamedNode, Literal]]:
+    """What vocabularies and facts say of things."""
+    for template in ("linking/descriptions", "linking/neighbours"):
+        for row in select_in_batches(store, template, "things", things):
+            if isinstance(text := row["text"], Literal):
+                yield node_of(row["thing"]), text
+
+
 def _mentions(store: Store, entities: Sequence[NamedNode]) -> dict[NamedNode, list[Mention]]:
     """The mentions of entities; of those without any, what facts say of them."""
     found: dict[NamedNode, list[Mention]] = {}
@@ -208,8 +214,8 @@ def _mentions(store: Store, entities: Sequence[NamedNode]) -> dict[NamedNode, li
         )
     unread = [entity for entity in entities if entity not in found]
     said: dict[NamedNode, set[str]] = {}
-    for row in select_in_batches(store, "linking/descriptions", "things", unread):
-        said.setdefault(node_of(row["thing"]), set()).update(analyse(text_of(row["text"]), None))
+    for entity, text in _said(store, unread):
+        said.setdefault(entity, set()).update(analyse(text.value, None))
     for entity, words in said.items():
         every = frozenset(words)
         found[entity] = [Mention(None, entity, every, every, frozenset(), None)]

@@ -169,6 +169,7 @@ class IngestReport:
         claims: number found in chunks that were read for them, if they were read.
         summaries: number of descriptions that were merged, if they were.
         communities: number in the store, if they were built.
+        links: number of entities that were linked to vocabularies, if that is set.
         validation: what a validation with SHACL shapes found, if there was one.
         stopped: why the run ended early (`budget`, `interrupted`), None if it did not.
         missing: documents of these folders that are in the store but no longer on disk.
@@ -187,6 +188,7 @@ class IngestReport:
     claims: int | None = None
     summaries: int | None = None
     communities: int | None = None
+    links: int | None = None
     validation: ValidationCounts | None = None
     failures: list[FailureReport] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)

@@ -104,6 +104,13 @@ STAGES: tuple[Stage, ...] = (
     Stage("duplicates", "end", optional=True, needs=("index",)),
     Stage("written_together", "end", optional=True, needs=("names",)),
     Stage("aliases", "end", optional=True, needs=("names",)),
+    Stage(
+        "vocabularies",
+        "end",
+        optional=True,
+        needs=("index",),
+        settings=("extract.link_entities", "embedding.model"),
+    ),
     Stage("validate", "end", optional=True, needs=("names",)),
     Stage(
         "relations",

@@ -437,3 +437,33 @@ def test_groups_of_texts_are_canonical(made: MakeEngine) -> None:
     links = canonical(engine)
     assert links["skell-tidal-power-company"] == links["tarnay-electric-light"]
     assert sound(engine)
+
+
+def test_ingest_links_if_that_is_set(docs: Path, engine_of: MakeEngine, tmp_path: Path) -> None:
+    engine = engine_of(extract__link_entities=True)
+    (docs / "a.txt").write_text("Ada Lovelace lived in Leeds.")
+    assert [warning["type"] for warning in engine.ingest([docs]).warnings] == ["no_vocabulary"]
+    loaded(engine, tmp_path, MERCURY)
+    (docs / "b.txt").write_text(PLANET)
+    report = engine.ingest([docs])
+    assert (report.links, report.warnings) == (1, [])
+    assert linked(engine) == {("mercury", "exactMatch", "planet")}
+    before = everything(engine)
+    assert engine.ingest([docs]).links == 0
+    assert {q for q in everything(engine) ^ before if q.predicate == RAG.linkTarget} == set()
+    undo(engine, standing(engine.store))
+    engine.ingest([docs], refresh=True)
+    assert linked(engine) == set(), "an undone link is not made again"
+    assert sound(engine)
+
+
+def test_two_imported_files_are_linked_once(engine_of: MakeEngine, tmp_path: Path) -> None:
+    engine = engine_of()
+    for name in ("a", "b"):
+        turtle = f':{name} rdfs:label "Skell Tidal Power Company" ; rdfs:comment "Turbines in {name}." .'
+        (tmp_path / f"{name}.ttl").write_text(HEAD + turtle)
+        import_file(engine, tmp_path / f"{name}.ttl")
+    link(engine)
+    assert len(standing(engine.store)) == len(linked(engine)) == 1
+    assert len({str(row["canonical"]) for row in engine.store.select("entities/all-names")}) == 1
+    assert sound(engine)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from pyoxigraph import NamedNode
 
@@ -18,7 +19,7 @@ from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.schema import labels_of
 from graphrag_rdf.steps.search import fact_of
-from graphrag_rdf.steps.sources import attach_sources, left_out, mentions_of
+from graphrag_rdf.steps.sources import OF_FACTS, OF_SENTENCES, attach_sources, left_out, mentions_of
 from graphrag_rdf.steps.state import Context, Selection, SentenceHit, State
 from graphrag_rdf.store.base import Row, in_batches
 from graphrag_rdf.trace.facts import label_of
@@ -30,12 +31,14 @@ TEMPLATES = (
     "communities/report-sources",
     "retrieval/labels",
     "retrieval/mentioned-entities",
-    "provenance/sources",
-    "provenance/containers",
-    "provenance/origins",
-    "provenance/sentence-sources",
+    *OF_FACTS,
+    *OF_SENTENCES,
 )
 """What this module runs."""
+
+
+Known: TypeAlias = dict[object, Selection]
+"""A fact, or the IRI of a sentence → its selection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,11 @@ def findings_of(context: Context, step: Step, reports: Sequence[NamedNode]) -> d
 
 
 def evidence_of(
-    context: Context, state: State, step: Step, findings: Iterable[NamedNode]
+    context: Context,
+    state: State,
+    step: Step,
+    findings: Iterable[NamedNode],
+    known: Known | None = None,
 ) -> dict[NamedNode, list[Selection]]:
     """What findings rest on, best first: facts and sentences with their sources.
 
@@ -96,13 +103,15 @@ def evidence_of(
 
     Args:
         step: records the queries, of which the first decides.
+        known: what earlier findings rest on; they share it, and it is added to.
 
     Returns:
         finding → selections, for each of the findings. Findings share those that they have in common.
     """
     wanted = list(dict.fromkeys(findings))
     found: dict[NamedNode, list[Selection]] = {finding: [] for finding in wanted}
-    known: dict[object, Selection] = {}
+    known = {} if known is None else known
+    new: list[Selection] = []
     rows: list[Row] = []
     for batch in in_batches(wanted):
         rows += context.decide(step, "communities/finding-evidence", findings=batch)
@@ -114,8 +123,9 @@ def evidence_of(
         key = fact_of(row) if "s" in row else node_of(row["sentence"])
         if key not in known:
             known[key] = _selection(row, labels, mentioned)
+            new.append(known[key])
         found[node_of(row["finding"])].append(known[key])
-    attach_sources(context, state, step, list(known.values()))
+    attach_sources(context, state, step, new)
     return {finding: [one for one in own if _counts(state, one)] for finding, own in found.items()}
 
 

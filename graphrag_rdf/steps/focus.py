@@ -27,7 +27,7 @@ from graphrag_rdf.steps.evidence import collect
 from graphrag_rdf.steps.kinds import Few, Limit, Share, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.reranking import FILTER_DECISION, filter_found, rerank_found, write_decisions
 from graphrag_rdf.steps.selection import best_facts, record_chunks, record_selections, select_chunks
-from graphrag_rdf.steps.sources import attach_sources
+from graphrag_rdf.steps.sources import OF_FACTS, OF_SENTENCES, attach_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.weighing import weigh_found
 from graphrag_rdf.steps.words import QuestionWords
@@ -284,10 +284,8 @@ _TEMPLATES = (
     "selection/reranked",
     "selection/filtered",
     "selection/weighed",  # where documents have an authority
-    "provenance/sources",
-    "provenance/containers",
-    "provenance/origins",
-    "provenance/sentence-sources",
+    *OF_FACTS,
+    *OF_SENTENCES,
     "provenance/rows",
 )
 _LOOK_UP = tuple(dict.fromkeys((*_TEMPLATES, *TEMPLATES, "selection/looked-up")))

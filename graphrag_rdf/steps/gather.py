@@ -282,16 +282,13 @@ class Gathering:
         among = {chunk.value for chunk in chunks}
         if not chunks:
             return []
-        rows = self.search.decide(
-            "selection/passage-sentences",
-            passages=chunks,
-            found=[
+        rows = self.search.nearest_sentences(
+            chunks,
+            [
                 (NamedNode(iri), NamedNode(chunk_of(iri)), *like)
                 for iri, like in likeness.items()
                 if chunk_of(iri) in among
             ],
-            left_out=self.search.left_out,
-            excluded=list(state.exclude),
             named=[seed.entity for seed in state.seeds],
             limit=self.parameters["sentence_limit"],
             **weights,

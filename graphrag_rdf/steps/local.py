@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TypeVar
 
 from pydantic import Field
@@ -22,7 +23,7 @@ from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.evidence import Point
 from graphrag_rdf.steps.exploration import CONSIDERED, Edge, Seed
 from graphrag_rdf.steps.findings import TEMPLATES as FINDINGS
-from graphrag_rdf.steps.findings import evidence_of, findings_of, record_sources
+from graphrag_rdf.steps.findings import Known, evidence_of, findings_of, record_sources
 from graphrag_rdf.steps.kinds import Limit, Share, Some, StepKind, StepParameters, Way, Weight, register
 from graphrag_rdf.steps.local_items import (
     BUDGET,
@@ -39,7 +40,7 @@ from graphrag_rdf.steps.search import QuestionSearch, as_shares, fact_of, number
 from graphrag_rdf.steps.selection import fit_chunks, record_chunks, record_selections
 from graphrag_rdf.steps.sources import attach_sources, mentions_of, sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, SentenceHit, State, Triple
-from graphrag_rdf.store.base import Row
+from graphrag_rdf.store.base import Row, in_batches
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import ScoreShare
 from graphrag_rdf.trace.recorder import Step
@@ -49,6 +50,7 @@ _Taken = TypeVar("_Taken", ReportTaken, ClaimTaken)
 _ALIKE = 50  # entities asked of each index
 _EACH = 100  # facts of an entity, and direction
 _RANKED = 200  # of each kind, that are ranked
+_LOOKED_UP = 50  # ranked facts whose sources are looked up together
 _LINE = 4  # tokens of a line's number
 CLAIMS = "Claims that were read from the documents"
 _STATUS = {"FALSE": " (denied)", "SUSPECTED": " (not proven)"}
@@ -219,9 +221,10 @@ class _Surroundings:
             for rank, row in enumerate(rows, start=1)
         ]
         summaries = [_line(text_of(row["summary"])) for row in rows]
-        lines = self._lines(reports, summaries)
+        tokens = self._room.share(parameters["tokens"], parameters["report_share"])
+        lines = self._lines(reports, summaries, tokens)
         costs = [point.tokens for *_, point in lines]
-        taken = self._fit("reports", parameters["report_share"], costs, len(reports))
+        taken = self._fit("reports", tokens, costs, len(reports))
         for report, is_finding, point in lines[:taken]:
             report.kept, report.findings = True, report.findings + is_finding
             report.tokens += point.tokens
@@ -231,27 +234,39 @@ class _Surroundings:
         return [point for *_, point in lines[:taken]]
 
     def _lines(
-        self, reports: Sequence[ReportTaken], summaries: Sequence[str]
+        self, reports: Sequence[ReportTaken], summaries: Sequence[str], tokens: int
     ) -> list[tuple[ReportTaken, bool, Point]]:
         """The lines of reports, and whether each is a finding. Only what rests on something is one: a finding
         on its evidence, a summary on the best evidence of each finding.
+
+        Args:
+            tokens: what lines may take: evidence is looked up until they take more.
         """
         context, step, whole = self._context, self._step, not self._parameters["summaries"]
         findings = findings_of(context, step, [one.report for one in reports])
-        nodes = [one.node for own in findings.values() for one in own]
-        evidence = evidence_of(context, self._state, step, nodes)
+        known: Known = {}
         lines: list[tuple[ReportTaken, bool, Point]] = []
-        for report, summary in zip(reports, summaries, strict=True):
-            head = _line(report.title or "")
-            own = [one for one in findings[report.report] if evidence[one.node]]
-            best = {id(evidence[one.node][0]): evidence[one.node][0] for one in own}
-            if best:
-                lines.append((report, False, Point(head, summary, [*best.values()])))
-            if whole:
-                lines += [
-                    (report, True, Point(head, one.text, evidence[one.node], _line(one.explanation)))
-                    for one in own
-                ]
+        used, begin = 0, 0
+        while begin < len(reports) and used <= tokens:
+            end, expected = begin, used
+            while end < len(reports) and expected <= tokens:
+                texts = [one.text for one in findings[reports[end].report]] if whole else []
+                expected += sum(Point("", text, ()).tokens for text in (summaries[end], *texts))
+                end += 1
+            nodes = [one.node for report in reports[begin:end] for one in findings[report.report]]
+            evidence = evidence_of(context, self._state, step, nodes, known)
+            for report, summary in zip(reports[begin:end], summaries[begin:end], strict=True):
+                head = _line(report.title or "")
+                own = [one for one in findings[report.report] if evidence[one.node]]
+                best = {id(evidence[one.node][0]): evidence[one.node][0] for one in own}
+                if best:
+                    lines.append((report, False, Point(head, summary, [*best.values()])))
+                if whole:
+                    lines += [
+                        (report, True, Point(head, one.text, evidence[one.node], _line(one.explanation)))
+                        for one in own
+                    ]
+            used, begin = sum(point.tokens for *_, point in lines), end
         return lines
 
     def _has_reports(self) -> bool:
@@ -262,28 +277,41 @@ class _Surroundings:
         """Their facts, those between two of them first, as far as they fit."""
         parameters, step = self._parameters, self._step
         edges = self._rank_edges() if self._near else []
-        selections = [Selection(score=edge.score, edge=edge) for edge in edges]
-        attach_sources(self._context, self._state, step, selections)
-        selections = [one for one in selections if any(s.verified or not s.chunk for s in one.sources)]
+        tokens = self._room.share(parameters["tokens"], parameters["relation_share"])
+        selections: list[Selection] = []
         said: set[str] = set()
-        costs = []
-        for one in selections:
-            quotes = {source.quote for source in one.sources[:1]} - said
-            said |= quotes
-            assert one.edge is not None  # noqa: S101
-            costs.append(sum(map(count_tokens, [one.edge.text, *quotes])) + _LINE)
-        taken = self._fit(
-            "relations", parameters["relation_share"], costs[: parameters["relation_limit"]], len(costs)
-        )
+        costs: list[int] = []
+        for batch in in_batches(edges, _LOOKED_UP):
+            fitting = sum(total <= tokens for total in accumulate(costs[: parameters["relation_limit"]]))
+            if len(costs) >= fitting + max(1, parameters["considered_limit"]):
+                break  # those that fit are known, and those that come next
+            for one in self._supported(batch):
+                quotes = {source.quote for source in one.sources[:1]} - said
+                said |= quotes
+                assert one.edge is not None  # noqa: S101
+                costs.append(sum(map(count_tokens, [one.edge.text, *quotes])) + _LINE)
+                selections.append(one)
+        taken = self._fit("relations", tokens, costs[: parameters["relation_limit"]], len(edges))
         self._count(taken)
         left = [one.edge for one in selections[taken:] if one.edge]
-        for edge in left[: parameters["considered_limit"]]:
-            edge.rank, edge.edge_id = taken + 1 + left.index(edge), edge.label_hash
+        for rank, edge in enumerate(left[: parameters["considered_limit"]], start=taken + 1):
+            edge.rank, edge.edge_id = rank, edge.label_hash
             self._context.recorder.item(step, CONSIDERED, edge)
         return selections[:taken]
 
+    def _supported(self, edges: Sequence[Edge]) -> list[Selection]:
+        """Those facts that have a source, with their sources and the sentences that they were quoted from."""
+        quoted: dict[Triple, list[NamedNode]] = {}
+        for row in self._search.rows("retrieval/evidence-sentences", edges=[edge.triple for edge in edges]):
+            quoted.setdefault(fact_of(row), []).append(node_of(row["sentence"]))
+        for edge in edges:
+            edge.sentences = tuple(sorted(quoted.get(edge.triple, ()), key=str))
+        selections = [Selection(score=edge.score, edge=edge) for edge in edges]
+        attach_sources(self._context, self._state, self._step, selections)
+        return [one for one in selections if any(s.verified or not s.chunk for s in one.sources)]
+
     def _rank_edges(self) -> list[Edge]:
-        """Facts about the entities, best first, with the sentences that they were quoted from."""
+        """Facts about the entities, best first."""
         rows = self._search.rows(
             "retrieval/edges", entities=[node for node, _ in self._entities()], limit=_EACH
         )
@@ -312,12 +340,6 @@ class _Surroundings:
             edge = edges[whole_of(row["number"])]
             edge.score = number_of(row["score"])
             best.append(edge)
-        quoted: dict[Triple, list[NamedNode]] = {}
-        triples = [edge.triple for edge in best]
-        for row in self._search.rows("retrieval/evidence-sentences", edges=triples) if triples else ():
-            quoted.setdefault(fact_of(row), []).append(node_of(row["sentence"]))
-        for edge in best:
-            edge.sentences = tuple(sorted(quoted.get(edge.triple, ()), key=str))
         return best
 
     def claims(self) -> list[Point]:
@@ -339,17 +361,16 @@ class _Surroundings:
             ClaimTaken(node_of(row["claim"]), texts[node_of(row["claim"])], number_of(row["score"]), rank)
             for rank, row in enumerate(rows, start=1)
         ]
-        points = self._quoted_points(claims, quoted)
-        taken = self._fit(
-            "claims", self._parameters["claim_share"], [point.tokens for point in points], len(points)
-        )
+        tokens = self._room.share(self._parameters["tokens"], self._parameters["claim_share"])
+        costs = [Point(CLAIMS, claim.text or "", ()).tokens for claim in claims]
+        taken = self._fit("claims", tokens, costs, len(claims))
         for claim in claims[:taken]:
             claim.kept = True
         self._context.recorder.items(self._step, CLAIM, self._shown(claims))
         self._count(taken)
         for chunk in sorted({node_of(found[one.claim]["chunk"]) for one in self._shown(claims)}, key=str):
             self._context.recorder.say(step, RAG.readSource, chunk)
-        return points[:taken]
+        return self._quoted_points(claims[:taken], quoted)
 
     def _quoted_points(
         self, claims: Sequence[ClaimTaken], quoted: Mapping[NamedNode, Sequence[NamedNode]]
@@ -386,14 +407,14 @@ class _Surroundings:
 
     # --- the context -------------------------------------------------------------------------------
 
-    def _fit(self, kind: str, share: float, costs: Sequence[int], candidates: int) -> int:
-        """How many of ranked lines fit into the share of their kind; what is left goes to the next kind.
+    def _fit(self, kind: str, tokens: int, costs: Sequence[int], candidates: int) -> int:
+        """How many of ranked lines fit; what is left goes to the next kind.
 
         Args:
+            tokens: what they may take.
             costs: the tokens of each line.
             candidates: reports, relations or claims that they are of.
         """
-        tokens = self._room.share(self._parameters["tokens"], share)
         ranked = list(enumerate(costs, start=1))
         rows = self._search.decide("selection/fitting", ranked=ranked, tokens=tokens) if ranked else []
         used = whole_of(rows[-1]["total"]) if rows else 0

@@ -18,7 +18,7 @@ from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.schema import labels_of
 from graphrag_rdf.steps.search import entities_meant, fact_of
 from graphrag_rdf.steps.selection import cite
-from graphrag_rdf.steps.sources import attach_sources
+from graphrag_rdf.steps.sources import OF_FACTS, attach_sources
 from graphrag_rdf.steps.state import Context, Selection, State, Triple
 from graphrag_rdf.trace.documents import Source
 from graphrag_rdf.trace.facts import facts_called, label_of, names_like
@@ -31,9 +31,7 @@ TEMPLATES = (
     "server/entity-facts",
     "schema/relations-of",
     "retrieval/labels",
-    "provenance/sources",
-    "provenance/containers",
-    "provenance/origins",
+    *OF_FACTS,
 )
 """The templates that look-ups run, besides those that find what a name means."""
 _ENTITIES = 5

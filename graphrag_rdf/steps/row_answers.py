@@ -17,7 +17,7 @@ from graphrag_rdf.steps.kinds import Some, StepKind, StepParameters, Way, regist
 from graphrag_rdf.steps.prompts import complete
 from graphrag_rdf.steps.row_facts import Result
 from graphrag_rdf.steps.schema import labels_of
-from graphrag_rdf.steps.sources import attach_sources
+from graphrag_rdf.steps.sources import OF_FACTS, attach_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State, Triple
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.facts import label_of
@@ -27,9 +27,7 @@ from graphrag_rdf.trace.recorder import Step
 _TRUTH = {"true": "yes", "false": "no"}
 _TEMPLATES = (
     "retrieval/labels",
-    "provenance/sources",
-    "provenance/containers",
-    "provenance/origins",
+    *OF_FACTS,
     "documents/named-alike",
     "documents/authorities",
 )

@@ -186,6 +186,38 @@ class QuestionSearch:
         """Run a template that decides (see `deciding`)."""
         return self.context.decide(self.step, template, **values)
 
+    def nearest_sentences(
+        self,
+        passages: Sequence[NamedNode],
+        found: Sequence[tuple[NamedNode, NamedNode, float, float]],
+        *,
+        named: Sequence[NamedNode],
+        limit: int,
+        by_words: float,
+        by_meaning: float,
+    ) -> list[Row]:
+        """The sentences of passages that are most like the question.
+
+        Args:
+            found: sentence, its passage, and its likeness by words and by meaning.
+            named: entities that the question names.
+            by_words, by_meaning: weights of the two.
+        """
+        excluded = list(self.state.exclude)
+        alike = sum(by_words * words + by_meaning * meaning > 0 for *_, words, meaning in found)
+        return self.decide(
+            "selection/passage-sentences",
+            passages=passages,
+            found=found,
+            by_words=by_words,
+            by_meaning=by_meaning,
+            left_out=self.left_out,
+            excluded=excluded,
+            named=named,
+            others=alike < limit or bool(excluded),
+            limit=limit,
+        )
+
     @property
     def left_out(self) -> list[NamedNode]:
         """Sentences that no query may count."""

@@ -134,16 +134,13 @@ def find_sentences(search: QuestionSearch, state: State, parameters: Parameters)
     sentences = search.rows("retrieval/passage-sentences", chunks=chunks)
     words = search.likeness_by_words(sorted(text_of(row["sentence"]) for row in sentences))
     meaning = search.vector
-    rows = search.decide(
-        "selection/passage-sentences",
-        passages=chunks,
-        found=[
+    rows = search.nearest_sentences(
+        chunks,
+        [
             (NamedNode(iri), NamedNode(chunk_of(iri)), words.get(iri, 0.0), meaning.get(iri, 0.0))
             for iri in sorted(words.keys() | meaning.keys())
             if chunk_of(iri) in among
         ],
-        left_out=search.left_out,
-        excluded=list(state.exclude),
         named=[],
         limit=_SENTENCES,
         **as_shares(by_words=1.0, by_meaning=1.0 if meaning else 0.0),

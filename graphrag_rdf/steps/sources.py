@@ -7,16 +7,21 @@ Each is asked once in a question, however many steps want to know it. Facts that
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import TypeAlias
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.rdf.terms import Term, node_of, text_of
 from graphrag_rdf.steps.state import Context, Selection, State, Triple
-from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.documents import Source, read_source
 from graphrag_rdf.trace.recorder import Step
+
+OF_FACTS = ("provenance/quotes", "provenance/derivations", "provenance/places", "provenance/origins")
+OF_SENTENCES = ("provenance/sentence-places", "provenance/places", "retrieval/chunks")
+"""The templates that look up their sources."""
 
 
 def mentions_of(
@@ -69,17 +74,47 @@ def chunk_of(sentence: str) -> str:
 
 
 def attach_sources(context: Context, state: State, step: Step, selections: Sequence[Selection]) -> None:
-    """Give each selection all its sources, in a query for each kind of source."""
+    """Give each selection all its sources: a fact its quotes, or without one the chunks that it was read
+    from, and what else it came from.
+    """
     edges = {selection.edge.triple: selection for selection in selections if selection.edge}
     if edges:
-        _attach(context, step, "provenance/sources", edges)
-        bare = {triple: selection for triple, selection in edges.items() if not selection.sources}
-        if bare:
-            _attach(context, step, "provenance/containers", bare)
-        _attach(context, step, "provenance/origins", edges)
+        _attach_to_facts(context, state, step, edges)
     hits = {selection.hit.sentence.value: selection for selection in selections if selection.hit}
     for sentence, sources in sentence_sources(context, state, step, hits).items():
         hits[sentence].sources = sources
+
+
+def _attach_to_facts(context: Context, state: State, step: Step, edges: Mapping[Triple, Selection]) -> None:
+    facts = list(edges)
+    numbered = [(number, *fact) for number, fact in enumerate(facts)]
+    quotes = context.select(step, "provenance/quotes", edges=numbered)
+    origins = context.select(step, "provenance/derivations", edges=numbered)
+    read_from = [row for row in origins if "offset" in row]
+    quoted = {row["number"] for row in quotes}
+    chunks = {text_of(row["chunk"]) for row in quotes}
+    chunks |= {text_of(row["origin"]) for row in read_from if row["number"] not in quoted}
+    places = chunk_places(context, state, step, chunks)
+    found: dict[Term, list[tuple[_Order, Source]]] = {}
+    for row in quotes:
+        offset, quote = rows.whole(row, "offset"), text_of(row["quote"])
+        for place in places.get(text_of(row["chunk"]), ()):
+            if place.current and place.has(offset or 0):
+                source = place.quoting(quote, offset, rows.text(row, "evidence"))
+                found.setdefault(row["number"], []).append((place.order(offset, source.evidence), source))
+    for row in read_from:
+        if row["number"] not in quoted:
+            for place in places.get(text_of(row["origin"]), ()):
+                entry = place.order(None, None), place.source
+                found.setdefault(row["number"], []).append(entry)
+    for number, own in found.items():
+        _add(edges[facts[int(text_of(number))]], (source for _, source in sorted(own, key=itemgetter(0))))
+    others = {facts[int(text_of(row["number"]))] for row in origins if "offset" not in row}
+    if others:
+        given = [fact for fact in facts if fact in others]
+        for row in context.select(step, "provenance/origins", edges=given):
+            selection = edges[row["s"], row["p"], row["o"]]  # type: ignore[index]
+            _add(selection, [replace(read_source(row), subgraph=None, activity=None)])
 
 
 def sentence_sources(
@@ -88,7 +123,7 @@ def sentence_sources(
     """Where sentences stand: asked once in a question, however many steps want to know it.
 
     Args:
-        step: records the query for those that were not asked for before.
+        step: records the queries for those that were not asked for before.
         sentences: IRIs.
 
     Returns:
@@ -97,18 +132,83 @@ def sentence_sources(
     wanted = set(sentences)
     unknown = sorted(wanted - state.sources.keys())
     if unknown:
-        rows = context.select(
-            step, "provenance/sentence-sources", sentences=[NamedNode(iri) for iri in unknown]
+        found = context.select(
+            step, "provenance/sentence-places", sentences=[NamedNode(iri) for iri in unknown]
         )
+        chunks = [text_of(row["chunk"]) for row in found]
+        places = chunk_places(context, state, step, chunks)
+        texts = chunk_texts(context, state, step, chunks)
         state.sources.update(dict.fromkeys(unknown, ()))
-        for row in sorted(rows, key=_place):
-            key, source = text_of(row["sentence"]), read_source(row)
-            if source not in state.sources[key]:
-                state.sources[key] = (*state.sources[key], source)
-    found = {iri: state.sources[iri] for iri in wanted if state.sources[iri]}
+        for row in found:
+            chunk, offset = text_of(row["chunk"]), int(text_of(row["offset"]))
+            if chunk in texts:
+                quote = texts[chunk][0][offset : offset + int(text_of(row["length"]))]
+                state.sources[text_of(row["sentence"])] = tuple(
+                    place.quoting(quote, offset)
+                    for place in places.get(chunk, ())
+                    if place.current and place.has(offset)
+                )
+    known = {iri: state.sources[iri] for iri in wanted if state.sources[iri]}
     return dict(
-        sorted(found.items(), key=lambda item: (item[1][0].document, item[1][0].char_offset or 0, item[0]))
+        sorted(known.items(), key=lambda item: (item[1][0].document, item[1][0].char_offset or 0, item[0]))
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a chunk is, on one of the pages that it touches.
+
+    Attributes:
+        source: the whole chunk as a source.
+        offset: of the chunk in its document.
+        page: offset and length of the page in the document; None of documents without pages.
+        current: false of a chunk that an edit left behind.
+    """
+
+    source: Source
+    offset: int
+    page: tuple[int, int] | None
+    current: bool
+
+    def has(self, offset: int) -> bool:
+        """Whether what begins at an offset in the chunk is on the page."""
+        return self.page is None or 0 <= self.offset + offset - self.page[0] <= self.page[1]
+
+    def quoting(self, quote: str, offset: int | None, evidence: str | None = None) -> Source:
+        """Words of the chunk as a source. They were not found in it if their offset is None."""
+        where = (None, None) if offset is None else (self.offset + offset, len(quote))
+        return replace(
+            self.source,
+            char_offset=where[0],
+            char_length=where[1],
+            quote=quote,
+            verified=offset is not None,
+            evidence=evidence,
+        )
+
+    def order(self, offset: int | None, evidence: str | None) -> _Order:
+        """What sorts sources by document and place, the unlocated first."""
+        first = self.source.document, self.offset
+        return *first, -1 if offset is None else offset, evidence or "", self.source.page_number or 0
+
+
+_Order: TypeAlias = tuple[str, int, int, str, int]
+
+
+def chunk_places(
+    context: Context, state: State, step: Step, chunks: Iterable[str]
+) -> Mapping[str, Sequence[Place]]:
+    """Where chunks are, by pages: asked once in a question, as above; those that are gone are absent."""
+    wanted = set(chunks)
+    if unknown := sorted(wanted - state.places.keys()):
+        state.places.update({chunk: [] for chunk in unknown})
+        for row in context.select(step, "provenance/places", chunks=[NamedNode(iri) for iri in unknown]):
+            number, first = rows.whole(row, "page_number"), rows.whole(row, "page_offset")
+            page = None if number is None else (first or 0, rows.whole(row, "page_length") or 0)
+            offset, current = rows.whole(row, "chunk_offset") or 0, text_of(row["current"]) == "true"
+            place = Place(read_source(row), offset, page, current)
+            state.places[text_of(row["chunk"])].append(place)
+    return {chunk: state.places[chunk] for chunk in wanted}
 
 
 def chunk_texts(
@@ -131,31 +231,8 @@ def chunk_texts(
     return {chunk: state.texts[chunk] for chunk in sorted(wanted & state.texts.keys())}
 
 
-def _attach(context: Context, step: Step, template: str, edges: dict[Triple, Selection]) -> None:
-    rows = context.select(step, template, edges=list(edges))
-    for row in sorted(rows, key=_place):
-        selection = edges.get((row["s"], row["p"], row["o"]))  # type: ignore[arg-type]
-        if selection is not None:
-            _add(selection, row)
-
-
-def _place(row: Row) -> tuple[str, int, int, str]:
-    """Where a row stands among others: by document and place, the unlocated first; what has no place stays.
-
-    Queries do not order such rows: the engine would read the texts anew for each comparison.
-    """
-    if "chunk" not in row:
-        return "", 0, -1, ""
-    offset = rows.whole(row, "offset")
-    return (
-        rows.must(row, "document"),
-        rows.whole(row, "chunk_offset") or 0,
-        -1 if offset is None else offset,
-        rows.text(row, "evidence") or "",
-    )
-
-
-def _add(selection: Selection, row: Row) -> None:
-    source = replace(read_source(row), subgraph=None, activity=None)  # a place counts once, whoever read it
-    if source not in selection.sources:
-        selection.sources = (*selection.sources, source)
+def _add(selection: Selection, sources: Iterable[Source]) -> None:
+    """A place counts once, whoever read it."""
+    for source in sources:
+        if source not in selection.sources:
+            selection.sources = (*selection.sources, source)

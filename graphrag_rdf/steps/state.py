@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.llm.gateway import LlmGateway
     from graphrag_rdf.llm.model import Completion
     from graphrag_rdf.steps.evidence import Evidence, Point
+    from graphrag_rdf.steps.sources import Place
 
 Triple: TypeAlias = Statement
 Parameters: TypeAlias = Mapping[str, Any]
@@ -277,6 +278,7 @@ class State:
             (`sources.mentions_of`).
         sources: where sentences stand, likewise (`sources.sentence_sources`).
         texts: what chunks say, and where they begin, likewise (`sources.chunk_texts`).
+        places: where chunks are, likewise (`sources.chunk_places`).
     """
 
     question: str
@@ -317,6 +319,7 @@ class State:
     topics: dict[str, set[NamedNode]] = field(default_factory=dict)
     sources: dict[str, tuple[Source, ...]] = field(default_factory=dict)
     texts: dict[str, tuple[str, int]] = field(default_factory=dict)
+    places: dict[str, list[Place]] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
 
     @property

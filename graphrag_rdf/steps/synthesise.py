@@ -39,6 +39,7 @@ from graphrag_rdf.steps.kinds import Few, Limit, Share, Some, StepKind, StepPara
 from graphrag_rdf.steps.prompts import stream_model
 from graphrag_rdf.steps.quoting import Candidate, Quotes, pick
 from graphrag_rdf.steps.selection import record_chunks, record_selections
+from graphrag_rdf.steps.sources import OF_SENTENCES
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.suggest import suggest
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -335,7 +336,7 @@ _TEMPLATES = (
     "selection/quotable",
     "selection/margin",
     "selection/decided-against",
-    "provenance/sentence-sources",
+    *OF_SENTENCES,
     "provenance/rows",  # of tables, whose rows are quoted with the names of columns
     "retrieval/chunks",  # as far as focus did not read them
     "retrieval/labels",

@@ -149,7 +149,7 @@ class QuestionWords:
         return frozenset(term for text in texts for term in self._spoken_of(text))
 
     def _spoken_of(self, text: str) -> set[str]:
-        terms = set(analyse(text, self.language))
+        terms = _terms_of(text, self.language)
         found = self.weights.keys() & terms
         # a pair across the border of two words that are there counts as there
         found |= {
@@ -174,6 +174,11 @@ class QuestionWords:
     def coverage(self, *texts: str) -> float:
         """How much of the question (0 to 1) any of the texts speaks of."""
         return self.weight(self.spoken_of(*texts))
+
+
+@lru_cache(maxsize=4096)  # a question meets the same names and sentences several times
+def _terms_of(text: str, language: str | None) -> frozenset[str]:
+    return frozenset(analyse(text, language))
 
 
 @lru_cache(maxsize=32)

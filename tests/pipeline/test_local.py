@@ -301,7 +301,7 @@ def test_declared_templates_are_those_that_run(open_one: Open) -> None:
     ran = {call.template for call in context_of(engine).calls}
     sometimes = {
         "facts/text-wrong",  # where somebody decided so
-        "provenance/containers",  # of facts without a quote
+        "provenance/origins",  # of facts that were read from no text
         "index/report-count",  # without reports
         "retrieval/passage-sentences",  # of chunks longer than window_tokens
         "retrieval/mentioned-entities",  # of sentences that exploration has not looked at

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_rdf.documents import discover, read_document
+from graphrag_rdf.documents import read_document
+from graphrag_rdf.documents.discover import discover
 
 
 @pytest.fixture

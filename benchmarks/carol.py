@@ -1,12 +1,13 @@
 """Indexing a book with claims, communities and reports, and one edit, beside Microsoft GraphRAG.
 
-    python -m benchmarks.carol [--peer PYTHON] [--repeats 3] [--as-shipped]
+    python -m benchmarks.carol [--peer PYTHON] [--repeats 3] [--as-shipped] [--plain-client]
 
 PYTHON is that of an environment with the package `graphrag` 3.x (or the variable BENCH_GRAPHRAG); without one
 only this program runs. Both read the same 42 recorded text units, each a document, and one scripted model
 gives both the same answers.
 Both ask once more for what an answer left out, and embed what they embed by default. The peer's profiler
-is switched off, because it multiplies the CPU time; `--as-shipped` also measures with it.
+is switched off, because it multiplies the CPU time; `--as-shipped` also measures with it. `--plain-client`
+also measures this program without litellm, with a client of almost no cost: what the rest takes.
 
 Its `update` leaves out documents that it knows, so after the edit it indexes again, with its cache.
 """
@@ -63,6 +64,7 @@ def main() -> int:
     parser.add_argument("--peer", metavar="PYTHON", default=os.environ.get(PEER_VARIABLE))
     parser.add_argument("--repeats", type=int, default=3, help="the least CPU time of these counts")
     parser.add_argument("--as-shipped", action="store_true", help="the peer with its profiler, too")
+    parser.add_argument("--plain-client", action="store_true", help="this program without litellm, too")
     asked = parser.parse_args()
     data = data_folder()
     if data is None:
@@ -77,6 +79,8 @@ def main() -> int:
             products.append(microsoft(asked.peer, profiler=True))
     else:
         print(f"only this program: name the Python of an environment with graphrag, or set {PEER_VARIABLE}")
+    if asked.plain_client:
+        products.append(graphrag_rdf("benchmarks.plain_client"))
     found: dict[str, list[tuple[Run, Run]]] = {product.name: [] for product in products}
     with (
         tempfile.TemporaryDirectory(prefix="graphrag-bench-") as place,
@@ -140,8 +144,12 @@ def _calls_bar(step: int) -> str:
 # --- the products -----------------------------------------------------------------------------------
 
 
-def graphrag_rdf() -> Product:
-    """This program, with its settings in the environment."""
+def graphrag_rdf(module: str = "graphrag_rdf") -> Product:
+    """This program, with its settings in the environment.
+
+    Args:
+        module: that has its commands.
+    """
 
     def environment(address: str) -> dict[str, str]:
         settings = {
@@ -159,9 +167,10 @@ def graphrag_rdf() -> Product:
 
     def command(folder: Path, documents: Path) -> list[str]:
         store = str(folder / "store")
-        return [sys.executable, "-m", "graphrag_rdf", "--store", store, "ingest", str(documents)]
+        return [sys.executable, "-m", module, "--store", store, "ingest", str(documents)]
 
-    return Product("graphrag-rdf", lambda *_: None, command, environment)
+    name = "graphrag-rdf" if module == "graphrag_rdf" else "graphrag-rdf without litellm"
+    return Product(name, lambda *_: None, command, environment)
 
 
 def microsoft(python: str, *, profiler: bool = False) -> Product:

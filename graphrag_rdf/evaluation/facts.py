@@ -54,10 +54,10 @@ class LabelledText(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> LabelledText:
-        wanted = {key for facts in self.required for fact in facts for key in _keys(fact, self.language)}
-        wanted |= {key for fact in self.may for key in _keys(fact, self.language)}
+        wanted = {key for facts in self.required for fact in facts for key in fact_keys(fact, self.language)}
+        wanted |= {key for fact in self.may for key in fact_keys(fact, self.language)}
         for fact in self.must_not:
-            if wanted & set(_keys(fact, self.language)):
+            if wanted & set(fact_keys(fact, self.language)):
                 raise ValueError(f"{self.id}: {' | '.join(fact)} is in must_not, and in must or may")
         return self
 
@@ -136,10 +136,10 @@ def evaluate_facts(
 def judge(text: LabelledText, facts: Iterable[Fact]) -> Judged:
     """Compare facts with a text's labels; the same fact in two wordings counts once."""
     language = text.language
-    required = [{key for fact in any_of for key in _keys(fact, language)} for any_of in text.required]
-    allowed = {key for fact in text.may for key in _keys(fact, language)}.union(*required)
-    banned = {key for fact in text.must_not for key in _keys(fact, language)}
-    distinct = {_key(fact, language): fact for fact in facts}
+    required = [{key for fact in any_of for key in fact_keys(fact, language)} for any_of in text.required]
+    allowed = {key for fact in text.may for key in fact_keys(fact, language)}.union(*required)
+    banned = {key for fact in text.must_not for key in fact_keys(fact, language)}
+    distinct = {fact_key(fact, language): fact for fact in facts}
     return Judged(
         text,
         right=[fact for key, fact in distinct.items() if key in allowed],
@@ -223,13 +223,13 @@ _PASSIVE = _words({"de": "wurde wurden wird werden worden"})
 Key = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 
-def _keys(fact: Fact, language: str) -> list[Key]:
+def fact_keys(fact: Fact, language: str) -> list[Key]:
     """The keys of a labelled fact, whose parts may have alternatives."""
     subjects, predicates, objects = (part.split("|") for part in fact)
-    return [_key((s, p, o), language) for s in subjects for p in predicates for o in objects]
+    return [fact_key((s, p, o), language) for s in subjects for p in predicates for o in objects]
 
 
-def _key(fact: Fact, language: str) -> Key:
+def fact_key(fact: Fact, language: str) -> Key:
     """The key of a fact, equal for different wordings: stems without articles, auxiliaries and light
     prepositions. A passive with its actor has the key of the active.
     """

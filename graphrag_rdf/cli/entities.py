@@ -103,6 +103,9 @@ def _show(found: dict[str, Any]) -> None:
         how = f"{link['name']}, {link['method']}, {link['confidence']:.2f}"
         rows.append((local_name(link["relation"]), f"{link['thing']} ({how})"))
     output.pairs(rows)
+    for link in found["links"]:
+        for quote in link["evidence"]:
+            say(one_line(f"  “{quote['text']}” ({quote['title']})"))
     for one in found["descriptions"]:
         say(one_line(f"  {one['text']} ({one['title']})"))
 

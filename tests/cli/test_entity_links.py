@@ -46,7 +46,9 @@ def test_link_show_and_undo(run: Run, place: Path) -> None:
     (shown,) = run("entities", "show", "Mercury", "--format", "json").json["links"]
     assert (shown["name"], shown["language"], shown["method"]) == ("Mercury", "en", "exact")
     assert "planet closest to the Sun" in shown["evidence"][0]["text"]
-    assert "exactMatch" in run("entities", "show", "Merkur").out
+    text = run("entities", "show", "Merkur").out
+    assert "exactMatch" in text
+    assert "“Mercury is the planet closest to the Sun.” (Planets)" in text
     (decision,) = run("entities", "decisions", "--format", "json").json
     assert (decision["kind"], decision["iri"]) == ("link", shown["decision"])
     assert "exactMatch" in run("entities", "decisions").out

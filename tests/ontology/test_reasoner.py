@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 from pyoxigraph import RdfFormat, parse, serialize
 
 from graphrag_rdf.config import Settings
+from graphrag_rdf.exchange.ontologies import load_ontologies
 from graphrag_rdf.exchange.owl import export_owl
+from graphrag_rdf.ingest.entity_links import apply, choose_vocabularies, propose
 from graphrag_rdf.rdf.namespaces import OWL
 from graphrag_rdf.resources import folder
 from tests.support.stores import open_engine
@@ -21,6 +24,13 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # of owlready2
 ]
 
+VOCABULARY = """
+@prefix : <http://example.org/v#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+<http://example.org/v> a owl:Ontology . :Person a owl:Class .
+:walter a owl:NamedIndividual , :Person ; rdfs:label "Walter Pennock" .
+:company a skos:Concept ; skos:prefLabel "Tarnay Electric Light Company"@en .
+"""
 NAMES = ("prov-o.ttl", "trustgraph.ttl", "graphrag-rdf.ttl")
 
 
@@ -48,9 +58,15 @@ def test_an_export_is_consistent(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(
         "Walter Pennock founded the Tarnay Electric Light Company on 3 March 1897."
     )
+    (tmp_path / "v.ttl").write_text(VOCABULARY)
     with open_engine(tmp_path / "store", config=Settings()) as engine:
         engine.ingest([tmp_path / "a.txt"])
+        load_ontologies(engine.store, [tmp_path / "v.ttl"], "http://trustgraph.ai/", datetime.now(UTC))
+        apply(engine, propose(engine, choose_vocabularies(engine.store, None)))
         export_owl(engine.store, tmp_path / "owl", "http://trustgraph.ai/")
+    links = (tmp_path / "owl" / "links.ttl").read_text()
+    assert "owl:sameAs <http://example.org/v#walter>" in links
+    assert "skos:exactMatch <http://example.org/v#company>" in links
     assert unsatisfiable([*(tmp_path / "owl").glob("*.ttl")], tmp_path) == []
 
 

@@ -1,7 +1,8 @@
 """Facts that contradict, pair by pair, each with what supports it.
 
 The rules are templates: `conflicts/functional`, `conflicts/types` by what loaded ontologies declare, and
-`conflicts/documents`, dates and numbers that differ between documents.
+`conflicts/documents`, dates and numbers that differ between documents. Facts of relations that are one by
+decisions contradict like facts of one relation.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class Conflict:
     Attributes:
         rule: one of `RULES`.
         subject: the entity that stands for the subjects of both.
+        relation: of the first; that of the other may be one with it under another name.
     """
 
     JSON: ClassVar = (
@@ -79,19 +81,32 @@ def find_conflicts(store: Store, *, about: NamedNode | None = None, limit: int =
     entities = [] if about is None else [about]
     found: dict[tuple[Term, ...], str] = {}
     for rule in RULES:
-        for row in store.select(f"conflicts/{rule}", entities=entities, limit=limit):
+        merged = {"merged": False} if rule == "functional" else {}
+        for row in store.select(f"conflicts/{rule}", entities=entities, limit=limit, **merged):
             found.setdefault(_pair(row), rule)
+    for row in store.select("conflicts/functional", entities=entities, limit=limit, merged=True):
+        found.setdefault(_pair(row), "functional")
+    between = {_pair(row) for row in store.select("conflicts/merged", entities=entities, limit=limit)}
+    between -= found.keys()
+    found |= dict.fromkeys(sorted(between, key=str), "documents")
     labels = read_labels(store, [term for pair in found for term in pair])
-    return [_conflict(store, rule, pair, labels) for pair, rule in found.items()]
+    conflicts = (_conflict(store, rule, pair, labels) for pair, rule in found.items())
+    return [one for pair, one in zip(found, conflicts, strict=True) if pair not in between or _differ(one)]
+
+
+def _differ(conflict: Conflict) -> bool:
+    """Whether two documents state the two facts."""
+    one, other = ({one.source.document for one in fact.sources} for fact in conflict.facts)
+    return bool(one) and bool(other) and len(one | other) > 1
 
 
 def _pair(row: Row) -> tuple[Term, ...]:
-    return tuple(row[name] for name in ("who", "s1", "s2", "p", "o1", "o2"))
+    return tuple(row[name] for name in ("who", "s1", "p", "o1", "s2", "p2", "o2"))
 
 
 def _conflict(store: Store, rule: str, pair: tuple[Term, ...], labels: dict[str, str]) -> Conflict:
-    who, s1, s2, p, o1, o2 = pair
-    facts = (_supported(store, (s1, p, o1), labels), _supported(store, (s2, p, o2), labels))
+    who, s1, p, o1, s2, p2, o2 = pair
+    facts = (_supported(store, (s1, p, o1), labels), _supported(store, (s2, p2, o2), labels))
     relation = "type" if rule == "types" else label_of(p, labels)
     return Conflict(rule, who, label_of(who, labels), p, relation, facts)
 

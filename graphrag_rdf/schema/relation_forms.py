@@ -31,7 +31,7 @@ Form = tuple[str, ...]
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z])")
 _VOWEL = re.compile("[aeiouy]")
-_SHORT = re.compile(r"(?:.*[^aeiouy])?[aeiouy][^aeiouywx]|[aeiouy][^aeiouy]")
+_SHORT = re.compile(r"[^aeiouy]*[aeiouy][^aeiouywx]|[aeiouy][^aeiouy]")
 _DOUBLE = re.compile(r"(bb|dd|ff|gg|mm|nn|pp|rr|tt)$")
 _PASSIVE = "(passive)"
 
@@ -49,6 +49,7 @@ class _Words:
     naming: frozenset[str]
     active_by: frozenset[str]
     adjectives: frozenset[str]
+    attributes: frozenset[str]
     ambiguous: frozenset[str]
     nouns: frozenset[str]
     nominal: tuple[str, ...]
@@ -155,6 +156,8 @@ def _base(word: str, first: bool, words: list[str], lists: _Words) -> str:
     if word in stop_words()["en"] or word in lists.prepositions or word in lists.nouns:
         return word
     if word in lists.ambiguous or word in lists.participles:
+        return f"{word}="
+    if len(words) == 1 and word in lists.attributes:
         return f"{word}="
     if first and (word in lists.adjectives or (word in lists.naming and words[-1] not in lists.prepositions)):
         return f"{word}="

@@ -109,9 +109,10 @@ def facts_called(store: Store, s: str, p: str, o: str) -> list[Edge]:
     if isinstance(subject, NamedNode) and isinstance(predicate, NamedNode) and object_ is not None:
         return [(subject, predicate, object_)]
     looked_up = _LookUp(store, (s, p, o), terms)
-    for alike in (False, True):
-        if found := looked_up.facts(alike=alike):
-            return found
+    for merged in (False, True):
+        for alike in (False, True):
+            if found := looked_up.facts(alike=alike, merged=merged):
+                return found
     looked_up.complain()
 
 
@@ -147,10 +148,17 @@ class _LookUp:
         self._terms = terms
         self._alike: dict[str, list[NamedNode]] | None = None
 
-    def facts(self, *, alike: bool) -> list[Edge]:
-        """The facts that match, or else those that did before they were removed."""
+    def facts(self, *, alike: bool, merged: bool = False) -> list[Edge]:
+        """The facts that match, or else those that did before they were removed.
+
+        Args:
+            merged: also facts of relations that are one with the one that is named.
+        """
         subjects = self._nodes(0, alike=alike)
         predicates = self._predicates(subjects, alike=alike) if subjects else []
+        if merged and predicates:
+            found = self._store.select("predicates/members", relations=predicates)
+            predicates = list(dict.fromkeys([*predicates, *(rows.node(row, "member") for row in found)]))
         object_ = self._terms[2]
         objects: list[FactTerm] = list(self._nodes(2, alike=alike))
         if isinstance(object_, Literal):
@@ -158,7 +166,7 @@ class _LookUp:
         text = self._names[2] if object_ is None else None
         if not subjects or not predicates:
             return []
-        found = self._store.select(
+        matching = self._store.select(
             "provenance/matching-facts",
             subjects=subjects,
             predicates=predicates,
@@ -166,8 +174,8 @@ class _LookUp:
             object_text=[] if text is None else [text],
             alike=alike,
         )
-        if found:
-            return [_edge(row) for row in found]
+        if matching:
+            return [_edge(row) for row in matching]
         removed = [_edge(row) for row in self._store.select("facts/decisions")]
         return [
             fact

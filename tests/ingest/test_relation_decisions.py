@@ -16,17 +16,20 @@ from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.checks import run_checks, run_shapes
+from graphrag_rdf.checks.conflicts import find_conflicts
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.ontologies import load_ontologies
 from graphrag_rdf.ingest import relation_normalisation as normalisation
 from graphrag_rdf.ingest.decisions import RELATIONS, Decision, Merge, read_decisions
+from graphrag_rdf.ingest.fact_decisions import remove_facts
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.ingest.relation_decisions import FORM, merge, relations_called, split, together, undo
 from graphrag_rdf.rdf.iris import DEFAULT_NAMESPACE
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
 from graphrag_rdf.store.base import plain_quads
+from graphrag_rdf.trace.facts import facts_called
 from graphrag_rdf.tuning.relations import by_model as groups_of_model
 from tests.ingest.conftest import MakeEngine, assert_same, by_model, chunk_in, content, everything
 from tests.support.scripted_server import Request, ScriptedServer
@@ -40,7 +43,8 @@ def answer(request: Request) -> str:
     relations: list[dict[str, Any]] = []
     entities = []
     for s, p, o in STATED.findall(chunk_in(request)):
-        relations.append({"subject": s, "predicate": p, "object": o, "object_is_entity": not o.isdigit()})
+        value = {"object_is_entity": False, "datatype": "integer"} if o.isdigit() else {}
+        relations.append({"subject": s, "predicate": p, "object": o, **value})
         entities += [
             {"name": name, "type": TYPES.get(name[0]) if name[1:].isdigit() else None} for name in (s, o)
         ]
@@ -270,6 +274,35 @@ def test_things_and_values_are_merged_apart(engine: Engine) -> None:
         together([called[1], values])  # type: ignore[list-item]
     with pytest.raises(UsageError, match="no relation is called"):
         relations_called(engine.store, "nothing like it", DEFAULT_NAMESPACE)
+
+
+# --- what reads them ---
+
+
+def test_a_fact_is_found_by_other_names_of_its_relation(engine: Engine) -> None:
+    (fact,) = facts_called(engine.store, "Ada", "worked at", "Kelm")
+    assert fact[1] == relation("works-at")
+    listed = engine.store.select("facts/list", texts=["work at"], limit=50, offset=0)
+    assert {row["p"] for row in listed} == {relation(slug) for slug in ("work-at", "works-at", "worked-at")}
+
+
+def test_removing_a_fact_reports_those_that_say_the_same(engine: Engine) -> None:
+    bob = facts_called(engine.store, "Bob", "works at", "Tarn")
+    edited = remove_facts(engine, bob, dry_run=True)
+    assert [fact[1] for fact in edited.also] == [relation("worked-at")]
+
+
+def test_values_under_two_names_contradict(docs: Path, engine_of: MakeEngine, model: ScriptedServer) -> None:
+    texts = [("a.txt", "Ada [opened in] 1851."), ("b.txt", "Ada [opens in] 1852. Ada [closed in] 1853.")]
+    engine = ingested(engine_of(**by_model(model)), docs, texts)
+    (conflict,) = find_conflicts(engine.store)
+    assert conflict.rule == "documents"
+    assert {fact.p for fact in conflict.facts} == {relation("opened-in-value"), relation("opens-in-value")}
+    same = ingested(
+        engine_of(**by_model(model)), docs, [("b.txt", "Ada [opened in] 1851. Ada [opens in] 1852.")]
+    )
+    forget_documents(same, find_documents(same.store, [str(docs / "a.txt")]))
+    assert find_conflicts(same.store) == []  # one document
 
 
 # --- proposals ---

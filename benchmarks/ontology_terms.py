@@ -23,7 +23,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.exchange.ontologies import load_ontologies
 from graphrag_rdf.extract.guided import Names
-from graphrag_rdf.schema.conformance import Candidate, check
+from graphrag_rdf.schema.conformance import Candidate, check, check_together
 from graphrag_rdf.schema.model import Ontology, read_ontology
 from graphrag_rdf.schema.selection import Selector
 
@@ -87,7 +87,7 @@ def main() -> int:
         times = [_seconds(selector, chunk) for chunk in chunks]
         print(f"| select {_LIMIT} terms for a chunk, median | {statistics.median(times) * 1000:.1f} ms |")
         print(f"| slowest of {_CHUNKS} | {max(times) * 1000:.1f} ms |")
-        print(f"| check the 15 facts of a chunk | {_check(engine, ontology) * 1000:.1f} ms |")
+        print(f"| check the 15 facts of a chunk, CPU | {_check(engine, ontology) * 1000:.1f} ms |")
     return 0
 
 
@@ -99,7 +99,7 @@ def _seconds(selector: Selector, chunk: str) -> float:
 
 
 def _check(engine: Engine, ontology: Ontology) -> float:
-    """The time of a check of 15 facts, of which every other has classes from elsewhere."""
+    """The CPU time of a check of 15 facts, of which every other has classes from elsewhere."""
     properties = [term for term in ontology.terms.values() if not term.is_class][:15]
     facts = [
         Candidate(
@@ -115,9 +115,10 @@ def _check(engine: Engine, ontology: Ontology) -> float:
     ]
     times = []
     for _ in range(10):
-        begun = time.perf_counter()
+        begun = time.process_time()
         check(engine.store, facts)
-        times.append(time.perf_counter() - begun)
+        check_together(engine.store, facts)
+        times.append(time.process_time() - begun)
     return statistics.median(times)
 
 

@@ -32,6 +32,7 @@ BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "searches": (["--copies", "0"], []),
     "endpoint": (["--facts", "50000", "--seconds", "2"], []),
     "fuzz": (["--seconds", "60"], ["--seconds", "1200"]),
+    "validation": (["--facts", "20000"], []),
     "evaluation": (["--limit", "25", "--only", "retrieval"], []),
 }
 """Name → (arguments of a short run, arguments of a full run)."""

@@ -13,6 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from pyoxigraph import Literal, NamedNode
 
@@ -87,8 +88,13 @@ def check(store: Store, candidates: Sequence[Candidate]) -> dict[int, Verdict]:
         quantities = _quantities(store, literals)
         values = _values(store, literals, quantities)
         found |= values | _facets(store, literals, values)
-        found |= _members(store, candidates)
-        found |= _ends(store, candidates)
+        members = _members(store, candidates)
+        found |= members
+        found |= {
+            number: verdict
+            for number, verdict in _ends(store, candidates).items()
+            if verdict.rule != "range" or number not in members or members[number].rule
+        }
     return found
 
 
@@ -195,7 +201,8 @@ def _members(store: Store, candidates: Sequence[Candidate]) -> dict[int, Verdict
     asked = sorted({each.property for each in candidates}, key=str)
     axioms: dict[Term, NamedNode] = {}
     sets: defaultdict[Term, dict[str, Row]] = defaultdict(dict)
-    for row in store.select("conformance/members", properties=asked):
+    rows = (store.select(f"conformance/{kind}", properties=asked) for kind in ("members", "concepts"))
+    for row in chain.from_iterable(rows):
         axioms[row["property"]] = node_of(row["axiom"])
         sets[row["property"]].setdefault(match_key(text_of(row["name"])), row)
     found = {}

@@ -180,6 +180,7 @@ MORE = """
 @prefix qudt: <http://qudt.org/schema/qudt/> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 @prefix schema: <https://schema.org/> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
 @prefix unit: <http://qudt.org/vocab/unit/> .
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 :more a owl:Ontology .
@@ -204,6 +205,14 @@ MORE = """
 :sail a owl:DatatypeProperty ; rdfs:range :Number .
 :Number a rdfs:Datatype ; owl:equivalentClass [ a rdfs:Datatype ; owl:onDatatype xsd:string ;
   owl:withRestrictions ( [ xsd:pattern "[A-Z]{2}[0-9]+" ] ) ] .
+:rigs a skos:ConceptScheme .
+:brig a skos:Concept ; skos:inScheme :rigs ; skos:prefLabel "Brig"@en ; skos:altLabel "Brigg"@de .
+:barque a skos:Concept ; skos:topConceptOf :rigs ; skos:notation "BQ" .
+:other a skos:Concept ; skos:prefLabel "Yawl"@en .
+:rigged a owl:ObjectProperty ; rdfs:range :rigs .
+:sailed a owl:ObjectProperty ; rdfs:range :Rigging .
+:Rigging a owl:Class ;
+  owl:equivalentClass [ a owl:Restriction ; owl:onProperty skos:inScheme ; owl:hasValue :rigs ] .
 :tempo a owl:DatatypeProperty ; rdfs:range :KnotValue .
 :KnotValue qudt:hasUnit :kn . :kn rdfs:label "knot"@en .
 """
@@ -319,3 +328,16 @@ def test_facets_of_datatypes(more: Engine, prop: str, text: str, why: str | None
     (found,) = check(more.store, [Candidate(1, ex(prop), text, of_entity=False)]).values()
     assert (found.rule == "datatype") == (why is not None)
     assert (why or "") in found.why
+
+
+@pytest.mark.parametrize("prop", ["rigged", "sailed"])
+@pytest.mark.parametrize(
+    ("name", "member"), [("brigg", "brig"), ("Brig", "brig"), ("BQ", "barque"), ("yawl", None)]
+)
+def test_schemes_of_skos_are_value_sets(prop: str, name: str, member: str | None, more: Engine) -> None:
+    given = Candidate(1, ex(prop), name, of_entity=True, object_classes=(ex("Port"),))
+    (found,) = check(more.store, [given]).values()
+    if member is None:
+        assert found.rule in ("value_set", "range")
+    else:
+        assert (found.rule, found.value) == (None, ex(member))

@@ -568,7 +568,7 @@ def test_what_is_spoilt_is_found(spoil: Callable[[Spoiler], None], healthy: Engi
 
 
 def test_every_check_is_listed_and_can_fail() -> None:
-    data = {"placed-texts", "document-objects", "document-texts", "trace-objects"}
+    data = {"placed-texts", "document-objects", "document-texts", "trace-objects", "places", "named-in"}
     assert {path.stem for path in (folder("queries") / "checks").iterdir()} == set(CHECKS) | data
     assert set(CHECKS) <= set().union(*SPOILT.values())
 

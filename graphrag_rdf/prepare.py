@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyoxigraph import NamedNode
@@ -153,7 +153,15 @@ def depends(parts: Components, pipeline: Pipeline, state: State, model: str) -> 
         "warnings": state.warnings,
         "relations": [text_of(row["parameters"]) for row in parts.store.select("derived/built")],
         "reports": _reports_made(parts),
+        # another ontology changes inferences without a change of content: with them, each commit counts
+        "inferences": parts.store.commit_number() if _may_infer(parameters) else None,
     }
+
+
+def _may_infer(parameters: Mapping[str, Any]) -> bool:
+    """Whether a step, or one of a called pipeline, may use inferred facts."""
+    below = [own for own in parameters.values() if isinstance(own, Mapping)]
+    return bool(parameters.get("inferred")) or any(map(_may_infer, below))
 
 
 def _reports_made(parts: Components) -> str | int | None:

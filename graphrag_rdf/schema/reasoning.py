@@ -89,7 +89,7 @@ def infer(store: Store, profile: Profile) -> InferenceReport:
     forget_inferences(store)
     report = InferenceReport(profile, dict.fromkeys(RULES[profile], 0))
     for rule in report.rules:
-        report.rules[rule] += _write(store, set(store.construct(f"reasoning/{rule}", **_step(0))))
+        report.rules[rule] += _write(store, set(store.construct(f"reasoning/{rule}", **step(0))))
     if any(report.rules.values()):
         _follow(store, report, Graphs.INFERRED)  # the rules have seen the facts, but not all inferences
     _finish(store, profile)
@@ -116,7 +116,7 @@ def update(store: Store, profile: Profile) -> InferenceReport:
     _run(store, "withdraw")
     _empty(store, Graphs.NEW)
     for rule in report.rules:
-        found = set(store.construct(f"reasoning/{rule}", **_step(0, Graphs.LOST, check=True)))
+        found = set(store.construct(f"reasoning/{rule}", **step(0, Graphs.LOST, check=True)))
         report.rules[rule] += _write(store, found, Graphs.INFERRED, Graphs.NEW)
     _run(store, "gained")
     _follow(store, report, Graphs.NEW)
@@ -144,14 +144,14 @@ def _spread(store: Store, profile: Profile, *, spare: bool) -> None:
     while True:
         found: set[Triple] = set()
         for rule, changed in _premises(profile):
-            found.update(store.construct(f"reasoning/{rule}", **_step(changed, delta, lost=True)))
+            found.update(store.construct(f"reasoning/{rule}", **step(changed, delta, lost=True)))
         _empty(store, Graphs.NEW)
         delta = Graphs.NEW
         if spare and found:
             _write(store, found, delta)
             stay: set[Triple] = set()
             for rule in RULES[profile]:
-                stay.update(store.construct(f"reasoning/{rule}", **_step(0, delta, lost=True, check=True)))
+                stay.update(store.construct(f"reasoning/{rule}", **step(0, delta, lost=True, check=True)))
             found -= stay
             _empty(store, delta)
         if not found:
@@ -164,7 +164,7 @@ def _follow(store: Store, report: InferenceReport, delta: NamedNode) -> None:
     while True:
         found: set[Triple] = set()
         for rule, changed in _premises(report.profile):
-            new = set(store.construct(f"reasoning/{rule}", **_step(changed, delta)))
+            new = set(store.construct(f"reasoning/{rule}", **step(changed, delta)))
             report.rules[rule] += _write(store, new)
             found |= new
         if not found:
@@ -181,7 +181,7 @@ def _premises(profile: Profile) -> Iterator[tuple[str, int]]:
             yield rule, number
 
 
-def _step(
+def step(
     changed: int, delta: NamedNode = Graphs.NEW, *, lost: bool = False, check: bool = False
 ) -> dict[str, Any]:
     """Parameters of a rule: what it finds.
@@ -230,7 +230,7 @@ def is_kept(store: Store, profile: Profile) -> bool:
 
 def _digest(store: Store, profile: Profile) -> str:
     """The hash of the rules' queries: of another profile, version or folder of templates it is another."""
-    text = "\n".join(store.render(f"reasoning/{rule}", **_step(0)) for rule in RULES[profile])
+    text = "\n".join(store.render(f"reasoning/{rule}", **step(0)) for rule in RULES[profile])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -257,7 +257,7 @@ def derivations(store: Store, subject: NamedNode, relation: NamedNode, value: Te
     if "inferred" not in held:
         return []
     found = [
-        (rule, store.construct(f"reasoning/{rule}", **{**_step(0), "edges": [edge]})) for rule in RULES["rl"]
+        (rule, store.construct(f"reasoning/{rule}", **{**step(0), "edges": [edge]})) for rule in RULES["rl"]
     ]
     return [Derivation(rule, _placed(store, premises)) for rule, premises in found if premises]
 

@@ -20,6 +20,7 @@ Macros that templates use:
 | `edge_term(x, s, p, o)` | `x tg:edge` the fact |
 | `retracts(d, s, p, o)` | decision `d` retracts the fact |
 | `asserts_instead(d, s, p, o)` | correction `d` asserts the fact instead |
+| `inferred_from(i, s, p, o)` | inference `i` of a trace has the fact as a premise |
 | `{% call each("?e", entities, "?e ?s", limit) %}…{% endcall %}` | up to `limit` solutions for each entity |
 | `{% call each(…, distinct=True) %}…{% endcall %}` | up to `limit` distinct ones |
 | `date_range("?date", "?start", "?end")` | first and last instant of a date, month, year or time |
@@ -55,6 +56,7 @@ _MACRO_PREFIXES = (
     *(("edge_term(", prefix) for prefix in ("tg", "rdf")),
     *(("retracts(", prefix) for prefix in ("rag", "rdf")),
     *(("asserts_instead(", prefix) for prefix in ("rag", "rdf")),
+    *(("inferred_from(", prefix) for prefix in ("rag", "rdf")),
     ("reifies(", "rdf"),
     ("date_range(", "xsd"),
 )
@@ -196,6 +198,7 @@ class Renderer:
             edge_term=self._linked("tg:edge"),
             retracts=self._linked("rag:retracts"),
             asserts_instead=self._linked("rag:assertsInstead"),
+            inferred_from=self._linked("rag:premise"),
         )
         self.trace_graph = Graphs.RETRIEVAL
         self._environment = environment
@@ -229,7 +232,11 @@ class Renderer:
 
     @pass_context
     def _premises(self, context: Context, caller: Callable[[], Markup]) -> Markup:
-        return Markup(f"FILTER EXISTS {{ {caller()} }}") if context["check"] else caller()
+        return (
+            caller()
+            if context["edges"] or not context["check"]
+            else Markup(f"FILTER EXISTS {{ {caller()} }}")
+        )
 
     @pass_context
     def _conclusion(self, context: Context, caller: Callable[[], Markup]) -> Markup:

@@ -107,6 +107,9 @@ class SpreadParameters(StepParameters):
     passage_entities: Weight = Field(1.0, description="weight of the entities that a chunk mentions")
     passage_carrier: Weight = Field(1.0, description="weight of the best bridge sentence of a chunk")
     sentence_limit: Limit = Field(50, description="sentences considered")
+    inferred: bool = Field(
+        False, description="also facts that were inferred; what the answer says by one is marked"
+    )
     considered_limit: Limit = Field(30, description="facts kept in the trace as considered")
     rerank_weight: Share = Field(
         0.5, description="with a reranker (setting rerank.model): its share of a chunk's score"
@@ -481,6 +484,7 @@ TEMPLATES = (
     "retrieval/imports",
     "retrieval/unread-facts",
     "retrieval/unverified-facts",
+    "retrieval/inferred-facts",  # where the answer may rest on them
     "facts/text-wrong",  # of removed facts
 )
 """What every exploration runs that gathers facts and sentences from chunks."""

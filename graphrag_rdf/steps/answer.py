@@ -317,6 +317,16 @@ def _citation(state: State, selection: Selection, marker: str, sentence: str) ->
         out["edge"] = edge_json(selection.edge)
     else:
         out["chunk"] = selection.sources[0].chunk
+    if selection.inferences:
+        out["inferences"] = [
+            {
+                "fact": fact_json(one.fact),
+                "rule": one.rule,
+                "premises": [fact_json(premise) for premise in one.premise_facts],
+            }
+            for one in selection.inferences
+            if one.fact
+        ]
     out["reasoning"] = selection.reasoning
     out["sources"] = [_source(state, source) for source in selection.sources]
     return out
@@ -335,16 +345,21 @@ def _told(selection: Selection) -> str:
     return selection.edge.text if selection.edge else ""
 
 
-def edge_json(edge: Edge) -> dict[str, str]:
-    """The keys of `citations[].edge`: terms in N-Triples' values and labels."""
-    s, p, o = edge.triple
+def edge_json(edge: Edge) -> dict[str, Any]:
+    """The keys of `citations[].edge`: terms in N-Triples' values and labels; `inferred` if it was."""
+    found: dict[str, Any] = fact_json(Fact(*edge.triple, edge.s_label, edge.p_label, edge.o_label))
+    return found | ({"inferred": True} if edge.inferred else {})
+
+
+def fact_json(fact: Fact) -> dict[str, str]:
+    """A fact as in `edge_json`."""
     return {
-        "s": s.value,
-        "p": p.value,
-        "o": text_of(o),
-        "s_label": edge.s_label,
-        "p_label": edge.p_label,
-        "o_label": edge.o_label,
+        "s": fact.s.value,
+        "p": fact.p.value,
+        "o": text_of(fact.o),
+        "s_label": fact.s_label,
+        "p_label": fact.p_label,
+        "o_label": fact.o_label,
     }
 
 

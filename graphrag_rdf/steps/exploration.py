@@ -65,6 +65,7 @@ class Edge:
         asked: words by which the question may ask for it, beside its own.
         sentences: the sentences it was quoted from.
         unverified: a model gave a quote for it that its chunk does not hold.
+        inferred: it follows from facts and ontologies, and nothing asserts it.
         selected, removed: in a trace, whether it was selected, and why it holds no more.
     """
 
@@ -92,6 +93,7 @@ class Edge:
     rank: int | None = said(RAG.rank, default=None)
     edge_id: str | None = said(RAG.edgeId, default=None)
     unverified: bool = False
+    inferred: bool = False
     selected: bool = False
     removed: DecisionNote | None = None
     fact: Fact | None = None
@@ -101,7 +103,7 @@ class Edge:
     def text(self) -> str:
         """The fact in words."""
         says = between(self.triple[1].value, self.p_label) if self.triple else self.p_label
-        return f"{self.s_label} {says} {self.o_label}"
+        return f"{self.s_label} {says} {self.o_label}{' (inferred)' if self.inferred else ''}"
 
     @property
     def label_hash(self) -> str:

@@ -267,9 +267,11 @@ class Gathering:
                 sentences.setdefault(fact_of(row), []).append(node_of(row["sentence"]))
         for row in self._unread():
             sentences.setdefault(fact_of(row), [])
+        inferred = {fact for fact in map(fact_of, self._inferred()) if fact not in sentences}
+        sentences |= {fact: [] for fact in sorted(inferred, key=str)}
         unverified = {fact for fact in map(fact_of, self._unverified()) if fact not in sentences}
         sentences |= {fact: [] for fact in sorted(unverified, key=str)}
-        self.state.edges = self._edges(sentences, unverified)
+        self.state.edges = self._edges(sentences, unverified, inferred)
 
     # --- sentences ---------------------------------------------------------------------------------
 
@@ -343,17 +345,27 @@ class Gathering:
 
     # --- facts -------------------------------------------------------------------------------------
 
-    def _unread(self) -> list[Row]:
-        """Facts of the most active entities that no sentence says: metadata, imported, or given by hand."""
-        if not self.active:
-            return []
+    def _surest(self) -> list[NamedNode]:
+        """The most active entities."""
         active = sorted(self.active.values(), key=lambda one: one.entity.value)
         surest = self.search.decide(
             "selection/surest-entities",
             active=[(number, one.entity, one.value) for number, one in enumerate(active)],
             limit=_UNREAD_OF,
         )
-        entities = [active[whole_of(row["number"])].entity for row in surest]
+        return [active[whole_of(row["number"])].entity for row in surest]
+
+    def _inferred(self) -> list[Row]:
+        """What was inferred about the most active entities, if the answer may rest on that."""
+        if not self.active or not self.parameters["inferred"]:
+            return []
+        return self.search.rows("retrieval/inferred-facts", entities=self._surest(), limit=_UNREAD_AMONG)
+
+    def _unread(self) -> list[Row]:
+        """Facts of the most active entities that no sentence says: metadata, imported, or given by hand."""
+        if not self.active:
+            return []
+        entities = self._surest()
         found = self.search.rows("retrieval/facts-by-hand", entities=entities)
         found += self.search.rows(
             "retrieval/metadata-facts", entities=entities, relations=list(METADATA), limit=_UNREAD_AMONG
@@ -374,7 +386,10 @@ class Gathering:
         return self.search.rows("retrieval/unverified-facts", chunks=chunks) if chunks else []
 
     def _edges(
-        self, sentences: Mapping[Triple, Sequence[NamedNode]], unverified: Collection[Triple]
+        self,
+        sentences: Mapping[Triple, Sequence[NamedNode]],
+        unverified: Collection[Triple],
+        inferred: Collection[Triple],
     ) -> list[Edge]:
         """The facts as scored edges, best first, save those with an entity that is excluded.
 
@@ -389,6 +404,7 @@ class Gathering:
             return []
         for fact, edge in edges.items():
             edge.sentences, edge.unverified = tuple(sentences[fact]), fact in unverified
+            edge.inferred = fact in inferred
         return self._ranked(edges)
 
     def _ranked(self, edges: Mapping[Triple, Edge]) -> list[Edge]:

@@ -103,6 +103,12 @@ class Candidate:
     decided: bool = False
 
     @property
+    def alone(self) -> bool:
+        """Whether it is a fact in the words of its labels: one that was inferred, or read from no text."""
+        edge = self.selection.edge
+        return self.source.chunk is None or (edge is not None and edge.inferred)
+
+    @property
     def said(self) -> frozenset[str]:
         """The words of the question that count as said by it."""
         return self.own | self.near
@@ -211,7 +217,7 @@ def _best(
     for one in candidates:
         factor = one.factor * _link(one, picked)
         parts = [left.weight(part) for part in (one.own, one.near, one.rest)]
-        rows[one.source.chunk is not None].append((one.iri, parts[0], parts[1], parts[2], factor))
+        rows[not one.alone].append((one.iri, parts[0], parts[1], parts[2], factor))
     chunks = {one.source.chunk for one in candidates}
     found = context.decide(
         step,
@@ -250,7 +256,7 @@ def _corroborates(candidate: Candidate, first: Candidate) -> bool:
     """Whether it says all that the first quote says. A fact alone must also show what is asked for: that she
     was born on a day does not corroborate where she was born.
     """
-    beside = candidate.source.chunk is None and first.shows and not candidate.shows
+    beside = candidate.alone and first.shows and not candidate.shows
     return candidate.own >= first.own and not beside
 
 
@@ -285,7 +291,7 @@ def _weighed(
         if from_row:
             one.text, one.factor = from_row.text, one.factor * from_row.factor
         said = without_emoji(one.text).rstrip()
-        if not from_row and one.source.chunk is not None and said[-1:] not in _ENDS:
+        if not from_row and not one.alone and said[-1:] not in _ENDS:
             one.factor *= _LINE
         beyond = set(analyse(one.text, state.language)) - asked
         asks = said.rstrip(_CLOSING + _STOPS)[-1:] in _ASKS
@@ -294,14 +300,14 @@ def _weighed(
         shown = answered_words(state.question, _without_names(one, state.question))
         tells, defined = _tells_what_it_is(one, state.question, words)
         one.shows = bool(shown) or tells
-        little = len(beyond) < 2 and one.source.chunk is not None  # a fact alone may end in one word
+        little = len(beyond) < 2 and not one.alone  # a fact alone may end in one word
         one.factor *= _SHOWN if shown or defined else _LITTLE if little else 1.0
         spoken = from_row.question_words if from_row else words.spoken_of(one.text)
         asking = words.spoken_of(one.selection.asked)
         if words.weights.keys() - asking <= spoken:  # of a fact: all else that is asked is what it is about
             spoken |= asking
         one.own = spoken | words.spoken_of(*shown)
-        text, offset = texts.get(one.source.chunk or "", ("", 0))
+        text, offset = texts.get("" if one.alone else one.source.chunk or "", ("", 0))
         at = max(0, (one.source.char_offset or 0) - offset)
         names = [called[entity] for entity in sorted(one.entities) if entity in called]
         one.titled = words.spoken_of(one.source.title, *names) - one.own
@@ -315,7 +321,7 @@ def _weighed(
 def _without_names(one: Candidate, question: str) -> str:
     """What a fact alone says of the things that the question names; the text of a sentence."""
     edge, text = one.selection.edge, one.text
-    if edge is None or one.source.chunk is not None:
+    if edge is None or not one.alone:
         return text
     for label in (edge.s_label, edge.o_label):
         text = text.replace(label, "") if fold(label) in fold(question) else text
@@ -325,7 +331,7 @@ def _without_names(one: Candidate, question: str) -> str:
 def _tells_what_it_is(one: Candidate, question: str, words: QuestionWords) -> tuple[bool, bool]:
     """Whether a fact alone says what a thing is, and whether in words, where its name alone is asked for."""
     edge = one.selection.edge
-    if edge is None or one.source.chunk is not None or edge.triple is None or asks_for_a_kind(question):
+    if edge is None or not one.alone or edge.triple is None or asks_for_a_kind(question):
         return False, False
     if words.weights.keys() - words.spoken_of(edge.s_label):
         return False, False
@@ -393,11 +399,11 @@ def _decided_against(context: Context, step: Step, sentences: Iterable[str]) -> 
 
 
 def _facts(state: State) -> list[Candidate]:
-    """Selected facts that were read from no text, in the words of their labels."""
+    """Selected facts that were inferred or read from no text, in the words of their labels."""
     found: dict[str, Candidate] = {}
     for selection in state.selections:
         edge = selection.edge
-        if edge and selection.sources and selection.sources[0].chunk is None:
+        if edge and selection.sources and (edge.inferred or selection.sources[0].chunk is None):
             entities = frozenset(end.value for end in edge.ends)
             candidate = Candidate(
                 NamedNode(f"urn:fact:{len(found)}"), edge.text, selection, selection.sources[0], entities

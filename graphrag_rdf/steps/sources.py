@@ -18,6 +18,7 @@ from graphrag_rdf.steps.state import Context, Selection, State, Triple
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.documents import Source, read_source
 from graphrag_rdf.trace.recorder import Step
+from graphrag_rdf.trace.sources import asserted_premises, proofs
 
 OF_FACTS = ("provenance/quotes", "provenance/derivations", "provenance/places", "provenance/origins")
 OF_SENTENCES = ("provenance/sentence-places", "provenance/places", "retrieval/chunks")
@@ -77,7 +78,8 @@ def attach_sources(context: Context, state: State, step: Step, selections: Seque
     """Give each selection all its sources: a fact its quotes, or without one the chunks that it was read
     from, and what else it came from.
     """
-    edges = {selection.edge.triple: selection for selection in selections if selection.edge}
+    edges = {selection.edge.triple: [selection] for selection in selections if selection.edge}
+    edges |= _premises_of(context, selections)
     if edges:
         _attach_to_facts(context, state, step, edges)
     hits = {selection.hit.sentence.value: selection for selection in selections if selection.hit}
@@ -85,7 +87,7 @@ def attach_sources(context: Context, state: State, step: Step, selections: Seque
         hits[sentence].sources = sources
 
 
-def _attach_to_facts(context: Context, state: State, step: Step, edges: Mapping[Triple, Selection]) -> None:
+def _attach_to_facts(context: Context, state: State, step: Step, edges: Mapping[Triple, Sequence[Selection]]) -> None:
     facts = list(edges)
     numbered = [(number, *fact) for number, fact in enumerate(facts)]
     quotes = context.select(step, "provenance/quotes", edges=numbered)
@@ -108,13 +110,26 @@ def _attach_to_facts(context: Context, state: State, step: Step, edges: Mapping[
                 entry = place.order(None, None), place.source
                 found.setdefault(row["number"], []).append(entry)
     for number, own in found.items():
-        _add(edges[facts[int(text_of(number))]], (source for _, source in sorted(own, key=itemgetter(0))))
+        for selection in edges[facts[int(text_of(number))]]:
+            _add(selection, (source for _, source in sorted(own, key=itemgetter(0))))
     others = {facts[int(text_of(row["number"]))] for row in origins if "offset" not in row}
     if others:
         given = [fact for fact in facts if fact in others]
         for row in context.select(step, "provenance/origins", edges=given):
-            selection = edges[row["s"], row["p"], row["o"]]  # type: ignore[index]
-            _add(selection, [replace(read_source(row), subgraph=None, activity=None)])
+            for selection in edges[row["s"], row["p"], row["o"]]:  # type: ignore[index]
+                _add(selection, [replace(read_source(row), subgraph=None, activity=None)])
+
+
+def _premises_of(context: Context, selections: Sequence[Selection]) -> dict[Triple, list[Selection]]:
+    """The facts that inferred selections follow from, with these, which get their proofs."""
+    inferred = {one.edge.triple: one for one in selections if one.edge and one.edge.inferred}
+    found: dict[Triple, list[Selection]] = {}
+    for fact, proof in proofs(context.store, inferred).items() if inferred else ():
+        selection = inferred[fact]
+        selection.inferences = proof
+        for premise in asserted_premises(proof):
+            found.setdefault(premise, []).append(selection)
+    return found
 
 
 def sentence_sources(

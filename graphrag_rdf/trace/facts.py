@@ -43,6 +43,11 @@ def fact_of(row: Row, labels: dict[str, str]) -> Fact:
     return Fact(s, p, o, *(label_of(term, labels) for term in (s, p, o)))
 
 
+def with_labels(fact: Edge, labels: Mapping[str, str]) -> Fact:
+    """A fact with the labels that its terms have among `labels`."""
+    return Fact(*fact, *(label_of(term, labels) for term in fact))
+
+
 def decided_against(store: Store, facts: Iterable[Statement]) -> dict[Sequence[object], DecisionNote]:
     """Why facts that are not asserted do not hold: fact → the decision against it, or the correction that had
     asserted it and was taken back; facts that hold, or about which nobody decided, are absent.
@@ -89,7 +94,7 @@ _ALIKE = 60
 _TERMS = "give labels, or terms as in <http://…>; retrieve shows facts"
 
 
-def facts_called(store: Store, s: str, p: str, o: str) -> list[Edge]:
+def facts_called(store: Store, s: str, p: str, o: str, *, inferred: bool = False) -> list[Edge]:
     """The facts that three terms or labels name; also those that were removed, to report why they are gone.
 
     Args:
@@ -97,6 +102,7 @@ def facts_called(store: Store, s: str, p: str, o: str) -> list[Edge]:
             object may also be the text of a literal. Three terms are taken as they are. Labels match as they
             are written or, where no fact is found so, without regard to case; one that begins with `<` or `"`
             is a label where it is no term, or no term that may stand there.
+        inferred: also inferred facts, where no other is found.
 
     Returns:
         one or more: labels that several things have name every fact that matches.
@@ -109,10 +115,11 @@ def facts_called(store: Store, s: str, p: str, o: str) -> list[Edge]:
     if isinstance(subject, NamedNode) and isinstance(predicate, NamedNode) and object_ is not None:
         return [(subject, predicate, object_)]
     looked_up = _LookUp(store, (s, p, o), terms)
-    for merged in (False, True):
-        for alike in (False, True):
-            if found := looked_up.facts(alike=alike, merged=merged):
-                return found
+    for among in (False, True) if inferred else (False,):
+        for merged in (False, True):
+            for alike in (False, True):
+                if found := looked_up.facts(alike=alike, merged=merged, inferred=among):
+                    return found
     looked_up.complain()
 
 
@@ -148,11 +155,12 @@ class _LookUp:
         self._terms = terms
         self._alike: dict[str, list[NamedNode]] | None = None
 
-    def facts(self, *, alike: bool, merged: bool = False) -> list[Edge]:
+    def facts(self, *, alike: bool, merged: bool = False, inferred: bool = False) -> list[Edge]:
         """The facts that match, or else those that did before they were removed.
 
         Args:
             merged: also facts of relations that are one with the one that is named.
+            inferred: inferred facts instead.
         """
         subjects = self._nodes(0, alike=alike)
         predicates = self._predicates(subjects, alike=alike) if subjects else []
@@ -173,8 +181,9 @@ class _LookUp:
             objects=objects,
             object_text=[] if text is None else [text],
             alike=alike,
+            inferred=inferred,
         )
-        if matching:
+        if matching or inferred:
             return [_edge(row) for row in matching]
         removed = [_edge(row) for row in self._store.select("facts/decisions")]
         return [

@@ -55,7 +55,7 @@ class Property:
     Attributes:
         predicate: of the item's node; several values if the field holds a tuple of them.
         words: whether its values hold words of documents or questions, which `forget` erases.
-        fact: whether the value is a fact, written as a triple term.
+        fact: whether the value is a fact, or a tuple of facts, written as triple terms.
     """
 
     predicate: NamedNode
@@ -221,8 +221,9 @@ def triples(one: Any, rdf_type: NamedNode | None) -> Iterator[tuple[NamedNode, T
     for name, known in properties(one.__class__).items():
         value = getattr(one, name)
         if known.fact:
-            if value is not None:
-                yield known.predicate, Triple(*value)
+            several = not value or isinstance(value[0], tuple)
+            for fact in value or () if several else (value,):
+                yield known.predicate, Triple(*fact)
         else:
             for part in value if isinstance(value, tuple) else (value,):
                 if part is not None:

@@ -88,6 +88,39 @@ class ScoreShare:
 
 
 @item
+class Inference:
+    """A step of the proof of a selected fact that was inferred (see `schema.proofs`).
+
+    Attributes:
+        triple: what is inferred; None once it was erased.
+        premises: facts, axioms, or what other steps infer.
+        fact, premise_facts: these with labels.
+    """
+
+    JSON: ClassVar = ("fact", "rule", "premises=premise_facts")
+
+    triple: Statement | None = said(TG.edge, words=True, fact=True, default=None)
+    rule: str | None = said(RAG.rule, default=None)
+    premises: tuple[Statement, ...] = said(RAG.premise, words=True, fact=True, default=())
+    index: int | None = said(RAG.index, default=None)
+    fact: Fact | None = None
+    premise_facts: tuple[Fact, ...] = ()
+    iri: NamedNode | None = None
+
+
+def _name_premises(reading: Reading, found: Sequence[Inference]) -> None:
+    facts = reading.facts(fact for one in found for fact in (one.triple, *one.premises))
+    for one in found:
+        one.fact = facts[one.triple] if one.triple else None
+        one.premise_facts = tuple(facts[premise] for premise in one.premises)
+
+
+INFERENCE = ItemKind(
+    "inference", "inferences", RAG.inference, RAG.Inference, Inference, complete=_name_premises
+)
+
+
+@item
 class Selected:
     """What the answer may rest on: a fact (`triple`), a sentence of a chunk, or a chunk.
 
@@ -102,11 +135,14 @@ class Selected:
         taken_from: the selection of another run that it repeats.
         fact, removed: with labels, and what a person decided since, by which the fact holds no more.
         closest: whether it comes nearest to an answer where there is none.
+        inferences: of a fact that was inferred its proof, the last step first; sources are those of the
+            facts that it follows from.
     """
 
     JSON: ClassVar[tuple[str, ...]] = (
         *("iri", "edge=fact", "chunk", "sentence", "score", "score_parts", "rank", "hop", "edge_id"),
         *("authority", "concept", "reasoning", "marker", "closest", "removed", "sources"),
+        "inferences",
     )
 
     triple: Statement | None = said(TG.edge, words=True, fact=True, default=None)
@@ -134,6 +170,7 @@ class Selected:
     fact: Fact | None = None
     removed: DecisionNote | None = None
     closest: bool = False
+    inferences: list[Inference] = field(default_factory=list)
     sources: tuple[Source, ...] = ()
     iri: NamedNode | None = None
 
@@ -190,7 +227,7 @@ def _selection(name: str, link: NamedNode, rdf_type: NamedNode, **options: Any) 
     )
 
 
-EDGE = _selection("edge", TG.selectedEdge, TG.EdgeSelection)
+EDGE = _selection("edge", TG.selectedEdge, TG.EdgeSelection, parts={"inferences": INFERENCE})
 SENTENCE = _selection("chunk", TG.selectedChunk, TG.ChunkSelection, always=("chunk",))
 CHUNK = _selection(
     "context", TG.selectedChunk, TG.ChunkSelection, always=("chunk",), taken_by=("selection/chunks",)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
@@ -11,11 +12,12 @@ from typing import ClassVar
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.schema.proofs import prove
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.documents import Source, read_source, with_names
-from graphrag_rdf.trace.facts import decided_against, fact_of, facts_called, read_labels
-from graphrag_rdf.trace.model import DecisionNote, Fact
+from graphrag_rdf.trace.facts import Edge, decided_against, fact_of, facts_called, read_labels, with_labels
+from graphrag_rdf.trace.model import DecisionNote, Fact, Inference
 
 _PREVIEW = 100  # characters of a chunk's text in a tree
 
@@ -76,13 +78,15 @@ class FactSource:
 
     Attributes:
         removed: the decision of a person that the fact does not hold, where one stands.
+        inferred: a fact that was inferred from this one.
+        inferences: its proof, the last step first.
     """
 
     JSON: ClassVar = (
         *("chunk=source.chunk", "page=source.page", "document=source.document", "title=source.title"),
         *("page_number=source.page_number", "char_offset=source.char_offset"),
         *("char_length=source.char_length", "quote=source.words", "verified=source.verified"),
-        "subgraph=source.subgraph",
+        *("subgraph=source.subgraph", "inferred", "inferences"),
         *("activity=source.activity", "evidence=source.evidence", "confidence", "uri=source.uri"),
         *("name=source.name", "state=source.state", "authority=source.authority", "fact", "removed"),
     )
@@ -91,6 +95,8 @@ class FactSource:
     source: Source
     confidence: float | None
     removed: DecisionNote | None = None
+    inferred: Fact | None = None
+    inferences: tuple[Inference, ...] = ()
 
 
 def source_tree(store: Store, document: str) -> SourceTree:
@@ -146,7 +152,7 @@ def find_document(store: Store, name: str) -> NamedNode:
 
 def source_fact(store: Store, s: str, p: str, o: str) -> list[FactSource]:
     """Every chunk, page, document and quote that supports a fact, in the order of the documents' titles, then
-    what it came from that is no text.
+    what it came from that is no text. Of a fact that was inferred, those of the facts that it follows from.
 
     Args:
         s, p, o: terms or labels, as `facts.facts_called` takes them. Labels that several things have
@@ -155,11 +161,52 @@ def source_fact(store: Store, s: str, p: str, o: str) -> list[FactSource]:
     Raises:
         UsageError: when a term is malformed, nothing is called so, or there is no such fact.
     """
-    edges = facts_called(store, s, p, o)
-    templates = ("provenance/fact-evidence", "provenance/fact-containers", "provenance/origins")
-    found = [row for name in templates for row in store.select(name, edges=edges)]
+    edges = facts_called(store, s, p, o, inferred=True)
+    found = _supporting(store, edges) + _inferred_sources(store, edges)
     if not found:
         raise UsageError(f"there is no fact ({s}, {p}, {o})", hint="nothing that is stored says so")
+    return found
+
+
+def proofs(store: Store, facts: Iterable[Edge]) -> dict[Edge, list[Inference]]:
+    """The proofs of those facts that were inferred, with labels (see `schema.proofs.prove`)."""
+    found = prove(store, facts)
+    steps = [step for proof in found.values() for step in proof]
+    labels = read_labels(store, [t for step in steps for fact in (step.fact, *step.premises) for t in fact])
+    return {
+        fact: [
+            Inference(
+                step.fact,
+                step.rule,
+                step.premises,
+                index,
+                with_labels(step.fact, labels),
+                tuple(with_labels(premise, labels) for premise in step.premises),
+            )
+            for index, step in enumerate(proof)
+        ]
+        for fact, proof in found.items()
+    }
+
+
+def asserted_premises(proof: Iterable[Inference]) -> list[Edge]:
+    """The facts and axioms from which a proof starts."""
+    steps = list(proof)
+    own = {step.triple for step in steps}
+    return list(dict.fromkeys(fact for step in steps for fact in step.premises if fact not in own))
+
+
+def _inferred_sources(store: Store, edges: Sequence[Edge]) -> list[FactSource]:
+    return [
+        replace(source, inferred=proof[0].fact, inferences=tuple(proof))
+        for proof in proofs(store, edges).values()
+        for source in _supporting(store, asserted_premises(proof))
+    ]
+
+
+def _supporting(store: Store, edges: Sequence[Edge]) -> list[FactSource]:
+    templates = ("provenance/fact-evidence", "provenance/fact-containers", "provenance/origins")
+    found = [row for name in templates for row in store.select(name, edges=edges)] if edges else []
     labels = read_labels(store, [row[name] for row in found for name in "spo"])
     removed = decided_against(store, edges)
     sources = with_names(store, map(read_source, found))

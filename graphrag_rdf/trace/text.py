@@ -21,7 +21,7 @@ from graphrag_rdf.trace.foreign import FORMS
 from graphrag_rdf.trace.kinds import ERASED_QUESTION
 from graphrag_rdf.trace.lines import Lines, one_line, printable
 from graphrag_rdf.trace.messages import GraphRagResponse
-from graphrag_rdf.trace.model import Call, Fact, Selected, Trace, TraceStep
+from graphrag_rdf.trace.model import Call, Fact, Inference, Selected, Trace, TraceStep
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.rows import node
 from graphrag_rdf.trace.sources import ChunkNode, FactSource, SourceTree
@@ -214,7 +214,11 @@ def render_fact_sources(found: Sequence[FactSource], *, width: int = 80, colour:
     """What supports facts: for each fact every place, with its quote."""
     page = Lines(width, colour)
     shown: Fact | None = None
+    proved: Fact | None = None
     for item in found:
+        if item.inferred != proved and item.inferred:
+            proved = item.inferred
+            write_inferences(page, item.inferences, "")
         if item.fact != shown:
             shown = item.fact
             page.paragraph(fact_words(shown), "")
@@ -335,6 +339,7 @@ def write_why(page: Lines, selection: Selected) -> None:
     """Why something was selected, and where it stands."""
     if selection.removed:
         page.paragraph(f"{selection.removed}", "        ", "Holds no more: ")
+    write_inferences(page, selection.inferences, "        ")
     if selection.reasoning:
         page.paragraph(selection.reasoning, "        ", "Reason: ")
     if selection.concept:
@@ -347,6 +352,14 @@ def write_why(page: Lines, selection: Selected) -> None:
         page.paragraph(place_words(source), "        ", "Source: ")
         if selection.chunk is None and source.quote:
             page.paragraph(f"“{source.quote}”", "          ")
+
+
+def write_inferences(page: Lines, inferences: Sequence[Inference], indent: str) -> None:
+    """The steps of a proof: the rule, what it infers, and from which premises."""
+    for one in inferences:
+        page.paragraph(f"{fact_words(one.fact)} by {one.rule}, from", indent, "Inferred: ")
+        for premise in one.premise_facts:
+            page.paragraph(fact_words(premise), f"{indent}  ")
 
 
 def write_call(page: Lines, call: Call) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyoxigraph import NamedNode
@@ -16,15 +16,17 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import TG
+from graphrag_rdf.schema.proofs import Inferred, follows, where_held
 from graphrag_rdf.sparql.tokens import may_call
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.facts import decided_against
 from graphrag_rdf.trace.foreign import OWN, containers_of
-from graphrag_rdf.trace.kinds import node_kinds
-from graphrag_rdf.trace.model import Trace
+from graphrag_rdf.trace.kinds import Statement, node_kinds
+from graphrag_rdf.trace.model import Inference, Trace
 from graphrag_rdf.trace.reader import read_trace
+from graphrag_rdf.trace.sources import asserted_premises
 from graphrag_rdf.trace.text import fact_words
 
 _LINE = re.compile(r"^\[(\d+)\]\*? (.+)$", re.MULTILINE)  # of the evidence in a prompt
@@ -54,6 +56,7 @@ def verify_trace(store: Store, blobs: BlobStore, iri: NamedNode | str) -> list[C
     | session | the run was closed, with the question and last step that its outcome asks for |
     | chain | every step derives from the one before it, back to the question |
     | edges | every selected fact is asserted and contained; one that a decision took out since is named |
+    | inferences | of selected facts that were inferred: the premises hold, and the rules infer them |
     | quotes | every located quote stands at its offsets in its chunk and speaks of its fact |
     | sentences | every selected sentence lies within its chunk |
     | chunks | the text of every chunk still gives the chunk's IRI |
@@ -87,11 +90,19 @@ class _Verifier:
             for one in trace.selections
             if one.iri is not None
         }
+        self._facts = {one.iri.value: one.triple for one in trace.selections if one.iri is not None}
+        self._proofs = {
+            one.iri.value: one.inferences
+            for one in trace.selections
+            if one.iri is not None and one.inferences
+        }
 
     def checks(self) -> Iterator[Check]:
         yield self._end()
         yield self._chain()
         yield self._edges()
+        if self._proofs:
+            yield self._inferences()
         yield self._quotes()
         yield self._sentences()
         chunks = self._select("check-chunks")
@@ -170,7 +181,7 @@ class _Verifier:
         return _check("chain", len(self._trace.steps), bad, "steps lead back to the question")
 
     def _edges(self) -> Check:
-        found = self._select("check-edges")
+        found = [row for row in self._select("check-edges") if rows.must(row, "item") not in self._proofs]
         known = {rows.must(row, "item") for row in found}
         bad = [f"{iri}: its terms were erased" for iri in self._edge_items() if iri not in known]
         decided = self._decided([row for row in found if not rows.truth(row, "asserted")])
@@ -198,7 +209,33 @@ class _Verifier:
         }
 
     def _edge_items(self) -> list[str]:
-        return [one.iri.value for one in self._trace.selections if one.chunk is None and one.iri is not None]
+        named = [one.iri.value for one in self._trace.selections if one.chunk is None and one.iri is not None]
+        return [iri for iri in named if iri not in self._proofs]
+
+    def _inferences(self) -> Check:
+        """Facts that were inferred: from their recorded premises, whatever is inferred now."""
+        premises = {iri: asserted_premises(proof) for iri, proof in self._proofs.items()}
+        held = where_held(self._store, [fact for own in premises.values() for fact in own])
+        contained = containers_of(self._store, [fact for fact, where in held.items() if "fact" in where])
+        bad = []
+        for item, proof in self._proofs.items():
+            name, selected = self._names.get(item, item), self._facts[item]
+            steps = [one for one in proof if one.triple is not None and one.rule is not None]
+            if len(steps) < len(proof) or selected not in {one.triple for one in steps}:
+                bad.append(f"{name}: its proof was erased or is incomplete")
+                continue
+            for premise in premises[item]:
+                about = f"{_words(premise, proof)}, from which {name} was inferred,"
+                if not held[premise] & {"fact", "ontology"}:
+                    bad.append(f"{about} is no longer asserted")
+                elif "ontology" not in held[premise] and premise not in contained:
+                    bad.append(f"{about} is no longer contained")
+            bad += [
+                f"{one.rule} does not infer {fact_words(one.fact)} from its premises"
+                for one in steps
+                if not follows(self._store, Inferred(one.triple, one.rule, one.premises))  # type: ignore[arg-type]
+            ]
+        return _check("inferences", len(self._proofs), bad, "inferred facts follow from premises that hold")
 
     def _quotes(self) -> Check:
         found = self._select("check-quotes")
@@ -288,7 +325,9 @@ class _Verifier:
         columns = "".join(_letters(rows.must(row, "columns")) for row in found if "columns" in row)
         whole = "".join(texts) + columns
         facts = {
-            s.marker for s in self._trace.selections if s.fact and not all(x.verified for x in s.sources)
+            s.marker
+            for s in self._trace.selections
+            if s.fact and (s.inferences or not all(x.verified for x in s.sources))
         }
         bad = []
         for number, line in shown:
@@ -353,6 +392,12 @@ def _check(name: str, count: int, bad: Sequence[str], good: str) -> Check:
 def _some(found: Sequence[str]) -> list[str]:
     """The first few, and how many more there are."""
     return [*found[:_SHOWN], *([f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else [])]
+
+
+def _words(fact: Statement, proof: Iterable[Inference]) -> str:
+    """A premise of a proof in words."""
+    known = (zip(one.premises, one.premise_facts, strict=True) for one in proof)
+    return next(fact_words(named) for pairs in known for premise, named in pairs if premise == fact)
 
 
 def _place(row: Row) -> str:

@@ -9,13 +9,16 @@ DELETE { GRAPH <urn:graph:retrieval> { ?item ?property ?value } } WHERE {
   GRAPH <urn:graph:retrieval> {
     {{ values("?trace", traces) }}
     ?step prov:wasGeneratedBy ?trace .
-    { ?step ?link ?item . }
+    {
+      ?step ?link ?item .
+      BIND(?item AS ?owner)
+    }
     UNION
     {
       ?step ?link ?owner .
-      FILTER(CONTAINS(STR(?owner), STRAFTER(STR(?trace), "session:")))
       ?owner ?part ?item .
     }
+    FILTER(CONTAINS(STR(?owner), STRAFTER(STR(?trace), "session:")) && ?owner != ?trace)
     FILTER(CONTAINS(STR(?item), STRAFTER(STR(?trace), "session:")) && ?item != ?trace)
     FILTER NOT EXISTS { ?item prov:wasGeneratedBy ?trace }
     ?item ?property ?value .

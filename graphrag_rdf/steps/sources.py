@@ -87,7 +87,9 @@ def attach_sources(context: Context, state: State, step: Step, selections: Seque
         hits[sentence].sources = sources
 
 
-def _attach_to_facts(context: Context, state: State, step: Step, edges: Mapping[Triple, Sequence[Selection]]) -> None:
+def _attach_to_facts(
+    context: Context, state: State, step: Step, edges: Mapping[Triple, Sequence[Selection]]
+) -> None:
     facts = list(edges)
     numbered = [(number, *fact) for number, fact in enumerate(facts)]
     quotes = context.select(step, "provenance/quotes", edges=numbered)

@@ -86,9 +86,10 @@ class FactSource:
         *("chunk=source.chunk", "page=source.page", "document=source.document", "title=source.title"),
         *("page_number=source.page_number", "char_offset=source.char_offset"),
         *("char_length=source.char_length", "quote=source.words", "verified=source.verified"),
-        *("subgraph=source.subgraph", "inferred", "inferences"),
+        "subgraph=source.subgraph",
         *("activity=source.activity", "evidence=source.evidence", "confidence", "uri=source.uri"),
         *("name=source.name", "state=source.state", "authority=source.authority", "fact", "removed"),
+        *("inferred", "inferences"),
     )
 
     fact: Fact

@@ -15,6 +15,7 @@ TRIPLE_TERM_LINKS = {
     "https://w3id.org/graphrag-rdf/ns#formerlyContains",
     "https://w3id.org/graphrag-rdf/ns#retracts",
     "https://w3id.org/graphrag-rdf/ns#assertsInstead",
+    "https://w3id.org/graphrag-rdf/ns#premise",
 }
 
 PREFIXES = """

@@ -156,7 +156,14 @@ def test_scores_are_doubles_from_0_to_1(tg: Graph) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [TG + "contains", TG + "edge", RAG + "formerlyContains", RAG + "retracts", RAG + "assertsInstead"],
+    [
+        TG + "contains",
+        TG + "edge",
+        RAG + "formerlyContains",
+        RAG + "retracts",
+        RAG + "assertsInstead",
+        RAG + "premise",
+    ],
 )
 def test_what_leads_to_a_triple_term_is_an_object_property_without_range(
     name: str, tg: Graph, rag: Graph

@@ -48,7 +48,9 @@ def values(make: Any, name: str) -> st.SearchStrategy[Any]:
     """Of a field, None only where it may be."""
     hint = get_type_hints(make)[name]
     if properties(make)[name].fact:
-        return st.tuples(IRIS, IRIS, IRIS | st.text(max_size=9).map(Literal))
+        fact = st.tuples(IRIS, IRIS, IRIS | st.text(max_size=9).map(Literal))
+        several = st.lists(fact, unique=True, max_size=3).map(lambda found: tuple(sorted(found, key=str)))
+        return several if Ellipsis in get_args(hint) else fact
     if NamedNode in get_args(hint) and Ellipsis in get_args(hint):
         return st.lists(IRIS, unique=True, max_size=3).map(lambda found: tuple(sorted(found, key=str)))
     if Ellipsis in get_args(hint):

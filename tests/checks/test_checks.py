@@ -280,6 +280,15 @@ def two_canonical_entities(store: Spoiler) -> None:
     store.add(first.subject, RAG.canonicalEntity, second.subject, Graphs.DERIVED)
 
 
+def two_canonical_relations(store: Spoiler) -> None:
+    first, second, *_ = store.all(RAG.canonicalRelation)
+    store.add(first.subject, RAG.canonicalRelation, second.subject, Graphs.DERIVED)
+
+
+def a_canonical_relation_that_is_gone(store: Spoiler) -> None:
+    store.change(store.find(RAG.canonicalRelation), NamedNode("http://trustgraph.ai/r/gone"))
+
+
 def a_canonical_entity_that_is_gone(store: Spoiler) -> None:
     store.change(store.find(RAG.canonicalEntity), NamedNode("http://trustgraph.ai/e/gone"))
 
@@ -513,6 +522,8 @@ SPOILT: dict[Callable[[Spoiler], None], set[str]] = {
     a_lost_canonical_link: {"entities-canonical", "sentence-mentions"},
     two_canonical_entities: {"one-canonical"},
     a_canonical_entity_that_is_gone: {"canonical-fixed"},
+    two_canonical_relations: {"one-canonical"},
+    a_canonical_relation_that_is_gone: {"canonical-fixed"},
     a_relation_to_a_chunk_that_is_gone: {"derived-relations"},
     a_community_of_what_is_gone: {"communities"},
     a_description_of_what_is_gone: {"summaries"},

@@ -9,7 +9,16 @@ import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group, embedding_option, model_option
-from graphrag_rdf.cli.output import counts, format_option, model_rows, pairs, planned, say
+from graphrag_rdf.cli.output import (
+    colours,
+    counts,
+    format_option,
+    model_rows,
+    pairs,
+    planned,
+    reading_width,
+    say,
+)
 from graphrag_rdf.cli.process import DONE, FAILED, outcome, stop_requests
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
@@ -414,19 +423,34 @@ def inferences(profile: str | None, form: str) -> int:
     """Infer what follows from facts and ontologies, and list what contradicts them.
 
     Removes urn:graph:inferred and builds it from scratch. Changes of facts or ontologies by commands empty
-    it, or with reasoning.auto keep it up to date. Exit code 1 if something contradicts an ontology.
+    it, or with reasoning.auto keep it up to date. A contradiction is shown with the axiom and the facts that
+    contradict it, and their quotes and documents. Exit code 1 if something contradicts an ontology.
     """
     with open_engine({"reasoning.profile": profile}) as engine:
         from graphrag_rdf.schema.reasoning import infer
+        from graphrag_rdf.trace.sources import premises
+        from graphrag_rdf.trace.text import render_premises
 
         engine.indexer.recover()
         report = infer(engine.store, engine.settings.reasoning.profile)
-    if not output.write(form, report):
+        known = premises(engine.store, (fact for one in report.inconsistencies for fact in one.statements))
+    shown = [
+        {
+            "rule": one.rule,
+            "focus": one.focus,
+            "message": one.message,
+            "premises": [known[fact] for fact in one.statements],
+        }
+        for one in report.inconsistencies
+    ]
+    if not output.write(form, {"profile": report.profile, "rules": report.rules, "inconsistencies": shown}):
         pairs([(rule, f"{number:,} triples") for rule, number in report.rules.items() if number])
         if not any(report.rules.values()):
             say("nothing inferred")
         for one in report.inconsistencies:
             output.warn(output.safe(f"{one.focus} {one.message} [{one.rule}]"))
+            found = [known[fact] for fact in one.statements]
+            say(render_premises(found, width=reading_width(), colour=colours()).rstrip("\n"))
     return FAILED if report.inconsistencies else DONE
 
 

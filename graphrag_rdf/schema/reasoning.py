@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from pyoxigraph import Literal as RdfLiteral
 from pyoxigraph import NamedNode, Quad, Triple
 
 from graphrag_rdf.rdf.namespaces import Graphs
@@ -44,11 +45,25 @@ _AT_ONCE = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Inconsistency:
-    """Something that contradicts an ontology: the rule that says so, the thing, and what is wrong."""
+    """Something that contradicts an ontology: the rule that says so, the thing, and what is wrong.
+
+    Attributes:
+        premises: the axiom and the facts that contradict it; any may be inferred.
+    """
 
     rule: str
     focus: str
     message: str
+    premises: tuple[Triple, ...] = ()
+
+    @property
+    def statements(self) -> list[tuple[NamedNode, NamedNode, NamedNode | RdfLiteral]]:
+        """The premises, without those that have blank nodes."""
+        return [
+            (each.subject, each.predicate, each.object)
+            for each in self.premises
+            if isinstance(each.subject, NamedNode) and isinstance(each.object, NamedNode | RdfLiteral)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +73,7 @@ class InferenceReport:
     Attributes:
         profile: whose rules ran.
         rules: rule → number of triples that it inferred; a triple counts for the first rule that finds it.
-        inconsistencies: up to 100 of each rule.
+        inconsistencies: up to 100 of each rule; those that are there after an update are not looked for.
         incremental: whether only changes since the last time were looked at.
     """
 
@@ -121,7 +136,6 @@ def update(store: Store, profile: Profile) -> InferenceReport:
     _run(store, "gained")
     _follow(store, report, Graphs.NEW)
     _finish(store, profile)
-    report.inconsistencies.extend(_inconsistencies(store))
     return report
 
 
@@ -239,12 +253,13 @@ def forget_inferences(store: Store) -> None:
     _run(store, "clear")
 
 
-def _inconsistencies(store: Store) -> list[Inconsistency]:
-    return [
-        Inconsistency(rule, text_of(row["focus"]), text_of(row["message"]))
-        for rule in INCONSISTENCIES
-        for row in store.select(f"reasoning/{rule}", limit=_LIMIT)
-    ]
+def _inconsistencies(store: Store) -> Iterator[Inconsistency]:
+    for rule in INCONSISTENCIES:
+        for row in store.select(f"reasoning/{rule}", limit=_LIMIT):
+            named = (("a1", "a2", "a3"), ("focus", "p1", "o1"), ("s2", "p2", "o2"))
+            premises = [Triple(*(row[name] for name in names)) for names in named]  # type: ignore[arg-type]
+            said = tuple(dict.fromkeys(premises))
+            yield Inconsistency(rule, text_of(row["focus"]), text_of(row["message"]), said)
 
 
 def derivations(store: Store, subject: NamedNode, relation: NamedNode, value: Term) -> list[Derivation]:

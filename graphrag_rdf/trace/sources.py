@@ -12,7 +12,7 @@ from typing import ClassVar
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.schema.proofs import prove
+from graphrag_rdf.schema.proofs import prove, where_held
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.documents import Source, read_source, with_names
@@ -98,6 +98,24 @@ class FactSource:
     removed: DecisionNote | None = None
     inferred: Fact | None = None
     inferences: tuple[Inference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Premise:
+    """A premise of a contradiction.
+
+    Attributes:
+        held: `fact`, `ontology` or `inferred`.
+        inferences: the proof of an inferred one, the last step first.
+        sources: of the fact, or of those that it was inferred from.
+    """
+
+    JSON: ClassVar = ("fact", "held", "inferences", "sources")
+
+    fact: Fact
+    held: str
+    inferences: tuple[Inference, ...] = ()
+    sources: tuple[FactSource, ...] = ()
 
 
 def source_tree(store: Store, document: str) -> SourceTree:
@@ -195,6 +213,26 @@ def asserted_premises(proof: Iterable[Inference]) -> list[Edge]:
     steps = list(proof)
     own = {step.triple for step in steps}
     return list(dict.fromkeys(fact for step in steps for fact in step.premises if fact not in own))
+
+
+def premises(store: Store, facts: Iterable[Edge]) -> dict[Edge, Premise]:
+    """Premises with their sources, in one query for each kind of source."""
+    wanted = list(dict.fromkeys(facts))
+    held, proved = where_held(store, wanted), proofs(store, wanted)
+    labels = read_labels(store, [term for fact in wanted for term in fact])
+    start = {fact: asserted_premises(proved[fact]) if fact in proved else [fact] for fact in wanted}
+    sources: defaultdict[Edge, list[FactSource]] = defaultdict(list)
+    for source in _supporting(store, list(dict.fromkeys(one for own in start.values() for one in own))):
+        sources[source.fact.s, source.fact.p, source.fact.o].append(source)
+    return {
+        fact: Premise(
+            with_labels(fact, labels),
+            min(held[fact], default="inferred"),
+            tuple(proved.get(fact, ())),
+            tuple(source for one in start[fact] for source in sources[one]),
+        )
+        for fact in wanted
+    }
 
 
 def _inferred_sources(store: Store, edges: Sequence[Edge]) -> list[FactSource]:

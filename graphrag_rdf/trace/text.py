@@ -24,7 +24,7 @@ from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import Call, Fact, Inference, Selected, Trace, TraceStep
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.rows import node
-from graphrag_rdf.trace.sources import ChunkNode, FactSource, SourceTree
+from graphrag_rdf.trace.sources import ChunkNode, FactSource, Premise, SourceTree
 
 _BELOW = "    │ "
 _ITEMS = 10  # of each kind that are shown without `full`, where the kind does not say how
@@ -231,6 +231,19 @@ def render_fact_sources(found: Sequence[FactSource], *, width: int = 80, colour:
     return page.text()
 
 
+def render_premises(found: Sequence[Premise], *, width: int = 80, colour: bool = False) -> str:
+    """The premises of a contradiction: each with its proof if it was inferred, and its sources."""
+    page = Lines(width, colour)
+    for one in found:
+        page.paragraph(fact_words(one.fact), "  ", f"{one.held.capitalize()}: ")
+        write_inferences(page, one.inferences, "    ")
+        for item in one.sources:
+            page.paragraph(place_words(item.source), "    ", "Source: ")
+            if item.source.quote:
+                page.paragraph(f"“{item.source.quote}”", "      ")
+    return page.text()
+
+
 def _chunk(page: Lines, chunk: ChunkNode, lead: str, *, last: bool) -> None:
     notes = [_span(chunk.char_offset, chunk.char_length)]
     if len(chunk.pages) > 1:
@@ -260,6 +273,7 @@ __all__ = [
     "render_fact_sources",
     "render_list",
     "render_message",
+    "render_premises",
     "render_session",
     "render_step",
     "render_trace",

@@ -36,6 +36,7 @@ def test_infer_explain_and_contradict(run: Run, folder: Path) -> None:
     found = run("refresh", "inferences")
     assert found.code == 1
     assert "prp-irp" in found.err
+    assert "Ontology: (knows, is a, Irreflexive Property)" in " ".join(found.out.split())
 
     assert "yes" in run("sparql", INFERRED).out
     assert run("ontology", "remove", f"{E}people").code == 0
@@ -47,6 +48,12 @@ SHIPS = f"""@prefix owl: <http://www.w3.org/2002/07/owl#> .
 <{E}ships> a owl:Ontology .
 <http://trustgraph.ai/r/sank-in> a owl:ObjectProperty ; rdfs:domain <{E}Ship> .
 <{E}Ship> a owl:Class .
+"""
+TOWN = f"""@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+<{E}towns> a owl:Ontology .
+<http://trustgraph.ai/r/sank-in> rdfs:domain <{E}Town> .
+<{E}Town> a owl:Class ; owl:disjointWith <{E}Ship> .
 """
 PROSE = "This is what the keeper of the light wrote about the ships of the town."
 FACTS = f"""
@@ -101,5 +108,17 @@ def test_inferences_follow_documents(run: Run, folder: Path, monkeypatch: pytest
     (folder / "b.txt").write_text(f"{PROSE} The Gannet sank in Skell Sound.")
     assert run("ingest", "b.txt").code == 0
     assert ships() == {"gannet"}
+    (folder / "town.ttl").write_text(TOWN)
+    assert run("ontology", "load", "town.ttl").code == 0
+    (found,) = run("refresh", "inferences", "--format", "json").json["inconsistencies"]
+    assert (found["rule"], found["focus"]) == ("cax-dw", "http://trustgraph.ai/e/gannet")
+    assert [one["held"] for one in found["premises"]] == ["ontology", "inferred", "inferred"]
+    typed = [one for one in found["premises"] if one["held"] == "inferred"]
+    assert [one["inferences"][0]["rule"] for one in typed] == ["rdfs2", "rdfs2"]
+    quotes = {source["quote"] for one in typed for source in one["sources"]}
+    assert quotes == {"The Gannet sank in Skell Sound."}
+    shown = run("refresh", "inferences")
+    assert shown.code == 1
+    assert "“The Gannet sank in Skell Sound.”" in shown.out
     kept = 'ASK { GRAPH ?g { ?s ?p ?o } FILTER(CONTAINS(STR(?s), "e/heron") || STR(?o) = "Heron") }'
     assert "no" in run("sparql", kept).out

@@ -30,6 +30,7 @@ from graphrag_rdf.rdf.iris import DEFAULT_NAMESPACE
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
 from graphrag_rdf.store.base import plain_quads
 from graphrag_rdf.trace.facts import facts_called
+from graphrag_rdf.trace.text import render_trace
 from graphrag_rdf.tuning.relations import by_model as groups_of_model
 from tests.ingest.conftest import MakeEngine, assert_same, by_model, chunk_in, content, everything
 from tests.support.scripted_server import Request, ScriptedServer
@@ -303,6 +304,27 @@ def test_values_under_two_names_contradict(docs: Path, engine_of: MakeEngine, mo
     )
     forget_documents(same, find_documents(same.store, [str(docs / "a.txt")]))
     assert find_conflicts(same.store) == []  # one document
+
+
+def writing(request: Request) -> str:
+    """A model that writes a query with the relation as it is listed for Kelm."""
+    if "Write a SPARQL" not in request.prompt:
+        return "Ada. [1] Dora. [2] Eve. [3]"
+    (path,) = set(re.findall(r"← (\S*work-at\S*) ", request.prompt))
+    kelm = f"<{DEFAULT_NAMESPACE}e/kelm>"
+    return f"```sparql\nSELECT ?who ?name {{ ?who {path} {kelm} . ?who rdfs:label ?name }}\n```"
+
+
+def test_a_query_over_a_relation_asks_for_all_its_names(engine: Engine, model: ScriptedServer) -> None:
+    members = (relation("work-at"), relation("lives-in"))
+    merge(engine, [Merge(members[0], members)])
+    model.answer_with(writing)
+    *_, last = engine.ask("Who works at Kelm?", "sparql", cache=False)
+    assert last.answer is not None, last.error
+    query = render_trace(engine.traces["last"]).partition("SELECT")[2]
+    assert all(slug in query for slug in ("work-at", "works-at", "worked-at", "lives-in"))
+    cited = {citation["edge"]["p_label"] for citation in last.answer["citations"]}
+    assert cited == {"works at", "work at", "lives in"}
 
 
 # --- proposals ---

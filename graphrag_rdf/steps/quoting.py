@@ -9,9 +9,10 @@ the candidate with the highest value:
     own       weight of the question's words that it has, or answers by showing the kind of thing asked for
     near      of those that only its title, another name of what it mentions, or the text right before it has
     rest      of those that only the rest of its passage has
-    factor    more for the kind of thing asked for, and for a passage about what a quote before mentions;
-              less for a line that is no sentence, for a greeting or the like, for what shares neither entity
-              nor passage with the quotes before, and for what somebody decided against
+    factor    more for the kind of thing asked for, for all words of the question, and for a passage about
+              what a quote before mentions; less for a line that is no sentence, for a greeting or the like,
+              for what shares neither entity nor passage with the quotes before, and for what somebody
+              decided against
 
 Words that a quote or its title has count for a quarter afterwards, so a question over several documents is
 answered by a chain. A further quote adds a word, or says all that the first one says: it corroborates or
@@ -57,6 +58,7 @@ _FEW = 3  # passages: of fewer, those that are missing count as saying nothing
 _BEFORE = 300  # characters before a sentence that say what it speaks of
 _SAID = 0.25  # what a word of the question counts that a quote has already
 _SHOWN = 1.25  # factor of a sentence that shows the kind of thing asked for
+_ALL = 1.25  # of what has all words of the question itself
 _LITTLE = 0.5  # of what says at most one word beyond the question, and does not show that kind
 _LINE = 0.7  # of a line without the end of a sentence: a heading, an entry
 _LINKED = 1.5  # of what stands in a passage about something that a quote of another passage mentions
@@ -307,6 +309,7 @@ def _weighed(
         if words.weights.keys() - asking <= spoken:  # of a fact: all else that is asked is what it is about
             spoken |= asking
         one.own = spoken | words.spoken_of(*shown)
+        one.factor *= _ALL if words.weights.keys() <= spoken else 1.0
         text, offset = texts.get("" if one.alone else one.source.chunk or "", ("", 0))
         at = max(0, (one.source.char_offset or 0) - offset)
         names = [called[entity] for entity in sorted(one.entities) if entity in called]

@@ -1,4 +1,4 @@
-"""The console blocks of README, tutorial and two how-to pages, run in a shell as a reader would."""
+"""The console blocks of README, tutorial, walks and two how-to pages, run in a shell as a reader would."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.docs.markdown import REPOSITORY, commands, output_matches
+from tests.pipeline.test_agent import model
 from tests.support.commands import environment
+from tests.support.scripted_server import ScriptedServer
 
 _COUNTED = re.compile(r"^((?:facts|entities|time)\s+)[\d,.]+")
 """What an ingest counts depends on the rules of extraction, and its time on the machine."""
@@ -20,8 +22,16 @@ _PROGRESS = re.compile(r"\d+ chunks done")
 """Printed by a slow machine only."""
 PAGES = [
     REPOSITORY / name
-    for name in ("README.md", "docs/tutorial.md", "docs/how-to/tuning.md", "docs/how-to/why-this-rank.md")
+    for name in (
+        *("README.md", "docs/tutorial.md", "docs/how-to/tuning.md", "docs/how-to/why-this-rank.md"),
+        *(
+            f"docs/seeds/{page}.md"
+            for page in ("000", "001", "002", "002.en", "003", "003.en", "004", "004.en")
+        ),
+    )
 ]
+WITH_MODEL = ("002.md", "002.en.md")
+"""Pages that a model answers, the scripted one of the tests of agents."""
 
 
 @pytest.fixture
@@ -37,8 +47,17 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_each_command_prints_what_the_page_shows(page: Path, place: Path) -> None:
+def test_each_command_prints_what_the_page_shows(
+    page: Path, place: Path, scripted_server: ScriptedServer
+) -> None:
     variables = environment(PATH=f"{place / 'bin'}:{os.environ['PATH']}")
+    if page.name in WITH_MODEL:
+        scripted_server.answer_with(model)
+        variables |= {
+            "GRAPHRAG_RDF_LLM__MODEL": "openai/test-model",
+            "GRAPHRAG_RDF_LLM__API_BASE": scripted_server.base_url,
+            "GRAPHRAG_RDF_LLM__API_KEY": "a-key",
+        }
     for command in commands(page.read_text("utf-8")):
         done = subprocess.run(
             command.text,

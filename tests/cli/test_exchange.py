@@ -49,7 +49,7 @@ def test_formats(run: Run, store: Path, form: str) -> None:
 
 def test_one_graph(run: Run, store: Path) -> None:
     found = run("export", "--graph", "urn:graph:derived", "--format", "ntriples")
-    assert all("canonicalEntity" in line for line in found.out.splitlines())
+    assert all("ns#canonical" in line for line in found.out.splitlines())
 
 
 def test_facts_of_others(run: Run, folder: Path) -> None:

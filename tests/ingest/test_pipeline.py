@@ -102,7 +102,7 @@ def test_all_prompts_and_settings_belong_to_a_stage() -> None:
 
 def test_optional_stages_at_the_end_have_a_function() -> None:
     optional = {stage.name for stage in STAGES if stage.part == "end" and stage.optional}
-    assert {*AFTER_DOCUMENTS} == optional
+    assert {*AFTER_DOCUMENTS} == {*optional, "authority"}
 
 
 def test_what_can_be_refreshed_is_a_stage() -> None:
@@ -263,7 +263,7 @@ def test_a_mistake_stops_an_ingest_and_its_estimate(
 def test_a_required_stage_must_be_listed(own: MakePipeline) -> None:
     with pytest.raises(ConfigError, match="'links' is missing") as refused:
         ingest_pipeline(Settings(pipelines=own((paragraph("links"), ""))))
-    assert "synonyms, metadata, duplicates, written_together, aliases, validate, relations" in (
+    assert "synonyms, metadata, duplicates, written_together, aliases, vocabularies, validate, relations" in (
         refused.value.hint or ""
     )
 

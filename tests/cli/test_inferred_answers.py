@@ -15,6 +15,7 @@ from graphrag_rdf.schema.reasoning import infer
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.embedded import EmbeddedStore
 from tests.support.commands import Run
+from tests.support.scripted_server import Request, ScriptedServer, number_of, offered, shown
 
 TEMPLATES = TemplateLibrary(data_folder("queries"))
 E = "http://example.org/"
@@ -107,8 +108,8 @@ def test_answers_cite_inferred_facts_if_they_may(run: Run, ships: Path) -> None:
     assert (source["quote"], source["verified"]) == (QUOTE, True)
 
     iri = run("trace", "list", "--format", "json").json[0]["iri"]
-    shown = run("trace", "show", iri).out
-    assert "Inferred: (Petrel, is a, vehicle) by rdfs9" in shown
+    text = run("trace", "show", iri).out
+    assert "Inferred: (Petrel, is a, vehicle) by rdfs9" in text
     steps = run("trace", "show", iri, "--format", "json").json["steps"]
     (selected,) = (
         one
@@ -132,13 +133,43 @@ def test_answers_cite_inferred_facts_if_they_may(run: Run, ships: Path) -> None:
     assert checks()["inferences"] is False
 
 
+def test_a_model_is_shown_inferred_facts_as_such(
+    run: Run, ships: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: list[str] = []
+
+    def reply(request: Request) -> str:
+        if "JSON Lines" in request.prompt:
+            (number,) = (
+                key for key, words in offered(request.prompt).items() if "Petrel is a vehicle" in words
+            )
+            lines.append(offered(request.prompt)[number])
+            return json.dumps({"id": number, "reasoning": "it says so"})
+        if "knowledge graph will be searched" in request.prompt:
+            return "Petrel"
+        number = number_of(shown(request.prompt), "Petrel is a vehicle (inferred)")
+        return f"Yes, the Petrel is a vehicle. [{number}]"
+
+    scripted_server.answer_with(reply)
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__MODEL", "openai/test-model")
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_BASE", scripted_server.base_url)
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "secret-key-1234567890")
+    answer = ask(run, "--set", "exploration.inferred=true")
+    assert lines == ["Petrel is a vehicle (inferred)"]
+    (citation,) = answer["citations"]  # type: ignore[misc]
+    assert citation["edge"]["inferred"] is True
+    assert [source["quote"] for source in citation["sources"]] == [QUOTE]
+    checked = run("trace", "verify", "last", "--format", "json").json["checks"]
+    assert [check for check in checked if check["ok"] is False] == []
+
+
 def test_the_sources_of_an_inferred_fact(run: Run, ships: Path) -> None:
     rows = run("source", "fact", *FACT, "--format", "json").json
     assert [(one["quote"], one["inferred"]["o_label"]) for one in rows] == [(QUOTE, "vehicle")]
     assert [one["rule"] for one in rows[0]["inferences"]] == ["rdfs9", "rdfs2"]
-    shown = run("source", "fact", *FACT).out
-    assert "Inferred: (Petrel, is a, ship) by rdfs2" in shown
-    assert QUOTE in shown
+    text = run("source", "fact", *FACT).out
+    assert "Inferred: (Petrel, is a, ship) by rdfs2" in text
+    assert QUOTE in text
 
 
 def test_forgetting_erases_proofs(run: Run, ships: Path) -> None:

@@ -260,7 +260,7 @@ def fact_page(
     for edge in edges:
         found[Fact(*edge, *(label_of(term, labels) for term in edge))] = []
     for source in sources:
-        found.setdefault(source.fact, []).append(source)
+        found.setdefault(source.inferred or source.fact, []).append(source)
     answers = {fact: _answers(service, fact) for fact in found}
     return render(
         "fact",

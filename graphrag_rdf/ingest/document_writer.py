@@ -342,7 +342,7 @@ def write_metadata(
         refused = store.refused(filter(None, map(literal_of, stated)))
         stated = [replace(each, datatype=None) if literal_of(each) in refused else each for each in stated]
         writer = FactWriter(names, settings, read_groups(store), read_withheld(store))
-        written = writer.metadata(subgraph, stated, _RELATIONS)
+        written = writer.metadata(subgraph, stated, _RELATIONS, parsed.language)
     rows = store.select("ingest/contained-in-subgraphs", subgraphs=[subgraph])
     before = {(row["s"], row["p"], row["o"]) for row in rows}
     wanted = [quad.object for quad in written.quads if isinstance(quad.object, Triple)]

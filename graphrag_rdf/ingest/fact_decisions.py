@@ -20,7 +20,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.decisions import PERSON, person_quads
 from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.entity_decisions import read_groups, settle
-from graphrag_rdf.ingest.names import KnownNames, unsettled
+from graphrag_rdf.ingest.names import KnownNames, as_literal, unsettled
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement, spelled, text_of_statement
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
@@ -376,9 +376,9 @@ def _names(
     assert decision.instead is not None  # noqa: S101 - checked by the caller
     s, p, o = decision.instead
     spoken_of = [term for term in decision.instead if isinstance(term, NamedNode)]
-    named = dict(names)
+    named = {thing: Literal(name) for thing, name in names}
     for row in one_label(engine.store.select("retrieval/labels", things=spoken_of)):
-        named.setdefault(node_of(row["thing"]), text_of(row["label"]))
+        named.setdefault(node_of(row["thing"]), as_literal(row["label"]))
     known = KnownNames(engine.store)
     known.load(named)
     groups = read_groups(engine.store)
@@ -390,8 +390,8 @@ def _names(
             if thing in groups:
                 known.contest(thing)
         if prop := known.add(thing, name):
-            yield prov.fact(thing, prop, Literal(name))
-        yield prov.contains(decision.subgraph, thing, RDFS.label, Literal(name))
+            yield prov.fact(thing, prop, name)
+        yield prov.contains(decision.subgraph, thing, RDFS.label, name)
     yield from unsettled(known.take_contested())
 
 

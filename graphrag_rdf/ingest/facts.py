@@ -30,7 +30,7 @@ from graphrag_rdf.ingest.fact_decisions import Withheld
 from graphrag_rdf.ingest.names import KnownNames, Minter
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
-from graphrag_rdf.rdf.terms import typed
+from graphrag_rdf.rdf.terms import primary_subtag, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,12 +210,15 @@ class FactWriter:
         mentions: Iterable[Mention],
         topics: Sequence[str] = (),
         fit: Fit | None = None,
+        *,
+        language: str | None = None,
     ) -> tuple[Written, list[Quad]]:
         """The names that the mention layer contains, the sentences with what they mention, and what the
         chunk is about.
 
         Args:
             fit: the candidates of the chunk's extraction. Their names are looked up in the same query.
+            language: of the document, BCP 47, which its names get; None if it is unknown.
 
         Returns:
             (names as facts of `subgraph`, sentence quads of the chunk)
@@ -235,9 +238,9 @@ class FactWriter:
             node = (terms if mention.term else nodes)[mention.name]
             by_sentence.setdefault(position, {})[node.value] = node
         for name, node in nodes.items():
-            self._name(out, node, name)
+            self._name(out, node, name, language)
         for name, node in terms.items():
-            self._name(out, node, name, term=True)
+            self._name(out, node, name, language, term=True)
         sentence_quads = [prov.source(chunk, RAG.about, nodes[topic]) for topic in about]
         for number, sentence in enumerate(sentences):
             mentioned = by_sentence.get(number, {})
@@ -261,7 +264,7 @@ class FactWriter:
         for candidate in fit.entities:
             self._entity(out, chunk, candidate)
         for relation in fit.relations:
-            s, p, o = self._state(out, self._predicate(relation), relation)
+            s, p, o = self._state(out, self._predicate(relation), relation, chunk.language)
             if relation.proposed:
                 out.proposed.add(p)
             said = (relation.subject, relation.predicate, relation.object)
@@ -274,19 +277,24 @@ class FactWriter:
         return out
 
     def metadata(
-        self, subgraph: NamedNode, stated: Sequence[RelationCandidate], relations: Mapping[str, NamedNode]
+        self,
+        subgraph: NamedNode,
+        stated: Sequence[RelationCandidate],
+        relations: Mapping[str, NamedNode],
+        language: str | None = None,
     ) -> Written:
         """Facts that have no quote.
 
         Args:
             stated: the facts. Those with unfit names are left out.
-            relations: the IRIs of their predicates.
+            relations: the IRIs of their predicates, by label, which is English.
+            language: of the document.
         """
         fit = self._candidate_filter.fit(replace(NOTHING, relations=tuple(stated)))
         self._names.load([*self._named_by(fit), *relations.values()])
         out = Written(subgraph)
         for relation in fit.relations:
-            self._state(out, relations[relation.predicate], relation)
+            self._state(out, relations[relation.predicate], relation, language, called_in="en")
         return out
 
     def _subject(self, relation: RelationCandidate) -> NamedNode:
@@ -326,11 +334,12 @@ class FactWriter:
         out: Written,
         thing: NamedNode,
         name: str,
+        language: str | None,
         *,
         entity: bool = True,
         term: bool = False,
     ) -> None:
-        """Contain a name of a thing, and assert it if it is new, unless it is `named` already.
+        """Contain a name of a thing in its language, and assert it if it is new, unless it is `named`.
 
         A term (the label of lines in tables) is indexed as an entity is, but not counted as one.
         """
@@ -347,24 +356,26 @@ class FactWriter:
                 out.quads.append(Quad(thing, RAG.canonicalEntity, thing, Graphs.DERIVED))
                 if thing in self._groups:
                     self._names.contest(thing)
-        if prop := self._names.add(thing, name):
-            out.quads.append(prov.fact(thing, prop, Literal(name)))
-        out.quads.append(prov.contains(out.subgraph, thing, RDFS.label, Literal(name)))
+        label = Literal(name, language=primary_subtag(language))
+        if prop := self._names.add(thing, label):
+            out.quads.append(prov.fact(thing, prop, label))
+        out.quads.append(prov.contains(out.subgraph, thing, RDFS.label, label))
 
     def _entity(self, out: Written, chunk: ChunkText, candidate: EntityCandidate) -> None:
         node = self._mint.entity(candidate.name)
-        self._name(out, node, candidate.name)
+        self._name(out, node, candidate.name, chunk.language)
         for alias in candidate.aliases:
             if alias == candidate.name or self._candidate_filter.unfit(alias):
                 continue
-            if prop := self._names.add(node, alias, alias=True):
-                out.quads.append(prov.fact(node, prop, Literal(alias)))
-            out.quads.append(prov.contains(out.subgraph, node, SKOS.altLabel, Literal(alias)))
+            other = Literal(alias, language=primary_subtag(chunk.language))
+            if prop := self._names.add(node, other, alias=True):
+                out.quads.append(prov.fact(node, prop, other))
+            out.quads.append(prov.contains(out.subgraph, node, SKOS.altLabel, other))
         if candidate.type:
             kind = self._type(candidate, candidate.type)
             if candidate.proposed:
                 out.proposed.add(kind)
-            self._name(out, kind, candidate.type, entity=False)
+            self._name(out, kind, candidate.type, None, entity=False)  # a word of the extractor's
             out.quads += self._withheld.contained(out.subgraph, node, RDF.type, kind)
         if candidate.definition:
             said = (candidate.name, "", candidate.definition)
@@ -409,18 +420,30 @@ class FactWriter:
             out.quote(prov.evidence(out.subgraph, triple, found.quote, None, confidence, None, literals))
 
     def _state(
-        self, out: Written, p: NamedNode, relation: RelationCandidate
+        self,
+        out: Written,
+        p: NamedNode,
+        relation: RelationCandidate,
+        language: str | None,
+        *,
+        called_in: str | None = None,
     ) -> tuple[NamedNode, NamedNode, NamedNode | Literal]:
-        """Contain a fact with the names of its parts, and assert it."""
+        """Contain a fact with the names of its parts, and assert it.
+
+        Args:
+            language: of the document.
+            called_in: language of the predicate's name, if that is another one.
+        """
         s = self._subject(relation)
         o: NamedNode | Literal
-        self._name(out, s, relation.subject, term=relation.of_term)
-        self._name(out, p, relation.predicate, entity=False)
+        self._name(out, s, relation.subject, language, term=relation.of_term)
+        own = None if relation.property_iri else language  # an ontology's term has names of its own
+        self._name(out, p, relation.predicate, called_in or own, entity=False)
         if (literal := literal_of(relation)) is not None:
             o = literal
         else:
             o = self._object(relation)
-            self._name(out, o, relation.object)
+            self._name(out, o, relation.object, None if relation.object_iri else language)
         out.quads += self._withheld.contained(out.subgraph, s, p, o)
         out.facts += 1
         return s, p, o

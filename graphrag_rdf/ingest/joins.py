@@ -33,9 +33,9 @@ from graphrag_rdf.ingest.likeness import SHORT_NAME, TOGETHER
 from graphrag_rdf.ingest.names import KnownNames, Minter, unsettled, words
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, SKOS, TG, Graphs
-from graphrag_rdf.rdf.terms import Term, double, node_of, text_of
+from graphrag_rdf.rdf.terms import Term, double, node_of, spellings, text_of
 from graphrag_rdf.sparql.render import encode_removal
-from graphrag_rdf.store.base import Changes, Store, in_batches, select_in_batches
+from graphrag_rdf.store.base import Changes, Store, in_batches, languages_of, select_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents
@@ -82,7 +82,7 @@ def names_of(store: Store, pairs: Iterable[Sequence[NamedNode]]) -> defaultdict[
 def called(store: Store, names: Iterable[str]) -> defaultdict[str, set[NamedNode]]:
     """The entities with exactly these names, by name."""
     found: defaultdict[str, set[NamedNode]] = defaultdict(set)
-    labels = [Literal(name) for name in sorted(set(names))]
+    labels = spellings(sorted(set(names)), languages_of(store.select))
     for row in select_in_batches(store, "retrieval/entities-by-label", "labels", labels):
         found[text_of(row["label"])].add(node_of(row["entity"]))
     return found
@@ -399,7 +399,7 @@ def apply_synonyms(engine: NeededComponents, path: Path) -> None:
     known = KnownNames(store)
     known.load(node for node, _, _ in names)
     for node, prop, name in names:
-        if asserted := known.add(node, name, alias=prop == SKOS.altLabel):
+        if asserted := known.add(node, Literal(name), alias=prop == SKOS.altLabel):
             changes.add.append(prov.fact(node, asserted, Literal(name)))
     changes.add += unsettled(sorted(touched, key=str))
     store.commit(changes)

@@ -1,7 +1,8 @@
 """Names and IRIs: minting, the labels as they stand, the election of labels, and links of names.
 
-Every name that a text uses for a thing is contained as its `rdfs:label` in the subgraph of the text. The
-graph of facts asserts the most frequent one as label and the others as `skos:altLabel`. During a run the
+Every name that a text uses for a thing is contained as its `rdfs:label` in the subgraph of the text, in the
+language of the document if that is known. The graph of facts asserts the most frequent one as label and the
+others, also the same in another language, as `skos:altLabel`. During a run the
 first name is the label. A transaction that may change a label marks its thing (`rag:unsettled`), and the end
 of the run, or of the next one after a kill, elects the label. So the result does not depend on the order.
 
@@ -92,7 +93,7 @@ class KnownNames:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._names: dict[str, dict[str | None, bool]] = {}  # None: only a file gave it the name
+        self._names: dict[str, dict[Literal | None, bool]] = {}  # None: only a file gave it the name
         self._contested: dict[str, NamedNode] = {}
         self._marked: set[str] = set()
 
@@ -106,17 +107,17 @@ class KnownNames:
         if unknown:
             for row in self._store.select("labels/known", things=unknown):
                 names, name = self._names[_iri(row["thing"])], as_literal(row["name"])
-                if name.language or row["property"] == RAG.displayName:
+                if row["property"] == RAG.displayName:
                     names[None] = False
                 else:
-                    names[name.value] = names.get(name.value, False) or row["property"] == RDFS.label
+                    names[name] = names.get(name, False) or row["property"] == RDFS.label
 
     def is_new(self, thing: NamedNode) -> bool:
         """Whether the thing has no name yet."""
         return not self._names[thing.value]
 
-    def add(self, thing: NamedNode, name: str, *, alias: bool = False) -> NamedNode | None:
-        """Note a name; the property to assert it with, None if it is asserted already."""
+    def add(self, thing: NamedNode, name: Literal, *, alias: bool = False) -> NamedNode | None:
+        """Note a name in its language; the property to assert it with, None if it is asserted already."""
         names = self._names[thing.value]
         labelled = any(names.values())
         if name in names:

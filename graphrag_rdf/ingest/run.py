@@ -421,7 +421,9 @@ class ChunkWriter:
         topics = topics_of(parsed.title, about, given=parsed.titled)
         topic = topics[0] if topics else None
         named = (*with_derived_names(in_prose, topic, parsed.language), *in_rows)
-        layer, sentences = self._writer.mentions(chunk, subgraph, task.sentences, named, topics, fit)
+        layer, sentences = self._writer.mentions(
+            chunk, subgraph, task.sentences, named, topics, fit, language=parsed.language
+        )
         changes.add += prov.mention_subgraph(subgraph, chunk, MENTIONS_COMPONENT, MENTIONS_KEY)
         changes.add += sentences
         changes.add += _row_quads(task)

@@ -185,14 +185,24 @@ def best_label(labels: Iterable[Literal], language: str | None = None) -> Litera
 def _rank(label: Term | None, language: str | None) -> tuple[int, str]:
     if not isinstance(label, Literal) or not label.value.strip():
         return 4, ""
-    tag = _base(label.language)
-    if tag is not None and tag == _base(language):
+    tag = primary_subtag(label.language)
+    if tag is not None and tag == primary_subtag(language):
         return 0, label.value
     return {None: 1, "en": 2}.get(tag, 3), label.value
 
 
-def _base(tag: str | None) -> str | None:
+def primary_subtag(tag: str | None) -> str | None:
+    """The language of a tag of BCP 47, in lower case: `en` of `en-GB`. Names have no more than that."""
     return tag.partition("-")[0].lower() if tag else None
+
+
+def spellings(names: Iterable[str], languages: Iterable[str]) -> list[Literal]:
+    """How a store may have these names: plain, and in each of the languages (BCP 47).
+
+    A pattern with a literal looks it up, so a query that takes all of them need not read every name.
+    """
+    tags = dict.fromkeys((None, *filter(None, languages)))
+    return [Literal(name, language=tag) for name in names for tag in tags]
 
 
 def edge_id(s: str, p: str, o: str) -> str:

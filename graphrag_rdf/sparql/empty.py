@@ -1,8 +1,8 @@
 """Why a query has no rows: what the same query finds after a change that other stores would not need.
 
-Four habits give empty results here without an error: a default graph that is the union of all graphs,
+Five habits give empty results here without an error: a default graph that is the union of all graphs,
 `<< s p o >>` for a triple term (SPARQL-star; in SPARQL 1.2 it is a reifier), another IRI for one of the
-program's prefixes, and names of TrustGraph's earlier specification.
+program's prefixes, names of TrustGraph's earlier specification, and labels without a language.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ def _in_full(name: str) -> str:
 
 
 _EARLIER = {spelled: today for name, today in _TODAY.items() for spelled in (name, _in_full(name))}
+_LABELS = {form for name in ("rdfs:label", "skos:altLabel") for form in (name, _in_full(name))}
 _FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
 _TERMS = {"<<": "<<(", ">>": ")>>"}
 _Change = tuple[int, str, str]  # offset, what stands there, what replaces it
@@ -82,6 +83,7 @@ def alternatives(query: str, *, union: bool = False) -> Iterator[Alternative]:
         "terms": _terms(found),
         "prefixes": _prefixes(found),
         "names": _names(found),
+        "labels": _labels(found),
     }
     useful = [key for key, changes in known.items() if changes or (key == "union" and not union)]
     for number in range(1, len(useful) + 1):
@@ -146,11 +148,31 @@ def _names(found: list[Token]) -> list[_Change]:
     return [(token.offset, token.text, _EARLIER[token.text]) for token in found if token.text in _EARLIER]
 
 
+def _labels(found: list[Token]) -> list[_Change]:
+    """Labels that are given without a language: their texts are compared."""
+    changes: list[_Change] = []
+    for place, (word, label) in enumerate(zip(found, found[1:], strict=False), 2):
+        after = found[place].text if place < len(found) else ""
+        if word.text not in _LABELS or label.kind != "string" or after.startswith(("@", "^^")):
+            continue
+        depth = 0
+        for token in found[place:]:
+            if depth == 0 and token.text in (".", "}"):
+                name = f"?label{place}"
+                changes.append((label.offset, label.text, name))
+                changes.append((token.offset, "", f"FILTER(STR({name}) = {label.text}) "))
+                break
+            depth += {"{": 1, "[": 1, "(": 1, "}": -1, "]": -1, ")": -1}.get(token.text, 0)
+    return changes
+
+
 def _said(key: str, changes: list[_Change]) -> str:
     if key == "union":
         return "all graphs as the default graph"
     if key == "terms":
         return "<<( s p o )>>, a triple term, instead of << s p o >>, a reifier"
+    if key == "labels":
+        return "STR(), as names have a language"
     if key == "names":
         return f"today's names, {', '.join(dict.fromkeys(f'{new} for {old}' for _, old, new in changes))}"
     return f"the namespace {', '.join(dict.fromkeys(new for _, _, new in changes))}"

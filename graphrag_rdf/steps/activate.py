@@ -457,6 +457,7 @@ def _to_start_from(seeds: list[Seed]) -> list[Seed]:
 
 TEMPLATES = (
     "retrieval/entities-by-label",  # without the text index
+    "documents/languages",  # the same
     "retrieval/canonical",  # of names that only resemble a concept
     "selection/seeds",
     "retrieval/passage-counts",

@@ -207,7 +207,8 @@ def _known_names(context: Context, state: State, step: Step, question: str) -> l
     return [runs[span] for span in sorted(taken)]
 
 
-_BY_LABEL = ("retrieval/entities-by-label",)  # without the text index, or of names written together or apart
+# without the text index, or of names written together or apart
+_BY_LABEL = ("retrieval/entities-by-label", "documents/languages")
 
 GROUND = register(
     StepKind(
@@ -221,7 +222,7 @@ GROUND = register(
                 GroundParameters,
                 needs_model=True,
                 prompts={"concepts": "concepts.j2"},
-                templates=("documents/languages", *_BY_LABEL),
+                templates=_BY_LABEL,
             ),
         },
         auto=("rules", "llm"),

@@ -318,6 +318,7 @@ HOPS = register(
                 HopsParameters,
                 templates=(
                     "retrieval/entities-by-label",  # without the text index
+                    "documents/languages",  # the same
                     "retrieval/canonical",
                     "selection/seeds",
                     "retrieval/mentioned-entities",

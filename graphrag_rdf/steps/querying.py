@@ -316,7 +316,13 @@ def _run(queries: LimitedQueries, attempt: Attempt, limit: int) -> Result:
     return Result(query, attempt.template, variables=variables, rows=rows, facts=facts)
 
 
-_TEMPLATES = ("retrieval/entities-by-label", "retrieval/canonical", "selection/seeds", *TEMPLATES)
+_TEMPLATES = (
+    "retrieval/entities-by-label",
+    "documents/languages",
+    "retrieval/canonical",
+    "selection/seeds",
+    *TEMPLATES,
+)
 WRITE_QUERY = register(
     StepKind(
         "write_query",

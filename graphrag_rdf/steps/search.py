@@ -19,12 +19,12 @@ from graphrag_rdf.extract.names import apart, slug, together
 from graphrag_rdf.index.analyse import fold, primary_language, stop_words
 from graphrag_rdf.index.postings import DEFAULT_BM25, Bm25
 from graphrag_rdf.index.records import Kind
-from graphrag_rdf.rdf.terms import Term, node_of, one_label, text_of
+from graphrag_rdf.rdf.terms import Term, node_of, one_label, spellings, text_of
 from graphrag_rdf.rdf.wording import phrase_of, words_asking_for, words_of_value
 from graphrag_rdf.steps.exploration import Edge, Seed
 from graphrag_rdf.steps.state import Context, Parameters, State, Triple
 from graphrag_rdf.steps.words import QuestionWords, asked_words
-from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.store.base import Row, Store, languages_of
 from graphrag_rdf.trace.recorder import Step
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def entities_called(
     """Entities that are called so; else those whose name is the same, written together or apart.
 
     The index knows names regardless of case and width; where it is missing, names match as they are stored,
-    without a language or in this one.
+    without a language, in one of documents, or in this one.
 
     Args:
         names: what to look for.
@@ -73,10 +73,11 @@ def entities_called(
 def _by_label(names: Iterable[str], select: Select, language: str | None) -> dict[str, list[str]]:
     found: dict[str, set[str]] = {}
     ordered = sorted({name for name in names if name})
+    languages = languages_of(select) if ordered else []
+    if language:
+        languages.append(language)
     for start in range(0, len(ordered), _BATCH):
-        labels = [Literal(name) for name in ordered[start : start + _BATCH]]
-        if language:
-            labels += [Literal(label.value, language=language) for label in labels]
+        labels = spellings(ordered[start : start + _BATCH], languages)
         for row in select("retrieval/entities-by-label", labels=labels):
             found.setdefault(text_of(row["label"]), set()).add(text_of(row["entity"]))
     return {name: sorted(iris) for name, iris in found.items()}

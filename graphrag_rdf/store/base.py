@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import IO, Any, Protocol, TypeAlias, TypeVar
@@ -30,7 +30,7 @@ from pyoxigraph import (
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.formats import line_end, write_csv
 from graphrag_rdf.rdf.namespaces import PREFIXES, RAG, STORE_NODE, Graphs
-from graphrag_rdf.rdf.terms import Term, integer, to_sparql_json
+from graphrag_rdf.rdf.terms import Term, integer, primary_subtag, text_of, to_sparql_json
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.sparql.render import Dialect, Renderer, decode
 from graphrag_rdf.sparql.tokens import without_star
@@ -372,6 +372,12 @@ def select_in_batches(
     """
     for batch in in_batches(things, size):
         yield from store.select(template, **{name: batch}, **values)
+
+
+def languages_of(select: Callable[..., Iterable[Row]]) -> list[str]:
+    """The languages of documents, which their names have; `select` runs a template."""
+    tags = [text_of(row["language"]) for row in select("documents/languages") if "language" in row]
+    return list(dict.fromkeys(filter(None, map(primary_subtag, tags))))
 
 
 def updates_in_batches(

@@ -10,10 +10,10 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.fact_decisions import Statement
-from graphrag_rdf.rdf.terms import Term, local_name, one_label, text_of
+from graphrag_rdf.rdf.terms import Term, local_name, one_label, spellings, text_of
 from graphrag_rdf.rdf.wording import phrase_of, words_of, words_of_value
 from graphrag_rdf.sparql.parameters import parse_term
-from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.store.base import Row, Store, languages_of
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.model import DecisionNote, Fact
 
@@ -139,9 +139,13 @@ def one_fact(store: Store, s: str, p: str, o: str) -> Edge:
     return found[0]
 
 
+def _named(store: Store, name: str) -> list[Row]:
+    return store.select("provenance/named", names=spellings([name], languages_of(store.select)))
+
+
 def things_called(store: Store, name: str) -> list[NamedNode]:
     """The things that have a label or alias, as it is written, else without regard to case."""
-    exact = store.select("provenance/named", name=name)
+    exact = _named(store, name)
     found = exact or store.select("provenance/named-alike", names=[name.lower()])
     return list(dict.fromkeys(rows.node(row, "thing") for row in found))
 
@@ -199,7 +203,7 @@ class _LookUp:
         if isinstance(term, NamedNode):
             return [term]
         if not alike:
-            return [rows.node(row, "thing") for row in self._store.select("provenance/named", name=name)]
+            return [rows.node(row, "thing") for row in _named(self._store, name)]
         if self._alike is None:
             wanted = [n.lower() for n, t in zip(self._names, self._terms, strict=True) if not _is_iri(t)]
             self._alike = {}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pytest
 
+from graphrag_rdf.rdf.namespaces import RDFS
+
 from tests.support.commands import Run
 
 QUOTES = "SELECT ?text { ?evidence tg:sourceText ?text }"
-CONTAINED = "SELECT ?graph { ?s rdfs:label 'Andrew Orr' . ?graph tg:contains << ?s ?p ?o >> }"
+CONTAINED = "SELECT ?graph { ?s rdfs:label 'Andrew Orr'@en . ?graph tg:contains << ?s ?p ?o >> }"
 FOREIGN = "PREFIX tg: <http://trustgraph.ai/ns/> SELECT ?text { ?evidence tg:sourceText ?text }"
 
 
@@ -31,6 +34,21 @@ def test_several_changes_at_once(run: Run, store: Path) -> None:
 
 def test_a_prefix_with_another_namespace(run: Run, store: Path) -> None:
     assert "the namespace <https://trustgraph.ai/ns/>" in run("sparql", FOREIGN).err
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT ?x { ?x rdfs:label 'Andrew Orr' }",
+        "SELECT ?x { ?x skos:altLabel|rdfs:label 'Andrew Orr' ; ?p ?o . ?o ?q ?y }",
+        f"SELECT ?x {{ ?x <{RDFS.label.value}> 'Andrew Orr' ; ?p [ ?q ?y ] }}",
+    ],
+)
+def test_labels_without_their_language(run: Run, store: Path, query: str) -> None:
+    found = run("sparql", query)
+    assert "nothing found. With STR(), as names have a language" in found.err
+    corrected = shlex.split(found.err.split("graphrag-rdf sparql ")[1])[0]
+    assert "andrew-orr" in run("sparql", corrected).out
 
 
 def test_questions_with_yes_or_no(run: Run, store: Path) -> None:
@@ -64,7 +82,7 @@ def test_empty_graphs(run: Run, store: Path, form: str, query: str) -> None:
     [
         "SELECT ?x { ?x rdfs:label 'Nobody at all' }",
         "SELECT ?x FROM <urn:graph:retrieval> { ?x rdfs:label 'Andrew Orr' }",
-        "SELECT ?x { ?x rdfs:label 'Andrew Orr' }",
+        "SELECT ?x { ?x rdfs:label 'Andrew Orr'@en }",
     ],
 )
 def test_no_explanation_where_none_is_due(run: Run, store: Path, query: str) -> None:

@@ -223,7 +223,7 @@ def test_kinds_of_new_objects(docs: Path, engine: Engine) -> None:
 
 def test_what_cannot_be_decided(engine: Engine) -> None:
     with pytest.raises(UsageError, match="is a name"):
-        engine.facts.remove("Andrew Orr", "http://www.w3.org/2000/01/rdf-schema#label", '"Andrew Orr"')
+        engine.facts.remove("Andrew Orr", "http://www.w3.org/2000/01/rdf-schema#label", '"Andrew Orr"@en')
     with pytest.raises(UsageError, match="no document or import states"):
         engine.facts.remove("urn:a", "urn:b", "urn:c")
     with pytest.raises(UsageError, match="the correction equals the fact"):

@@ -36,10 +36,10 @@ from graphrag_rdf.ingest.decisions import (
 )
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, XSD, Graphs
-from graphrag_rdf.rdf.terms import best_label, node_of, text_of, to_python
+from graphrag_rdf.rdf.terms import best_label, node_of, spellings, text_of, to_python
 from graphrag_rdf.rdf.wording import phrase_of, words_of
 from graphrag_rdf.schema.relation_forms import Form, form_of
-from graphrag_rdf.store.base import Changes, Store, select_in_batches
+from graphrag_rdf.store.base import Changes, Store, languages_of, select_in_batches
 
 if TYPE_CHECKING:
     from pyoxigraph import Literal
@@ -330,7 +330,7 @@ def relations_called(store: Store, name: str, namespace: str) -> dict[Objects, N
     if name.startswith(("http://", "https://", "urn:", "<")):
         called = [one for one in kinds if one.value == name.strip("<>")]
     else:
-        exact = store.select("provenance/named", name=name)
+        exact = store.select("provenance/named", names=spellings([name], languages_of(store.select)))
         rows = exact or store.select("provenance/named-alike", names=[name.lower()])
         called = [node for node in dict.fromkeys(node_of(row["thing"]) for row in rows) if node in relations]
         called = called or [one for one in loaded if words_of(one.value) == name]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pyoxigraph as ox
 
@@ -151,7 +151,7 @@ def _names(found: list[Token]) -> list[_Change]:
 def _labels(found: list[Token]) -> list[_Change]:
     """Labels that are given without a language: their texts are compared."""
     changes: list[_Change] = []
-    for place, (word, label) in enumerate(zip(found, found[1:], strict=False), 2):
+    for place, (word, label) in enumerate(pairwise(found), 2):
         after = found[place].text if place < len(found) else ""
         if word.text not in _LABELS or label.kind != "string" or after.startswith(("@", "^^")):
             continue

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from graphrag_rdf.rdf.namespaces import RDFS
-
 from tests.support.commands import Run
 
 QUOTES = "SELECT ?text { ?evidence tg:sourceText ?text }"

@@ -90,7 +90,7 @@ def test_relations_and_types_are_declared(two: Path, engine_of: MakeEngine, mode
     # the Heron has no type, so the domain of "founded" is not said to be a person
     assert declared(engine, relation("founded")) == {
         (RDF.type, OWL.ObjectProperty),
-        (RDFS.label, Literal("founded")),
+        (RDFS.label, Literal("founded", language="en")),
         (RAG.observedCount, integer(2)),
         (SCHEMA.domainIncludes, type_("person")),
         (SCHEMA.rangeIncludes, type_("building")),
@@ -108,7 +108,7 @@ def test_relations_and_types_are_declared(two: Path, engine_of: MakeEngine, mode
     assert declared(engine, value) >= {
         (RDFS.domain, type_("building")),
         (RDFS.range, XSD.integer),
-        (RDFS.label, Literal("number of rooms")),
+        (RDFS.label, Literal("number of rooms", language="en")),
     }
     assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     assert run_shapes(plain_quads(engine.store)) == []
@@ -177,10 +177,13 @@ def test_a_relation_to_things_and_to_values_is_two(
     things, values = relation("lived-in"), relation("lived-in-value")
     assert declared(engine, things) >= {
         (RDF.type, OWL.ObjectProperty),
-        (RDFS.label, Literal("lived in")),
+        (RDFS.label, Literal("lived in", language="en")),
         (RAG.valueRelation, values),
     }
-    assert declared(engine, values) >= {(RDF.type, OWL.DatatypeProperty), (RDFS.label, Literal("lived in"))}
+    assert declared(engine, values) >= {
+        (RDF.type, OWL.DatatypeProperty),
+        (RDFS.label, Literal("lived in", language="en")),
+    }
     assert (RDF.type, OWL.ObjectProperty) in declared(engine, relation("lived-in%2Dvalue"))
     assert not [quad for quad in everything(engine) if quad.object == RDF.Property]
 

@@ -68,7 +68,11 @@ def test_literals_are_given_as_terms(engine: Engine, tmp_path: Path) -> None:
     short = f"""{PREFIXES} <urn:s> a sh:NodeShape ; sh:targetNode <{E}port-merrin> ;
       sh:property [ sh:path rdfs:label ; sh:maxLength 3 ] ."""
     (found,) = offences(engine, tmp_path, short)
-    assert (found.value, found.value_label, found.shape) == (Literal("Port Merrin"), "Port Merrin", None)
+    assert (found.value, found.value_label, found.shape) == (
+        Literal("Port Merrin", language="en"),
+        "Port Merrin",
+        None,
+    )
 
 
 def test_merged_entities_are_one(engine: Engine, tmp_path: Path) -> None:

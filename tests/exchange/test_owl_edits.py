@@ -146,7 +146,7 @@ def test_names_are_left(engine: Engine, tmp_path: Path) -> None:
     path = edited(engine, tmp_path, lambda graph: graph.set((E["petrel"], rdflib.RDFS.label, named)))
     found = only(find_differences(engine, [path]))
     assert found.is_empty
-    assert [one[2] for one in found.names] == ['"Petrel"', '"SS Petrel"']
+    assert [one[2] for one in found.names] == ['"Petrel"@en', '"SS Petrel"']
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,14 @@ TEMPLATES = TemplateLibrary(folder("queries"))
 SELECTS = [name for name, template in TEMPLATES.items() if template.header.kind == "select"]
 PHYSICAL = {
     *("system/graph-sizes", "exchange/self-description"),
-    *("server/graph-statistics", "server/graphs", "schema/classes", "schema/properties", "schema/ends"),
+    *(
+        "server/graph-statistics",
+        "server/dataset-statistics",
+        "server/graphs",
+        "schema/classes",
+        "schema/properties",
+        "schema/ends",
+    ),
     *(name for name in TEMPLATES if name.startswith("remote/")),
 }
 """These tell of a store as it is kept, not of what it holds."""

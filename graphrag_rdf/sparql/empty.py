@@ -153,6 +153,10 @@ def _labels(found: list[Token]) -> list[_Change]:
     changes: list[_Change] = []
     for place, (word, label) in enumerate(pairwise(found), 2):
         after = found[place].text if place < len(found) else ""
+        if word.text == "=" and label.kind == "string" and not after.startswith(("@", "^^")):
+            compared = found[place - 3]
+            if place > 2 and compared.kind == "variable":
+                changes.append((compared.offset, compared.text, f"STR({compared.text})"))
         if word.text not in _LABELS or label.kind != "string" or after.startswith(("@", "^^")):
             continue
         depth = 0

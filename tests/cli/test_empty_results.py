@@ -39,6 +39,7 @@ def test_a_prefix_with_another_namespace(run: Run, store: Path) -> None:
     "query",
     [
         "SELECT ?x { ?x rdfs:label 'Andrew Orr' }",
+        "SELECT ?x { ?x rdfs:label ?name FILTER(?name = 'Andrew Orr') }",
         "SELECT ?x { ?x skos:altLabel|rdfs:label 'Andrew Orr' ; ?p ?o . ?o ?q ?y }",
         f"SELECT ?x {{ ?x <{RDFS.label.value}> 'Andrew Orr' ; ?p [ ?q ?y ] }}",
     ],

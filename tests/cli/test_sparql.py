@@ -9,13 +9,13 @@ import pytest
 
 from tests.support.commands import Run
 
-SELECT = "SELECT ?name { ?e rdfs:label ?name . FILTER(?name = 'Andrew Orr') }"
-CONSTRUCT = "CONSTRUCT { ?e rdfs:label ?n } WHERE { ?e rdfs:label ?n . FILTER(?n = 'Andrew Orr') }"
+SELECT = "SELECT ?name { ?e rdfs:label ?name . FILTER(STR(?name) = 'Andrew Orr') }"
+CONSTRUCT = "CONSTRUCT { ?e rdfs:label ?n } WHERE { ?e rdfs:label ?n . FILTER(STR(?n) = 'Andrew Orr') }"
 CONTAINED = "SELECT ?t { GRAPH <urn:graph:source> { ?g tg:contains ?t } } LIMIT 1"
 
 
 def test_table(run: Run, store: Path) -> None:
-    assert run("sparql", SELECT).out.split() == ["?name", "Andrew", "Orr"]
+    assert run("sparql", SELECT).out.split() == ["?name", "Andrew", "Orr@en"]
     assert run("sparql", "ASK { ?s ?p ?o }").out == "yes\n"
     assert "rdfs:label" in run("sparql", CONSTRUCT).out
 
@@ -48,7 +48,11 @@ def test_formats_that_do_not_fit(run: Run, store: Path, query: str, form: str) -
 
 def test_w3c_json(run: Run, store: Path) -> None:
     found = json.loads(run("sparql", "--format", "json", SELECT).out)
-    assert found["results"]["bindings"][0]["name"] == {"type": "literal", "value": "Andrew Orr"}
+    assert found["results"]["bindings"][0]["name"] == {
+        "type": "literal",
+        "value": "Andrew Orr",
+        "xml:lang": "en",
+    }
 
 
 def test_from_file_and_standard_input(run: Run, store: Path, folder: Path) -> None:

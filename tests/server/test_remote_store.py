@@ -28,7 +28,7 @@ QUESTION = "Who founded the Tarnay Electric Light Company?"
 FOUNDED = """
 PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
 SELECT ?who { ?w rdfs:label ?who . ?w <http://trustgraph.ai/r/founded> ?c .
-?c rdfs:label "Tarnay Electric Light Company" }
+?c rdfs:label "Tarnay Electric Light Company"@en }
 """
 SRJ = "application/sparql-results+json"
 ENDLESS = "SELECT (COUNT(*) AS ?n) { " + " . ".join(f"?s{n} ?p{n} ?o{n}" for n in range(6)) + " }"

@@ -63,12 +63,13 @@ def is_read_only(where: str, settings: Settings) -> bool:
 
 
 def open_store(
-    where: str, settings: Settings, *, create: bool, read_only: bool
+    where: str, settings: Settings, *, create: bool, read_only: bool, copy: Path | None = None
 ) -> tuple[Store, BlobStore, StoreFolder | None]:
     """Open a store and its blob store; return also its folder, or None in memory.
 
     Args:
         where: folder, URL of a SPARQL endpoint, or `:memory:`.
+        copy: a frozen copy of the folder's database, to read in its place.
 
     Raises:
         StoreError, UsageError: see `Engine.open`.
@@ -85,7 +86,7 @@ def open_store(
         endpoint = endpoint_of(where, settings)
         place = local_folder(settings.remote.folder, endpoint)
         return *open_remote(place, endpoint, templates, create=create, read_only=read_only), place
-    place = StoreFolder.of_collection(Path(where), settings.collection)
+    place = replace(StoreFolder.of_collection(Path(where), settings.collection), copy=copy)
     return *place.open(templates, create=create and not read_only, read_only=read_only), place
 
 

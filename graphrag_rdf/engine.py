@@ -98,6 +98,7 @@ class Engine(Components):
         config: Settings | Loaded | None = None,
         create: bool = True,
         read_only: bool = False,
+        copy: Path | None = None,
     ) -> Self:
         """Open a store.
 
@@ -108,6 +109,7 @@ class Engine(Components):
             create: make the store when it is missing.
             read_only: write nothing at all into its folder; questions leave no trace then. So is a store
                 opened that this user cannot write, unless `create` is set.
+            copy: a frozen copy of the store's database, to read in its place (see `store.frozen`).
 
         Raises:
             StoreError: when it is missing and not to be made, damaged, out of reach, or from a newer program.
@@ -118,8 +120,8 @@ class Engine(Components):
         loaded = given_settings(config) if isinstance(config, Settings) else config or load_settings()
         settings = loaded.settings
         where = str(store if store is not None else settings.store)
-        read_only = read_only or (not create and is_read_only(where, settings))
-        opened, blobs, place = open_store(where, settings, create=create, read_only=read_only)
+        read_only = read_only or copy is not None or (not create and is_read_only(where, settings))
+        opened, blobs, place = open_store(where, settings, create=create, read_only=read_only, copy=copy)
         return cls(opened, blobs, settings, place, read_only=read_only, loaded=loaded)
 
     def close(self) -> None:

@@ -24,7 +24,7 @@ from graphrag_rdf.cli.command import (
 )
 from graphrag_rdf.cli.output import format_option, one_line, safe, say, styled
 from graphrag_rdf.cli.process import FAILED, say_error
-from graphrag_rdf.cli.session import open_engine, refuse, server_of
+from graphrag_rdf.cli.session import open_engine, refuse, server_instead, server_of
 from graphrag_rdf.errors import StoreLockedError, UsageError
 
 if TYPE_CHECKING:
@@ -129,29 +129,30 @@ def _answering(
     question: str, server: str | None, token_file: Path | None, options: Mapping[str, Any]
 ) -> Iterator[tuple[Messages, Explained]]:
     """The messages of a run, in this process or on a server, and a function that returns the trace."""
-    client = server_of(server, token_file)
-    if client is not None:
-        with closing(_remote(question, client, options)) as messages:
-            yield messages, client.trace_text
+    from graphrag_rdf.client import Client
+
+    opened = server_of(server, token_file) or _opened(question, options)
+    if isinstance(opened, Client):
+        with closing(_remote(question, opened, options)) as messages:
+            yield messages, opened.trace_text
         return
-    with _opened(question, options) as engine, closing(_local(engine, question, options)) as messages:
+    with opened as engine, closing(_local(engine, question, options)) as messages:
         yield messages, lambda session: _trace_text(engine, session)  # closed before the store is
 
 
-def _opened(question: str, options: Mapping[str, Any]) -> Engine:
+def _opened(question: str, options: Mapping[str, Any]) -> Engine | Client:
+    """The store, or the server on this computer that has it open."""
+    models = {"llm.model": "model", "embedding.model": "embedding_model", "rerank.model": "rerank"}
     try:
-        return open_engine(
-            {
-                "llm.model": options["model"],
-                "embedding.model": options["embedding_model"],
-                "rerank.model": options["rerank"],
-            }
-        )
+        return open_engine({key: options[name] for key, name in models.items()})
     except StoreLockedError as error:
         if error.server is None:
             raise
         hint = f"graphrag-rdf ask --server {error.server} {shlex.quote(question.strip())}"
-        raise StoreLockedError(error.message, hint, error.server) from error
+        named = StoreLockedError(error.message, hint, error.server)
+        if any(options[name] for name in _NOT_OVER_HTTP):
+            raise named from error
+        return server_instead(named)
 
 
 def _steps(options: Mapping[str, Any]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.output import format_option, one_line, say, styled
 from graphrag_rdf.cli.process import DONE, FAILED
-from graphrag_rdf.cli.session import in_folder, load, open_engine
+from graphrag_rdf.cli.session import copy_beside, in_folder, load, open_engine
 from graphrag_rdf.errors import (
     SearchIndexError,
     StoreError,
@@ -84,11 +84,16 @@ def check_command(full: bool, shapes: tuple[str, ...], memory_mb: int | None, fo
     about.
     """
 
-    settings = load().settings
+    loaded = load()
+    settings = loaded.settings
     try:
         if in_folder(settings):
             limit = memory_mb or _MEMORY_MB + _size_mb(settings)
-            found = bounded(lambda: _findings(full=full, shapes=shapes), limit)
+            try:
+                found = bounded(lambda: _findings(full=full, shapes=shapes), limit)
+            except StoreLockedError as error:
+                copy = copy_beside(loaded, error)
+                found = bounded(lambda: _findings(full=full, shapes=shapes, copy=copy), limit)
         else:
             found = _findings(full=full, shapes=shapes)
     except ProcessEndedError as error:
@@ -109,9 +114,9 @@ def check_command(full: bool, shapes: tuple[str, ...], memory_mb: int | None, fo
     return FAILED if any(finding.severity == "error" for finding in found) else DONE
 
 
-def _findings(*, full: bool, shapes: Sequence[str]) -> list[Finding]:
+def _findings(*, full: bool, shapes: Sequence[str], copy: Path | None = None) -> list[Finding]:
     try:
-        engine = open_engine()
+        engine = open_engine(copy=copy)
     except (StoreMissingError, StoreLockedError):
         raise
     except StoreError as error:

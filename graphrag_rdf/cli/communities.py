@@ -137,7 +137,7 @@ def _show_report(report: CommunitiesReport) -> None:
 @format_option("text", "json", "jsonl")
 def list_(level: int | None, limit: int, form: str) -> None:
     """List communities by level, the largest first, with the titles of their reports."""
-    with open_engine(read_only=True) as engine:
+    with open_engine(read_only=True, beside=True) as engine:
         _require_built(engine)
         rows = engine.store.select(
             "communities/list", levels=[] if level is None else [level], communities=[], limit=limit
@@ -162,7 +162,7 @@ def list_(level: int | None, limit: int, form: str) -> None:
 @format_option("text", "json")
 def show(name: str, form: str) -> None:
     """Show a community, or those of an entity: report, members, what they are part of, and documents."""
-    with open_engine(read_only=True) as engine:
+    with open_engine(read_only=True, beside=True) as engine:
         _require_built(engine)
         found = [_details(engine.store, row) for row in _asked(engine, name)]
     if not output.write(form, found):

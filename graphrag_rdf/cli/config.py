@@ -109,7 +109,7 @@ def unset(key: str) -> None:
 @format_option()
 def history(form: str) -> None:
     """List the versions of the stored settings, newest first, with the changes of each."""
-    with open_engine(read_only=True) as engine:
+    with open_engine(read_only=True, beside=True) as engine:
         versions = engine.live.history()
     before: list[Mapping[str, Value]] = [*(version.values for version in versions), {}]
     rows = [_version(version, before[place + 1]) for place, version in enumerate(versions)]
@@ -186,7 +186,7 @@ def _distrust_store() -> bool:
     loaded = load(require_trust=False)
     if loaded.untrusted or not _is_there(loaded.settings):
         return False
-    with open_engine(read_only=True) as engine:
+    with open_engine(read_only=True, beside=True) as engine:
         return trusting.distrust(engine.known_as)
 
 
@@ -197,7 +197,7 @@ def _trust_store() -> bool:
     settings = load().settings
     if not _is_there(settings):
         return False
-    with open_engine(read_only=True) as engine:
+    with open_engine(read_only=True, beside=True) as engine:
         trusted = engine.live.trust()
     for key, value in trusted.items():
         say(safe(f"{settings.store}: {key} = {_text(value)}: {trusting.effect(key, value, None)}"))
@@ -240,7 +240,7 @@ def _described(loaded: Loaded) -> dict[str, dict[str, Any]]:
         return _without_store(loaded)
     if not _is_there(loaded.settings):
         return _without_store(loaded)
-    with open_engine(read_only=True) as engine:
+    with open_engine(read_only=True, beside=True) as engine:
         now = engine.live.read()
         for key, value in now.untrusted.items():
             warn(

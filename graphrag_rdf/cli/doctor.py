@@ -58,7 +58,7 @@ def _store(loaded: Loaded, found: dict[str, Any], *, probe: bool) -> int:
         found["store"] = {"missing": str(place.root)}
         return _probed(loaded, found) if probe else DONE
     try:
-        with open_engine() as engine:
+        with open_engine(beside=True) as engine:
             found.update(store_facts(engine))
             found.update(settings_facts(loaded, engine))
             code = _probe(engine, found) if probe else DONE

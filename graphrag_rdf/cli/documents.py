@@ -71,7 +71,7 @@ def documents_command(
         else:
             from graphrag_rdf.ingest.duplicates import find_duplicates
 
-            with open_engine() as engine:
+            with open_engine(beside=True) as engine:
                 items = [pair.as_json() for pair in find_duplicates(engine.store, engine.blobs)]
         if form == "text":
             _show_duplicates(items)
@@ -83,7 +83,7 @@ def documents_command(
         if client is not None:
             found = arrange(client.documents(), match=text, failed=failed, sort=sort, reverse=reverse)
         else:
-            with open_engine() as engine:
+            with open_engine(beside=True) as engine:
                 found = list_documents(engine.store, match=text, failed=failed, sort=sort, reverse=reverse)
         if form == "text":
             _show(found, why=failed)
@@ -188,7 +188,7 @@ def tree(document: str, form: str) -> None:
     from graphrag_rdf.trace.sources import source_tree
     from graphrag_rdf.trace.text import render_tree
 
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         found = source_tree(engine.store, document)
     if not output.write(form, found):
         say(render_tree(found, width=reading_width(), colour=colours()).rstrip("\n"))
@@ -210,7 +210,7 @@ def fact(subject: str, predicate: str, object_: str, form: str) -> None:
     from graphrag_rdf.trace.sources import source_fact
     from graphrag_rdf.trace.text import render_fact_sources
 
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         found = source_fact(engine.store, subject, predicate, object_)
     if not output.write(form, found):
         say(render_fact_sources(found, width=reading_width(), colour=colours()).rstrip("\n"))
@@ -239,7 +239,7 @@ def authority(document: str | None, value: float | None, unset: bool, form: str)
 
     if (document is not None) != (value is not None or unset) or (unset and value is not None):
         raise UsageError("name a document and a number from 0 to 1, or a document and --unset")
-    with open_engine() as engine:
+    with open_engine(beside=document is None) as engine:
         if document is not None:
             assign_authority(engine.store, engine.settings.documents.authority, document, value)
         rows = engine.store.select("documents/authorities", documents=[])

@@ -40,7 +40,7 @@ def entities_command() -> None:
 @format_option("text", "json", "jsonl")
 def list_(text: str, limit: int, form: str) -> None:
     """List entities, those with the most facts first. Merged entities are listed as one."""
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         rows = engine.store.select("entities/list", text=text, limit=limit)
     found = [
         {
@@ -66,7 +66,7 @@ def show(entity: str, form: str) -> None:
     from graphrag_rdf.ingest.entity_links import read_links
     from graphrag_rdf.rdf.json_values import to_json
 
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         node = engine.entity(entity)
         store = engine.store
         canonical = [
@@ -182,7 +182,7 @@ def normalise(act: str | None, limit: int | None, min_score: float, form: str) -
     from graphrag_rdf.ingest import normalisation
     from graphrag_rdf.ingest.entity_decisions import undo
 
-    with open_engine() as engine:
+    with open_engine(beside=act is None) as engine:
         if act == "undo":
             taken = normalisation.standing(engine.store)[::-1][:limit]
             undo(engine, taken)
@@ -353,7 +353,7 @@ def decisions(every: bool, form: str) -> None:
     """List the decisions about entities, oldest first."""
     from graphrag_rdf.ingest.decisions import read_decisions
 
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         found = [d for d in read_decisions(engine.store) if every or d.undone is None]
     write_decisions(found, form, "no decisions", done="")
 

@@ -87,7 +87,7 @@ def export_command(
     if counts and path is None:
         raise UsageError("--counts needs -o FILE: without it, stdout holds the export")
     wanted = None if graph is None else _iri(graph)
-    with open_engine() as engine, destination(path) as stream:
+    with open_engine(beside=True) as engine, destination(path) as stream:
         report = export_graph(engine.store, stream, form, wanted, dialect)
     if counts:
         output.write_json(report)
@@ -105,7 +105,7 @@ def _export_tables(given: tuple[str, ...], *, counts: bool) -> None:
         raise UsageError(
             f"unexpected argument {given[0]!r}", hint=f"write: graphrag-rdf export {TABLES} DIR, or -o FILE"
         )
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         report = export_tables(engine, given[1])
     if counts:
         output.write_json(report.as_json())

@@ -152,7 +152,7 @@ def conflicts(about: str | None, limit: int, form: str) -> None:
     """
     from graphrag_rdf.checks.conflicts import find_conflicts
 
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         entity = None if about is None else engine.entity(about)
         found = find_conflicts(engine.store, about=entity, limit=limit)
     if output.write(form, found):
@@ -241,7 +241,7 @@ def _side(opened: ExitStack, name: str) -> tuple[Side, Store]:
         engine = opened.enter_context(Engine.open(":memory:"))
         import_file(engine, place)
         return side_of(engine.store, name), engine.store
-    store = opened.enter_context(open_engine(read_only=True)).store
+    store = opened.enter_context(open_engine(read_only=True, beside=True)).store
     return side_of(store, name, name), store
 
 
@@ -281,7 +281,7 @@ def rejected(reasons: tuple[str, ...], limit: int, form: str) -> None:
 
     The reasons that occur, with numbers: graphrag-rdf queries run system/rejected-counts
     """
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         known = {text_of(row["reason"]) for row in engine.store.select("system/rejected-counts")}
         if unknown := [reason for reason in reasons if reason not in known]:
             hint = f"reasons that occur: {', '.join(sorted(known))}" if known else "nothing was rejected"
@@ -310,7 +310,7 @@ def list_(every: bool, server: str | None, token_file: Path | None, form: str) -
     if client is not None:
         items = client.decisions(every=every)
     else:
-        with open_engine() as engine:
+        with open_engine(beside=True) as engine:
             items = engine.facts.as_json(engine.facts.decisions(every=every))
     if output.write(form, items):
         return

@@ -34,7 +34,7 @@ def log(limit: int, trace: str | None, form: str) -> None:
 
     The texts of extractions are available as long as the cache keeps them.
     """
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         calls = _calls(engine, limit, trace)
         if not output.write(form, calls):
             for call in calls:
@@ -129,7 +129,7 @@ def stats(form: str) -> None:
     """Show the number and size of the entries."""
     from graphrag_rdf.caches import cache_stats
 
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         found = cache_stats(engine)
     if output.write(form, found):
         return

@@ -77,7 +77,7 @@ def test(paths: tuple[Path, ...], union: bool, write: bool, form: str) -> int:
     from graphrag_rdf.checks.competency import answer_questions, question_files, write_results
 
     files = question_files(paths)
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         if write:
             for path in write_results(engine.store, files, union=union):
                 note(f"wrote {path}; review it")
@@ -116,7 +116,7 @@ def validate(shapes: tuple[Path, ...], limit: int, form: str) -> int:
     """
     from graphrag_rdf.checks.shapes import validate_facts
 
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         found = validate_facts(engine.store, shapes)
     if not output.write(form, found):
         for offence in found[:limit]:
@@ -148,7 +148,7 @@ def diff(files: tuple[Path, ...], form: str) -> int:
     """Compare edited ontologies, or exported facts, with the store; exit code 1 if any differ."""
     from graphrag_rdf.exchange.owl_edits import find_differences
 
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         found = find_differences(engine, files)
     if not output.write(form, found):
         _show_differences(found)
@@ -289,7 +289,7 @@ def list_(form: str) -> None:
     """List the loaded ontologies with all versions."""
     from graphrag_rdf.exchange.ontologies import ontology_versions
 
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         found = ontology_versions(engine.store)
     if not output.write(form, found):
         rows = [(v.ontology, "yes" if v.active else "no", v.file, v.loaded, v.graph) for v in found]
@@ -315,7 +315,7 @@ def check(files: tuple[Path, ...], form: str) -> int:
 
         found = check_files(files, TemplateLibrary(folder("queries")))
     else:
-        with open_engine() as engine:
+        with open_engine(beside=True) as engine:
             found = check_ontologies(engine.store)
     if not output.write(form, found):
         for one in found:
@@ -335,7 +335,7 @@ def export(folder: Path, form: str) -> None:
     """
     from graphrag_rdf.exchange.owl import export_owl
 
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         report = export_owl(engine.store, folder, engine.settings.extract.namespace)
     if output.write(form, report):
         return
@@ -376,7 +376,7 @@ def explain(subject: str, relation: str, value: str, form: str) -> None:
         s, p, o = (NamedNode(text.strip("<>")) for text in (subject, relation, value))
     except ValueError as error:
         raise UsageError(f"not an IRI: {error}", hint="entities show NAME shows the IRIs") from None
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         found = derivations(engine.store, s, p, o)
     if not found:
         raise UsageError("this was not inferred", hint="graphrag-rdf refresh inferences")

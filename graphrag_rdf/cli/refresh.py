@@ -466,7 +466,7 @@ def status(embedding_model: str | None, form: str) -> int:
     """Show the contents of the indexes, and whether they are up to date; exit code 1 if one is damaged."""
     from graphrag_rdf.checks.diagnosis import index_status
 
-    with open_engine({"embedding.model": embedding_model}) as engine:
+    with open_engine({"embedding.model": embedding_model}, beside=True) as engine:
         found = index_status(engine)
     if not output.write(form, found):
         show_indexes(found)

@@ -40,7 +40,7 @@ def relations_command() -> None:
 @format_option("text", "json", "jsonl")
 def list_(text: str, limit: int, form: str) -> None:
     """List relations, those with the most facts first. Merged relations are listed as one."""
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         store = engine.store
         rows = store.select("predicates/list", text=[text] if text else [], limit=limit)
         relations = [node_of(row["relation"]) for row in rows]
@@ -228,7 +228,7 @@ def decisions(every: bool, form: str) -> None:
     """List the decisions about relations, those by form first, then the oldest."""
     from graphrag_rdf.ingest.decisions import RELATIONS, read_decisions
 
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         found = [d for d in read_decisions(engine.store, RELATIONS) if every or d.undone is None]
     write_decisions(found, form, "no decisions", done="")
 

@@ -93,7 +93,7 @@ def retrieve_command(
         "stored": trace,
     }
     models = {"llm.model": model, "embedding.model": embedding_model, "rerank.model": rerank}
-    with open_engine(models) as engine:
+    with open_engine(models, beside=not trace) as engine:
         found = _retrieve(engine, asked, options)
         if form == "jsonl":
             output.write_jsonl(found)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 
 from graphrag_rdf.cli.command import given_options
 from graphrag_rdf.errors import StoreLockedError, UsageError
+from graphrag_rdf.loopback import is_loopback
 
 if TYPE_CHECKING:
     from graphrag_rdf.client import Client
@@ -41,13 +43,20 @@ def in_folder(settings: Settings) -> bool:
 
 
 def open_engine(
-    overrides: Mapping[str, Any] | None = None, *, create: bool = False, read_only: bool = False
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    create: bool = False,
+    read_only: bool = False,
+    beside: bool = False,
+    copy: Path | None = None,
 ) -> Engine:
     """Open the store that the options name.
 
     Args:
         create: create a missing store.
         read_only: write nothing, not even a lock.
+        beside: the command only reads: if a server has the store open, it reads a frozen copy.
+        copy: a frozen copy to read (see `copy_beside`).
 
     Raises:
         UsageError: when the collection is unknown.
@@ -60,13 +69,65 @@ def open_engine(
     from graphrag_rdf.engine import Engine
 
     try:
-        return Engine.open(config=loaded, create=create, read_only=read_only)
+        return Engine.open(config=loaded, create=create, read_only=read_only, copy=copy)
     except StoreLockedError as error:
+        if beside and _is_local(error.server):
+            return Engine.open(config=loaded, create=False, copy=copy_beside(loaded, error))
         command = click.get_current_context().command
         if error.server is None or not any(option.name == "server" for option in command.params):
             raise
         hint = f"a server has it open: run the same command with --server {error.server}"
         raise StoreLockedError(error.message, hint, error.server) from error
+
+
+def copy_beside(loaded: Loaded, locked: StoreLockedError) -> Path:
+    """A frozen copy of a store that a server on this computer has open, deleted when the command ends.
+
+    Raises:
+        StoreLockedError: when there is no such server, or it makes none.
+        StoreError: when this user may not write into the store's folder.
+    """
+    from graphrag_rdf.cli import output
+    from graphrag_rdf.client import Client
+    from graphrag_rdf.client.connection import ServerError
+    from graphrag_rdf.store.folder import StoreFolder
+    from graphrag_rdf.store.frozen import FrozenCopy
+
+    place = StoreFolder.of_collection(Path(loaded.settings.store), loaded.settings.collection)
+    served = place.served
+    if not _is_local(locked.server) or served is None or served.key is None:
+        raise locked
+    try:
+        name, commit = Client(served.url).freeze(served.key)
+    except ServerError as error:
+        raise StoreLockedError(
+            f"{locked.message}, which makes no copy of it: {error.message}", locked.hint, locked.server
+        ) from error
+    copy = FrozenCopy(place.frozen, name)
+    click.get_current_context().call_on_close(copy.close)
+    output.note(f"the server at {served.url} has this store open: reading its state of commit {commit}")
+    return copy.database
+
+
+def server_instead(locked: StoreLockedError) -> Client:
+    """The server on this computer that has the store open, for a command that it can carry out.
+
+    Raises:
+        StoreLockedError: the one given, if there is no such server.
+        UsageError: as `client_of`.
+    """
+    from graphrag_rdf.cli import output
+
+    client = server_of(locked.server, None) if _is_local(locked.server) else None
+    if client is None:
+        raise locked
+    output.note(f"the server at {locked.server} has this store open: it does this")
+    return client
+
+
+def _is_local(server: str | None) -> bool:
+    """Whether a server is on this computer. Only such a one is used unasked: tokens go to no other."""
+    return server is not None and is_loopback(urlsplit(server).hostname or "")
 
 
 def _require_collection(store: Path, name: str) -> None:

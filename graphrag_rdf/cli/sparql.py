@@ -71,7 +71,7 @@ def sparql_command(query: str | None, file: Path | None, update: bool, union: bo
         raise UsageError("--union is for queries", hint="updates name graphs by GRAPH, WITH or USING")
     written = _text(query, file)
     text = with_prefixes(written)
-    with open_engine() as engine:
+    with open_engine(beside=not update) as engine:
         if not update:
             try:
                 with ended_by_interrupt():
@@ -285,7 +285,7 @@ def run(name: str, parameters: tuple[str, ...], show_query: bool, form: str) -> 
             f"{name} is an update, which only the program runs", hint=f"graphrag-rdf queries show {name}"
         )
     values = _values(template, parameters)
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         query = engine.store.render(name, **values)
         if show_query:
             say(safe(query.rstrip()))

@@ -12,10 +12,11 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command, Group, output_option, server_options
 from graphrag_rdf.cli.output import colours, format_option, one_line, reading_width, say, styled
 from graphrag_rdf.cli.process import DONE, FAILED
-from graphrag_rdf.cli.session import open_engine, refuse, server_of
-from graphrag_rdf.errors import UsageError
+from graphrag_rdf.cli.session import open_engine, refuse, server_instead, server_of
+from graphrag_rdf.errors import StoreLockedError, UsageError
 
 if TYPE_CHECKING:
+    from graphrag_rdf.client import Client
     from graphrag_rdf.engine import Engine
     from graphrag_rdf.sparql.render import Dialect
     from graphrag_rdf.trace.catalogue import Pruned
@@ -45,7 +46,7 @@ def list_(limit: int, pipeline: str | None, outcome: str | None, form: str) -> N
     from graphrag_rdf.trace.catalogue import count_outcomes, list_traces, outcome_told
     from graphrag_rdf.trace.text import render_list
 
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         found = list_traces(engine.store, limit, pipeline, outcome=outcome)
         counts = count_outcomes(engine.store)
     if output.write(form, found):
@@ -69,7 +70,7 @@ def show(trace: str, full: bool, form: str) -> None:
     from graphrag_rdf.trace.catalogue import find_trace
     from graphrag_rdf.trace.reader import read_trace
 
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         session = find_trace(engine.store, trace).value
         if form == "json":
             output.write_json(read_trace(engine.store, session, engine.blobs))
@@ -88,7 +89,7 @@ def verify(trace: str, form: str) -> int:
     from graphrag_rdf.trace.catalogue import find_trace
     from graphrag_rdf.trace.verify import verify_trace
 
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         session = find_trace(engine.store, trace)
         checks = verify_trace(engine.store, engine.blobs, session)
     ok = all(check.ok is not False for check in checks)
@@ -118,7 +119,7 @@ def query(trace: str, call: str) -> None:
     from graphrag_rdf.rdf.terms import text_of
     from graphrag_rdf.trace.catalogue import find_trace
 
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         rows = engine.store.select("trace/calls", session=find_trace(engine.store, trace))
         ran = [row for row in rows if "template" in row]
         found = [row for row in ran if call in (text_of(row["template"]), text_of(row["number"]))]
@@ -144,7 +145,7 @@ def diff(before: str, after: str, form: str) -> None:
     from graphrag_rdf.trace.difference import differences
     from graphrag_rdf.trace.reader import read_trace
 
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         first, second = (
             read_trace(engine.store, find_trace(engine.store, name), engine.blobs, with_runs=True)
             for name in (before, after)
@@ -187,7 +188,7 @@ def export(trace: str, form: TraceFormat, dialect: Dialect, path: Path | None, w
     from graphrag_rdf.trace.catalogue import find_trace
     from graphrag_rdf.trace.export import export_trace
 
-    with open_engine() as engine:
+    with open_engine(beside=True) as engine:
         session = find_trace(engine.store, trace)
         text = export_trace(
             engine.store, engine.blobs, session, form, with_sources=not without_sources, dialect=dialect
@@ -287,7 +288,7 @@ def replay(
         refuse({"model": model, "trace": stored})
         done = client.replay(trace)
     else:
-        with open_engine() as engine:
+        with open_engine(beside=not stored) as engine:
             done = to_json(engine.replay(trace, model=model, stored=stored))
     if not output.write(form, done):
         show_differences(done["differences"])
@@ -350,7 +351,7 @@ def ask_without(
         refuse({"model": model})
         done = client.ask_without(trace, **what)
     else:
-        with open_engine() as engine:
+        with open_engine(beside=True) as engine:
             done = to_json(engine.ask_without(trace, **what, model=model))
     if output.write(form, done):
         return
@@ -401,6 +402,7 @@ def show_differences(found: Iterable[Mapping[str, Any]]) -> None:
 )
 @click.option("--note", metavar="TEXT", help="Reason, stored with the mark.")
 @click.option("--by", metavar="NAME", help="Your name; each person has a mark of their own.")
+@server_options
 @format_option()
 def feedback_command(
     trace: str,
@@ -409,24 +411,44 @@ def feedback_command(
     edge: int | None,
     note: str | None,
     by: str | None,
+    server: str | None,
+    token_file: Path | None,
     form: str,
 ) -> None:
     """Mark an ANSWER as helpful or wrong; none removes the mark.
 
     ANSWER is the question_iri of an answer, another name of its trace, or last.
     """
+    from graphrag_rdf.client import Client
+    from graphrag_rdf.rdf.json_values import to_json
     from graphrag_rdf.trace.catalogue import find_trace
     from graphrag_rdf.trace.feedback import Rating, add_mark, take_back
+    from graphrag_rdf.trace.model import Mark
 
     where: dict[str, Any] = {"citation": citation, "edge": edge, "by": by}
-    with open_engine() as engine:
-        session = find_trace(engine.store, trace)
-        if rating == "none":
-            gone = take_back(engine.store, session, **where)
-            if not output.write(form, {"taken_back": gone}):
-                say("mark removed" if gone else "there is no such mark")
-            return
-        graph = engine.store.renderer.trace_graph
-        mark = add_mark(engine.store, session, cast("Rating", rating), note=note, graph=graph, **where)
-    if not output.write(form, mark):
-        say(one_line(f"marked as {mark.rating}: {mark.about}"))
+    opened = server_of(server, token_file) or _store_or_server()
+    if isinstance(opened, Client):
+        done = opened.mark(trace, {"rating": rating, "note": note, **where})
+    else:
+        with opened as engine:
+            session = find_trace(engine.store, trace)
+            if rating == "none":
+                done = {"taken_back": take_back(engine.store, session, **where)}
+            else:
+                graph = engine.store.renderer.trace_graph
+                rated = cast("Rating", rating)
+                done = to_json(add_mark(engine.store, session, rated, note=note, graph=graph, **where))
+    if output.write(form, done):
+        return
+    if rating == "none":
+        say("mark removed" if done["taken_back"] else "there is no such mark")
+    else:
+        mark = Mark("", "", rating, marker=done["citation"], rank=done["edge"])
+        say(one_line(f"marked as {rating}: {mark.about}"))
+
+
+def _store_or_server() -> Engine | Client:
+    try:
+        return open_engine()
+    except StoreLockedError as error:
+        return server_instead(error)

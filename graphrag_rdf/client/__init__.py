@@ -182,6 +182,23 @@ class Client(Connection):
         path = f"/traces/{quote(trace, safe='')}/{how}"
         return self._json("POST", path, body, holds="differences", patience=_PATIENCE)
 
+    def freeze(self, key: str) -> tuple[str, int]:
+        """Have the server make a frozen copy of its store, for this computer; its name, and its commit.
+
+        Args:
+            key: of the store's folder.
+
+        Raises:
+            ServerError: as `ask`.
+        """
+        found = self._json("POST", "/frozen", {"key": key}, holds="copy")
+        return str(found["copy"]), int(found["commit"])
+
+    def mark(self, trace: str, mark: Mapping[str, Any]) -> dict[str, Any]:
+        """Mark an answer or its evidence; the result, as `feedback --format json`. Raises as `ask`."""
+        holds = "taken_back" if mark["rating"] == "none" else "rating"
+        return self._json("POST", f"/traces/{quote(trace, safe='')}/feedback", dict(mark), holds=holds)
+
     def trace_text(self, trace: str) -> str:
         """A trace as text, as `trace show`.
 

@@ -8,7 +8,6 @@ off only reads.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import signal
@@ -19,7 +18,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
 
 import uvicorn
 
@@ -31,6 +29,7 @@ from graphrag_rdf.server.app import create_app
 from graphrag_rdf.server.connection import HEAD_BYTES, BoundedProtocol
 from graphrag_rdf.server.http.envelope import NoAborts
 from graphrag_rdf.server.service import Service
+from graphrag_rdf.store.folder import Served
 
 _FILES = 8192
 """Open files to ask for: connections, and those of the store, which wants as many as it was opened with."""
@@ -60,7 +59,7 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
     app = create_app(engine, settings)
     listening = _listen(settings, backlog)
     url = _url(settings, listening)
-    note_address(engine, url)
+    note_address(engine, url, app.state.service)
     logging.getLogger("uvicorn.error").addFilter(NoAborts())
     # malformed forms return an error to the client
     logging.getLogger("python_multipart").setLevel(logging.ERROR)
@@ -91,13 +90,10 @@ def leave() -> None:
         end_now(0)
 
 
-def note_address(engine: Engine, url: str) -> None:
+def note_address(engine: Engine, url: str, service: Service) -> None:
     """Add the address to the store's note about its holder, for other processes."""
-    if engine.place is None or engine.read_only:
-        return
-    holder = engine.place.holder
-    note: dict[str, Any] = json.loads(holder.read_text("utf-8"))
-    holder.write_text(json.dumps({**note, "url": url}), encoding="utf-8")
+    if engine.place is not None and not engine.read_only:
+        engine.place.note_server(Served(url, service.frozen.key if service.frozen else None))
 
 
 def open_files() -> int:

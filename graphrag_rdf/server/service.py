@@ -19,6 +19,7 @@ from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.reader_process.evaluate import Job
+from graphrag_rdf.server.execution.frozen import FrozenCopies
 from graphrag_rdf.server.execution.queries import Answer, Queries, on_store
 from graphrag_rdf.server.execution.readers import ReaderPool
 from graphrag_rdf.server.execution.remote import at_endpoint
@@ -74,6 +75,7 @@ class Service:
         gate: SHACL shapes of the user, for what clients write.
         copies: held while a copy of the store answers a question: one at a time.
         explaining: held while the reason of an empty result is looked for: one at a time.
+        frozen: copies for other processes; None where they may open the store, or its endpoint, themselves.
         readers: the processes for clients' queries; None where they run in threads or at an endpoint.
         how: which of these.
 
@@ -91,6 +93,7 @@ class Service:
         self.writes = WriteQueue(engine.store.refresh)
         self.runs = Runs(settings.answers)
         self.concurrency = Concurrency(_PER_CLIENT, "queries")
+        self.frozen = self._frozen()
         self.readers = self._readers()
         self.how, self.queries = self._queries()
         self.copies = asyncio.Lock()
@@ -126,6 +129,12 @@ class Service:
             how, most, evaluate = "in-process", _processes(settings.readers), on_store(self.store)
         return how, Queries(evaluate, most, settings.query_timeout)
 
+    def _frozen(self) -> FrozenCopies | None:
+        place = self.engine.place
+        if place is None or self.remote is not None or self.read_only:
+            return None
+        return FrozenCopies(self.store, place.frozen)
+
     def _readers(self) -> ReaderPool | None:
         place, settings = self.engine.place, self.settings
         if os.name != "posix" or place is None or self.remote is not None:
@@ -139,9 +148,11 @@ class Service:
         return ReaderPool(source, _processes(settings.readers), settings.query_memory_mb, place.blobs)
 
     async def purged(self) -> bool:
-        """Wait until no query reads a database that was rewritten; whether all ended within their limit."""
+        """Wait until no query and no other process reads a database that was rewritten; whether all ended
+        within the time limit of queries."""
         seconds = self.settings.query_timeout + _ENDING
-        return self.readers is None or await self.readers.without_former(seconds)
+        ended = self.readers is None or await self.readers.without_former(seconds)
+        return ended and (self.frozen is None or await self.frozen.unread(seconds))
 
     async def start(self) -> None:
         """Make ready."""
@@ -175,6 +186,8 @@ class Service:
         self.queries.stop()
         if self.readers is not None:
             self.readers.stop()
+        if self.frozen is not None:
+            self.frozen.close()
 
     def wrote(self, connection: HTTPConnection, commit: int) -> None:
         """Remember a client's write, so that it sees it at once."""

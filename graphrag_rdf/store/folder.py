@@ -3,7 +3,8 @@
 graphrag-store/
   oxigraph/     the triple store          librarian/   blobs by SHA-256
   index/        text and vector indexes   cache/       answers of models
-  snapshots/    frozen copies while a server runs
+  snapshots/    copies for the reader processes of a running server
+  frozen/       copies for other processes that read meanwhile
   holder.json   the process that has it open
   collections/NAME/   another collection: the same again
 """
@@ -24,6 +25,7 @@ from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.embedded import EmbeddedStore
+from graphrag_rdf.store.frozen import drop_all_unused
 from graphrag_rdf.store.generations import folder_of, is_database
 from graphrag_rdf.store.migrations import migrate, require_known_version
 
@@ -38,15 +40,33 @@ def is_address(store: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Served:
+    """A server that has a store open.
+
+    Attributes:
+        url: its address.
+        key: who knows it may read the store's folder; None: the server makes no copies (an older version).
+    """
+
+    url: str
+    key: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class StoreFolder:
-    """The folders of a store."""
+    """The folders of a store.
+
+    Attributes:
+        copy: a frozen copy of the database, to read in its place (see `frozen`).
+    """
 
     root: Path
+    copy: Path | None = None
 
     @property
     def database(self) -> Path:
         """The Oxigraph database."""
-        return self.root / "oxigraph"
+        return self.copy or self.root / "oxigraph"
 
     @property
     def blobs(self) -> Path:
@@ -67,6 +87,11 @@ class StoreFolder:
     def snapshots(self) -> Path:
         """Copies for the reader processes of a running server."""
         return self.root / "snapshots"
+
+    @property
+    def frozen(self) -> Path:
+        """Copies for other processes that read while a server runs."""
+        return self.root / "frozen"
 
     @property
     def holder(self) -> Path:
@@ -143,6 +168,7 @@ class StoreFolder:
             raise self.locked() from error
         if not read_only:  # copies left by a killed process may hold forgotten text
             shutil.rmtree(self.snapshots, ignore_errors=True)
+            drop_all_unused(self.frozen, unclaimed=0)
         try:
             if read_only:
                 require_known_version(store)
@@ -186,11 +212,30 @@ class StoreFolder:
             if known
             else "another process"
         )
-        url = note.get("url")
-        server = url if isinstance(url, str) else None
-        served = f"a server has it open at {server}: use it with --server, or a browser, or stop the server"
-        hint = served if server else "wait until it ends, or stop it"
-        return StoreLockedError(f"the store {self.root} is in use by {who}", hint, server)
+        server = self.served
+        hint = "wait until it ends, or stop it"
+        if server is not None:
+            hint = (
+                f"a server has it open at {server.url}. Commands that only read work beside it, others with "
+                "--server. This one has no such option: use the server's pages, or stop it first"
+            )
+        return StoreLockedError(
+            f"the store {self.root} is in use by {who}", hint, server.url if server else None
+        )
+
+    @property
+    def served(self) -> Served | None:
+        """The server that has, or last had, the store open; None when it was another program."""
+        note = self._noted()
+        url, key = note.get("url"), note.get("key")
+        if not isinstance(url, str):
+            return None
+        return Served(url, key if isinstance(key, str) else None)
+
+    def note_server(self, server: Served) -> None:
+        """Add the address and the key of the server in this process to the note."""
+        note = {**self._noted(), "url": server.url, "key": server.key}
+        self.holder.write_text(json.dumps(note), encoding="utf-8")
 
 
 def is_store(folder: Path) -> bool:

@@ -1,8 +1,7 @@
-"""`ask --server`, `ingest --server`: the same output as from a store of one's own; and who is sent there."""
+"""`ask --server`, `ingest --server`: the same output as from a store of one's own."""
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -79,22 +78,6 @@ def test_refusals(run: Run, folder: Path, served: Endpoint, token: Path) -> None
 def test_the_token_may_come_from_the_environment(process: Run, served: Endpoint) -> None:
     found = process("ask", QUESTION, GRAPHRAG_RDF_CLIENT__SERVER=served.url, GRAPHRAG_RDF_CLIENT__TOKEN=READ)
     assert "Walter Pennock" in found.out, found.err
-
-
-def test_a_store_that_is_served_names_the_command(process: Run, served: Endpoint) -> None:
-    question = "Who's the founder of the Tarnay Electric Light Company?"
-    found = process("--store", served.store, "ask", question)
-    assert found.code == 1
-    assert f"process {served.process.pid}" in found.err
-    hint = re.search(r"hint: graphrag-rdf (ask --server .*)", found.err)
-    assert hint is not None
-    assert served.url in hint[1]
-    import shlex
-
-    assert shlex.split(hint[1])[-1] == question
-    again = process(*shlex.split(hint[1]), "--format", "json", GRAPHRAG_RDF_CLIENT__TOKEN=READ)
-    assert json.loads(again.out)["question"] == question
-    assert served.url in process("--store", served.store, "check").err
 
 
 def test_a_session_goes_on_over_http(run: Run, folder: Path, served: Endpoint, token: Path) -> None:

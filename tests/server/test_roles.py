@@ -54,6 +54,7 @@ NEEDS = {
     "/cache": {"GET": "read", "DELETE": "write"},
     "/cache/stats": {"GET": "read"},
     "/cache/clear": {"POST": "write"},
+    "/frozen": {"POST": "nothing"},  # takes a key that is in the store's folder: see cli/test_beside
     "/diagnostics": {"GET": "admin"},
 }
 """Path of a route → method → the role that it takes."""

@@ -209,6 +209,7 @@ _ROUTES = (
     _Route("/cache/stats", "GET", status.cache, "As GET /cache."),
     _Route("/cache/clear", "POST", status.empty_cache, "As DELETE /cache.", "only", guarded=True),
     _Route("/cache", "DELETE", status.empty_cache, "Empty the caches.", "only", guarded=True),
+    _Route("/frozen", "POST", status.frozen),  # for commands beside the server, see store/frozen.py
     _Route("/diagnostics", "GET", status.diagnostics, "What `doctor` reports.", guarded=True),
 )
 

@@ -6,6 +6,7 @@ import asyncio
 import time
 from typing import Any
 
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -16,9 +17,17 @@ from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import Parameters
 from graphrag_rdf.server.http.envelope import CONTENT_TYPE, Metrics
 from graphrag_rdf.server.http.problems import Problem, problem_of
+from graphrag_rdf.server.http.questions import read_json
 from graphrag_rdf.server.service import COMMIT, service_of
 
 _NOT_IN_FRONT_OF_A_REMOTE_STORE = ["snapshots", "reader-processes", "etags", "union-default-graph"]
+_KEY_BYTES = 1024
+
+
+class FrozenRequest(BaseModel):
+    """The body of `/frozen`."""
+
+    key: str
 
 
 async def health(request: Request) -> Response:
@@ -58,6 +67,17 @@ async def diagnostics(request: Request) -> Response:
     service = service_of(request)
     found = await asyncio.to_thread(diagnosis.diagnostics, service.engine)
     return JSONResponse(found, headers={"Cache-Control": "no-store"})
+
+
+async def frozen(request: Request) -> Response:
+    """A frozen copy of the store for another process on this computer, which shows the key in its folder."""
+    copies = service_of(request).frozen
+    if copies is None:
+        raise Problem(404, "this server makes no copies of its store", hint="open the store without it")
+    asked = await read_json(request, FrozenRequest, _KEY_BYTES)
+    name, commit = await copies.make(asked.key)
+    headers = {COMMIT: str(commit), "Cache-Control": "no-store"}
+    return JSONResponse({"copy": name, "commit": commit}, headers=headers)
 
 
 async def cache(request: Request) -> Response:

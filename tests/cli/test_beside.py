@@ -1,0 +1,180 @@
+"""Commands while a server has the store open: reading ones read a frozen copy, others go through it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from graphrag_rdf.store.frozen import FrozenCopy
+from tests.support.commands import Run, environment, program
+from tests.support.endpoint import WRITE, Endpoint, bearer
+
+QUESTION = "Who founded the Tarnay Electric Light Company?"
+SLOW = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . FILTER(STR(?c) < STR(?l)) }"
+
+
+@pytest.fixture(scope="module")
+def ingested(_ingested: Path) -> Path:
+    """The store that tests copy."""
+    return _ingested / "store"
+
+
+@pytest.fixture(scope="module")
+def served(ingested: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """A server that strangers may not use; the store has a trace."""
+    store = tmp_path_factory.mktemp("beside") / "store"
+    shutil.copytree(ingested, store)
+    env = {"GRAPHRAG_RDF_SERVER__WRITE_TOKEN": WRITE}
+    with Endpoint.start(store, "--anonymous", "nothing", **env) as endpoint:
+        asked = httpx.post(
+            f"{endpoint.url}/ask",
+            json={"question": QUESTION},
+            headers=bearer(WRITE),
+            timeout=60,
+            verify=False,
+        )
+        assert asked.status_code == 200, asked.text
+        yield endpoint
+
+
+READING = {
+    "sparql SELECT(COUNT(*)AS?n){?s?p?o}": "n",
+    "retrieve Drumlaw": "Drumlaw",
+    "queries run system/languages": "en",
+    "source tree Port|Merrin": "Drumlaw",
+    "source authority": "no document",
+    "documents": "harbour.md",
+    "documents --duplicates": "",
+    "entities list": "Walter Pennock",
+    "entities show Walter|Pennock": "IRI",
+    "entities decisions": "",
+    "entities normalise": "",
+    "relations list": "founded",
+    "relations decisions": "",
+    "facts list": "",
+    "facts conflicts": "",
+    "facts rejected": "",
+    "trace list": "Tarnay",
+    "trace show last": "Walter Pennock",
+    "trace verify last": "",
+    "trace diff last last": "",
+    "trace export last": "tg:GraphRagQuestion",
+    "trace replay last": "the same result",
+    "llm log": "",
+    "cache stats": "",
+    "index status": "up to date",
+    "check": "no errors",
+    "doctor": "pyoxigraph",
+    "export": "Pennock",
+    "config list": "server.port",
+    "config history": "",
+    "ontology list": "",
+    "ontology export owl": "assertions",
+}
+"""Command line, with | for spaces in an argument → part of its output."""
+
+
+def words(line: str) -> list[str]:
+    return [word.replace("|", " ") for word in line.split()]
+
+
+def copies(served: Endpoint) -> list[Path]:
+    return list((served.store / "frozen").glob("*"))
+
+
+@pytest.mark.parametrize("line", READING)
+def test_reading(line: str, run: Run, served: Endpoint) -> None:
+    found = run("--store", served.store, *words(line))
+    assert found.code == 0, found.err
+    assert READING[line] in found.out
+    assert found.err.count(f"{served.url} has this store open: reading its state of commit") == 1
+    assert not copies(served)
+
+
+def test_what_was_acknowledged_is_seen(run: Run, served: Endpoint) -> None:
+    for number in range(3):
+        update = f"INSERT DATA {{ GRAPH <urn:mine> {{ <urn:s> <urn:p> {number} }} }}"
+        headers = {**bearer(WRITE), "Content-Type": "application/sparql-update"}
+        done = httpx.post(f"{served.url}/update", content=update, headers=headers, timeout=30, verify=False)
+        assert done.is_success, done.text
+        asked = run("--store", served.store, "sparql", f"ASK {{ GRAPH <urn:mine> {{ ?s ?p {number} }} }}")
+        assert asked.out == "yes\n"
+        assert f"of commit {done.headers['GraphRAG-Commit']}\n" in asked.err
+
+
+def test_asking_and_marking_go_through_the_server(process: Run, served: Endpoint) -> None:
+    there = ("--store", served.store)
+    refused = process(*there, "ask", QUESTION)
+    assert refused.code == 1
+    assert "--token-file" in refused.err
+    token = {"GRAPHRAG_RDF_CLIENT__TOKEN": WRITE}
+    asked = process(*there, "ask", QUESTION, "--format", "json", **token)
+    assert "Walter Pennock" in asked.out, asked.err
+    assert asked.err.count("has this store open") == 1
+    marked = process(*there, "feedback", "last", "helpful", "--by", "Ada", **token)
+    assert "marked as helpful" in marked.out, marked.err
+    shown = process(*there, "trace", "show", "last")
+    assert "helpful" in shown.out, shown.err
+
+
+def test_what_needs_the_store_itself(run: Run, served: Endpoint) -> None:
+    """The error names the server, and what to do."""
+    there = ("--store", served.store)
+    for line in (
+        ("index", "rebuild"),
+        ("trace", "prune", "--keep", "1"),
+        ("sparql", "--update", "CLEAR ALL"),
+    ):
+        found = run(*there, *line)
+        assert found.code == 1
+        assert f"process {served.process.pid}" in found.err
+        assert served.url in found.err
+    hint = run(*there, "facts", "remove", "Andrew Orr", "was born in", "Arnhythe").err
+    assert f"run the same command with --server {served.url}" in hint
+    assert f"ask --server {served.url}" in run(*there, "ask", "--model", "openai/x", QUESTION).err
+
+
+def test_only_who_reads_the_folder_gets_a_copy(served: Endpoint) -> None:
+    note = json.loads((served.store / "holder.json").read_text("utf-8"))
+    with httpx.Client(base_url=served.url, verify=False) as client:
+        assert client.post("/frozen", json={}).status_code == 422
+        assert client.post("/frozen", json={"key": "a" * 32}).status_code == 403
+        strange = client.post(
+            "/frozen", json={"key": note["key"]}, headers={"Origin": "http://elsewhere.example"}
+        )
+        assert strange.status_code == 403
+        assert not copies(served)
+        given = client.post("/frozen", json={"key": note["key"]}).json()
+    copy = FrozenCopy(served.store / "frozen", given["copy"])
+    assert copy.database.is_dir()
+    copy.close()
+    assert not copies(served)
+
+
+def test_a_copy_outlives_its_server_and_a_killed_reader_leaves_none(
+    ingested: Path, folder: Path, run: Run
+) -> None:
+    store = folder / "store"
+    shutil.copytree(ingested, store)
+    with Endpoint.start(store) as endpoint:
+        command = program("--store", store, "sparql", SLOW)
+        reader = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment())
+        assert reader.stderr is not None
+        assert "has this store open" in reader.stderr.readline()
+        (copy,) = copies(endpoint)
+        assert endpoint.stop() == 0
+    assert copy.exists()
+    assert run("--store", store, "documents").code == 0  # writes: nobody else has it open
+    assert copy.exists()
+    assert reader.poll() is None
+    reader.kill()
+    reader.wait()
+    reader.stderr.close()
+    assert run("--store", store, "documents").code == 0
+    assert not (store / "frozen").exists()

@@ -296,7 +296,7 @@ def _dry_run(
         place = StoreFolder.of_collection(Path(settings.store), settings.collection)
         overrides = overrides if place.exists else empty
     try:
-        engine = open_engine(overrides, read_only=True)
+        engine = open_engine(overrides, read_only=True, beside=True)
     except StoreMissingError:  # the endpoint has no store yet
         engine = open_engine(empty, read_only=True)
     with engine:

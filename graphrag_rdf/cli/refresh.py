@@ -143,7 +143,7 @@ def relations(
     if dry_run:
         from graphrag_rdf.ingest.relations import estimate_relations
 
-        with open_engine(overrides, read_only=True) as engine:
+        with open_engine(overrides, read_only=True, beside=True) as engine:
             found = estimate_relations(engine, _documents(engine, sources), again=again)
         _show_estimate("pairs of chunks", found.pairs, found, form)
         return DONE
@@ -236,7 +236,7 @@ def claims(
     if dry_run:
         from graphrag_rdf.ingest.claims import estimate_claims
 
-        with open_engine(overrides, read_only=True) as engine:
+        with open_engine(overrides, read_only=True, beside=True) as engine:
             found = estimate_claims(engine, _documents(engine, sources), again=again)
         _show_estimate("chunks", found.chunks, found, form)
         return DONE
@@ -301,7 +301,7 @@ def summaries(model: str | None, use: str | None, dry_run: bool, again: bool, fo
     if dry_run:
         from graphrag_rdf.ingest.summaries import estimate_summaries
 
-        with open_engine(overrides, read_only=True) as engine:
+        with open_engine(overrides, read_only=True, beside=True) as engine:
             found = estimate_summaries(engine, again=again)
         _show_estimate("descriptions", found.summaries, found, form)
         return DONE

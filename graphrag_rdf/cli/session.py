@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import click
 
 from graphrag_rdf.cli.command import given_options
-from graphrag_rdf.errors import StoreLockedError, UsageError
+from graphrag_rdf.errors import StoreError, StoreLockedError, UsageError
 from graphrag_rdf.loopback import is_loopback
 
 if TYPE_CHECKING:
@@ -84,8 +84,7 @@ def copy_beside(loaded: Loaded, locked: StoreLockedError) -> Path:
     """A frozen copy of a store that a server on this computer has open, deleted when the command ends.
 
     Raises:
-        StoreLockedError: when there is no such server, or it makes none.
-        StoreError: when this user may not write into the store's folder.
+        StoreLockedError: when there is no such server, it makes none, or this user may not lock it.
     """
     from graphrag_rdf.cli import output
     from graphrag_rdf.client import Client
@@ -99,11 +98,13 @@ def copy_beside(loaded: Loaded, locked: StoreLockedError) -> Path:
         raise locked
     try:
         name, commit = Client(served.url).freeze(served.key)
-    except ServerError as error:
+        copy = FrozenCopy(place.frozen, name)
+    except (ServerError, StoreError) as error:
         raise StoreLockedError(
-            f"{locked.message}, which makes no copy of it: {error.message}", locked.hint, locked.server
+            f"{locked.message}, and a copy of it cannot be read: {error.message}",
+            f"use the server's pages, or a command with --server {served.url}",
+            locked.server,
         ) from error
-    copy = FrozenCopy(place.frozen, name)
     click.get_current_context().call_on_close(copy.close)
     output.note(f"the server at {served.url} has this store open: reading its state of commit {commit}")
     return copy.database

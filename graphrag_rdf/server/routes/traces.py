@@ -279,6 +279,6 @@ def _trace(service: Service, name: str) -> str:
         raise Problem(
             409,
             f"the trace was made with the model {model}, and this server has another",
-            hint="serve with that model, or stop the server and run: graphrag-rdf trace replay",
+            hint="serve with that model, or on the server's computer, run: graphrag-rdf trace replay",
         )
     return session

@@ -367,7 +367,7 @@ def copy_of(engine: A, settings: Settings, alone: Write = at_once) -> Iterator[A
         with closing(engine.over(memory, blobs, settings, None)) as copied:
             yield copied
         return
-    place = StoreFolder(engine.place.snapshots / f"copy-{iris.new_uuid()}")
+    place = StoreFolder(engine.place.scratch / f"copy-{iris.new_uuid()}")
     try:
         alone(lambda: _copy_files(engine, place))
         store = EmbeddedStore(engine.store.templates, place.database)
@@ -376,7 +376,7 @@ def copy_of(engine: A, settings: Settings, alone: Write = at_once) -> Iterator[A
     finally:
         shutil.rmtree(place.root, ignore_errors=True)
         with suppress(OSError):  # others may have something in it
-            engine.place.snapshots.rmdir()
+            engine.place.scratch.rmdir()
 
 
 def _copy_files(engine: Answering, place: StoreFolder) -> None:

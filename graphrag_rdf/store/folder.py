@@ -89,6 +89,11 @@ class StoreFolder:
         return self.root / "snapshots"
 
     @property
+    def scratch(self) -> Path:
+        """Where this process makes copies that it changes: beside a server, with what it deletes at its end."""
+        return self.copy.parent if self.copy else self.snapshots
+
+    @property
     def frozen(self) -> Path:
         """Copies for other processes that read while a server runs."""
         return self.root / "frozen"

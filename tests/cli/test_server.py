@@ -145,13 +145,6 @@ def test_traces_are_asked_again_on_a_server(run: Run, served: Endpoint, there: t
     assert run("trace", "ask-without", trace, *there).code == 2
 
 
-def test_what_holds_a_store_says_where_the_command_reaches_it(process: Run, served: Endpoint) -> None:
-    for command in (("facts", "list"), ("trace", "replay", "last")):
-        found = process("--store", served.store, *command)
-        assert found.code == 1
-        assert f"--server {served.url}" in found.err
-
-
 # --- documents ----------------------------------------------------------------------------------------
 
 

@@ -90,7 +90,7 @@ class StoreFolder:
 
     @property
     def scratch(self) -> Path:
-        """Where this process makes copies that it changes: beside a server, with what it deletes at its end."""
+        """Where this process makes copies that it changes: beside a server, in the folder of its own copy."""
         return self.copy.parent if self.copy else self.snapshots
 
     @property

@@ -5,17 +5,18 @@ pySHACL reads a graph of rdflib in memory, so this is for stores of some hundred
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from pyoxigraph import Quad
+from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.checks.integrity import Severity, Violation
 from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.resources import folder
-from graphrag_rdf.schema.shapes import graph_of, read_graph, read_shapes, run_shacl
+from graphrag_rdf.schema.shapes import Statement, graph_of, read_graph, read_shapes, run_shacl
 from graphrag_rdf.schema.validation import Validated, validate_all
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace.facts import label_of, read_labels
@@ -31,8 +32,9 @@ class Offence:
         focus, path, value: None where the result has none, or a path of several steps.
         message: in words, from the shape or the validator.
         component: the kind of the broken constraint, such as `MinCountConstraintComponent`.
-        shape: IRI of the shape; None of one without a name.
-        sources: of the facts focus, path, value; empty without a value.
+        shape: IRI of the shape, or of the nearest one around it with an IRI; None without any.
+        sources: of the facts focus, path, value, and without a value of all with focus and path. Retired
+            chunks are left out if another supports the fact.
     """
 
     JSON: ClassVar = (
@@ -49,7 +51,7 @@ class Offence:
     value_label: str | None
     message: str
     component: str
-    shape: Term | None
+    shape: NamedNode | None
     sources: tuple[FactSource, ...]
 
 
@@ -102,10 +104,16 @@ def offences(store: Store, validated: Validated) -> list[Offence]:
     def label(term: Term | None) -> str | None:
         return label_of(term, labels) if term is not None else None
 
+    by_path: defaultdict[tuple[Term, Term], set[Statement]] = defaultdict(set)
+    for (s, p, _), stated in validated.stated.items():
+        by_path[s, p].update(stated)
     found = []
     for each in validated.results:
         focus, path, value = each.focus, each.path, each.value
-        facts = validated.stated.get((focus, path, value), ()) if focus and path and value else ()
+        facts: Iterable[Statement] = ()
+        if focus and path:
+            stated, several = validated.stated, by_path.get((focus, path), ())
+            facts = stated.get((focus, path, value), ()) if value else several
         found.append(
             Offence(
                 severity=each.severity,
@@ -117,12 +125,16 @@ def offences(store: Store, validated: Validated) -> list[Offence]:
                 value_label=label(value),
                 message=each.message,
                 component=each.component,
-                shape=each.shape,
+                shape=each.named_shape,
                 sources=tuple(
                     source
                     for fact in sorted(facts, key=str)
-                    for source in source_fact(store, *map(str, fact))
+                    for source in _current(source_fact(store, *map(str, fact)))
                 ),
             )
         )
     return found
+
+
+def _current(sources: Sequence[FactSource]) -> Sequence[FactSource]:
+    return [each for each in sources if each.source.state == "current"] or sources

@@ -131,7 +131,8 @@ def validate(shapes: tuple[Path, ...], limit: int, form: str) -> int:
         if len(found) > limit:
             say(f"… and {len(found) - limit:,} more (--limit)")
         severities = Counter(offence.severity.lower() for offence in found)
-        say(", ".join(f"{number:,} {name}" for name, number in severities.items()) or "the facts conform")
+        counts = [f"{number:,} {name}{'s' if number > 1 else ''}" for name, number in severities.items()]
+        say(", ".join(counts) or "the facts conform")
     return FAILED if any(offence.severity == "Violation" for offence in found) else DONE
 
 

@@ -157,12 +157,11 @@ def _reject(
     for fact, result in rejected:
         s, p, o = fact
         said = " | ".join(label_of(term, labels) for term in fact)
-        shape = result.shape if isinstance(result.shape, NamedNode) else None
         for subgraph in containers[fact]:
             places.append((subgraph, s, p, o))
             key = " ".join(map(str, ("shape", s, p, o)))
             item = f"{said}: {result.message}"
-            changes.add += prov.rejected(subgraph, key, REASON, item, shape)
+            changes.add += prov.rejected(subgraph, key, REASON, item, result.named_shape)
             changes.remove.append(prov.contains(subgraph, s, p, o))  # type: ignore[arg-type]
     for batch in in_batches(places, _BATCH):
         changes.updates.append(("validation/withdraw", {"facts": batch}))
@@ -180,7 +179,8 @@ def _reject(
 
 
 class _Provenance:
-    """Finds the subgraphs that results are about: of their fact, else of all facts of their focus node."""
+    """Finds the subgraphs that results are about: of their fact, else of the facts with their focus and path,
+    else of all facts of their focus node."""
 
     def __init__(
         self, store: Store, found: Validated, containers: Mapping[Statement, Sequence[NamedNode]]
@@ -188,15 +188,17 @@ class _Provenance:
         self._store = store
         self._stated = found.stated
         self._containers = containers
-        self._about: defaultdict[Term, list[Statement]] = defaultdict(list)
-        for (s, _, o), stated in found.stated.items():
-            for node in (s, o):
+        self._about: defaultdict[Term | tuple[Term, Term], list[Statement]] = defaultdict(list)
+        for (s, p, o), stated in found.stated.items():
+            for node in (s, o, (s, p)):
                 self._about[node] += stated
 
     def of(self, result: Result) -> list[NamedNode]:
         """The subgraphs of a result, in order."""
         fact = (result.focus, result.path, result.value)
         stated = self._stated.get(fact)  # type: ignore[arg-type]
+        if not stated and result.focus is not None and result.path is not None:
+            stated = self._about.get((result.focus, result.path))
         if not stated and result.focus is not None:
             stated = self._about.get(result.focus, ())
         facts = sorted(set(stated or ()), key=str)

@@ -143,7 +143,7 @@ def write_results(found: ox.QuerySolutions | ox.QueryBoolean, job: Job, output: 
     Raises:
         QueryFailed: see `evaluate`.
     """
-    wanted = _wanted(job.results, "solutions and truth values")
+    wanted = _wanted(job.results, _ROWS)
     variables = len(found.variables) if isinstance(found, ox.QuerySolutions) else 1
     output.begin(wanted.content_type)
     bounded = _Bounded(output, job, _row_counter(wanted.media_type, variables))
@@ -213,7 +213,7 @@ def _dump(store: ox.Store, job: Job, output: Output, _: Functions) -> None:
 
 def _exists(store: ox.Store, job: Job, output: Output, _: Functions) -> None:
     _require_graph(store, job)
-    output.begin(_wanted(job.graph, "graphs").content_type)
+    output.begin(_wanted(job.graph, _RDF).content_type)
 
 
 def _require_graph(store: ox.Store, job: Job) -> None:
@@ -223,7 +223,7 @@ def _require_graph(store: ox.Store, job: Job) -> None:
 
 def write_graph(found: Iterable[Triple | Quad], job: Job, output: Output) -> None:
     """Write statements, as `write_results` writes solutions."""
-    wanted = _wanted(job.graph, "graphs")
+    wanted = _wanted(job.graph, _RDF)
     output.begin(wanted.content_type)
     try:
         serialize_graph(_at_most(found, job.max_rows), _Bounded(output, job), wanted)
@@ -283,9 +283,13 @@ def _at_most(found: Iterable[Triple | Quad], limit: int) -> Iterator[Triple | Qu
         yield one
 
 
+_ROWS = "SELECT and ASK give json, xml, csv or tsv"
+_RDF = "CONSTRUCT, DESCRIBE and graphs give turtle, nt, trig, nq, rdfxml or jsonld"
+
+
 def _wanted(wanted: Wanted | None, what: str) -> Wanted:
     if wanted is None:
-        raise QueryFailed(406, f"the answer has {what}, and Accept names no supported format for them")
+        raise QueryFailed(406, f"Accept or format names no format for this result: {what}")
     return wanted
 
 

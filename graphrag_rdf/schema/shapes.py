@@ -46,6 +46,7 @@ class Result:
         component: the kind of the broken constraint, such as `MinCountConstraintComponent`.
         shape: IRI of the shape; None of one without a name.
         limit: `sh:maxCount` of the shape, where more values break it.
+        named_shape: the shape, or the nearest one with an IRI that a shape without is part of.
     """
 
     severity: str
@@ -56,6 +57,7 @@ class Result:
     component: str
     shape: Term | None
     limit: int | None = None
+    named_shape: NamedNode | None = None
 
 
 @dataclass(frozen=True)
@@ -297,6 +299,7 @@ def run_shacl(data: Graph, shapes: Graph, ontologies: Graph | None = None) -> li
             component=_end(found.value(result, SH.sourceConstraintComponent)),
             shape=_term(found.value(result, SH.sourceShape)),
             limit=_limit(found, shapes, result),
+            named_shape=_named_shape(shapes, found.value(result, SH.sourceShape)),
         )
         for result in reported
     ]
@@ -313,6 +316,20 @@ def _limit(found: Graph, shapes: Graph, result: Node) -> int | None:
     if shape is not None:  # the report has a copy of one without a name
         most = shapes.value(shape, SH.maxCount) or found.value(shape, SH.maxCount)
     return int(str(most)) if most is not None else None
+
+
+def _named_shape(shapes: Graph, shape: Node | None) -> NamedNode | None:
+    """The shape, or the nearest one with an IRI that a shape without is part of."""
+    from rdflib import BNode, URIRef
+
+    seen: set[Node] = set()
+    level = {shape} if shape is not None else set()
+    while level:
+        if named := sorted(str(node) for node in level if isinstance(node, URIRef)):
+            return NamedNode(named[0])
+        seen |= level  # pySHACL keeps the ids of blank nodes in its report
+        level = {up for node in level if isinstance(node, BNode) for up in shapes.subjects(None, node)} - seen
+    return None
 
 
 _SEVERITIES = ("Violation", "Warning", "Info")

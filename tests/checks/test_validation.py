@@ -64,15 +64,30 @@ def test_facts_that_conform_and_missing_values(engine: Engine, tmp_path: Path) -
     assert (found.severity, found.value, found.sources) == ("Warning", None, ())
 
 
+def test_too_many_values_lead_to_the_quotes_of_each_in_the_documents_of_today(
+    engine: Engine, tmp_path: Path
+) -> None:
+    file = tmp_path / "pennock.txt"
+    file.write_text(f"{TEXT} Walter Pennock lived in Skell.")
+    engine.ingest([file])
+    file.write_text(f"{TEXT} Walter Pennock lived in Skell. Mary Hale lived in Tarn.")
+    engine.ingest([file])
+    homes = f"""{PREFIXES} <urn:s> a sh:NodeShape ; sh:targetSubjectsOf r:lived-in ;
+      sh:property [ sh:path r:lived-in ; sh:maxCount 1 ] ."""
+    (found,) = offences(engine, tmp_path, homes)
+    assert found.value is None
+    assert [each.source.words for each in found.sources] == [
+        "Walter Pennock lived in Port Merrin.",
+        "Walter Pennock lived in Skell.",
+    ]
+
+
 def test_literals_are_given_as_terms(engine: Engine, tmp_path: Path) -> None:
     short = f"""{PREFIXES} <urn:s> a sh:NodeShape ; sh:targetNode <{E}port-merrin> ;
       sh:property [ sh:path rdfs:label ; sh:maxLength 3 ] ."""
     (found,) = offences(engine, tmp_path, short)
-    assert (found.value, found.value_label, found.shape) == (
-        Literal("Port Merrin", language="en"),
-        "Port Merrin",
-        None,
-    )
+    assert (found.value, found.value_label) == (Literal("Port Merrin", language="en"), "Port Merrin")
+    assert found.shape == NamedNode("urn:s"), "the shape without a name is part of it"
 
 
 def test_merged_entities_are_one(engine: Engine, tmp_path: Path) -> None:

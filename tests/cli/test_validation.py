@@ -37,6 +37,15 @@ def test_ingest_rejects_facts_and_ends_with_3(run: Run, shapes: Path) -> None:
     assert "founded" not in run("sparql", "SELECT ?p { ?s ?p ?o }", "--format", "csv").out
 
 
+def test_facts_rejected_by_shapes_without_names_are_counted_by_the_shape_around_them(
+    run: Run, shapes: Path
+) -> None:
+    shapes.write_text(SHAPES.replace("<urn:founded> .\n<urn:founded> ", "[ ").replace('" .\n', '" ] .\n'))
+    assert run("ingest", "pennock.txt", "--shapes", shapes, "--validation", "reject").code == 3
+    found = run("queries", "run", "cookbook/broken-properties", "-p", "limit=5", "--format", "csv").out
+    assert "urn:founders,breaks_shape,1," in found
+
+
 def test_ingest_reports_by_default(run: Run, shapes: Path) -> None:
     result = run("ingest", "pennock.txt", "--shapes", shapes)
     assert result.code == 0

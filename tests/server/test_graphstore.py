@@ -196,6 +196,9 @@ def test_refusals(
 def test_what_is_not_accepted(client: httpx.Client) -> None:
     client.put(G, content=ONE, headers=TURTLE)
     assert client.get(G, headers={"Accept": "text/csv"}).status_code == 406
+    whole = client.get("/store?format=turtle")
+    assert whole.status_code == 406
+    assert "trig" in whole.json()["hint"]
 
 
 def test_blank_nodes_of_two_uploads_stay_apart(client: httpx.Client) -> None:

@@ -38,6 +38,11 @@ from graphrag_rdf.server.routes.sparql import run, settled, written
 from graphrag_rdf.server.service import Service, address_of, service_of, site_of
 
 _PARTS = 1000
+_HINTS = {
+    True: "all graphs together need trig, nq or jsonld; for turtle name one graph, by ?graph=IRI or ?default",
+    False: "use turtle, nt, trig, nq, rdfxml or jsonld",
+}
+"""Whether the request names no graph → which formats there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,7 @@ async def _read(request: Request, target: Target) -> Response:
     asked = Parameters.of_query_string(request.scope["query_string"])
     choice = negotiate(accepted(request.headers.get("accept"), asked.one("format")), formats)
     if choice is None:
-        raise Problem(406, "Accept names no supported format of graphs")
+        raise Problem(406, "Accept or format names no supported format of graphs", hint=_HINTS[target.whole])
     form = wanted(in_dialect(choice, asked.one("dialect")))
     if service.remote is None and _exists(service, target):
         hold(request, service, exists=True)

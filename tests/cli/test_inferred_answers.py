@@ -180,3 +180,21 @@ def test_forgetting_erases_proofs(run: Run, ships: Path) -> None:
     terms = "ASK { GRAPH ?g { ?s ?p ?o FILTER(isTriple(?o) && CONTAINS(STR(SUBJECT(?o)), 'petrel')) } }"
     assert "no" in run("sparql", terms).out
     assert json.loads(run("trace", "list", "--format", "json").out)
+
+
+def test_a_fact_under_another_name_of_its_relation_is_not_said_twice(run: Run, folder: Path) -> None:
+    (folder / "a.md").write_text(
+        "Mary Hale works at Corvane Yard. The Gannet sank in Skell Sound. Tom Reay worked at Corvane Yard."
+    )
+    (folder / "work.ttl").write_text(
+        """@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix r: <http://trustgraph.ai/r/> .
+        <urn:work> a owl:Ontology . r:works-at a owl:ObjectProperty ; owl:inverseOf <urn:employs> ."""
+    )
+    assert run("ontology", "load", "work.ttl").code == 0
+    assert run("ingest", "a.md").code == 0
+    assert run("refresh", "inferences").code == 0
+    inferred = "SELECT ?s { GRAPH <urn:graph:inferred> { ?s <http://trustgraph.ai/r/works-at> ?o } }"
+    assert "tom-reay" in run("sparql", inferred, "--format", "csv").out
+    found = run("ask", "Who works at Corvane Yard?", "--set", "exploration.inferred=true")
+    assert "Tom Reay worked at Corvane Yard." in found.out
+    assert "Tom Reay works at Corvane Yard" not in found.out

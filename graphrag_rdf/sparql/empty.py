@@ -104,7 +104,10 @@ def found_nothing(data: bytes, media_type: str) -> bool:
     form = ox.QueryResultsFormat.from_media_type(media_type)
     if form is None:
         graph = ox.RdfFormat.from_media_type(media_type)
-        return graph is not None and next(iter(ox.parse(data, graph)), None) is None
+        try:
+            return graph is not None and next(iter(ox.parse(data, graph)), None) is None
+        except SyntaxError:  # RDF-star, which is not for this parser: there is something
+            return False
     results = ox.parse_query_results(data.rstrip(b"\n") + b"\n", form)
     if isinstance(results, ox.QueryBoolean):
         return not results

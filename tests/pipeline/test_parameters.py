@@ -157,6 +157,7 @@ SOMETIMES = {
     "retrieval/passage-degrees",  # where the number of relations counts: see test_hybrid
     "retrieval/passage-relations",  # where there are relations
     "retrieval/entities-by-label",  # without the index of words: see test_degraded
+    "documents/languages",  # the same
 }
 
 

@@ -15,7 +15,7 @@ from pyoxigraph import BlankNode, NamedNode, Triple
 from starlette.requests import HTTPConnection
 
 from graphrag_rdf.rdf.namespaces import PROV, RDF, TG, Graphs
-from graphrag_rdf.rdf.terms import Term, from_sparql_json, node_of, text_of
+from graphrag_rdf.rdf.terms import Term, from_sparql_json, node_of, spellings, text_of
 from graphrag_rdf.server.gateway.terms import from_wire, to_wire, triple_to_wire, untyped
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.problems import Problem
@@ -23,7 +23,7 @@ from graphrag_rdf.server.http.questions import read_request
 from graphrag_rdf.server.jobs import job_of
 from graphrag_rdf.server.routes.sparql import forms_for
 from graphrag_rdf.server.service import client_of, service_of
-from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.store.base import Row, Store, languages_of
 
 Reply: TypeAlias = tuple[dict[str, Any], bool]
 """A response, and whether it is the last one to its request."""
@@ -177,18 +177,27 @@ def _matching(
     by_text = o is not None and untyped(o) and (s is not None or p is not None)
     thing = s is not None and p is None and o is None
     most = _GIVEN if thing and asked.limit <= _READ else asked.limit
-    rows = store.select(
-        "gateway/triples",
-        subject=_one(s),
-        predicate=_one(p),
-        object=_one(None if by_text else o),
-        text=_one(o if by_text else None),
-        named=_one(graph),
-        facts_only=asked.g == "",
-        limit=max(most, _IN_ORDER) if thing else most,
-    )
+    objects: Sequence[Term | None] = [None if by_text else o]
+    if o is not None and untyped(o) and not by_text:  # names have the language of their document
+        objects = spellings([text_of(o)], languages_of(store.select))
+    rows = [
+        row if one is None else {"o": one, **row}
+        for one in objects
+        for row in store.select(
+            "gateway/triples",
+            subject=_one(s),
+            predicate=_one(p),
+            object=_one(one),
+            text=_one(o if by_text else None),
+            named=_one(graph),
+            facts_only=asked.g == "",
+            limit=max(most, _IN_ORDER) if thing else most,
+        )
+    ]
     bound = {name: term for name, term in (("s", s), ("p", p), ("o", o), ("g", graph)) if term is not None}
     found: list[Row] = [{**bound, **row} for row in rows]
+    if not thing:
+        found = found[:most]
     if s is not None and o is None:
         found = [*_added(store, s, p, graph, asked), *_ordered(store, s, found)][:most]
     facts = store.renderer.facts_graph

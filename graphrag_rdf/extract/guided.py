@@ -4,8 +4,9 @@ A prompt shows a model the terms that are relevant to a chunk. `Guide.apply` map
 names of types and relations to classes and properties, by label, skos:altLabel, IRI, or the end of the IRI
 (`birthPlace`, `birth_place`). English forms of a verb count, too: "directed by" for "director". A name that
 says the other direction ("director of", "directed") turns the statement around. Of properties with the same
-name, the one is taken whose domain and range fit the types, then the most general. If none has the name, the
-name may be a slip (`extract.near_names`). A description loses its article: "The Lithuanian team", "The film".
+name, the one is taken whose domain and range fit the types, then the most general. If none has the name, its
+form counts: "worked at" for "works at" (`schema.relation_forms`). Else it may be a slip
+(`extract.near_names`). A description loses its article: "The Lithuanian team", "The film".
 
     predicate_not_in_ontology    rejected (mode strict)
     type_not_in_ontology         the entity is kept without its type (mode strict)
@@ -26,11 +27,12 @@ from graphrag_rdf.extract.near_names import NearNames
 from graphrag_rdf.extract.numbers import typed_literal
 from graphrag_rdf.llm.model import fenced
 from graphrag_rdf.schema.model import Ontology, OntologyTerm
+from graphrag_rdf.schema.relation_forms import Form, form_of
 from graphrag_rdf.schema.selection import Selector, TermVectors
 
 Mode: TypeAlias = Literal["strict", "open"]
 
-GUIDED_VERSION = "3"
+GUIDED_VERSION = "4"
 """Changes when the same facts would be brought into other terms, or checked otherwise."""
 
 _LONGEST = 200  # characters of a description in a prompt
@@ -70,6 +72,10 @@ class Names:
                     _note(self._properties, predicate_key(predicate_phrase(name)), (term, False))
             for end in dict.fromkeys(term.ranges):
                 self._by_range.setdefault(end, []).append(term)
+        self._forms: dict[Form, list[tuple[OntologyTerm, bool]]] = {}
+        for key, found in self._properties.items():
+            if "://" not in key and (form := form_of(key)):
+                self._forms.setdefault(form, []).extend(found)
         named = (
             (key, tuple(term.iri for term, _ in found))
             for key, found in self._properties.items()
@@ -108,6 +114,8 @@ class Names:
         """
         key = predicate_key(predicate_phrase(name))
         found = self._properties.get(key) or self._of_class(name)
+        if not found:
+            found = self._forms.get(form_of(key), [])
         if not found and (near := self._near.get(key)):
             found = self._properties[near]
 

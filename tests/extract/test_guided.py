@@ -75,6 +75,13 @@ def test_a_name_of_one_property_is_no_form_of_another() -> None:
     assert found(known, "owned") == ("owned", False)
 
 
+def test_a_name_in_another_tense_is_the_property() -> None:
+    known = names(term("job", label="works at"))
+    assert found(known, "worked at") == ("job", False)
+    assert found(known, "has worked at") == ("job", False)
+    assert found(known, "worked for") is None
+
+
 def test_of_equal_names_types_decide() -> None:
     film, ship = term("Film", "class"), term("Ship", "class")
     known = names(

@@ -93,3 +93,15 @@ def test_rules(more: str, rules_found: list[str], run: Run, rules: Path, folder:
     run("ontology", "load", rules)
     found = run("facts", "conflicts", "--format", "json").json
     assert [each["rule"] for each in found] == rules_found
+
+
+def test_names_of_merged_entities_do_not_contradict(run: Run, folder: Path) -> None:
+    (folder / "a.md").write_text("# A\n\nMary Hale works at Corvane Yard. The Gannet sank in Skell Sound.\n")
+    (folder / "b.md").write_text("# B\n\nMary H. Hale lived in Tarn. The Gannet was built in Tarnay.\n")
+    assert run("--store", "two", "ingest", "a.md", "b.md", "--model", "none").code == 0
+    assert run("--store", "two", "entities", "merge", "Mary H. Hale", "Mary Hale").code == 0
+    assert run("--store", "two", "facts", "conflicts").out == "no conflicts\n"
+    assert (
+        run("--store", "two", "queries", "run", "cookbook/contradictions", "--format", "csv").out.count("\n")
+        == 1
+    )

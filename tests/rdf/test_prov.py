@@ -37,7 +37,7 @@ def described() -> prov.DocumentFacts:
         language="en",
         encoding="utf-8",
         page_count=2,
-        metadata=((DCTERMS.creator.value, "Ada"),),
+        metadata=((DCTERMS.creator.value, Literal("Ada")),),
         original=iris.stored_object("0" * 64),
         text=iris.stored_object("1" * 64),
     )

@@ -97,9 +97,15 @@ def answered(store: Store, name: str, values: dict[str, Any]) -> object:
     return sorted(sorted((key, str(plainly(term))) for key, term in row.items()) for row in rows)
 
 
+COUNTED = {"server/dataset-statistics"}
+"""They count nodes, of which the dialect `classic` has one more for each statement."""
+
+
 def test_each_query_gives_the_same(there: Store, here: Store) -> None:
     different: dict[str, object] = {}
     for name in named("select", "ask", "construct"):
+        if name in COUNTED and there.renderer.dialect == "classic":
+            continue
         samples = {} if name == _REFLEXIVE else templates()[name].samples()
         for values in (values_of(here, name), *filter(None, [samples])):
             wanted = answered(here, name, values)

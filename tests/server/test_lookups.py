@@ -151,6 +151,10 @@ def test_what_is_not_written(client: httpx.Client) -> None:
         assert (refused.status_code, refused.headers["allow"]) == (405, methods)
 
 
+UNNAMED = ("/sparql/", "/store/{path:path}", "/frozen")
+"""Other forms of an address, and what only commands beside the server use."""
+
+
 def test_the_description_names_every_route(client: httpx.Client) -> None:
     found = client.get("/openapi.json").json()
     references = set(re.findall(r'"\$ref": "([^"]*)"', json.dumps(found)))
@@ -160,7 +164,7 @@ def test_the_description_names_every_route(client: httpx.Client) -> None:
     served = {
         (route.path.replace(":path}", "}"), method)
         for route in routes()
-        if isinstance(route, Route) and route.path not in ("/sparql/", "/store/{path:path}", "/openapi.json")
+        if isinstance(route, Route) and route.path not in (*UNNAMED, "/openapi.json")
         for method in (route.methods or ()) - {"HEAD", "QUERY"}
     }
     assert described == served

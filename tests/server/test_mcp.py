@@ -121,7 +121,7 @@ def test_sparql(connect: Connect) -> None:
 
         select = await run("SELECT ?l { <http://trustgraph.ai/e/walter-pennock> rdfs:label ?l }")
         assert select.structured_content["results"]["bindings"][0]["l"]["value"] == "Walter Pennock"
-        assert text_of(select) == "?l\nWalter Pennock"
+        assert text_of(select) == "?l\nWalter Pennock@en"
         assert (await run("ASK { ?s ?p ?o }")).structured_content["boolean"] is True
         graph = await run("CONSTRUCT { ?s rdfs:label ?l } { ?s rdfs:label ?l } LIMIT 1")
         assert "rdfs:label" in graph.structured_content["turtle"]

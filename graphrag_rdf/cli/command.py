@@ -11,6 +11,8 @@ import click
 from graphrag_rdf.errors import UsageError
 
 if TYPE_CHECKING:
+    from pyoxigraph import NamedNode
+
     from graphrag_rdf.config import Settings
 
 
@@ -240,3 +242,17 @@ def key_values(items: Iterable[str]) -> dict[str, str]:
             raise click.BadParameter(f"{item!r} does not have the form name=value")
         out[key.strip()] = value
     return out
+
+
+def iri_of(text: str) -> NamedNode:
+    """The IRI in an argument, with or without angle brackets.
+
+    Raises:
+        UsageError: it is not an IRI.
+    """
+    from pyoxigraph import NamedNode
+
+    try:
+        return NamedNode(text.strip().strip("<>"))
+    except ValueError as error:
+        raise UsageError(f"{text!r} is not an IRI: {error}") from error

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from pyoxigraph import NamedNode
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Group
+from graphrag_rdf.cli.command import Group, iri_of
 from graphrag_rdf.cli.decided import (
+    add_record_commands,
     by_option,
     confidence_option,
-    decisions_in_effect,
+    proposal_options,
     reason_option,
+    undo_all,
     write_decisions,
+    write_merges,
 )
 from graphrag_rdf.cli.output import format_option, one_line, say
 from graphrag_rdf.cli.session import open_engine
@@ -25,7 +27,9 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.terms import local_name, node_of, one_label, text_of, to_python
 
 if TYPE_CHECKING:
+    from graphrag_rdf.cli.decided import Undo
     from graphrag_rdf.engine import Engine
+    from graphrag_rdf.ingest.decisions import Sort
     from graphrag_rdf.ingest.entity_links import Proposal
 
 
@@ -129,14 +133,14 @@ def merge_(
 
     No fact is rewritten. Undo the decision with: graphrag-rdf entities undo
     """
-    from graphrag_rdf.ingest.decisions import PERSON, Merge
+    from graphrag_rdf.ingest.decisions import Merge
     from graphrag_rdf.ingest.entity_decisions import merge
-    from graphrag_rdf.rdf import iris
+    from graphrag_rdf.ingest.fact_decisions import Person
 
     with open_engine() as engine:
         members = [engine.entity(name) for name in (keep, *others)]
         wanted = Merge(members[0], tuple(members), reason, confidence)
-        made = merge(engine, [wanted], by=iris.person(by) if by else PERSON, name=by)
+        made = merge(engine, [wanted], by=Person(by).node, name=by)
     write_decisions(made, form, "they are merged already")
 
 
@@ -147,13 +151,12 @@ def merge_(
 @format_option()
 def split_(entity: str, reason: str | None, by: str | None, form: str) -> None:
     """Separate an entity from those with which it was merged; it will not be merged with them again."""
-    from graphrag_rdf.ingest.decisions import PERSON
     from graphrag_rdf.ingest.entity_decisions import split
-    from graphrag_rdf.rdf import iris
+    from graphrag_rdf.ingest.fact_decisions import Person
 
     with open_engine() as engine:
         node = engine.entity(entity)
-        made = split(engine, node, by=iris.person(by) if by else PERSON, name=by, reason=reason)
+        made = split(engine, node, by=Person(by).node, name=by, reason=reason)
     write_decisions([made], form)
 
 
@@ -165,10 +168,7 @@ def split_(entity: str, reason: str | None, by: str | None, form: str) -> None:
         "graphrag-rdf entities normalise --undo",
     ],
 )
-@click.option("--dry-run", "act", flag_value="dry-run", help="List the proposed merges (the default).")
-@click.option("--apply", "act", flag_value="apply", help="Merge them.")
-@click.option("--undo", "act", flag_value="undo", help="Undo all merges of this command, newest first.")
-@click.option("--limit", type=click.IntRange(1), help="Maximum number of pairs or decisions.")
+@proposal_options("merges", apply="Merge them.", limit="Maximum number of pairs or decisions.")
 @click.option(
     "--min-score",
     type=click.FloatRange(0, 1),
@@ -182,27 +182,16 @@ def normalise(act: str | None, limit: int | None, min_score: float, form: str) -
     from graphrag_rdf.ingest import normalisation
     from graphrag_rdf.ingest.entity_decisions import undo
 
-    with open_engine(beside=act is None) as engine:
+    with open_engine(beside=act not in ("apply", "undo")) as engine:
         if act == "undo":
-            taken = normalisation.standing(engine.store)[::-1][:limit]
-            undo(engine, taken)
-            write_decisions(taken, form, "nothing to undo", done="undone")
+            undo_all(engine, normalisation.standing(engine.store), undo, limit, form)
             return
         proposals = normalisation.propose(engine, min_score=min_score, limit=limit)
         if act == "apply":
             normalisation.apply(engine, proposals)
-    found = [proposal.as_json() for proposal in proposals]
-    if form == "json":
-        output.write_json({"applied": act == "apply", "proposals": found})
-    elif form == "jsonl":
-        output.write_jsonl(found)
-    else:
-        rows = [(f"{p.score:.2f}", p.rule, *map(one_line, p.names), p.documents) for p in proposals]
-        output.table(("score", "rule", "name", "other name", "shared documents"), rows)
-        if act == "apply":
-            say(f"merged {len(found)} pairs; undo with: graphrag-rdf entities normalise --undo")
-        else:
-            say(f"{len(found)} pairs; merge them with: graphrag-rdf entities normalise --apply")
+    columns = ("score", "rule", "name", "other name", "shared documents")
+    rows = [(f"{p.score:.2f}", p.rule, *map(one_line, p.names), p.documents) for p in proposals]
+    write_merges(proposals, form, columns, rows, applied=act == "apply")
 
 
 @entities_command.command(
@@ -221,10 +210,7 @@ def normalise(act: str | None, limit: int | None, min_score: float, form: str) -
     metavar="IRI|FILE",
     help="Loaded ontology, SKOS scheme, imported file, or a file, which --apply loads. Default: all.",
 )
-@click.option("--dry-run", "act", flag_value="dry-run", help="List the proposed links (the default).")
-@click.option("--apply", "act", flag_value="apply", help="Make the links.")
-@click.option("--undo", "act", flag_value="undo", help="Undo all links of this command, newest first.")
-@click.option("--limit", type=click.IntRange(1), help="Maximum number of links.")
+@proposal_options("links", apply="Make the links.", limit="Maximum number of links.")
 @click.option(
     "--min-confidence",
     type=click.FloatRange(0, 1),
@@ -255,22 +241,19 @@ def link(
     IRI, the link is your decision.
     """
     from graphrag_rdf.ingest import entity_links
-    from graphrag_rdf.ingest.decisions import PERSON
     from graphrag_rdf.ingest.entity_decisions import undo
-    from graphrag_rdf.rdf import iris
+    from graphrag_rdf.ingest.fact_decisions import Person
 
     if entity and (not thing or act):
         raise UsageError("a link by hand needs ENTITY and the IRI of THING, and none of --apply, --undo")
-    with open_engine() as engine:
+    with open_engine(beside=not entity and act not in ("apply", "undo")) as engine:
         if entity and thing:
-            node, person = engine.entity(entity), iris.person(by) if by else PERSON
-            made = entity_links.link_by_hand(engine, node, _iri(thing), by=person, name=by, reason=reason)
+            node, agent = engine.entity(entity), Person(by).node
+            made = entity_links.link_by_hand(engine, node, iri_of(thing), by=agent, name=by, reason=reason)
             write_decisions([made], form)
             return
         if act == "undo":
-            taken = entity_links.standing(engine.store)[::-1][:limit]
-            undo(engine, taken)
-            write_decisions(taken, form, "nothing to undo", done="undone")
+            undo_all(engine, entity_links.standing(engine.store), undo, limit, form)
             return
         name = _vocabulary(engine, vocabulary, may_load=act == "apply") if vocabulary else None
         chosen = entity_links.choose_vocabularies(engine.store, name)
@@ -280,13 +263,6 @@ def link(
         if act == "apply":
             entity_links.apply(engine, links)
     _print_links(links, left, form, applied=act == "apply")
-
-
-def _iri(text: str) -> NamedNode:
-    try:
-        return NamedNode(text.strip("<>"))
-    except ValueError as error:
-        raise UsageError(f"{text!r} is not an IRI: {error}") from error
 
 
 def _vocabulary(engine: Engine, name: str, *, may_load: bool) -> str:
@@ -346,27 +322,17 @@ def _print_links(links: Sequence[Proposal], left: Sequence[Proposal], form: str,
         say(f"{number}{listed}; make them with: graphrag-rdf entities link --apply")
 
 
-@entities_command.command("decisions", examples=["graphrag-rdf entities decisions --format json"])
-@click.option("--all", "every", is_flag=True, help="Also list those that were undone.")
-@format_option("text", "json", "jsonl")
-def decisions(every: bool, form: str) -> None:
-    """List the decisions about entities, oldest first."""
-    from graphrag_rdf.ingest.decisions import read_decisions
-
-    with open_engine(beside=True) as engine:
-        found = [d for d in read_decisions(engine.store) if every or d.undone is None]
-    write_decisions(found, form, "no decisions", done="")
-
-
-@entities_command.command("undo", examples=["graphrag-rdf entities undo urn:graphrag-rdf:merge:…"])
-@click.argument("iris", metavar="DECISION...", nargs=-1, required=True)
-@format_option()
-def undo_(iris: tuple[str, ...], form: str) -> None:
-    """Undo decisions, named by IRI. They stay on record, without effect."""
+def _decisions() -> tuple[Sort, Undo]:
     from graphrag_rdf.ingest.decisions import ENTITIES
     from graphrag_rdf.ingest.entity_decisions import undo
 
-    with open_engine() as engine:
-        taken = decisions_in_effect(engine, iris, ENTITIES)
-        undo(engine, taken)
-    write_decisions(taken, form, done="undone")
+    return ENTITIES, undo
+
+
+add_record_commands(
+    entities_command,
+    _decisions,
+    prefix="",
+    order="oldest first",
+    after_undo="They stay on record, without effect.",
+)

@@ -14,6 +14,7 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import (
     Command,
     embedding_option,
+    iri_of,
     model_option,
     output_option,
     require_shapes,
@@ -26,8 +27,6 @@ from graphrag_rdf.cli.session import load, open_engine
 from graphrag_rdf.errors import UsageError
 
 if TYPE_CHECKING:
-    from pyoxigraph import NamedNode
-
     from graphrag_rdf.engine import Engine
     from graphrag_rdf.exchange import ExportReport, Format
     from graphrag_rdf.exchange.ms_graphrag.report import TablesReport
@@ -86,7 +85,7 @@ def export_command(
         return
     if counts and path is None:
         raise UsageError("--counts needs -o FILE: without it, stdout holds the export")
-    wanted = None if graph is None else _iri(graph)
+    wanted = None if graph is None else iri_of(graph)
     with open_engine(beside=True) as engine, destination(path) as stream:
         report = export_graph(engine.store, stream, form, wanted, dialect)
     if counts:
@@ -203,7 +202,7 @@ def import_command(
         if not path.is_file():
             raise UsageError(f"{path} does not exist, or is not a file")
         format_of(path)
-    wanted = None if graph is None else _iri(graph)
+    wanted = None if graph is None else iri_of(graph)
     with open_engine(overrides, create=True) as engine:
         found: list[dict[str, Any]] = []
 
@@ -310,12 +309,3 @@ def _show_tables(report: TablesReport) -> None:
         output.warn_of(warning)
     if report.stopped:
         warn("the import was interrupted: run the same command again to continue")
-
-
-def _iri(text: str) -> NamedNode:
-    from pyoxigraph import NamedNode
-
-    try:
-        return NamedNode(text.strip().strip("<>"))
-    except ValueError as error:
-        raise UsageError(f"{text!r} is not an IRI: {error}") from error

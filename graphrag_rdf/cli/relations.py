@@ -9,11 +9,14 @@ import click
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group, model_option
 from graphrag_rdf.cli.decided import (
+    add_record_commands,
     by_option,
     confidence_option,
-    decisions_in_effect,
+    proposal_options,
     reason_option,
+    undo_all,
     write_decisions,
+    write_merges,
 )
 from graphrag_rdf.cli.output import format_option, one_line, say
 from graphrag_rdf.cli.session import open_engine
@@ -23,7 +26,9 @@ from graphrag_rdf.rdf.wording import phrase_of
 if TYPE_CHECKING:
     from pyoxigraph import NamedNode
 
+    from graphrag_rdf.cli.decided import Undo
     from graphrag_rdf.engine import Engine
+    from graphrag_rdf.ingest.decisions import Sort
     from graphrag_rdf.ingest.relation_decisions import Objects
 
 WAYS = ("ontology", "meaning", "model")
@@ -91,14 +96,14 @@ def merge_(
     Relations to things and relations to values are merged apart. No fact is rewritten. Undo the decision
     with: graphrag-rdf relations undo
     """
-    from graphrag_rdf.ingest.decisions import PERSON, Merge
+    from graphrag_rdf.ingest.decisions import Merge
+    from graphrag_rdf.ingest.fact_decisions import Person
     from graphrag_rdf.ingest.relation_decisions import merge, together
-    from graphrag_rdf.rdf import iris
 
     with open_engine() as engine:
         called = [_called(engine, name) for name in (keep, *others)]
         wanted = [Merge(members[0], tuple(members), reason, confidence) for members in together(called)]
-        made = merge(engine, wanted, by=iris.person(by) if by else PERSON, name=by)
+        made = merge(engine, wanted, by=Person(by).node, name=by)
     write_decisions(made, form, "they are merged already")
 
 
@@ -109,13 +114,12 @@ def merge_(
 @format_option()
 def split_(relation: str, reason: str | None, by: str | None, form: str) -> None:
     """Separate a relation from those with which it was merged; it will not be merged with them again."""
-    from graphrag_rdf.ingest.decisions import PERSON
+    from graphrag_rdf.ingest.fact_decisions import Person
     from graphrag_rdf.ingest.relation_decisions import split
-    from graphrag_rdf.rdf import iris
 
-    agent = iris.person(by) if by else PERSON
     with open_engine() as engine:
-        made = split(engine, list(_called(engine, relation).values()), by=agent, name=by, reason=reason)
+        called = list(_called(engine, relation).values())
+        made = split(engine, called, by=Person(by).node, name=by, reason=reason)
     write_decisions(made, form)
 
 
@@ -134,9 +138,7 @@ def _called(engine: Engine, name: str) -> dict[Objects, NamedNode]:
         "graphrag-rdf relations normalise --undo",
     ],
 )
-@click.option("--dry-run", "act", flag_value="dry-run", help="List the proposed merges (the default).")
-@click.option("--apply", "act", flag_value="apply", help="Merge them.")
-@click.option("--undo", "act", flag_value="undo", help="Undo all merges of this command, newest first.")
+@proposal_options("merges", apply="Merge them.", limit="Maximum number of pairs or decisions.")
 @click.option(
     "--by",
     "ways",
@@ -145,7 +147,6 @@ def _called(engine: Engine, name: str) -> dict[Objects, NamedNode]:
     help="Compare with loaded ontologies, by embeddings, or ask the model; may be repeated. "
     "Default: ontology and meaning.",
 )
-@click.option("--limit", type=click.IntRange(1), help="Maximum number of pairs or decisions.")
 @click.option(
     "--min-score",
     type=click.FloatRange(0, 1),
@@ -170,31 +171,18 @@ def normalise(
     from graphrag_rdf.ingest import relation_normalisation as normalisation
     from graphrag_rdf.ingest.relation_decisions import undo
 
-    with open_engine({"llm.model": model}) as engine:
+    with open_engine({"llm.model": model}, beside=act not in ("apply", "undo")) as engine:
         if act == "undo":
-            taken = normalisation.standing(engine.store)[::-1][:limit]
-            if taken:
-                undo(engine, taken)
-            write_decisions(taken, form, "nothing to undo", done="undone")
+            undo_all(engine, normalisation.standing(engine.store), undo, limit, form)
             return
         proposals = _propose(engine, ways or WAYS[:2], min_score, limit)
         if act == "apply":
             normalisation.apply(engine, proposals)
-    found = [proposal.as_json() for proposal in proposals]
-    if form == "json":
-        output.write_json({"applied": act == "apply", "proposals": found})
-    elif form == "jsonl":
-        output.write_jsonl(found)
-    else:
-        rows = [
-            (f"{p.pair.score:.2f}", p.pair.rule, *map(one_line, p.names), *map(str, p.facts))
-            for p in proposals
-        ]
-        output.table(("score", "rule", "name", "other name", "facts", "other facts"), rows)
-        if act == "apply":
-            say(f"merged {len(found)} pairs; undo with: graphrag-rdf relations normalise --undo")
-        else:
-            say(f"{len(found)} pairs; merge them with: graphrag-rdf relations normalise --apply")
+    columns = ("score", "rule", "name", "other name", "facts", "other facts")
+    rows = [
+        (f"{p.pair.score:.2f}", p.pair.rule, *map(one_line, p.names), *map(str, p.facts)) for p in proposals
+    ]
+    write_merges(proposals, form, columns, rows, applied=act == "apply")
 
 
 def _propose(engine: Engine, ways: tuple[str, ...], min_score: float, limit: int | None) -> list[Any]:
@@ -221,27 +209,17 @@ def _propose(engine: Engine, ways: tuple[str, ...], min_score: float, limit: int
     )
 
 
-@relations_command.command("decisions", examples=["graphrag-rdf relations decisions --format json"])
-@click.option("--all", "every", is_flag=True, help="Also list those that were undone.")
-@format_option("text", "json", "jsonl")
-def decisions(every: bool, form: str) -> None:
-    """List the decisions about relations, those by form first, then the oldest."""
-    from graphrag_rdf.ingest.decisions import RELATIONS, read_decisions
-
-    with open_engine(beside=True) as engine:
-        found = [d for d in read_decisions(engine.store, RELATIONS) if every or d.undone is None]
-    write_decisions(found, form, "no decisions", done="")
-
-
-@relations_command.command("undo", examples=["graphrag-rdf relations undo urn:graphrag-rdf:relation-merge:…"])
-@click.argument("iris", metavar="DECISION...", nargs=-1, required=True)
-@format_option()
-def undo_(iris: tuple[str, ...], form: str) -> None:
-    """Undo decisions, named by IRI. They stay on record, without effect, and no ingest makes them again."""
+def _decisions() -> tuple[Sort, Undo]:
     from graphrag_rdf.ingest.decisions import RELATIONS
     from graphrag_rdf.ingest.relation_decisions import undo
 
-    with open_engine() as engine:
-        taken = decisions_in_effect(engine, iris, RELATIONS)
-        undo(engine, taken)
-    write_decisions(taken, form, done="undone")
+    return RELATIONS, undo
+
+
+add_record_commands(
+    relations_command,
+    _decisions,
+    prefix="relation-",
+    order="those by form first, then the oldest",
+    after_undo="They stay on record, without effect, and no ingest makes them again.",
+)

@@ -8,6 +8,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -126,14 +127,10 @@ def _findings(*, full: bool, shapes: Sequence[str], copy: Path | None = None) ->
         return [_plain(_damage(error.message))]
     found: list[Finding] = []
     try:
-        with engine:
+        with _errors_of_libraries(), engine:
             _of_engine(engine, found, full=full, shapes=shapes)
-    except StoreError as error:
+    except (StoreError, UnreadableError) as error:
         if is_out_of_memory(error):
-            raise
-        found.append(_plain(_damage(error.message)))
-    except BaseException as error:
-        if not _is_of_library(error):
             raise
         found.append(_plain(_damage(str(error))))
     return found
@@ -182,15 +179,12 @@ def _of_store(engine: Engine, *, full: bool, own_shapes: bool) -> Iterator[Viola
         yield from _of_database(engine)
     index = None
     try:
-        index = engine.text_index
+        with _errors_of_libraries():
+            index = engine.text_index
     except SearchIndexError as error:
         yield Violation("index-damaged", "error", _STORE, f"{error.message} {error.hint or ''}".strip())
-    except BaseException as error:
-        if not _is_of_library(error):
-            raise
-        yield Violation(
-            "index-damaged", "error", _STORE, f"the search index cannot be read: {error}: {_MEND}"
-        )
+    except UnreadableError as error:
+        yield _damage_of_index(error)
     yield from run_checks(engine.store, engine.blobs, index)
     if full and index is not None:
         yield from _of_indexes(engine)
@@ -213,25 +207,37 @@ def _of_indexes(engine: Engine) -> Iterator[Violation]:
     from graphrag_rdf.index.manifest import LACKS
 
     try:
-        found = engine.indexer.differences()
-        if engine.indexer.is_behind:
-            yield Violation("index-behind", "warning", _STORE, _BEHIND)
-            found = ((focus, message) for focus, message in found if not message.endswith(LACKS))
-        for focus, message in islice(found, LIMIT):
-            yield Violation("index-differs", "error", focus, f"{message}: {_MEND}")
-    except BaseException as error:
-        if not (isinstance(error, SearchIndexError) or _is_of_library(error)):
+        with _errors_of_libraries():
+            found = engine.indexer.differences()
+            if engine.indexer.is_behind:
+                yield Violation("index-behind", "warning", _STORE, _BEHIND)
+                found = ((focus, message) for focus, message in found if not message.endswith(LACKS))
+            for focus, message in islice(found, LIMIT):
+                yield Violation("index-differs", "error", focus, f"{message}: {_MEND}")
+    except (SearchIndexError, UnreadableError) as error:
+        yield _damage_of_index(error)
+
+
+class UnreadableError(Exception):
+    """A library failed while it read a file of the store."""
+
+
+@contextmanager
+def _errors_of_libraries() -> Iterator[None]:
+    """Raise errors of libraries as `UnreadableError`, but for lack of memory."""
+    try:
+        yield
+    except BaseException as error:  # a panic of a Rust library is no `Exception`
+        panic = type(error).__name__ == "PanicException"
+        if is_out_of_memory(error) or not (panic or isinstance(error, OSError | RuntimeError | ValueError)):
             raise
-        yield Violation(
-            "index-damaged", "error", _STORE, f"the search index cannot be read: {error}: {_MEND}"
-        )
+        raise UnreadableError(str(error)) from error
 
 
-def _is_of_library(error: BaseException) -> bool:
-    """Whether a library raised it while reading a file. A panic of a Rust library is no `Exception`."""
-    if is_out_of_memory(error):
-        return False
-    return isinstance(error, OSError | RuntimeError | ValueError) or type(error).__name__ == "PanicException"
+def _damage_of_index(error: Exception) -> Violation:
+    from graphrag_rdf.checks import Violation
+
+    return Violation("index-damaged", "error", _STORE, f"the search index cannot be read: {error}: {_MEND}")
 
 
 def _damage(message: str) -> Violation:

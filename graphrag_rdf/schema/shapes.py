@@ -7,6 +7,7 @@ which such a path leads to a changed fact are validated again.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -281,12 +282,13 @@ def run_shacl(data: Graph, shapes: Graph, ontologies: Graph | None = None) -> li
     """
     require_pyshacl()
     import pyshacl
-    from pyshacl.errors import ReportableRuntimeError, ShapeLoadError
+    from pyparsing import ParseException
+    from pyshacl.errors import ReportableRuntimeError
     from rdflib import SH
 
     try:
         _, found, _ = pyshacl.validate(data, shacl_graph=shapes, ont_graph=ontologies)
-    except (ReportableRuntimeError, ShapeLoadError) as error:
+    except (ReportableRuntimeError, ParseException, re.error) as error:  # malformed SPARQL and sh:pattern
         raise UsageError(f"the shapes cannot be used: {error}") from error
     reported = {result for report in found.subjects(SH.result) for result in found.objects(report, SH.result)}
     results = [

@@ -103,8 +103,13 @@ def test_merged_entities_are_one(engine: Engine, tmp_path: Path) -> None:
 
 NO_PATH = f"{PREFIXES} <urn:s> a sh:NodeShape ; sh:targetNode 1 ; sh:property [ sh:minCount 1 ] ."
 
+NO_REGEX = f"""{PREFIXES} <urn:s> a sh:NodeShape ; sh:targetSubjectsOf r:founded ;
+  sh:property [ sh:path r:founded ; sh:pattern "(" ] ."""
+NO_QUERY = f"""{PREFIXES} <urn:s> a sh:NodeShape ; sh:targetSubjectsOf r:founded ;
+  sh:sparql [ sh:select "SELECT $this {{" ] ."""
 
-@pytest.mark.parametrize("shapes", ["no turtle", NO_PATH])
+
+@pytest.mark.parametrize("shapes", ["no turtle", NO_PATH, NO_REGEX, NO_QUERY])
 def test_malformed_shapes_are_refused(engine: Engine, tmp_path: Path, shapes: str) -> None:
     with pytest.raises(UsageError, match="shapes"):
         offences(engine, tmp_path, shapes)

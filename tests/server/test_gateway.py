@@ -271,6 +271,8 @@ def test_questions_are_listed_newest_first_without_their_runs(socket: Socket) ->
     assert not [s for s, _, _ in all_listed if ":session:" in s]
     about = socket.about(asked_now[0])
     assert about[f"{PROV}startedAtTime"] == about[f"{PROV}generatedAtTime"]
+    types = [o for _, _, o in socket.triples(s=iri(asked_now[0]), p=iri(TYPE), g=RETRIEVAL)]
+    assert {f"{PROV}Activity", f"{PROV}Entity", f"{TG}Question", f"{TG}GraphRagQuestion"} <= {*types}
 
 
 def followed(socket: Socket, node: str) -> list[str]:

@@ -181,7 +181,7 @@ def _explained(message: GraphRagResponse) -> Iterator[dict[str, Any]]:
 
     TrustGraph's client takes all for the step's own, and the last of each predicate counts. So those of the
     step come last, and thoughts, whose class it would take for the step's, in frames of their own. Runs,
-    which it does not know, are left out; a question has the time at which it was asked.
+    which it does not know, are left out. A question is an activity, too, and has the time at which it was asked.
     """
     if message.kind == "session" or message.explain_id is None:
         return
@@ -199,9 +199,10 @@ def _explained(message: GraphRagResponse) -> Iterator[dict[str, Any]]:
             for quad in quads
             if message.kind == "question" and quad.predicate == PROV.generatedAtTime
         ]
+        classes = [Quad(one.subject, RDF.type, PROV.Activity, one.graph_name) for one in times]
         yield {
             "message_type": "explain",
             "explain_id": node.value,
             "explain_graph": message.explain_graph,
-            "explain_triples": [quad_to_wire(quad) for quad in (*quads, *times)],
+            "explain_triples": [quad_to_wire(quad) for quad in (*classes, *quads, *times)],
         }

@@ -181,7 +181,7 @@ def _explained(message: GraphRagResponse) -> Iterator[dict[str, Any]]:
 
     TrustGraph's client takes all for the step's own, and the last of each predicate counts. So those of the
     step come last, and thoughts, whose class it would take for the step's, in frames of their own. Runs,
-    which it does not know, are left out. A question is an activity, too, and has the time at which it was asked.
+    which it does not know, are left out. A question is an activity, too, with the time at which it was asked.
     """
     if message.kind == "session" or message.explain_id is None:
         return

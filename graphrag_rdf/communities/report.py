@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.communities.context import Context, whole_names
@@ -23,7 +23,7 @@ from graphrag_rdf.extract.prompts import NO_DATA, PromptData, fill_prompt, read_
 from graphrag_rdf.extract.summaries import as_sentence
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.llm.model import Completion, encodable, fenced
-from graphrag_rdf.llm.repair import ask_for
+from graphrag_rdf.llm.repair import ask_for, in_form
 
 if TYPE_CHECKING:
     from graphrag_rdf.llm.gateway import LlmGateway
@@ -215,12 +215,7 @@ def read_report(text: str, context: Context) -> Report:
     item: Any = next((item for item in objects if "findings" in item), next(iter(objects), None))
     if item is None:
         raise ValueError("there is no JSON object")
-    try:
-        said = AnsweredReport.model_validate(item)
-    except ValidationError as error:
-        faults = error.errors(include_input=False, include_context=False)[:3]
-        told = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults)
-        raise ValueError(told) from None
+    said = in_form(AnsweredReport, item)
     report = Report(said.title, said.summary, [], said.rating, said.rating_explanation)
     for finding in said.findings:
         cited = [one for one in dict.fromkeys(finding.cites) if one in context.cites]

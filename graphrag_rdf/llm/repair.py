@@ -1,9 +1,11 @@
-"""Asks a model once more, with the reason, if its answer is not what was asked for."""
+"""Checks the form of an answer, and asks the model once more, with the reason, if it has another."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.llm.model import Completion, Message
@@ -12,6 +14,21 @@ if TYPE_CHECKING:
     from graphrag_rdf.llm.gateway import LlmGateway
 
 T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
+
+
+def in_form(form: type[M], item: object) -> M:
+    """An object of an answer, validated.
+
+    Raises:
+        ValueError: its first three faults, without words of the answer.
+    """
+    try:
+        return form.model_validate(item)
+    except ValidationError as error:
+        faults = error.errors(include_input=False, include_context=False, include_url=False)[:3]
+        told = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults)
+        raise ValueError(told) from None
 
 
 def ask_for(

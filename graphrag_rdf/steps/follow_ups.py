@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.llm.model import encodable
+from graphrag_rdf.llm.repair import in_form
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG
 from graphrag_rdf.rdf.terms import double, integer, text_of
 from graphrag_rdf.steps.answer import RESULT
@@ -349,9 +350,4 @@ def read_rated(form: type[R], text: str) -> R:
     objects = [one for one in items if isinstance(one, dict)]
     if not objects:
         raise ValueError("there is no JSON object in it")
-    try:
-        return form.model_validate(next((one for one in objects if "score" in one), objects[0]))
-    except ValidationError as error:
-        faults = error.errors(include_input=False, include_context=False, include_url=False)[:3]
-        told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in faults)
-        raise ValueError(told) from None
+    return in_form(form, next((one for one in objects if "score" in one), objects[0]))

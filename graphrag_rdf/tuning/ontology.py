@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, StringConstraints, ValidationError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, StringConstraints
 from pyoxigraph import Literal, RdfFormat, Triple, serialize
 
 from graphrag_rdf import __version__
@@ -21,7 +21,7 @@ from graphrag_rdf.extract.prompts import one_line
 from graphrag_rdf.ingest.extractors import prompt_folder
 from graphrag_rdf.ingest.report import LlmCounts, since
 from graphrag_rdf.llm.jsonl import parse_items
-from graphrag_rdf.llm.repair import ask_for
+from graphrag_rdf.llm.repair import ask_for, in_form
 from graphrag_rdf.rdf.namespaces import PREFIXES
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.schema.draft import DraftReport, DraftRequest, Found, Group, draft, find_terms, terms_of
@@ -178,12 +178,7 @@ def read_answer(text: str) -> _Answer:
     item = next((one for one in items if isinstance(one, dict) and {"classes", "properties"} & {*one}), None)
     if item is None:
         raise ValueError('there is no JSON object with "classes" or "properties"')
-    try:
-        return _Answer.model_validate(item)
-    except ValidationError as error:
-        faults = error.errors(include_input=False, include_context=False)[:3]
-        told = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults)
-        raise ValueError(told) from None
+    return in_form(_Answer, item)
 
 
 def _regrouped(answer: _Answer, known: Mapping[str, Group], dropped: Counter[str]) -> Iterator[Group]:

@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from graphrag_rdf.extract.prompts import one_line
 from graphrag_rdf.ingest.extractors import prompt_folder
 from graphrag_rdf.ingest.relation_decisions import Objects
 from graphrag_rdf.ingest.relation_normalisation import Known, Pair, grouped
 from graphrag_rdf.llm.jsonl import parse_items
-from graphrag_rdf.llm.repair import ask_for
+from graphrag_rdf.llm.repair import ask_for, in_form
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.prompts import render
 from graphrag_rdf.store.base import in_batches, select_in_batches
@@ -102,12 +102,7 @@ def read_answer(text: str) -> list[list[str]]:
     item = next((one for one in items if isinstance(one, dict) and "groups" in one), None)
     if item is None:
         raise ValueError('there is no JSON object with "groups"')
-    try:
-        return _Answer.model_validate(item).groups
-    except ValidationError as error:
-        faults = error.errors(include_input=False, include_context=False)[:3]
-        told = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults)
-        raise ValueError(told) from None
+    return in_form(_Answer, item).groups
 
 
 def _members(

@@ -382,10 +382,6 @@ CONCLUDE = register(
         "conclude",
         CONCLUSION,
         "Gives the answer, and cites what the answers of tools rest on.",
-        {
-            "llm": Way(
-                conclude, templates=("retrieval/labels", "documents/named-alike", "documents/authorities")
-            )
-        },
+        {"llm": Way(conclude, templates=("retrieval/labels", "documents/named-alike"))},
     )
 )

@@ -30,7 +30,7 @@ from graphrag_rdf.steps.checking import (
 from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.selection import record_selections
 from graphrag_rdf.steps.state import Context, Selection, State
-from graphrag_rdf.trace.documents import Source, authorities_of, names_of
+from graphrag_rdf.trace.documents import Source, names_of
 from graphrag_rdf.trace.kinds import WARNING, ItemKind, NodeKind, Statement, StepField, Warned, item, said
 from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -285,7 +285,7 @@ def _fill(state: State, sentences: Sequence[CitedSentence]) -> None:
                         "title": source.title,
                         "name": state.document_names.get(source.document, source.title),
                         "uri": source.uri,
-                        "authority": state.authorities.get(source.document),
+                        "authority": source.authority,
                         "chunk": source.chunk,
                         "text": text,
                     },
@@ -336,7 +336,7 @@ def _source(state: State, source: Source) -> dict[str, Any]:
     return {
         **source.cited(),
         "name": state.document_names.get(source.document, source.title),
-        "authority": state.authorities.get(source.document),
+        "authority": source.authority,
     }
 
 
@@ -396,15 +396,11 @@ def name_entities(context: Context, state: State, step: Step) -> None:
 
 
 def name_documents(context: Context, state: State, step: Step) -> None:
-    """Look up which of the sources share their title with other documents, so that they are told apart, and
-    the authority of each.
-    """
+    """Look up which of the sources share their title with other documents, so that they are told apart."""
     documents = sorted({source.document for s in state.selections for source in s.sources})
     if documents:
         nodes = [NamedNode(iri) for iri in documents]
         state.document_names = names_of(context.select(step, "documents/named-alike", documents=nodes))
-        if context.store.ask("documents/any-authority"):
-            state.authorities = authorities_of(context.select(step, "documents/authorities", documents=nodes))
 
 
 def give_again(context: Context, state: State, kept: KeptAnswer) -> Iterator[GraphRagResponse]:

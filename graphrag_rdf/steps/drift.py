@@ -591,13 +591,7 @@ _PRIMER_TEMPLATES = (
     *FINDING_TEMPLATES,
 )
 _SUGGESTS = ("retrieval/edges", "retrieval/names")
-_ANSWERS = (
-    "selection/answers",
-    "retrieval/labels",
-    "documents/named-alike",
-    "documents/authorities",
-    *_SUGGESTS,
-)
+_ANSWERS = ("selection/answers", "retrieval/labels", "documents/named-alike", *_SUGGESTS)
 
 PRIME = register(
     StepKind(

@@ -77,13 +77,7 @@ OUTLINE = register(
             "quotes": Way(
                 quotes,
                 OutlineParameters,
-                templates=(
-                    "documents/named-alike",
-                    "documents/authorities",
-                    "retrieval/labels",
-                    "retrieval/edges",
-                    "retrieval/names",
-                ),
+                templates=("documents/named-alike", "retrieval/labels", "retrieval/edges", "retrieval/names"),
             ),
             "llm": SYNTHESISE.ways["llm"],
         },

@@ -457,7 +457,7 @@ MAP_POINTS = register(
         auto=("extractive", "llm"),
     )
 )
-_ANSWERED = ("selection/points", *FINDING_TEMPLATES, "documents/named-alike", "documents/authorities")
+_ANSWERED = ("selection/points", *FINDING_TEMPLATES, "documents/named-alike")
 REDUCE_POINTS = register(
     StepKind(
         "reduce_points",

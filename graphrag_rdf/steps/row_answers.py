@@ -29,7 +29,6 @@ _TEMPLATES = (
     "retrieval/labels",
     *OF_FACTS,
     "documents/named-alike",
-    "documents/authorities",
 )
 
 

@@ -273,7 +273,6 @@ class State:
         general_knowledge: whether the answer may have what the model knows itself, in marked sentences.
         set_aside: sentences that are left out: somebody decided that what they say is wrong.
         document_names: what to call documents that share their title with others, by IRI.
-        authorities: of the cited documents that have one, by IRI.
         mentioned, topics: what sentences mention and what chunks are about, as far as it was asked
             (`sources.mentions_of`).
         sources: where sentences stand, likewise (`sources.sentence_sources`).
@@ -313,7 +312,6 @@ class State:
     set_aside: frozenset[str] = frozenset()
     entity_names: dict[str, str] = field(default_factory=dict)
     document_names: dict[str, str] = field(default_factory=dict)
-    authorities: dict[str, float] = field(default_factory=dict)
     final: dict[str, Any] = field(default_factory=dict)
     mentioned: dict[str, tuple[NamedNode, ...]] = field(default_factory=dict)
     topics: dict[str, set[NamedNode]] = field(default_factory=dict)

@@ -340,7 +340,6 @@ _TEMPLATES = (
     "provenance/rows",  # of tables, whose rows are quoted with the names of columns
     "retrieval/chunks",  # as far as focus did not read them
     "retrieval/labels",
-    "documents/authorities",
     "documents/named-alike",  # documents with equal titles are shown with their paths
     "retrieval/edges",  # these two for suggestions without a model
     "retrieval/names",

@@ -377,7 +377,7 @@ def merge_results(context: Context, state: State, parameters: Parameters) -> Ite
     yield from _merge(context, state, parameters, results, LIMITS.get(stopped, "plan-complete"))
 
 
-_ANSWERED = ("retrieval/labels", "documents/named-alike", "documents/authorities")
+_ANSWERED = ("retrieval/labels", "documents/named-alike")
 
 DECOMPOSE = register(
     StepKind(

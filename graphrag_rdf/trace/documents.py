@@ -196,6 +196,7 @@ def read_source(row: Row) -> Source:
         activity=rows.text(row, "activity"),
         state="retired" if retired else "current",
         retired=retired,
+        authority=rows.number(row, "authority"),
     )
 
 
@@ -308,11 +309,7 @@ def with_names(store: Store, sources: Iterable[Source]) -> list[Source]:
 def read_authorities(store: Store, documents: Iterable[str]) -> dict[str, float]:
     """The authority of documents, by IRI; those that have none are absent."""
     nodes = [NamedNode(iri) for iri in dict.fromkeys(documents) if iri]
-    return authorities_of(store.select("documents/authorities", documents=nodes)) if nodes else {}
-
-
-def authorities_of(found: Iterable[Row]) -> dict[str, float]:
-    """What the rows of `documents/authorities` give documents, by IRI."""
+    found = store.select("documents/authorities", documents=nodes) if nodes else []
     return {rows.must(row, "document"): float(rows.must(row, "authority")) for row in found}
 
 

@@ -144,7 +144,6 @@ def test_declared_templates_are_those_that_run(
 
 SOMETIMES = {
     "selection/weighed",  # where documents have an authority: see cli/test_authority
-    "documents/authorities",  # the same
     "retrieval/inferred-facts",  # where the answer may rest on them: see cli/test_inferred_answers
     "provenance/origins",  # of facts that were read from no text
     "facts/text-wrong",  # where somebody decided so: see ingest/test_fact_edits

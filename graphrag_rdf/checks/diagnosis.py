@@ -28,9 +28,11 @@ from graphrag_rdf.ingest.extractors import (
     choose_extractor,
     choose_relation_reader,
     prompt_data,
+    way_of,
 )
 from graphrag_rdf.ingest.files import ingest_settings
 from graphrag_rdf.ingest.relations import built, fallback, relation_counts, relation_names, relation_settings
+from graphrag_rdf.ingest.stages import ingest_pipeline
 from graphrag_rdf.live_settings import describe
 from graphrag_rdf.rdf.namespaces import prefixed
 from graphrag_rdf.rdf.terms import text_of, to_python
@@ -197,14 +199,16 @@ def _relation(row: Row) -> str:
 
 
 def feature_flags(settings: Settings, indexes: Mapping[str, Any]) -> dict[str, bool]:
-    """Features that are on and work. Two of them cannot be turned off."""
+    """Features that are on and work. Skipping chunks by their hash can be turned off by `--refresh` only."""
+    stages = {entry.stage for entry in ingest_pipeline(settings).entries()}
     healthy = {name: "error" not in entry for name, entry in indexes["indexes"].items()}
     return {
         "llm_enabled": settings.llm.model is not None,
         "bm25_enabled": healthy.get("text", False),
         "vectors_enabled": settings.embedding.model is not None and healthy.get("vectors", False),
         "rerank_enabled": settings.rerank.model is not None,
-        "entity_normalize_enabled": True,
+        "entity_extraction_enabled": settings.extract.use != "none",
+        "entity_normalize_enabled": not stages.isdisjoint(("synonyms", "written_together", "aliases")),
         "hash_incremental_enabled": True,
         "relations_enabled": settings.relations.build,
         "relation_extraction_enabled": settings.llm.model is not None
@@ -365,14 +369,8 @@ def _models(settings: Settings) -> dict[str, str | None]:
         "llm": settings.llm.model,
         "embedding": settings.embedding.model,
         "rerank": settings.rerank.model,
-        "extraction": _extraction(settings),
+        "extraction": way_of(settings),
     }
-
-
-def _extraction(settings: Settings) -> str:
-    if settings.extract.use != "auto":
-        return settings.extract.use
-    return "llm" if settings.llm.model else "rules"
 
 
 def _version(name: str) -> str | None:

@@ -150,7 +150,9 @@ def ingest_command(
             paths, refresh=refresh, sync=sync, exclude=exclude, progress=progress, stop=stop
         )
     if not output.write(form, report):
-        show_report(report, engine.settings.llm.model or "rules")
+        from graphrag_rdf.ingest.extractors import read_by
+
+        show_report(report, read_by(engine.settings))
     rejected = report.validation is not None and report.validation.rejected > 0
     return outcome(report.stopped, failed=bool(report.failures) or rejected)
 
@@ -289,6 +291,7 @@ def _dry_run(
     form: str,
 ) -> int:
     from graphrag_rdf.ingest.estimate import estimate
+    from graphrag_rdf.ingest.extractors import read_by
     from graphrag_rdf.store.folder import StoreFolder
 
     empty = {**overrides, "store": ":memory:"}
@@ -302,16 +305,16 @@ def _dry_run(
     with engine:
         found = estimate(engine, paths, refresh=refresh, sync=sync, exclude=exclude)
     if not output.write(form, found.as_json()):
-        _show_estimate(found)
+        _show_estimate(found, read_by(engine.settings))
     return IN_PART if found.failures else DONE
 
 
-def _show_estimate(found: Estimate) -> None:
+def _show_estimate(found: Estimate, by: str) -> None:
     llm = found.llm
     lines: list[tuple[str, object]] = [
         ("documents", counts(found.documents) or "none"),
         ("chunks", counts(found.chunks) or "none"),
-        ("to extract", f"{found.extracted:,} chunks, by {found.model or 'rules'}"),
+        ("to extract", f"{found.extracted:,} chunks, by {by}"),
     ]
     if llm.calls:
         lines.append(("model", planned(llm.calls, llm.in_tokens, llm.out_tokens, llm.cost_usd)))

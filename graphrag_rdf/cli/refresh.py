@@ -382,7 +382,9 @@ def _texts(
         documents = _documents(engine, sources)
         report = engine.refresh_texts(documents, mentions_only=mentions_only, progress=progress, stop=stop)
     if not output.write(form, report):
-        show_report(report, engine.settings.llm.model or "rules")
+        from graphrag_rdf.ingest.extractors import read_by
+
+        show_report(report, read_by(engine.settings))
     return outcome(report.stopped, failed=bool(report.failures))
 
 

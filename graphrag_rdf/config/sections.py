@@ -15,7 +15,6 @@ from pydantic import (
     Field,
     SecretStr,
     StringConstraints,
-    field_validator,
 )
 from pydantic_core import PydanticCustomError
 
@@ -89,6 +88,8 @@ AuthorityRule = Annotated[str, AfterValidator(_authority)]
 """A glob of paths, and the authority of their documents."""
 GraphName = Annotated[Iri, BeforeValidator(_graph)]
 """The IRI of a named graph."""
+NONE_IS_A_WAY = BeforeValidator(lambda value: "none" if value is None else value)
+"""Settings read `none` as no value; where it is one of several ways, it is its name."""
 OntologyIri = Annotated[str, AfterValidator(_ontology)]
 """The IRI of a loaded ontology."""
 Temperature = Annotated[str, AfterValidator(_temperature)]
@@ -189,8 +190,9 @@ class DocumentSection(Section):
 class ExtractSection(Section):
     """[extract] - extraction of facts."""
 
-    use: Literal["auto", "rules", "llm"] = Field(
-        default="auto", description="auto: the model, if one is set, otherwise rules"
+    use: Annotated[Literal["auto", "rules", "llm", "none"], NONE_IS_A_WAY] = Field(
+        default="auto",
+        description="auto: the model, if one is set, otherwise rules; none: no facts and names, only search",
     )
     entity_types: tuple[str, ...] = Field(default=(), description="entity types to extract; empty: any")
     predicates: tuple[str, ...] = Field(
@@ -363,19 +365,13 @@ class CommunitySection(Section):
     topic_weight: float = Field(
         default=0.25, ge=0, le=1000, description="of each chunk about one entity that names the other"
     )
-    reports: Literal["auto", "extractive", "llm", "none"] = Field(
+    reports: Annotated[Literal["auto", "extractive", "llm", "none"], NONE_IS_A_WAY] = Field(
         default="auto",
         description="reports of communities; auto: by a model, if one is set; extractive: quotes, no model",
     )
     report_tokens: int = Field(
         default=8000, ge=500, description="maximum number of tokens that a report is written from"
     )
-
-    @field_validator("reports", mode="before")
-    @classmethod
-    def _none(cls, value: object) -> object:
-        """Settings read `none` as no value; here it is one."""
-        return "none" if value is None else value
 
 
 class CacheSection(Section):

@@ -66,6 +66,7 @@ class ChunkExtractor:
         asks: the prompt that it asks the model with, None without one.
         prompt: the prompt for a chunk as it would be sent, called as `extract` without sentences; None
             without a model.
+        names: whether names that it does not give are looked for in the sentences.
     """
 
     component: str
@@ -75,6 +76,7 @@ class ChunkExtractor:
     model: str | None = None
     asks: AskedPrompt | None = None
     prompt: Callable[..., str] | None = None
+    names: bool = True
 
     @property
     def waits(self) -> bool:
@@ -88,10 +90,21 @@ def sum_known(values: Iterable[int | None]) -> int | None:
     return sum(known) if known else None
 
 
+def way_of(settings: Settings) -> str:
+    """The setting `extract.use`, with `auto` decided: rules, llm or none."""
+    use = settings.extract.use
+    return use if use != "auto" else ("llm" if settings.llm.model else "rules")
+
+
+def read_by(settings: Settings) -> str:
+    """The source of new facts, for people: the model's name, rules, or metadata if nothing is extracted."""
+    return {"llm": str(settings.llm.model), "none": "metadata"}.get(way := way_of(settings), way)
+
+
 def choose_extractor(
     settings: Settings, gateway: Callable[[], LlmGateway], store: Store, *, use_cache: bool = True
 ) -> ChunkExtractor:
-    """The extractor that the settings name: rules or the model.
+    """The extractor that the settings name: rules, the model, or one that finds nothing.
 
     Args:
         gateway: makes the model gateway, called only if it is needed.
@@ -105,7 +118,10 @@ def choose_extractor(
     model = settings.llm.model
     guide = choose_guide(settings, store, gateway)
     in_terms = _in_terms(store, guide)
-    use = extract.use if extract.use != "auto" else ("llm" if model else "rules")
+    use = way_of(settings)
+    if use == "none":
+        nothing = Extracted(Extraction((), (), (), (), None))
+        return ChunkExtractor("graphrag-rdf-none", "1", "none/1", lambda *_, **__: nothing, names=False)
     if use == "rules":
         from graphrag_rdf.extract.names import RuleSettings
         from graphrag_rdf.extract.rules import RULES_VERSION, RuleExtractor

@@ -391,7 +391,7 @@ class ChunkWriter:
                 known.update((entity.name, *entity.aliases))
         in_tables = task.chunk_context.rows
         labels = [mention for mention in found if mention.term]
-        if elsewhere or not found:
+        if (elsewhere or not found) and self._run.extractor.names:
             found = find_names(
                 text,
                 task.sentences,
@@ -418,7 +418,7 @@ class ChunkWriter:
         in_rows, in_prose = split_by_rows(found, in_tables)
         # rows are not about the first name in them, and a word of one row is not short for a name in another
         about = in_prose if in_tables and not parsed.titled else found
-        topics = topics_of(parsed.title, about, given=parsed.titled)
+        topics = topics_of(parsed.title, about, given=parsed.titled) if self._run.extractor.names else ()
         topic = topics[0] if topics else None
         named = (*with_derived_names(in_prose, topic, parsed.language), *in_rows)
         layer, sentences = self._writer.mentions(

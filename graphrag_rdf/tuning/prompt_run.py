@@ -199,8 +199,9 @@ def tune_prompts(
     if not made.data.examples and request.wishes.examples:
         why = ", ".join(f"{number} {reason}" for reason, number in made.rejected.items()) or "there is none"
         outcome.warn("no_examples", f"no excerpt gave an example that holds ({why}): the built-in one stays")
-    if settings.extract.use == "rules":
-        outcome.warn("prompt_unused", "extract.use is rules: an ingest asks no model, and so no prompt")
+    if settings.extract.use in ("rules", "none"):
+        detail = f"extract.use is {settings.extract.use}: an ingest asks no model, and so no prompt"
+        outcome.warn("prompt_unused", detail)
     if request.held_out and not sample.held_out:
         detail = f"{sample.all} passages are too few to hold any out: the prompts were not compared"
         outcome.warn("not_checked", detail)

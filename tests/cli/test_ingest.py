@@ -237,3 +237,19 @@ def test_stores_beside_the_documents_are_left_out(run: Run, folder: Path) -> Non
     assert "1 added" in done.out, done.out
     itself = run("--store", "second", "ingest", "first")
     assert (itself.code, "first is a store of graphrag-rdf" in itself.err) == (2, True)
+
+
+def test_without_extraction_there_is_search_and_the_facts_come_later(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = documents_in(folder)
+    monkeypatch.setenv("GRAPHRAG_RDF_EXTRACT__USE", "none")
+    report = run("ingest", "--format", "json", documents)
+    assert report.json["chunks"]["added"] > 0
+    assert run("sparql", "--union", "ASK { ?sentence rag:mentions ?entity }").out == "no\n"
+    assert run("doctor", "--format", "json").json["feature_flags"]["entity_extraction_enabled"] is False
+    assert run("ask", "-q", "Who designed Drumlaw Head Lighthouse?").out.count("[1]")
+    assert "by metadata" in run("ingest", documents).out
+    monkeypatch.delenv("GRAPHRAG_RDF_EXTRACT__USE")
+    assert run("ingest", "--format", "json", documents).json["facts"] > report.json["facts"]
+    assert run("check").code == 0

@@ -26,7 +26,7 @@ from graphrag_rdf.rdf.iris import OBSERVED_SCHEMA
 from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PREFIXES, RAG, RDF, RDFS, SKOS, XSD
 from graphrag_rdf.rdf.terms import Term, node_of, text_of
 from graphrag_rdf.schema.observed import annotation_properties
-from graphrag_rdf.store.base import Store, in_batches, select_in_batches
+from graphrag_rdf.store.base import Row, Store, in_batches, select_in_batches
 
 FACTS, LINKS = "facts", "links"
 """Below the namespace, the IRIs of the ontologies with the facts, and with the links to vocabularies."""
@@ -131,18 +131,27 @@ def _links(store: Store, ontology: NamedNode, report: OwlReport) -> Iterator[Tri
             yield link
             for individual in (link.subject, *([link.object] if link.predicate == OWL.sameAs else [])):
                 yield Triple(individual, RDF.type, OWL.NamedIndividual)  # type: ignore[arg-type]
-        quote = quotes.get(row["sentence"]) if "sentence" in row else None
-        if quote is None:
-            continue
-        axiom = BlankNode()
-        yield Triple(axiom, RDF.type, OWL.Axiom)
-        yield Triple(axiom, OWL.annotatedSource, link.subject)
-        yield Triple(axiom, OWL.annotatedProperty, link.predicate)
-        yield Triple(axiom, OWL.annotatedTarget, link.object)
-        yield Triple(axiom, RAG.quotedText, quote["text"])
-        yield Triple(axiom, DCTERMS.source, quote["document"])
-        yield Triple(axiom, DCTERMS.title, Literal(text_of(quote["title"])))
+        if "sentence" in row and (quote := quotes.get(row["sentence"])):
+            yield from _quoted(link, quote["text"], quote)
     report.links = len(seen)
+
+
+def _quoted(assertion: Triple, text: Term, source: Row) -> Iterator[Triple]:
+    """The axiom that annotates an assertion with a quote.
+
+    Args:
+        source: with the document, its title, and the number of the page, if there is one.
+    """
+    axiom = BlankNode()
+    yield Triple(axiom, RDF.type, OWL.Axiom)
+    yield Triple(axiom, OWL.annotatedSource, assertion.subject)
+    yield Triple(axiom, OWL.annotatedProperty, assertion.predicate)
+    yield Triple(axiom, OWL.annotatedTarget, assertion.object)
+    yield Triple(axiom, RAG.quotedText, text)
+    yield Triple(axiom, DCTERMS.source, source["document"])
+    yield Triple(axiom, DCTERMS.title, Literal(text_of(source["title"])))
+    if "page_number" in source:
+        yield Triple(axiom, RAG.quotedPage, source["page_number"])
 
 
 def _write(path: Path, triples: Iterator[Triple]) -> None:
@@ -225,17 +234,7 @@ class _Facts:
             yield from self._assertion(*edge)
         about = [edge for edge in edges if not _annotates(edge[1])]
         for row in select_in_batches(self._store, "provenance/sources", "edges", about):
-            asserted = self._asserted(row["s"], row["p"], row["o"])
-            axiom = BlankNode()
-            yield Triple(axiom, RDF.type, OWL.Axiom)
-            yield Triple(axiom, OWL.annotatedSource, asserted.subject)
-            yield Triple(axiom, OWL.annotatedProperty, asserted.predicate)
-            yield Triple(axiom, OWL.annotatedTarget, asserted.object)
-            yield Triple(axiom, RAG.quotedText, row["quote"])
-            yield Triple(axiom, DCTERMS.source, row["document"])
-            yield Triple(axiom, DCTERMS.title, Literal(text_of(row["title"])))
-            if "page_number" in row:
-                yield Triple(axiom, RAG.quotedPage, row["page_number"])
+            yield from _quoted(self._asserted(row["s"], row["p"], row["o"]), row["quote"], row)
             self._report.annotations += 1
 
     def _assertion(self, s: Term, p: Term, o: Term) -> Iterator[Triple]:

@@ -1,6 +1,6 @@
 # name: reasoning/clear
 # kind: update
-# summary: Remove what was inferred, and what updates of it need.
+# summary: Remove all inferences, and the records that keep them up to date.
 DELETE { GRAPH ?graph { ?s ?p ?o } } WHERE {
   VALUES ?graph {
     <urn:graph:inferred> <urn:graph:inferred:axioms> <urn:graph:inferred:changed>

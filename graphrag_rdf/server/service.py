@@ -19,6 +19,7 @@ from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.reader_process.evaluate import Job
+from graphrag_rdf.server.execution.explanations import Explanations
 from graphrag_rdf.server.execution.frozen import FrozenCopies
 from graphrag_rdf.server.execution.queries import Answer, Queries, on_store
 from graphrag_rdf.server.execution.readers import ReaderPool
@@ -74,7 +75,7 @@ class Service:
         read_only: nothing at all is written.
         gate: SHACL shapes of the user, for what clients write.
         copies: held while a copy of the store answers a question: one at a time.
-        explaining: held while the reason of an empty result is looked for: one at a time.
+        explanations: of empty results.
         frozen: copies for other processes; None where they may open the store, or its endpoint, themselves.
         readers: the processes for clients' queries; None where they run in threads or at an endpoint.
         how: which of these.
@@ -97,7 +98,7 @@ class Service:
         self.readers = self._readers()
         self.how, self.queries = self._queries()
         self.copies = asyncio.Lock()
-        self.explaining = asyncio.Lock()
+        self.explanations = Explanations()
         self.started = time.time()
         self.stopping = threading.Event()
         self.counter = Counter(

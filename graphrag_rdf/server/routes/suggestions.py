@@ -14,15 +14,12 @@ from starlette.responses import Response, StreamingResponse
 from graphrag_rdf.reader_process.evaluate import Wanted
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.jobs import job_of
-from graphrag_rdf.server.service import Service, address_of, client_of, site_of
+from graphrag_rdf.server.service import COMMIT, Service, address_of, client_of, site_of
 from graphrag_rdf.sparql.empty import Alternative, alternatives, found_nothing
 
 _JSON = Wanted("application/sparql-results+json", "application/sparql-results+json")
 _EMPTY = 4096
 """Bytes of a result that may be empty: its head names the variables."""
-
-_BRIEF = 0.5
-"""Seconds to look for a query that finds something, before the response is sent."""
 
 _LONGEST = 4096
 """Characters of an address in a header; proxies cut off longer headers."""
@@ -76,18 +73,18 @@ async def suggestion(
 async def explained(
     request: Request, service: Service, response: Response, text: str, *, union: bool
 ) -> Response:
-    """The response to a query, with a `Link` to one that finds something if it is empty.
-
-    One query at a time is explained, within a fraction of a second, so that clients whose queries are often
-    empty are not slowed down.
-    """
+    """The response to a query; if it is empty, with a `Link` to a query that finds something, if one does."""
     media_type = response.headers["content-type"].partition(";")[0]
-    if isinstance(response, StreamingResponse) or len(response.body) > _EMPTY or service.explaining.locked():
+    if isinstance(response, StreamingResponse) or len(response.body) > _EMPTY or len(text) > _LONGEST:
         return response
-    if found_nothing(bytes(response.body), media_type):
-        async with service.explaining:
-            found = await suggestion(request, service, text, union=union, seconds=_BRIEF)
-        if found is not None and (link := found.link(site_of(request))) is not None:
+
+    async def explain(seconds: float) -> str | None:
+        found = await suggestion(request, service, text, union=union, seconds=seconds)
+        return None if found is None else found.link(site_of(request))
+
+    if service.remote is None and found_nothing(bytes(response.body), media_type):
+        asked = (text, str(union), site_of(request), response.headers[COMMIT])
+        if (link := await service.explanations.get(asked, explain)) is not None:
             response.headers["Link"] = link
     return response
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 from typing import Literal as Choice
-from weakref import WeakKeyDictionary
 
 from pydantic import Field
 from pyoxigraph import NamedNode
@@ -27,17 +26,18 @@ from graphrag_rdf.llm.jsonl import Section, parse_sections
 from graphrag_rdf.rdf.namespaces import RAG, RDFS
 from graphrag_rdf.rdf.terms import integer, node_of, text_of
 from graphrag_rdf.steps.findings import Finding, findings_of, require_reports, sources_of
+from graphrag_rdf.steps.kept import keep
 from graphrag_rdf.steps.kinds import Limit, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.prompts import ask_for
 from graphrag_rdf.steps.search import number_of
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.steps.words import QuestionWords
-from graphrag_rdf.store.base import Row, Store, in_batches
+from graphrag_rdf.store.base import Row, in_batches
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, StepField, item, said
 from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import TraceStep
-from graphrag_rdf.trace.recorder import RecordedQuery, Step
+from graphrag_rdf.trace.recorder import Step
 
 Rating = Annotated[float, Field(ge=0, le=10)]
 Level = Annotated[int, Field(ge=-1, le=1000)]
@@ -255,7 +255,6 @@ class Chosen:
         candidates, taken: how many were considered, and are read.
         over: how many are not, because the number of batches is limited.
         sources: what those that are shown were written from.
-        queries: that chose them.
     """
 
     batches: list[Batch]
@@ -264,11 +263,6 @@ class Chosen:
     taken: int
     over: int
     sources: list[NamedNode]
-    queries: list[RecordedQuery] = field(default_factory=list)
-
-
-_LAST: WeakKeyDictionary[Store, tuple[object, Chosen]] = WeakKeyDictionary()
-"""Of each store the last reports that were chosen without a look at the question, and what they depend on."""
 
 
 def static(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -279,20 +273,17 @@ def static(context: Context, state: State, parameters: Parameters) -> Iterator[G
     require_reports(context)
     depends_on = (
         context.store.knowledge_commit(),
-        context.recorder.detail,
+        context.gateway is None,
         dict(parameters),
         tuple(state.include),
         tuple(state.exclude),
     )
-    known, chosen = _LAST.get(context.store, (None, None))
-    if chosen is None or known != depends_on:
+
+    def choose() -> Chosen:
         communities = _communities(context, parameters["level"], step)
-        chosen = _choose(context, state, step, parameters, communities)
-        chosen.queries = [*step.queries]
-        _LAST[context.store] = depends_on, chosen
-    else:
-        context.recorder.cached(step, chosen.queries)
-    yield _finish(context, state, parameters, step, chosen)
+        return _choose(context, state, step, parameters, communities)
+
+    yield _finish(context, state, parameters, step, keep(context, step, "reports", depends_on, choose))
 
 
 def _communities(context: Context, level: int, step: Step) -> list[NamedNode]:

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.rdf.namespaces import PREFIXES, RDFS, XSD, prefixed
 from graphrag_rdf.rdf.terms import Term, node_of, one_label, text_of
+from graphrag_rdf.steps.kept import keep
 from graphrag_rdf.steps.matching import Match, Recipe, Recipes, Vocabulary
 from graphrag_rdf.steps.state import Context, Parameters, State
-from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.facts import label_of
 from graphrag_rdf.trace.recorder import Step
 
@@ -40,9 +40,6 @@ _PLAIN = {RDFS.Resource: _THING, XSD.string: "text"}
 _KINDS = 2  # types of subjects, and of objects, of a relation in the prompt
 _STORED = 200  # example queries that the store keeps
 _WORDS = 60  # characters of an example value
-
-_kept: WeakKeyDictionary[Store, tuple[int, dict[str, list[Row]]]] = WeakKeyDictionary()
-"""Store → the commit of its content, and the rows of queries that read all facts."""
 
 
 def written(node: NamedNode) -> str:
@@ -143,7 +140,8 @@ class _Merged:
     def __init__(self, context: Context, step: Step) -> None:
         self._canonical: dict[NamedNode, NamedNode] = {}
         self._members: defaultdict[NamedNode, list[NamedNode]] = defaultdict(list)
-        for row in _read(context, step, "predicates/merged"):
+        template, commit = "predicates/merged", context.store.knowledge_commit()
+        for row in keep(context, step, template, commit, lambda: context.select(step, template)):
             relation, canonical = node_of(row["relation"]), node_of(row["canonical"])
             self._canonical[relation] = canonical
             self._members[canonical].append(relation)
@@ -176,14 +174,8 @@ def _near(context: Context, state: State, step: Step) -> list[Row]:
 
 def _read(context: Context, step: Step, template: str, **values: Any) -> list[Row]:
     """The rows of a template that reads all facts. A process keeps them until the store's content changes."""
-    commit = context.store.content_commit()
-    kept = _kept.get(context.store)
-    if kept is None or kept[0] != commit:
-        kept = _kept[context.store] = (commit, {})
-    key = f"{template} {values}"
-    if key not in kept[1]:
-        kept[1][key] = context.select(step, template, **values)
-    return kept[1][key]
+    depends_on = context.store.content_commit(), values
+    return keep(context, step, template, depends_on, lambda: context.select(step, template, **values))
 
 
 def _counted(node: Term, count: Term, labels: Mapping[str, str]) -> dict[str, str]:

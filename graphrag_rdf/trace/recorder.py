@@ -395,9 +395,11 @@ class TraceRecorder:
         self._ran(step, replace(_recorded(run), result=result))
 
     def cached(self, step: Step, queries: Iterable[RecordedQuery]) -> None:
-        """Record queries that an earlier run recorded, whose rows still hold."""
+        """Record queries whose rows, found before, still hold, but for those that the step has."""
+        known = {query.sparql for query in step.queries}
         for query in queries:
-            self._ran(step, replace(query, ms=0, cached=True))
+            if query.sparql not in known:
+                self._ran(step, replace(query, ms=0, cached=True))
 
     def _ran(self, step: Step, query: RecordedQuery) -> NamedNode:
         if self._detail == "steps":

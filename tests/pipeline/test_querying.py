@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.checks import run_shapes
 from graphrag_rdf.config import Settings, load_settings
 from graphrag_rdf.engine import Engine
+from graphrag_rdf.rdf.namespaces import RAG, Graphs
 from graphrag_rdf.sparql.render import with_prefixes
+from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.text import render_trace
 from tests.support.scripted_server import Reply, Request, ScriptedServer
 from tests.support.stores import open_engine
@@ -26,6 +29,7 @@ R = "http://trustgraph.ai/r/"
 E = "http://trustgraph.ai/e/"
 INVENTED = f"<{E}rhoda-tennant> <{R}invented-value> ?thing"
 GOOD = f"SELECT ?thing ?name {{ {INVENTED} OPTIONAL {{ ?thing rdfs:label ?name }} }}"
+WHOLE = ("schema/properties", "schema/classes", "schema/ends", "predicates/merged")
 COUNT = f"SELECT (COUNT(DISTINCT ?thing) AS ?count) {{ ?who <{R}invented-value> ?thing }}"
 
 
@@ -296,6 +300,31 @@ def test_a_model_sees_ends_of_relations_and_similar_queries(
     scripted_server.answer_with(writing(GOOD))  # type: ignore[arg-type]
     list(engine.ask("How many did she make?", "sparql", settings={"query.examples": "0"}))
     assert "<examples>" not in scripted_server.requests[-2].prompt
+
+
+def test_what_is_the_same_for_each_question_is_read_once(
+    engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    def shown(question: str) -> tuple[str, dict[str, bool]]:
+        scripted_server.answer_with(writing(GOOD))  # type: ignore[arg-type]
+        asked(engine, question)
+        prompt = next(one.prompt for one in scripted_server.requests if "Write a SPARQL" in one.prompt)
+        scripted_server.requests.clear()
+        calls = [call for step in engine.traces["last"].steps for call in step.calls]
+        found = [(call.template, bool(call.cached)) for call in calls if call.template in WHOLE]
+        assert len(found) == len(WHOLE)
+        return prompt, {str(template): cached for template, cached in found}
+
+    assert set(shown(QUESTION)[1].values()) == {False}
+    prompt, cached = shown("Who invented the reversing gear?")
+    assert set(cached.values()) == {True}
+    invented, made = NamedNode(f"{R}invented-value"), NamedNode(f"{R}made-value")
+    assert f"<{invented.value}>|" not in prompt
+    merged = Quad(made, RAG.canonicalRelation, invented, Graphs.DERIVED)
+    engine.store.commit(Changes(add=[merged], content=False))
+    prompt, cached = shown("Who made the reversing gear?")
+    assert f"<{invented.value}>|<{made.value}>" in prompt
+    assert cached == {**dict.fromkeys(WHOLE, True), "schema/ends": False, "predicates/merged": False}
 
 
 def test_the_relations_of_an_entity_that_are_left_out_are_counted(

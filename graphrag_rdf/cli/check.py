@@ -159,7 +159,7 @@ def _plain(violation: Violation) -> Finding:
 
 
 def _of_engine(engine: Engine, found: list[Finding], *, full: bool, shapes: Sequence[str]) -> None:
-    """Add the findings to a list. What was found before an error stays, without its sources."""
+    """Add the findings to a list. After an error, it has the earlier findings, without their sources."""
     from graphrag_rdf.checks.findings import validated, with_sources
 
     start = len(found)

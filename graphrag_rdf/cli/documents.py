@@ -231,7 +231,7 @@ def fact(subject: str, predicate: str, object_: str, form: str) -> None:
 def authority(document: str | None, value: float | None, unset: bool, form: str) -> None:
     """Give a document (by path, title or IRI) an authority from 0 to 1, or list those that have one.
 
-    Answers prefer what documents with a higher authority say. Without one a document counts as 0.5. The
+    Answers prefer documents with a higher authority. Without one a document counts as 0.5. The
     setting documents.authority gives authorities by path.
     """
     from graphrag_rdf.ingest.authority import assign_authority

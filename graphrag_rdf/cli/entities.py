@@ -236,9 +236,9 @@ def link(
 ) -> None:
     """Link entities to a reference vocabulary: SKOS concepts and OWL individuals, loaded or imported.
 
-    Names find candidates; the sentences that mention an entity, and types, decide. What several things fit,
-    or means different things in different documents, is listed and not linked. With ENTITY, and THING by its
-    IRI, the link is your decision.
+    Names find candidates; the sentences that mention an entity, and types, decide. Entities that fit several
+    things, or mean different things in different documents, are listed and not linked. With ENTITY, and THING
+    by its IRI, the link is your decision.
     """
     from graphrag_rdf.ingest import entity_links
     from graphrag_rdf.ingest.entity_decisions import undo

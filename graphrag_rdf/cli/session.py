@@ -122,7 +122,7 @@ def server_instead(locked: StoreLockedError) -> Client:
     client = server_of(locked.server, None) if _is_local(locked.server) else None
     if client is None:
         raise locked
-    output.note(f"the server at {locked.server} has this store open: it does this")
+    output.note(f"the server at {locked.server} has this store open: sending the command to it")
     return client
 
 

@@ -1,29 +1,32 @@
 """Formats at the borders: results of queries, and entity declarations of RDF/XML.
 
-The engine writes most results. Ours are CSV, and all formats for rows that are not the engine's own, such as
-those whose triple terms are replaced.
-
-CSV is the SPARQL Query Results CSV Format (https://www.w3.org/TR/sparql12-results-csv-tsv/), triple terms
-included. The engine's own writer puts triple terms and IRIs into a field without quoting the field, so that
-a comma or a quote in them shifts the columns. Here a triple term is `<<( s p o )>>` with its object, if
-that is a literal, in quotes, as the draft has it (§3.2, whose brackets are those of an older syntax); all
-fields are quoted alike.
+The engine writes results, after `solutions` also rows that are not its own. Only CSV is ours: the SPARQL
+Query Results CSV Format (https://www.w3.org/TR/sparql12-results-csv-tsv/), triple terms included. The
+engine's own writer puts triple terms and IRIs into a field without quoting the field, so that a comma or a
+quote in them shifts the columns. Here a triple term is `<<( s p o )>>` with its object, if that is a literal,
+in quotes, as the draft has it (§3.2, whose brackets are those of an older syntax); all fields are quoted
+alike.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from mmap import mmap
-from typing import Protocol, TypeAlias
-from xml.sax.saxutils import escape, quoteattr
+from typing import Protocol
 
-from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolutions, Triple
+from pyoxigraph import (
+    Literal,
+    NamedNode,
+    QueryResultsFormat,
+    QuerySolutions,
+    Triple,
+    parse_query_results,
+)
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.rdf.namespaces import XSD
 from graphrag_rdf.rdf.terms import Term, to_sparql_json
 
 _LINE_ENDS = {"text/csv": b"\r\n", "text/tab-separated-values": b"\n"}
@@ -47,96 +50,53 @@ def line_end(media_type: str) -> bytes:
     return _LINE_ENDS.get(media_type.partition(";")[0], b"")
 
 
-Row: TypeAlias = Sequence[Term | None]
-"""Terms in the order of the variables; None where one is unbound."""
-
-Writer: TypeAlias = Callable[[Sequence[str], Iterable[Row], Output], None]
-"""Writes variables and rows."""
-
-
 def write_csv(found: QuerySolutions, output: Output) -> None:
     """Write solutions, in the thread that ran the query."""
-    _csv([variable.value for variable in found.variables], map(list, found), output)
+    lines = [",".join(variable.value for variable in found.variables)]
+    for solution in found:
+        lines.append(",".join([_field(term) for term in solution]))
+        if len(lines) == _ROWS:
+            output.write(("\r\n".join(lines) + "\r\n").encode())
+            lines.clear()
+    output.write("".join(f"{line}\r\n" for line in lines).encode())
 
 
-def _csv(variables: Sequence[str], rows: Iterable[Row], output: Output) -> None:
-    lines = chain([",".join(variables)], (",".join(map(_field, row)) for row in rows))
-    _in_pieces((f"{line}\r\n" for line in lines), output)
+def solutions(variables: Sequence[str], rows: Iterable[Iterable[Term | None]]) -> QuerySolutions:
+    """Rows as a stream of the engine, which writes them in each of its formats.
+
+    It reads them as SPARQL results in JSON (https://www.w3.org/TR/sparql12-results-json/).
+
+    Args:
+        rows: terms in the order of the variables; None where one is unbound.
+    """
+    found = parse_query_results(_Made(_json(variables, rows)), QueryResultsFormat.JSON)  # type: ignore[arg-type]
+    assert isinstance(found, QuerySolutions)  # noqa: S101 - its head has variables
+    return found
 
 
-def _tsv(variables: Sequence[str], rows: Iterable[Row], output: Output) -> None:
-    lines = chain(
-        ["\t".join(f"?{name}" for name in variables)],
-        ("\t".join("" if term is None else str(term) for term in row) for row in rows),
-    )
-    _in_pieces((f"{line}\n" for line in lines), output)
+def _json(variables: Sequence[str], rows: Iterable[Iterable[Term | None]]) -> Iterator[bytes]:
+    yield f'{{"head":{json.dumps({"vars": variables})},"results":{{"bindings":['.encode()
+    left, separator = iter(rows), ""
+    while some := list(islice(left, _ROWS)):
+        pairs = (zip(variables, row, strict=True) for row in some)
+        bindings = ({name: to_sparql_json(term) for name, term in row if term is not None} for row in pairs)
+        yield (separator + ",".join(map(json.dumps, bindings))).encode()
+        separator = ","
+    yield b"]}}"
 
 
-def _json(variables: Sequence[str], rows: Iterable[Row], output: Output) -> None:
-    head = json.dumps({"vars": variables}, ensure_ascii=False, separators=_COMPACT)
-    output.write(f'{{"head":{head},"results":{{"bindings":['.encode())
-    bindings = (json.dumps(_binding(variables, row), ensure_ascii=False, separators=_COMPACT) for row in rows)
-    _in_pieces((f",{binding}" if number else binding for number, binding in enumerate(bindings)), output)
-    output.write(b"]}}")
+class _Made:
+    """A file whose bytes are made while it is read."""
 
+    def __init__(self, parts: Iterator[bytes]) -> None:
+        self._parts = parts
+        self._rest = b""
 
-def _binding(variables: Sequence[str], row: Row) -> dict[str, object]:
-    pairs = zip(variables, row, strict=True)
-    return {name: to_sparql_json(term) for name, term in pairs if term is not None}
-
-
-def _xml(variables: Sequence[str], rows: Iterable[Row], output: Output) -> None:
-    head = "".join(f"<variable name={quoteattr(name)}/>" for name in variables)
-    output.write(
-        f'<?xml version="1.0"?><sparql xmlns="http://www.w3.org/2005/sparql-results#"><head>{head}</head>'
-        "<results>".encode()
-    )
-    _in_pieces((f"<result>{_xml_bindings(variables, row)}</result>" for row in rows), output)
-    output.write(b"</results></sparql>")
-
-
-def _xml_bindings(variables: Sequence[str], row: Row) -> str:
-    return "".join(
-        f"<binding name={quoteattr(name)}>{_xml_term(term)}</binding>"
-        for name, term in zip(variables, row, strict=True)
-        if term is not None
-    )
-
-
-def _xml_term(term: Term) -> str:
-    if isinstance(term, NamedNode):
-        return f"<uri>{escape(term.value)}</uri>"
-    if isinstance(term, BlankNode):
-        return f"<bnode>{escape(term.value)}</bnode>"
-    if isinstance(term, Triple):
-        parts = ((name, getattr(term, name)) for name in ("subject", "predicate", "object"))
-        return f"<triple>{''.join(f'<{name}>{_xml_term(part)}</{name}>' for name, part in parts)}</triple>"
-    kind = ""
-    if term.language:
-        kind = f" xml:lang={quoteattr(term.language)}"
-    elif term.datatype != XSD.string:
-        kind = f" datatype={quoteattr(term.datatype.value)}"
-    return f"<literal{kind}>{escape(term.value, _WHITE_SPACE)}</literal>"
-
-
-def _in_pieces(texts: Iterable[str], output: Output) -> None:
-    """Write many at a time."""
-    texts = iter(texts)
-    while piece := list(islice(texts, _ROWS)):
-        output.write("".join(piece).encode())
-
-
-_WHITE_SPACE = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}  # which readers may trim or normalise
-_COMPACT = (",", ":")
-
-WRITERS: Mapping[str, Writer] = {
-    "text/csv": _csv,
-    "text/tab-separated-values": _tsv,
-    "application/sparql-results+json": _json,
-    "application/sparql-results+xml": _xml,
-}
-"""Media type of query results → our writer of it (https://www.w3.org/TR/sparql11-results-json/,
-https://www.w3.org/TR/rdf-sparql-XMLres/, https://www.w3.org/TR/sparql11-results-csv-tsv/)."""
+    def read(self, size: int) -> bytes:
+        """At most so many bytes; none at the end."""
+        self._rest = self._rest or next(self._parts, b"")
+        given, self._rest = self._rest[:size], self._rest[size:]
+        return given
 
 
 def _field(term: object) -> str:

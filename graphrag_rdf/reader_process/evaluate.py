@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 import pyoxigraph as ox
 from pyoxigraph import DefaultGraph, NamedNode, Quad, Triple
 
-from graphrag_rdf.rdf.formats import WRITERS, Writer, line_end
+from graphrag_rdf.rdf.formats import line_end, solutions, write_csv
 from graphrag_rdf.rdf.iris import statement
 from graphrag_rdf.rdf.jsonld import write_jsonld
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
@@ -148,8 +148,10 @@ def write_results(found: ox.QuerySolutions | ox.QueryBoolean, job: Job, output: 
     output.begin(wanted.content_type)
     bounded = _Bounded(output, job, _row_counter(wanted.media_type, variables))
     try:
-        if isinstance(found, ox.QuerySolutions) and (write := _writer(wanted)) is not None:
-            write([variable.value for variable in found.variables], _rows(found, wanted.dialect), bounded)
+        if isinstance(found, ox.QuerySolutions) and wanted.dialect == "classic":
+            found = solutions([variable.value for variable in found.variables], _classic_rows(found))
+        if isinstance(found, ox.QuerySolutions) and wanted.media_type == "text/csv":
+            write_csv(found, bounded)
             return
         form = ox.QueryResultsFormat.from_media_type(wanted.media_type)
         found.serialize(bounded, format=form)  # type: ignore[arg-type]
@@ -159,16 +161,8 @@ def write_results(found: ox.QuerySolutions | ox.QueryBoolean, job: Job, output: 
         del found  # an error's traceback would keep it, and another thread may free that
 
 
-def _writer(wanted: Wanted) -> Writer | None:
-    """Our own writer, where the engine's would write another dialect, or (CSV) misplace columns."""
-    if wanted.media_type == "text/csv" or wanted.dialect == "classic":
-        return WRITERS[wanted.media_type]
-    return None
-
-
-def _rows(found: ox.QuerySolutions, dialect: Dialect) -> Iterator[list[Term | None]]:
-    for solution in found:
-        yield [_without_triple_terms(term) if dialect == "classic" else term for term in solution]
+def _classic_rows(found: ox.QuerySolutions) -> Iterator[Iterator[Term | None]]:
+    return (map(_without_triple_terms, solution) for solution in found)
 
 
 def _without_triple_terms(term: Term | None) -> Term | None:

@@ -28,9 +28,9 @@ from pyoxigraph import (
 )
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.rdf.formats import line_end, write_csv
+from graphrag_rdf.rdf.formats import line_end, solutions, write_csv
 from graphrag_rdf.rdf.namespaces import PREFIXES, RAG, STORE_NODE, Graphs
-from graphrag_rdf.rdf.terms import Term, integer, primary_subtag, text_of, to_sparql_json
+from graphrag_rdf.rdf.terms import Term, integer, primary_subtag, text_of
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.sparql.render import Dialect, Renderer, decode
 from graphrag_rdf.sparql.tokens import without_star
@@ -326,8 +326,12 @@ def write_answer(answer: Answer, output: IO[bytes], media_type: str) -> None:
     """
     if answer.triples is not None:
         _write_triples(answer.triples, output, media_type)
+    elif answer.boolean is not None:
+        said = json.dumps({"head": {}, "boolean": answer.boolean}).encode()
+        write_found(ox.parse_query_results(said, QueryResultsFormat.JSON), output, media_type)
     else:
-        write_found(ox.parse_query_results(_json(answer), QueryResultsFormat.JSON), output, media_type)
+        rows = (map(row.get, answer.variables) for row in answer.rows or ())
+        write_found(solutions(answer.variables, rows), output, media_type)
 
 
 def _write_triples(found: Iterable[Triple], output: IO[bytes], media_type: str) -> None:
@@ -336,14 +340,6 @@ def _write_triples(found: Iterable[Triple], output: IO[bytes], media_type: str) 
         raise UsageError(f"a graph cannot be written as {media_type}")
     prefixes = PREFIXES if form in (RdfFormat.TURTLE, RdfFormat.TRIG) else None
     ox.serialize(found, output, format=form, prefixes=prefixes)
-
-
-def _json(answer: Answer) -> bytes:
-    """Rows or a truth value as SPARQL results in JSON, from which the other formats are made."""
-    if answer.boolean is not None:
-        return json.dumps({"head": {}, "boolean": answer.boolean}).encode()
-    rows = [{name: to_sparql_json(term) for name, term in row.items()} for row in answer.rows or ()]
-    return json.dumps({"head": {"vars": answer.variables}, "results": {"bindings": rows}}).encode()
 
 
 # --- queries with many values: so many at once, and no more --------------------------------------------

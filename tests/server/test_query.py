@@ -281,9 +281,8 @@ def test_dialects_that_cannot_be(client: httpx.Client) -> None:
 
 @pytest.mark.parametrize("form", ["json", "xml", "csv", "tsv"])
 def test_classic_rows_are_those_of_the_engine_but_for_triple_terms(form: str, client: httpx.Client) -> None:
-    query = (
-        r"""SELECT * { VALUES (?a ?b) { (<urn:x> "a<b&\"c\n\t") ("é"@en 1.5) (UNDEF true) ("" <urn:y>) } }"""
-    )
+    rows = r"""(<urn:x> "a<b&\"c\n\t") ("é"@en 1.5) (UNDEF true) ("" <urn:y>) ("x"@ar--rtl UNDEF)"""
+    query = f"SELECT * {{ VALUES (?a ?b) {{ {rows} }} }}"
     plain = client.get("/sparql", params={"query": query, "format": form})
     classic = client.get("/sparql", params={"query": query, "format": form, "dialect": "classic"})
     assert plain.status_code == 200, plain.text
@@ -292,8 +291,8 @@ def test_classic_rows_are_those_of_the_engine_but_for_triple_terms(form: str, cl
         assert classic.content == plain.content
         return
     media_type = ox.QueryResultsFormat.from_media_type(plain.headers["content-type"].partition(";")[0])
-    rows = [list(map(list, ox.parse_query_results(one.content, media_type))) for one in (plain, classic)]
-    assert rows[0] == rows[1]
+    found = [list(map(list, ox.parse_query_results(one.content, media_type))) for one in (plain, classic)]
+    assert found[0] == found[1]
 
 
 # --- empty results --------------------------------------------------------------------------------------

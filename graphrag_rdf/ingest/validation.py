@@ -26,8 +26,8 @@ from graphrag_rdf.ingest.report import ValidationCounts
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import RDFS, SKOS
 from graphrag_rdf.rdf.terms import Term, node_of, now
-from graphrag_rdf.rdf.validation import ReportedResult, ValidationFacts, validation_report
-from graphrag_rdf.schema.shapes import Result, Shapes, Statement, is_iri, read_shapes, run_shacl
+from graphrag_rdf.rdf.validation import Result, ValidationFacts, validation_report
+from graphrag_rdf.schema.shapes import Shapes, Statement, is_iri, read_shapes, run_shacl
 from graphrag_rdf.schema.validation import Change, Validated, validate_change, validate_nodes
 from graphrag_rdf.store.base import Changes, Store, in_batches, select_in_batches
 from graphrag_rdf.trace.facts import label_of, read_labels
@@ -237,7 +237,7 @@ def report_of(
         shapes=[_named(source) for source in shapes.sources],
         shapes_hash=shapes.digest,
         conforms=not results,
-        results=[as_reported(each, subgraphs(each)) for each in results[:_MOST]],
+        results=[(each, subgraphs(each)) for each in results[:_MOST]],
         result_count=len(results),
         rejected_count=rejected,
     )
@@ -308,20 +308,6 @@ def validate_import(
     raise BrokenShapesError(
         f"{len(broken):,} violations of the shapes: {'; '.join(said)}{more}",
         hint="nothing was imported. graphrag-rdf queries run validation/results lists all of them",
-    )
-
-
-def as_reported(result: Result, subgraphs: Sequence[NamedNode] = ()) -> ReportedResult:
-    """A result for a report."""
-    return ReportedResult(
-        severity=result.severity,
-        focus=result.focus,
-        path=result.path,
-        value=result.value,
-        message=result.message,
-        component=result.component,
-        shape=result.shape,
-        subgraphs=subgraphs,
     )
 
 

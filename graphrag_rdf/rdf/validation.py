@@ -19,13 +19,17 @@ from graphrag_rdf.rdf.terms import Term, datetime_, integer
 
 
 @dataclass(frozen=True, slots=True)
-class ReportedResult:
-    """A result (SHACL §3.6).
+class Result:
+    """A result of a validation (SHACL §3.6).
 
     Attributes:
-        severity, component: local names in SHACL.
-        focus, path, value, shape: None for blank nodes and where there is none.
-        subgraphs: which contain the facts that it is about.
+        severity: `Violation`, `Warning`, `Info`, or the end of another IRI.
+        focus, path, value: None where the result has none, a blank node, or a path of several steps.
+        message: in words, from the shape or the validator.
+        component: the kind of the broken constraint, such as `MinCountConstraintComponent`.
+        shape: IRI of the shape; None of one without a name.
+        limit: `sh:maxCount` of the shape, where more values break it.
+        named_shape: the shape, or the nearest one with an IRI that a shape without is part of.
     """
 
     severity: str
@@ -35,7 +39,8 @@ class ReportedResult:
     message: str
     component: str
     shape: Term | None
-    subgraphs: Sequence[NamedNode] = ()
+    limit: int | None = None
+    named_shape: NamedNode | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,7 @@ class ValidationFacts:
         mode: reject or report.
         shapes: files and graphs, as IRIs.
         shapes_hash: SHA-256 of the shapes.
+        results: with the subgraphs that contain the facts which each is about.
         result_count: of all results; `results` may be the first of them.
         rejected_count: facts that were rejected; all of a change if it was refused.
     """
@@ -58,7 +64,7 @@ class ValidationFacts:
     shapes: Sequence[NamedNode]
     shapes_hash: str
     conforms: bool
-    results: Sequence[ReportedResult]
+    results: Sequence[tuple[Result, Sequence[NamedNode]]]
     result_count: int
     rejected_count: int
 
@@ -82,7 +88,7 @@ def validation_report(report: NamedNode, facts: ValidationFacts) -> Iterator[Qua
     yield source(activity, RAG.validationMode, Literal(facts.mode))
     yield source(activity, RAG.resultCount, integer(facts.result_count))
     yield source(activity, RAG.rejectedCount, integer(facts.rejected_count))
-    for index, each in enumerate(facts.results):
+    for index, (each, subgraphs) in enumerate(facts.results):
         node = iris.validation_result(report, index)
         yield source(report, SH.result, node)
         yield source(node, RDF.type, SH.ValidationResult)
@@ -93,5 +99,5 @@ def validation_report(report: NamedNode, facts: ValidationFacts) -> Iterator[Qua
         for predicate, term in (*told, (SH.sourceShape, each.shape)):
             if isinstance(term, NamedNode | Literal):
                 yield source(node, predicate, term)
-        for subgraph in each.subgraphs:
+        for subgraph in subgraphs:
             yield source(node, PROV.wasDerivedFrom, subgraph)

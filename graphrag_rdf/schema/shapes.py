@@ -20,6 +20,7 @@ from pyoxigraph import Literal, NamedNode, Quad, Triple
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.namespaces import RDF
 from graphrag_rdf.rdf.terms import Term, node_of
+from graphrag_rdf.rdf.validation import Result
 from graphrag_rdf.store.base import Store
 
 if TYPE_CHECKING:
@@ -34,31 +35,6 @@ Statement: TypeAlias = tuple[Term, Term, Term]
 _TYPE: Step = (RDF.type, False)
 _NO_PYSHACL = "validation with SHACL shapes needs pySHACL"
 _INSTALL = "pip install 'graphrag-rdf[shacl]'"
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A result of a validation (SHACL §3.6).
-
-    Attributes:
-        severity: `Violation`, `Warning`, `Info`, or the end of another IRI.
-        focus, path, value: None where the result has none, a blank node, or a path of several steps.
-        message: in words, from the shape or the validator.
-        component: the kind of the broken constraint, such as `MinCountConstraintComponent`.
-        shape: IRI of the shape; None of one without a name.
-        limit: `sh:maxCount` of the shape, where more values break it.
-        named_shape: the shape, or the nearest one with an IRI that a shape without is part of.
-    """
-
-    severity: str
-    focus: Term | None
-    path: Term | None
-    value: Term | None
-    message: str
-    component: str
-    shape: Term | None
-    limit: int | None = None
-    named_shape: NamedNode | None = None
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from graphrag_rdf.rdf.namespaces import RDFS, Graphs
 from graphrag_rdf.rdf.terms import Term
+from graphrag_rdf.rdf.validation import Result
 from graphrag_rdf.schema.shapes import (
     FactPath,
-    Result,
     Shapes,
     Statement,
     Step,

@@ -26,7 +26,8 @@ from starlette.responses import Response
 from graphrag_rdf.ingest.validation import keep_report, opened_shapes, report_of
 from graphrag_rdf.rdf.namespaces import PREFIXES, PROV, Graphs
 from graphrag_rdf.rdf.terms import now
-from graphrag_rdf.schema.shapes import Result, Statement, is_iri
+from graphrag_rdf.rdf.validation import Result
+from graphrag_rdf.schema.shapes import Statement, is_iri
 from graphrag_rdf.schema.validation import Change, validate_between, validate_change
 from graphrag_rdf.server.execution.sparql_text import only_inserts
 from graphrag_rdf.server.http.negotiation import GRAPHS, negotiate

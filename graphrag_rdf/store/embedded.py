@@ -388,10 +388,10 @@ class EmbeddedStore(TemplateStore):
 
         Templates that change facts write their own.
         """
-        facts = (DefaultGraph(), Graphs.FACTS)
-        changed = [quad for quad in (*changes.add, *changes.remove) if quad.graph_name in facts]
-        if not changed or not self._inference_marks():
+        if changes.trace or not self._inference_marks():
             return []
+        facts = (DefaultGraph(), Graphs.FACTS)
+        changed = (quad for quad in (*changes.add, *changes.remove) if quad.graph_name in facts)
         return [Quad(quad.subject, quad.predicate, quad.object, Graphs.CHANGED) for quad in changed]
 
     def _placed(self, quads: Iterable[Quad]) -> list[Quad]:

@@ -32,6 +32,8 @@ def apply_authority(
     Returns:
         The number of documents that have another authority than before.
     """
+    if not (rules or assigned or store.ask("documents/any-authority")):
+        return 0
     by_glob = sorted((_rule(line) for line in rules), key=lambda rule: -len(rule[0]))
     changes, changed = Changes(), 0
     for row in store.select("documents/authority-rules"):

@@ -21,9 +21,7 @@ from graphrag_rdf.extract.name_filter import topic_of
 from graphrag_rdf.extract.names import fold
 from graphrag_rdf.extract.numbers import typed_literal
 from graphrag_rdf.extract.table_columns import read_columns
-from graphrag_rdf.ingest.entity_decisions import read_groups
-from graphrag_rdf.ingest.fact_decisions import read_withheld
-from graphrag_rdf.ingest.facts import FactSettings, FactWriter, Written, literal_of
+from graphrag_rdf.ingest.facts import FactWriter, Written, literal_of
 from graphrag_rdf.ingest.names import KnownNames, unsettled
 from graphrag_rdf.ingest.plan import Incoming, PlacedChunk, Task, place_chunks
 from graphrag_rdf.ingest.report import Run
@@ -31,7 +29,7 @@ from graphrag_rdf.ingest.retract import retract_chunks, retract_subgraphs
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import DC, DCTERMS, METADATA, METADATA_KEY, PROV, RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, datetime_, node_of, now, text_of
-from graphrag_rdf.store.base import Changes, Row, Store
+from graphrag_rdf.store.base import Changes, Row
 
 MENTIONS_KEY = "mentions/1"
 """The key of the mention layer, as an extractor has one."""
@@ -142,7 +140,7 @@ class DocumentWriter:
     def _write_metadata(self, document: NamedNode, parsed: ParsedDocument, changes: Changes) -> None:
         if not self._run.settings.metadata:
             return
-        written = write_metadata(self._run.store, self._run.settings.facts, document, parsed, changes)
+        written = write_metadata(self._run, document, parsed, changes)
         if written.quads and self._run.settings.marked:
             changes.add += prov.unvalidated([written.subgraph])
         self._run.report.facts += written.facts
@@ -327,21 +325,19 @@ _NOBODY = frozenset(
 )  # fmt: skip
 
 
-def write_metadata(
-    store: Store, settings: FactSettings, document: NamedNode, parsed: ParsedDocument, changes: Changes
-) -> Written:
+def write_metadata(run: Run, document: NamedNode, parsed: ParsedDocument, changes: Changes) -> Written:
     """Add to a transaction what changes among the facts that the metadata of a document give.
 
     Returns:
         what was written; nothing if the facts are contained already.
     """
-    subgraph = iris.subgraph(document, METADATA_KEY)
+    store, subgraph = run.store, iris.subgraph(document, METADATA_KEY)
     names = KnownNames(store)
     written = Written(subgraph)
     if stated := list(statements_of(parsed)):
         refused = store.refused(filter(None, map(literal_of, stated)))
         stated = [replace(each, datatype=None) if literal_of(each) in refused else each for each in stated]
-        writer = FactWriter(names, settings, read_groups(store), read_withheld(store))
+        writer = FactWriter(names, run.settings.facts, *run.decisions())
         written = writer.metadata(subgraph, stated, _RELATIONS, parsed.language)
     rows = store.select("ingest/contained-in-subgraphs", subgraphs=[subgraph])
     before = {(row["s"], row["p"], row["o"]) for row in rows}

@@ -82,8 +82,11 @@ def read_relations(store: Store, namespace: str) -> dict[NamedNode, Relation]:
     Args:
         namespace: in which extraction mints now.
     """
+    return _relations(store, _minted(store, namespace))
+
+
+def _relations(store: Store, minted: tuple[str, ...]) -> dict[NamedNode, Relation]:
     rows = sorted(store.select("predicates/used"), key=lambda row: str(row["relation"]))
-    minted = _minted(store, namespace)
     labels: dict[NamedNode, list[Literal]] = defaultdict(list)
     for row in select_in_batches(store, "retrieval/labels", "things", [row["relation"] for row in rows]):
         labels[node_of(row["thing"])].append(row["label"])  # type: ignore[arg-type]
@@ -222,7 +225,8 @@ def settle_relations(store: Store, namespace: str) -> int:
     Returns:
         how many quads the store has more.
     """
-    relations = read_relations(store, namespace)
+    minted = _minted(store, namespace)
+    relations = _relations(store, minted)
     decisions = read_decisions(store, RELATIONS)
     stands = {d.iri: d for d in decisions if d.by == FORM and d.undone is None}
     follows = {d.iri: d for d in _by_form(store, relations, decisions)}
@@ -234,7 +238,7 @@ def settle_relations(store: Store, namespace: str) -> int:
         if stands.get(iri) != decision:
             changes.add += decision.quads(RELATIONS)
     groups = Groups([*follows.values(), *(d for d in decisions if d.iri not in stands)])
-    wanted = _links(relations, groups, _minted(store, namespace))
+    wanted = _links(relations, groups, minted)
     have = {
         _link(node_of(row["relation"]), node_of(row["canonical"]))
         for row in store.select("predicates/canonical-links")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from pyoxigraph import Literal, NamedNode, Quad
 
+from graphrag_rdf.ingest.entity_decisions import read_groups
+from graphrag_rdf.ingest.fact_decisions import read_withheld
 from graphrag_rdf.ingest.plan import DocumentPlan, is_there, stored_documents
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
@@ -14,7 +16,9 @@ from graphrag_rdf.rdf.terms import datetime_, node_of, now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Store
 
 if TYPE_CHECKING:
+    from graphrag_rdf.ingest.decisions import Groups
     from graphrag_rdf.ingest.extractors import ChunkExtractor
+    from graphrag_rdf.ingest.fact_decisions import Withheld
     from graphrag_rdf.ingest.indexing import StoreIndexer
     from graphrag_rdf.ingest.plan import IngestSettings
     from graphrag_rdf.llm.budget import LlmUsage
@@ -250,6 +254,10 @@ def _clear(things: list[NamedNode]) -> Updates:
     return [("ingest/clear-failures", {"things": things})] if things else []
 
 
+_MARKS = frozenset((RAG.unlinked, RAG.unvalidated))
+"""Marks of what is still to do, which go by the end of the run."""
+
+
 class Journal:
     """Commits the changes of a run. A run that changes nothing is not recorded.
 
@@ -294,7 +302,7 @@ class Journal:
             changes.add += self._of_run()
         self._store.commit(changes)
         self._newest = self._store.content_commit()
-        kept = sum(quad.predicate not in (RAG.unlinked, RAG.unvalidated) for quad in changes.add)
+        kept = sum(quad.predicate not in _MARKS for quad in changes.add)
         self.quads += kept - len(changes.remove)
 
     def end(self) -> None:
@@ -310,7 +318,7 @@ class Journal:
         return [Quad(self._run, p, o, Graphs.SYSTEM) for p, o in says if o is not None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Run:
     """What the writers of documents and chunks share in a run.
 
@@ -327,3 +335,13 @@ class Run:
     journal: Journal
     failures: FailureRecords
     report: IngestReport = field(default_factory=IngestReport)
+    _decisions: tuple[int, Groups, Withheld] | None = None
+
+    def decisions(self) -> tuple[Groups, Withheld]:
+        """Which entities are one, and which facts are withheld. They are read once, and again if another
+        client has changed the store meanwhile: reading thousands of them takes longer than a document.
+        """
+        others = self.journal.others()
+        if self._decisions is None or self._decisions[0] != others:
+            self._decisions = others, read_groups(self.store), read_withheld(self.store)
+        return self._decisions[1:]

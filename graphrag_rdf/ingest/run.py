@@ -31,9 +31,8 @@ from graphrag_rdf.extract.name_filter import filter_mentions, topics_of, with_de
 from graphrag_rdf.extract.reference import with_speakers
 from graphrag_rdf.extract.table_rows import context_of, find_names, split_by_rows
 from graphrag_rdf.ingest.document_writer import MENTIONS_KEY, DocumentWriter, place_quads
-from graphrag_rdf.ingest.entity_decisions import read_groups, settle
+from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
-from graphrag_rdf.ingest.fact_decisions import read_withheld
 from graphrag_rdf.ingest.facts import ChunkText, FactWriter, Fit, Written, literal_of
 from graphrag_rdf.ingest.indexing import StoreIndexer
 from graphrag_rdf.ingest.names import KnownNames, unlinked, unsettled
@@ -253,8 +252,7 @@ class ChunkWriter:
     def _begin(self) -> None:
         """Read names and decisions from the store as it is now."""
         self._names = KnownNames(self._run.store)
-        groups, withheld = read_groups(self._run.store), read_withheld(self._run.store)
-        self._writer = FactWriter(self._names, self._run.settings.facts, groups, withheld)
+        self._writer = FactWriter(self._names, self._run.settings.facts, *self._run.decisions())
         self._agents_written = self._prompt_written = False
 
     def write(self, task: Task, outcome: Extracted | Failure) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+import time
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -32,7 +34,7 @@ _BINDINGS = {
 _GRAPHS = {"turtle": "text/turtle", "trig": "application/trig", "nquads": "application/n-quads"}
 RESULT_FORMATS = ("table", *_BINDINGS, *_GRAPHS)
 _PATIENCE = 3.0
-"""Seconds for each changed form of an empty query."""
+"""Seconds for each changed form of an empty query; after so many in all, no more are tried."""
 _BEGINNING = 4096
 """Bytes of a result that are kept to see whether it is empty."""
 _UPDATE = re.compile(
@@ -113,8 +115,9 @@ def _explain_empty(store: Store, query: str, *, union: bool) -> None:
 
     if output.is_quiet() or not isinstance(store, EmbeddedStore):
         return
+    end = time.monotonic() + _PATIENCE
     with LimitedQueries(store, _PATIENCE) as limited:
-        for one in alternatives(query, union=union):
+        for one in takewhile(lambda _: time.monotonic() < end, alternatives(query, union=union)):
             try:
                 answer = limited.run(with_prefixes(one.counting), 1, union=one.union)
             except UsageError:  # it is malformed so, or takes too long

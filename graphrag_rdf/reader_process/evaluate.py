@@ -5,8 +5,9 @@ The engine requires that a result is created, written and freed in one thread.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal, Protocol
 
@@ -52,13 +53,13 @@ class Wanted:
         dialect: how triple terms are written. In `classic`, which any RDF 1.1 client reads, the node of the
             statement stands for a triple term, and a graph describes it by `rdf:subject`, `rdf:predicate` and
             `rdf:object`.
-        context: a document with the context of JSON-LD.
+        context: of JSON-LD, a document in JSON: text is sent to a reader process in a fraction of the time.
     """
 
     media_type: str
     content_type: str
     dialect: Dialect = "rdf12"
-    context: Mapping[str, Any] = field(default_factory=dict)
+    context: str = "{}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +248,7 @@ def serialize_graph(
         write_star(found, output, rdf_format)
         return
     if rdf_format == ox.RdfFormat.JSON_LD:
-        write_jsonld(_classic(found), output, wanted.context)
+        write_jsonld(_classic(found), output, json.loads(wanted.context))
         return
     ox.serialize(
         _classic(found) if wanted.dialect == "classic" else found,  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import secrets
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -47,13 +48,12 @@ class FrozenCopies:
 
     async def unread(self, seconds: float) -> bool:
         """Wait until no process reads one of the present copies; whether that was so in time."""
-        present = in_use(self._folder)
-        end = asyncio.get_running_loop().time() + seconds
-        while present & in_use(self._folder):
-            if asyncio.get_running_loop().time() > end:
-                return False
+        end = time.monotonic() + seconds
+        present = left = await asyncio.to_thread(in_use, self._folder)
+        while left and time.monotonic() < end:
             await asyncio.sleep(_LOOK)
-        return True
+            left = present & await asyncio.to_thread(in_use, self._folder)
+        return not left
 
     def close(self) -> None:
         """Make no more, and delete those that nobody reads."""

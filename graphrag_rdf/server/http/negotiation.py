@@ -6,9 +6,10 @@ RFC 9110 §12.5.1 (Accept: q-values, the most specific range counts) and RDF 1.2
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from pyoxigraph import QueryResultsFormat, RdfFormat
 
@@ -166,8 +167,13 @@ def parse_accept(header: str) -> tuple[MediaRange, ...]:
 
 def wanted(choice: Choice) -> Wanted:
     """A choice for `evaluate`."""
-    context = vocabulary_context() if choice.format.engine == RdfFormat.JSON_LD else {}
+    context = _context() if choice.format.engine == RdfFormat.JSON_LD else "{}"
     return Wanted(choice.format.media_type, choice.content_type, choice.dialect, context)
+
+
+@cache
+def _context() -> str:
+    return json.dumps(vocabulary_context())
 
 
 def accepted(header: str | None, asked: str | None) -> str | None:

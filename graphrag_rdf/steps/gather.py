@@ -265,9 +265,10 @@ class Gathering:
             asked = [hit.sentence for hit in self.state.hits]
             for row in self.search.rows("retrieval/quoted-facts", sentences=asked):
                 sentences.setdefault(fact_of(row), []).append(node_of(row["sentence"]))
-        for row in self._unread():
+        surest = self._surest() if self.active else []
+        for row in self._unread(surest) if surest else ():
             sentences.setdefault(fact_of(row), [])
-        inferred = {fact for fact in map(fact_of, self._inferred()) if fact not in sentences}
+        inferred = {fact for fact in map(fact_of, self._inferred(surest)) if fact not in sentences}
         sentences |= {fact: [] for fact in sorted(inferred, key=str)}
         unverified = {fact for fact in map(fact_of, self._unverified()) if fact not in sentences}
         sentences |= {fact: [] for fact in sorted(unverified, key=str)}
@@ -355,17 +356,14 @@ class Gathering:
         )
         return [active[whole_of(row["number"])].entity for row in surest]
 
-    def _inferred(self) -> list[Row]:
-        """What was inferred about the most active entities, if the answer may rest on that."""
-        if not self.active or not self.parameters["inferred"]:
+    def _inferred(self, entities: list[NamedNode]) -> list[Row]:
+        """What was inferred about entities, if the answer may rest on that."""
+        if not entities or not self.parameters["inferred"]:
             return []
-        return self.search.rows("retrieval/inferred-facts", entities=self._surest(), limit=_UNREAD_AMONG)
+        return self.search.rows("retrieval/inferred-facts", entities=entities, limit=_UNREAD_AMONG)
 
-    def _unread(self) -> list[Row]:
-        """Facts of the most active entities that no sentence says: metadata, imported, or given by hand."""
-        if not self.active:
-            return []
-        entities = self._surest()
+    def _unread(self, entities: list[NamedNode]) -> list[Row]:
+        """Facts of entities that no sentence says: metadata, imported, or given by hand."""
         found = self.search.rows("retrieval/facts-by-hand", entities=entities)
         found += self.search.rows(
             "retrieval/metadata-facts", entities=entities, relations=list(METADATA), limit=_UNREAD_AMONG

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import NoReturn, TypeAlias
 
 from pyoxigraph import Literal, NamedNode
@@ -139,13 +140,9 @@ def one_fact(store: Store, s: str, p: str, o: str) -> Edge:
     return found[0]
 
 
-def _named(store: Store, name: str) -> list[Row]:
-    return store.select("provenance/named", names=spellings([name], languages_of(store.select)))
-
-
 def things_called(store: Store, name: str) -> list[NamedNode]:
     """The things that have a label or alias, as it is written, else without regard to case."""
-    exact = _named(store, name)
+    exact = store.select("provenance/named", names=spellings([name], languages_of(store.select)))
     found = exact or store.select("provenance/named-alike", names=[name.lower()])
     return list(dict.fromkeys(rows.node(row, "thing") for row in found))
 
@@ -157,7 +154,12 @@ class _LookUp:
         self._store = store
         self._names = names
         self._terms = terms
+        self._exact: dict[str, list[NamedNode]] = {}
         self._alike: dict[str, list[NamedNode]] | None = None
+
+    @cached_property
+    def _languages(self) -> list[str]:
+        return languages_of(self._store.select)
 
     def facts(self, *, alike: bool, merged: bool = False, inferred: bool = False) -> list[Edge]:
         """The facts that match, or else those that did before they were removed.
@@ -203,7 +205,10 @@ class _LookUp:
         if isinstance(term, NamedNode):
             return [term]
         if not alike:
-            return [rows.node(row, "thing") for row in _named(self._store, name)]
+            if name not in self._exact:
+                found = self._store.select("provenance/named", names=spellings([name], self._languages))
+                self._exact[name] = [rows.node(row, "thing") for row in found]
+            return self._exact[name]
         if self._alike is None:
             wanted = [n.lower() for n, t in zip(self._names, self._terms, strict=True) if not _is_iri(t)]
             self._alike = {}

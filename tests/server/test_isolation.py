@@ -209,7 +209,7 @@ def test_pages_that_use_all_threads_hold_up_no_query(tmp_path: Path) -> None:
 
 
 def test_pages_and_queries_of_one_client_have_a_limit_together(tmp_path: Path) -> None:
-    """While 64 of its queries run, more queries and pages are refused; when they have ended, it may ask again."""
+    """While 64 of its queries run, a page is refused; when they have ended, it may be read."""
     options = ("--anonymous", "write", "--query-timeout", "120")
     with Endpoint.start(tmp_path / "store", *options) as endpoint, endpoint.client() as client:
         triples = " ".join(f"<urn:s{n}> <urn:p> {n} ." for n in range(1000))

@@ -7,6 +7,7 @@ decisions contradict like facts of one relation.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,12 +16,19 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace.facts import label_of, read_labels
-from graphrag_rdf.trace.sources import FactSource, source_fact
+from graphrag_rdf.trace.sources import FactSource, Statement, supporting
 
+_MERGED = "conflicts/merged"
 NEUTRAL = 0.5
 """The authority that a document without one counts as."""
-RULES = ("functional", "types", "documents")
-"""Templates under `queries/conflicts/`, the surest first."""
+_RULES: tuple[tuple[str, str, dict[str, bool]], ...] = (
+    ("functional", "conflicts/functional", {"merged": False}),
+    ("types", "conflicts/types", {}),
+    ("documents", "conflicts/documents", {}),
+    ("functional", "conflicts/functional", {"merged": True}),
+    ("documents", _MERGED, {}),
+)
+"""Rules with the templates that find pairs by them; the first one that finds a pair gives its rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,7 @@ class Conflict:
     """Two facts that contradict.
 
     Attributes:
-        rule: one of `RULES`.
+        rule: `functional`, `types` or `documents`.
         subject: the entity that stands for the subjects of both.
         relation: of the first; that of the other may be one with it under another name.
     """
@@ -79,19 +87,16 @@ def find_conflicts(store: Store, *, about: NamedNode | None = None, limit: int =
         limit: most pairs of facts by each rule.
     """
     entities = [] if about is None else [about]
-    found: dict[tuple[Term, ...], str] = {}
-    for rule in RULES:
-        merged = {"merged": False} if rule == "functional" else {}
-        for row in store.select(f"conflicts/{rule}", entities=entities, limit=limit, **merged):
-            found.setdefault(_pair(row), rule)
-    for row in store.select("conflicts/functional", entities=entities, limit=limit, merged=True):
-        found.setdefault(_pair(row), "functional")
-    between = {_pair(row) for row in store.select("conflicts/merged", entities=entities, limit=limit)}
-    between -= found.keys()
-    found |= dict.fromkeys(sorted(between, key=str), "documents")
+    found: dict[tuple[Term, ...], tuple[str, str]] = {}
+    for rule, template, values in _RULES:
+        for row in store.select(template, entities=entities, limit=limit, **values):
+            found.setdefault(_pair(row), (rule, template))
     labels = read_labels(store, [term for pair in found for term in pair])
-    conflicts = (_conflict(store, rule, pair, labels) for pair, rule in found.items())
-    return [one for pair, one in zip(found, conflicts, strict=True) if pair not in between or _differ(one)]
+    sources = supporting(store, [fact for pair in found for fact in _facts(pair)])
+    conflicts = (
+        (_conflict(rule, pair, labels, sources), template) for pair, (rule, template) in found.items()
+    )
+    return [one for one, template in conflicts if template != _MERGED or _differ(one)]
 
 
 def _differ(conflict: Conflict) -> bool:
@@ -104,14 +109,19 @@ def _pair(row: Row) -> tuple[Term, ...]:
     return tuple(row[name] for name in ("who", "s1", "p", "o1", "s2", "p2", "o2"))
 
 
-def _conflict(store: Store, rule: str, pair: tuple[Term, ...], labels: dict[str, str]) -> Conflict:
-    who, s1, p, o1, s2, p2, o2 = pair
-    facts = (_supported(store, (s1, p, o1), labels), _supported(store, (s2, p2, o2), labels))
-    relation = "type" if rule == "types" else label_of(p, labels)
-    return Conflict(rule, who, label_of(who, labels), p, relation, facts)
+def _facts(pair: tuple[Term, ...]) -> tuple[Statement, Statement]:
+    _, s1, p, o1, s2, p2, o2 = pair
+    return (s1, p, o1), (s2, p2, o2)
 
 
-def _supported(store: Store, fact: tuple[Term, Term, Term], labels: dict[str, str]) -> SupportedFact:
-    s, p, o = fact
-    sources = source_fact(store, str(s), str(p), str(o))
-    return SupportedFact(s, p, o, label_of(o, labels), tuple(sources))
+def _conflict(
+    rule: str,
+    pair: tuple[Term, ...],
+    labels: dict[str, str],
+    sources: Mapping[Statement, Sequence[FactSource]],
+) -> Conflict:
+    first, second = (
+        SupportedFact(*fact, label_of(fact[2], labels), tuple(sources.get(fact, ()))) for fact in _facts(pair)
+    )
+    relation = "type" if rule == "types" else label_of(first.p, labels)
+    return Conflict(rule, pair[0], label_of(pair[0], labels), first.p, relation, (first, second))

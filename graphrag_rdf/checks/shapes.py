@@ -16,11 +16,11 @@ from pyoxigraph import NamedNode, Quad
 from graphrag_rdf.checks.integrity import Severity, Violation
 from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.resources import folder
-from graphrag_rdf.schema.shapes import Statement, graph_of, read_graph, read_shapes, run_shacl
+from graphrag_rdf.schema.shapes import Result, Statement, graph_of, read_graph, read_shapes, run_shacl
 from graphrag_rdf.schema.validation import Validated, validate_all
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace.facts import label_of, read_labels
-from graphrag_rdf.trace.sources import FactSource, source_fact
+from graphrag_rdf.trace.sources import FactSource, supporting
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,30 +107,31 @@ def offences(store: Store, validated: Validated) -> list[Offence]:
     by_path: defaultdict[tuple[Term, Term], set[Statement]] = defaultdict(set)
     for (s, p, _), stated in validated.stated.items():
         by_path[s, p].update(stated)
+
+    def facts_of(each: Result) -> list[Statement]:
+        if not (each.focus and each.path):
+            return []
+        if each.value:
+            return sorted(validated.stated.get((each.focus, each.path, each.value), ()), key=str)
+        return sorted(by_path.get((each.focus, each.path), ()), key=str)
+
+    facts = [facts_of(each) for each in validated.results]
+    sources = supporting(store, [fact for several in facts for fact in several])
     found = []
-    for each in validated.results:
-        focus, path, value = each.focus, each.path, each.value
-        facts: Iterable[Statement] = ()
-        if focus and path:
-            stated, several = validated.stated, by_path.get((focus, path), ())
-            facts = stated.get((focus, path, value), ()) if value else several
+    for each, several in zip(validated.results, facts, strict=True):
         found.append(
             Offence(
                 severity=each.severity,
-                focus=focus,
-                focus_label=label(focus),
-                path=path,
-                path_label=label(path),
-                value=value,
-                value_label=label(value),
+                focus=each.focus,
+                focus_label=label(each.focus),
+                path=each.path,
+                path_label=label(each.path),
+                value=each.value,
+                value_label=label(each.value),
                 message=each.message,
                 component=each.component,
                 shape=each.named_shape,
-                sources=tuple(
-                    source
-                    for fact in sorted(facts, key=str)
-                    for source in _current(source_fact(store, *map(str, fact)))
-                ),
+                sources=tuple(source for fact in several for source in _current(sources.get(fact, ()))),
             )
         )
     return found

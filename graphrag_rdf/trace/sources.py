@@ -7,18 +7,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeAlias, cast
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.schema.proofs import prove, where_held
-from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.store.base import Row, Store, in_batches
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.documents import Source, read_source, with_names
 from graphrag_rdf.trace.facts import Edge, decided_against, fact_of, facts_called, read_labels, with_labels
 from graphrag_rdf.trace.model import DecisionNote, Fact, Inference
 
+Statement: TypeAlias = tuple[Term, Term, Term]
 _PREVIEW = 100  # characters of a chunk's text in a tree
 
 
@@ -185,6 +187,16 @@ def source_fact(store: Store, s: str, p: str, o: str) -> list[FactSource]:
     if not found:
         raise UsageError(f"there is no fact ({s}, {p}, {o})", hint="nothing that is stored says so")
     return found
+
+
+def supporting(store: Store, facts: Iterable[Statement]) -> dict[Statement, list[FactSource]]:
+    """What supports each of some facts, as `source_fact` lists it. Facts without any support are left out."""
+    found: defaultdict[Statement, list[FactSource]] = defaultdict(list)
+    for batch in in_batches(dict.fromkeys(cast("Iterable[Edge]", facts))):
+        for source in _supporting(store, batch) + _inferred_sources(store, batch):
+            fact = source.inferred or source.fact
+            found[fact.s, fact.p, fact.o].append(source)
+    return dict(found)
 
 
 def proofs(store: Store, facts: Iterable[Edge]) -> dict[Edge, list[Inference]]:

@@ -90,6 +90,15 @@ def test_literals_are_given_as_terms(engine: Engine, tmp_path: Path) -> None:
     assert found.shape == NamedNode("urn:s"), "the shape without a name is part of it"
 
 
+def test_statements_about_documents_have_no_sources(engine: Engine, tmp_path: Path) -> None:
+    closed = f"{PREFIXES} <urn:s> a sh:NodeShape ; sh:targetSubjectsOf rdfs:label ; sh:closed true ."
+    found = offences(engine, tmp_path, closed)
+    titles = [each for each in found if str(each.path).endswith("elements/1.1/title>")]
+    assert [(each.focus_label, each.sources) for each in titles] == [("Pennock", ())]
+    (founded,) = (each for each in found if each.path == NamedNode("http://trustgraph.ai/r/founded"))
+    assert [each.source.words for each in founded.sources] == [TEXT.partition(". ")[0] + "."]
+
+
 def test_merged_entities_are_one(engine: Engine, tmp_path: Path) -> None:
     both = f"""{PREFIXES} <urn:s> a sh:NodeShape ; sh:targetSubjectsOf r:founded ;
       sh:property [ sh:path r:lived-in ; sh:minCount 1 ] ."""

@@ -15,8 +15,9 @@ from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.checks.integrity import Severity, Violation
 from graphrag_rdf.rdf.terms import Term
+from graphrag_rdf.rdf.validation import Result
 from graphrag_rdf.resources import folder
-from graphrag_rdf.schema.shapes import Result, Statement, graph_of, read_graph, read_shapes, run_shacl
+from graphrag_rdf.schema.shapes import Statement, graph_of, read_graph, read_shapes, run_shacl
 from graphrag_rdf.schema.validation import Validated, validate_all
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace.facts import label_of, read_labels

@@ -259,10 +259,10 @@ def suggest(
     if counts:
         output.write_json(found.as_json())
         return
-    _show_suggestion(found, path)
+    _show_suggestion(found, path, proposed=proposed)
 
 
-def _show_suggestion(found: Suggestion, path: Path | None) -> None:
+def _show_suggestion(found: Suggestion, path: Path | None, *, proposed: bool) -> None:
     report = found.report
     note(
         f"wrote {report.classes:,} classes, {report.object_properties:,} properties of things, "
@@ -274,7 +274,7 @@ def _show_suggestion(found: Suggestion, path: Path | None) -> None:
         note(f"guesses of subclasses, to be reviewed: {report.guesses:,}")
     if report.left_out:
         note(f"frequent, and left out because they say too little: {', '.join(report.left_out)}")
-    if not report.classes:
+    if not report.classes and not proposed:  # proposals need no class: those of the ontology in force serve
         warn("no class: the facts have no types. Extraction by rules or by a model gives them")
     if found.model is None:
         note("no language model is configured: relations that say the same in other words stay apart")

@@ -4,6 +4,8 @@ Each version has a graph of its own, `urn:graph:ontology:` and the beginning of 
 triples of the active version of each ontology are also in `urn:graph:ontology`, where tools find them.
 Besides RDF, OWL/XML and functional-style syntax are read (`owl_syntax`, `owl_mapping`). Imports (OWL 2 §3.4)
 are resolved by the XML catalogue beside the file, as in Protégé; nothing is fetched from the network.
+
+A file that declares no ontology has the IRI of its SKOS concept scheme, if it has exactly one, else a `urn:`.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from graphrag_rdf.exchange.owl_syntax import read_owl, syntax_of
 from graphrag_rdf.ingest.decisions import person_quads
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.formats import check_entities
-from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PROV, RAG, RDF, XSD, Graphs
+from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PROV, RAG, RDF, SKOS, XSD, Graphs
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.schema.observed import observe
 from graphrag_rdf.schema.reasoning import Profile
@@ -116,6 +118,9 @@ def load_ontologies(
     versions = {each.graph: each for each in ontology_versions(store)}
     for file in files:
         known = versions.get(file.graph.value)
+        for former in _former_names(file, versions.values()):
+            remove_ontology(store, former, namespace, keep)
+            known = None
         if known is not None and known.active:
             report.unchanged.append(file.ontology.value)
             continue
@@ -177,6 +182,13 @@ def remove_ontology(store: Store, ontology: str, namespace: str, keep: Profile |
     return len(known)
 
 
+def _former_names(file: OntologyFile, versions: Iterable[OntologyVersion]) -> set[str]:
+    """The other IRIs of a file in the store: it was moved, or an earlier program named it by its place."""
+    place = file.path.resolve().as_uri()
+    named = {each.ontology for each in versions if each.graph == file.graph.value or each.ontology == place}
+    return named - {file.ontology.value}
+
+
 # --- reading ------------------------------------------------------------------------------------------
 
 
@@ -220,14 +232,18 @@ def _read(path: Path) -> OntologyFile:
         raise UsageError(
             f"{path} declares several ontologies: {listed}", hint="load each from a file of its own"
         )
-    named = (
-        declared[0] if declared and isinstance(declared[0], NamedNode) else NamedNode(path.resolve().as_uri())
-    )
+    named = next(filter(_is_named, declared), None) or _scheme(triples) or iris.unnamed_ontology(path)
     about = [t for t in triples if declared and t.subject == declared[0]]
     versions = [node_of(t.object) for t in about if t.predicate == OWL.versionIRI]
     imports = tuple(text_of(t.object) for t in about if t.predicate == OWL.imports)
     graph = NamedNode(_PREFIX + digest[:32])
     return OntologyFile(path, named, versions[0] if versions else None, graph, triples, imports)
+
+
+def _scheme(triples: Iterable[Triple]) -> NamedNode | None:
+    """The SKOS concept scheme of a vocabulary, if it has exactly one."""
+    found = {t.subject for t in triples if (t.predicate, t.object) == (RDF.type, SKOS.ConceptScheme)}
+    return next(filter(_is_named, found)) if len(found) == 1 and all(map(_is_named, found)) else None
 
 
 def _triples(path: Path, data: bytes) -> Iterable[Triple]:

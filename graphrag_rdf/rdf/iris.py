@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from urllib.parse import quote
 
 from pyoxigraph import NamedNode
@@ -257,6 +258,11 @@ def merge(origin: str, canonical: NamedNode) -> NamedNode:
 def decision(kind: str, origin: str, *parts: str | int) -> NamedNode:
     """A decision about entities (merge, split), by its origin and content."""
     return NamedNode(f"urn:graphrag-rdf:{kind}:{name_uuid(origin, *parts)}")
+
+
+def unnamed_ontology(file: Path) -> NamedNode:
+    """An ontology whose file gives it no IRI, by the place of the file."""
+    return NamedNode(f"urn:graphrag-rdf:ontology:{name_uuid(file.resolve().as_uri())}")
 
 
 def feedback(target: NamedNode, by: str) -> NamedNode:

@@ -160,6 +160,11 @@ def find_terms(store: Store, namespace: str, request: DraftRequest) -> tuple[lis
         else:
             terms[iri] = term
     if not terms:
+        if request.proposed:
+            raise UsageError(
+                f"no relation of {request.least} facts and no type of {request.least} things was proposed",
+                hint="ingest with --ontology FILE --ontology-mode open, or lower --least",
+            )
         raise UsageError(
             f"no relation has {request.least} facts, and no type {request.least} things",
             hint="ingest more documents, or lower --least",

@@ -72,6 +72,7 @@ def test_proposals_become_an_ontology_that_guides_with_the_first(run: Run, files
         "ontology", "suggest", "--proposed", "--least", "1", "--iri", "http://zzz.org/more", "-o", "more.ttl"
     )
     assert found.code == 0, found.err
+    assert "no class" not in found.err, "the classes are those of the ontology in force"
     draft = (files / "more.ttl").read_text("utf-8")
     assert "sankIn" in draft
     assert "lostOn" not in draft
@@ -81,3 +82,11 @@ def test_proposals_become_an_ontology_that_guides_with_the_first(run: Run, files
         "Skell Sound"
         in run("sparql", "SELECT ?label { ?s <http://zzz.org/more#sankIn>/rdfs:label ?label }").out
     )
+
+
+def test_a_draft_of_proposals_says_when_there_are_none(run: Run, files: Path) -> None:
+    run("ingest", "loss.txt")
+    found = run("ontology", "suggest", "--proposed", "--least", "1")
+    assert found.code == 2
+    assert "was proposed" in found.err
+    assert "--ontology-mode open" in found.err

@@ -41,6 +41,13 @@ def files(folder: Path) -> Path:
     return folder
 
 
+SCHEME = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+<http://example.org/tides> a skos:ConceptScheme .
+<http://example.org/tides#neap> a skos:Concept ; skos:prefLabel "neap tide" ;
+  skos:inScheme <http://example.org/tides> .
+"""
+
+
 def triples(run: Run) -> int:
     return int(run("sparql", "--format", "csv", COUNT).out.split()[1])
 
@@ -244,3 +251,28 @@ def test_malformed_syntaxes_of_owl(name: str, text: str, message: str, run: Run,
     found = run("ontology", "load", name)
     assert found.code == 2
     assert message in found.err
+
+
+def loaded(run: Run) -> list[str]:
+    return [each["ontology"] for each in json.loads(run("ontology", "list", "--format", "json").out)]
+
+
+def test_a_vocabulary_is_named_by_its_scheme(run: Run, folder: Path) -> None:
+    (folder / "tides.ttl").write_text(SCHEME)
+    run("ontology", "load", "tides.ttl")
+    assert loaded(run) == ["http://example.org/tides"]
+
+
+def test_a_file_without_a_name_has_an_iri_that_shows_no_folder(run: Run, folder: Path) -> None:
+    (folder / "tides.ttl").write_text(SCHEME.replace("<http://example.org/tides> a skos:ConceptScheme .", ""))
+    run("ontology", "load", "tides.ttl")
+    (name,) = loaded(run)
+    assert name.startswith("urn:graphrag-rdf:ontology:")
+    assert json.loads(run("ontology", "load", "tides.ttl", "--format", "json").out)["unchanged"] == [name]
+    (folder / "tides.ttl").write_text((folder / "tides.ttl").read_text().replace("neap tide", "neap"))
+    assert list(json.loads(run("ontology", "load", "tides.ttl", "--format", "json").out)["loaded"]) == [name]
+    (folder / "tides.ttl").rename(folder / "moved.ttl")
+    run("ontology", "load", "moved.ttl")
+    (moved,) = set(loaded(run))
+    assert moved != name
+    assert triples(run) == 3

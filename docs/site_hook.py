@@ -15,6 +15,7 @@ from mkdocs.structure.files import File, Files
 REPOSITORY = Path(__file__).resolve().parents[1]
 OUTSIDE = {
     "README.md": "index.md",
+    "README.zh.md": "zh/index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changes.md",
     "SECURITY.md": "security.md",

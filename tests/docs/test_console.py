@@ -23,7 +23,8 @@ _PROGRESS = re.compile(r"\d+ chunks done")
 PAGES = [
     REPOSITORY / name
     for name in (
-        *("README.md", "docs/tutorial.md", "docs/how-to/tuning.md", "docs/how-to/why-this-rank.md"),
+        *("README.md", "README.zh.md", "docs/tutorial.md", "docs/zh/tutorial.md"),
+        *("docs/how-to/tuning.md", "docs/how-to/why-this-rank.md"),
         *(
             f"docs/seeds/{page}.md"
             for page in ("000", "001", "002", "002.en", "003", "003.en", "004", "004.en")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from graphrag_rdf.config import Settings
 from graphrag_rdf.config.trust import place_of
 from graphrag_rdf.errors import SearchIndexError, StoreError, UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql.library import TemplateLibrary
@@ -98,8 +99,10 @@ def endpoint_of(url: str, settings: Settings) -> Endpoint:
     """
     if settings.collection != DEFAULT_COLLECTION:
         raise UsageError(
-            f"endpoints have no collections, so {settings.collection!r} does not exist",
-            hint="leave out --collection, or name the endpoint of another dataset with --store",
+            tr("endpoints have no collections, so {collection!r} does not exist").format(
+                collection=settings.collection
+            ),
+            hint=tr("leave out --collection, or name the endpoint of another dataset with --store"),
         )
     remote = settings.remote
     spoken = RemoteSettings(
@@ -305,8 +308,8 @@ class Components:
 
         if self.read_only:
             raise StoreError(
-                "cannot rebuild the search indexes: the store is open for reading only",
-                hint="open it for writing. If you lack the permission, change it, or copy the store",
+                tr("cannot rebuild the search indexes: the store is open for reading only"),
+                hint=tr("open it for writing. If you lack the permission, change it, or copy the store"),
             )
         if "text_index" in self.__dict__:
             self.text_index.close()
@@ -318,7 +321,7 @@ class Components:
                 discard(self.place.index / "vectors")
         self.indexer.catch_up()
         if self.indexer.error:
-            raise SearchIndexError(f"cannot make the vectors: {self.indexer.error}")
+            raise SearchIndexError(tr("cannot make the vectors: {error}").format(error=self.indexer.error))
 
     # --- indexes that may be behind, or damaged ---------------------------------------------------
 
@@ -333,14 +336,14 @@ class Components:
             if not indexer.lacks_words:
                 return index
             if self._ingesting or (self.read_only and self._index_folder is not None):
-                warn("index_behind", "the newest data are not in the search index yet")
+                warn("index_behind", tr("the newest data are not in the search index yet"))
                 return index
             with self._index_lock:
                 if indexer.lacks_words:
                     log.info("the search index is behind the store: catching up")
                     indexer.update_words()
         except SearchIndexError as error:
-            warn("index_missing", f"{error}. Run: graphrag-rdf index rebuild")
+            warn("index_missing", tr("{error}. Run: graphrag-rdf index rebuild").format(error=error))
             return None
         return index
 
@@ -349,7 +352,12 @@ class Components:
         try:
             return self.vectors
         except SearchIndexError as error:
-            warn("index_missing", f"{error}. The search used words only. Run: graphrag-rdf index rebuild")
+            warn(
+                "index_missing",
+                tr("{error}. The search used words only. Run: graphrag-rdf index rebuild").format(
+                    error=error
+                ),
+            )
             return None
 
     def languages(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.extract.numbers import typed_literal
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.fact_decisions import (
     Edited,
     Person,
@@ -126,8 +127,8 @@ class Facts:
         for name in names:
             if name not in standing:
                 raise UsageError(
-                    f"no decision in effect has the IRI {name}",
-                    hint="graphrag-rdf facts list shows the decisions",
+                    tr("no decision in effect has the IRI {name}").format(name=name),
+                    hint=tr("graphrag-rdf facts list shows the decisions"),
                 )
         found = [standing[name] for name in dict.fromkeys(names)]
         return undo_facts(self._engine, found, dry_run=dry_run)
@@ -138,8 +139,8 @@ class Facts:
         found = [decision for decision in self.decisions() if decision.fact == fact]
         if not found:
             raise UsageError(
-                f"no decision about ({s}, {p}, {o}) is in effect",
-                hint="graphrag-rdf facts list --all shows all",
+                tr("no decision about ({s}, {p}, {o}) is in effect").format(s=s, p=p, o=o),
+                hint=tr("graphrag-rdf facts list --all shows all"),
             )
         return undo_facts(self._engine, found, dry_run=dry_run)
 
@@ -203,7 +204,10 @@ class Facts:
         """
         term = self._term(given)
         if isinstance(term, Literal):
-            raise UsageError(f"{given} is a literal", hint="only the object of a fact may be a literal")
+            raise UsageError(
+                tr("{given} is a literal").format(given=given),
+                hint=tr("only the object of a fact may be a literal"),
+            )
         if term is not None:
             if not self._engine.store.select("retrieval/labels", things=[term]):
                 names[term] = local_name(term.value).replace("-", " ")
@@ -223,13 +227,18 @@ class Facts:
             ]
         own = own_names(given, [thing.value for thing in called])
         if len(own) > 1:
-            raise UsageError(f"{given!r} is ambiguous: {', '.join(own)}", hint="give one of these IRIs")
+            raise UsageError(
+                tr("{given!r} is ambiguous: {own}").format(given=given, own=", ".join(own)),
+                hint=tr("give one of these IRIs"),
+            )
         if own:
             return NamedNode(own[0])
         try:
             thing = make(given)
         except ValueError:
-            raise UsageError(f"{given!r} cannot be a name", hint="give a label or an IRI") from None
+            raise UsageError(
+                tr("{given!r} cannot be a name").format(given=given), hint=tr("give a label or an IRI")
+            ) from None
         names[thing] = " ".join(given.split())
         return thing
 
@@ -249,7 +258,11 @@ def _literal_like(old: Literal, text: str) -> Literal:
     value, datatype, fits = typed_literal(text, old.datatype.value)
     if not fits:
         raise UsageError(
-            f"{text!r} is not of the datatype {local_name(old.datatype.value)}, like {old.value!r}",
-            hint="to replace it by another kind of term, use N-Triples: a text in double quotes, or <http://…>",
+            tr("{text!r} is not of the datatype {datatype}, like {old!r}").format(
+                text=text, datatype=local_name(old.datatype.value), old=old.value
+            ),
+            hint=tr(
+                "to replace it by another kind of term, use N-Triples: a text in double quotes, or <http://…>"
+            ),
         )
     return typed(value, datatype)

@@ -15,6 +15,7 @@ from graphrag_rdf.components import Components, is_read_only, open_store
 from graphrag_rdf.config import Loaded, Settings, given_settings, load_settings
 from graphrag_rdf.errors import ConfigError, StoreError, UnknownParameterError, UsageError
 from graphrag_rdf.from_thread import from_thread
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.live_settings import LiveSettings, pipeline_folders
 from graphrag_rdf.pipeline import Pipeline, load_pipeline
 from graphrag_rdf.prepare import check_question, depends, prepare
@@ -438,10 +439,12 @@ class Engine(Components):
             session=session,
         )
         if not stored:
-            state.warn("trace_not_stored", "the store is read-only: this trace was streamed but not stored")
+            state.warn(
+                "trace_not_stored", tr("the store is read-only: this trace was streamed but not stored")
+            )
         model = self.settings.llm.model
         if model is None:
-            state.warn("no_llm", "No language model is configured: this answer quotes the documents.")
+            state.warn("no_llm", tr("No language model is configured: this answer quotes the documents."))
         kept = None
         if not cache and context.gateway is not None:
             context = replace(context, gateway=self.fresh_gateway())
@@ -470,13 +473,23 @@ class Engine(Components):
         chosen = chosen.with_settings(settings or {})
         context, state = prepare(self, chosen, question, version=version, **options)
         for key, value in self.live.now.untrusted.items():
-            state.warn("setting_not_trusted", f"{_untrusted(key, value)}, so it was ignored: {_TRUST_HINT}")
+            state.warn(
+                "setting_not_trusted",
+                tr("{key}, so it was ignored: {trust_hint}").format(
+                    key=_untrusted(key, value), trust_hint=_TRUST_HINT
+                ),
+            )
         given = {**self.live.now.steps.get(pipeline, {}), **(settings or {})}
         with_model = self.settings.llm.model is not None
         for key, why in chosen.without_effect(given, with_model=with_model).items():
-            state.warn("setting_ignored", f"{key} had no effect: {why}")
+            state.warn("setting_ignored", tr("{key} had no effect: {why}").format(key=key, why=why))
         if ignored:
-            state.warn("setting_ignored", f"{pipeline} does not have {', '.join(ignored)}")
+            state.warn(
+                "setting_ignored",
+                tr("{pipeline} does not have {ignored}").format(
+                    pipeline=pipeline, ignored=", ".join(ignored)
+                ),
+            )
         for words in (*self.live.now.notes(), *chosen.unused):
             state.warn("setting_ignored", words)
         return chosen, context, state
@@ -578,13 +591,13 @@ class Engine(Components):
             LlmError: when a step asks a model and that fails.
         """
         if k < 1:
-            raise UsageError(f"cannot rank {k} results", hint="k must be 1 or more")
+            raise UsageError(tr("cannot rank {k} results").format(k=k), hint=tr("k must be 1 or more"))
         wanted, stored = stored, stored and not self.read_only
         chosen, context, state = self._prepared(
             question, pipeline, settings, include=include, exclude=exclude, stored=stored, streamed=stored
         )
         if wanted and not stored:
-            state.warn("trace_not_stored", "the store is read-only: no trace was stored")
+            state.warn("trace_not_stored", tr("the store is read-only: no trace was stored"))
         trace = [*chosen.explore(context, state, model=self.settings.llm.model)]
         passages = state.passages[:k]
         out: dict[str, Any] = {

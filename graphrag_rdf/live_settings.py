@@ -27,6 +27,7 @@ from graphrag_rdf.config import (
     with_stored,
 )
 from graphrag_rdf.errors import ConfigError, UnknownParameterError, UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.stages import own_parameters
 from graphrag_rdf.pipeline import Pipeline, load_pipeline, pipeline_names
 from graphrag_rdf.resources import folder
@@ -176,7 +177,8 @@ class LiveSettings:
         with self._lock:
             if not unset(self._store, key):
                 raise UsageError(
-                    f"the store has no setting {key}", hint="graphrag-rdf config list shows all settings"
+                    tr("the store has no setting {key}").format(key=key),
+                    hint=tr("graphrag-rdf config list shows all settings"),
                 )
             self._unread = True
             try:
@@ -195,9 +197,12 @@ class LiveSettings:
         found = next((version for version in self.history() if version.number == number), None)
         hint = "graphrag-rdf config history lists the versions"
         if found is None:
-            raise UsageError(f"the settings have no version {number}", hint)
+            raise UsageError(tr("the settings have no version {number}").format(number=number), hint)
         if found.altered:
-            raise UsageError(f"version {number} of the settings was altered after it was written", hint)
+            raise UsageError(
+                tr("version {number} of the settings was altered after it was written").format(number=number),
+                hint,
+            )
         self._checked(found.values)
         with self._lock:
             try:
@@ -241,8 +246,8 @@ class LiveSettings:
                 said = key if "secret" in error.message else f"{key} = {_text(value)}"
                 cause = f"{error.message} ({error.hint})" if error.hint else error.message
                 raise ConfigError(
-                    f"invalid setting in the store: {said}: {cause}",
-                    hint=f"remove it with: graphrag-rdf config unset {key}",
+                    tr("invalid setting in the store: {said}: {cause}").format(said=said, cause=cause),
+                    hint=tr("remove it with: graphrag-rdf config unset {key}").format(key=key),
                 ) from error
         return found
 
@@ -275,13 +280,16 @@ def check_value(key: str, value: Value, folders: Sequence[Path]) -> Value:
     if name not in (pipelines := pipeline_names(folders)) and not is_setting(key):
         parameters = [k for p in pipelines for k in step_values(load_pipeline(p, folders))]
         if meant := [full for full in parameters if full.partition(".")[2] == key]:
-            raise ConfigError("unknown setting", hint=f"did you mean {' or '.join(meant)}?")
+            raise ConfigError(
+                tr("unknown setting"), hint=tr("did you mean {meant}?").format(meant=" or ".join(meant))
+            )
     if is_setting(name) or name not in pipelines:
         found: Value = check_stored(key, value)
         return found
     if not parameter:
         raise ConfigError(
-            "this is a pipeline, not a setting", hint=f"name a parameter: {name}.STEP.PARAMETER"
+            tr("this is a pipeline, not a setting"),
+            hint=tr("name a parameter: {name}.STEP.PARAMETER").format(name=name),
         )
     changed = load_pipeline(name, folders).with_settings({parameter: _text(value)})
     return step_values(changed)[key]

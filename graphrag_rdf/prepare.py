@@ -10,6 +10,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf import __version__
 from graphrag_rdf.components import Components
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.pipeline import Pipeline, hash_of_folder
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.search import entities_meant
@@ -129,7 +130,10 @@ def language_of(parts: Components, question: str) -> str | None:
 def _require_documents(parts: Components) -> None:
     if not parts.store.ask("system/has-content"):
         where = parts.place.root if parts.place else "in memory"
-        raise UsageError(f"the store {where} is empty", hint="run: graphrag-rdf ingest DOCUMENTS")
+        raise UsageError(
+            tr("the store {where} is empty").format(where=where),
+            hint=tr("run: graphrag-rdf ingest DOCUMENTS"),
+        )
 
 
 def depends(parts: Components, pipeline: Pipeline, state: State, model: str) -> dict[str, Any]:
@@ -181,12 +185,14 @@ def check_question(question: str) -> str:
     """
     question = question.strip()
     if not question:
-        raise UsageError("the question is empty", hint='graphrag-rdf ask "Who founded the company?"')
+        raise UsageError(tr("the question is empty"), hint=tr('graphrag-rdf ask "Who founded the company?"'))
     if any("\ud800" <= character <= "\udfff" for character in question):
-        raise UsageError("the question is not valid Unicode", hint="send it as UTF-8")
+        raise UsageError(tr("the question is not valid Unicode"), hint=tr("send it as UTF-8"))
     if len(question) > MAX_QUESTION:
         raise UsageError(
-            f"the question has {len(question):,} characters, more than {MAX_QUESTION:,}",
-            hint="ask about a document after ingesting it",
+            tr("the question has {count:,} characters, more than {max_question:,}").format(
+                count=len(question), max_question=MAX_QUESTION
+            ),
+            hint=tr("ask about a document after ingesting it"),
         )
     return question

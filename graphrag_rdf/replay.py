@@ -18,6 +18,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.editing import Facts
 from graphrag_rdf.errors import LlmError, UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest import NeededComponents
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.plan import find_documents
@@ -214,8 +215,8 @@ def ask_without(
     """
     if not (facts or documents or sources):
         raise UsageError(
-            "nothing to leave out: name a fact, document or chunk",
-            hint="give --fact, --document or --source",
+            tr("nothing to leave out: name a fact, document or chunk"),
+            hint=tr("give --fact, --document or --source"),
         )
     trace = _asked(engine, name)
     with _copy(engine, trace, model, alone) as copied:
@@ -250,8 +251,8 @@ def resume(
     taking = next((step.name for step in steps if RESUME in step.kind.parameters), None)
     if taking is None:
         raise UsageError(
-            f"a run of {trace.kind} cannot be resumed",
-            hint=f"graphrag-rdf trace replay {trace.iri} asks again",
+            tr("a run of {kind} cannot be resumed").format(kind=trace.kind),
+            hint=tr("graphrag-rdf trace replay {iri} asks again").format(iri=trace.iri),
         )
     return engine.ask(
         trace.question,
@@ -280,11 +281,14 @@ def _asked(engine: Answering, name: str) -> Trace:
         trace = read_trace(store, find_trace(store, first.value), engine.blobs, with_runs=True)
     if trace.form != OWN:
         raise UsageError(
-            "another program wrote this trace, which does not say how to ask its question again",
-            hint='graphrag-rdf ask "…" asks it here',
+            tr("another program wrote this trace, which does not say how to ask its question again"),
+            hint=tr('graphrag-rdf ask "…" asks it here'),
         )
     if not trace.question or trace.kind is None:
-        raise UsageError(f"the trace {trace.iri} has no question any more", hint="ask the question again")
+        raise UsageError(
+            tr("the trace {iri} has no question any more").format(iri=trace.iri),
+            hint=tr("ask the question again"),
+        )
     return trace
 
 
@@ -399,8 +403,8 @@ def _model_of(engine: Answering, trace: Trace, model: str | None) -> Settings:
     asked = trace.model if model is None else model
     if model is None and asked not in (None, engine.settings.llm.model):
         raise UsageError(
-            f"the trace used the model {asked}, which is not in your settings",
-            hint=f"name it with --model {asked}, or use --model none for rules only",
+            tr("the trace used the model {asked}, which is not in your settings").format(asked=asked),
+            hint=tr("name it with --model {asked}, or use --model none for rules only").format(asked=asked),
         )
     llm = engine.settings.llm.model_copy(update={"model": None if asked == "none" else asked})
     return engine.settings.model_copy(update={"llm": llm})
@@ -415,7 +419,10 @@ def _without_facts(
     for fact in facts:
         done = Facts(engine).remove(*fact, with_sentences=with_sentences)
         if not done.facts:
-            raise UsageError(f"({', '.join(fact)}) is removed already", hint="graphrag-rdf facts list")
+            raise UsageError(
+                tr("({fact}) is removed already").format(fact=", ".join(fact)),
+                hint=tr("graphrag-rdf facts list"),
+            )
         named = f"fact ({', '.join(fact)})"
         yield f"{named}, with its sentences ({len(done.sentences)})" if with_sentences else named
 
@@ -440,8 +447,8 @@ def _without_source(engine: Answering, name: str) -> str:
     drawn = store.select("provenance/drawn-from", name=name)
     if not drawn:
         raise UsageError(
-            f"unknown source {name!r}",
-            hint="give the IRI of a chunk or an imported file; name documents with --document",
+            tr("unknown source {name!r}").format(name=name),
+            hint=tr("give the IRI of a chunk or an imported file; name documents with --document"),
         )
     subgraphs = [NamedNode(text_of(row["subgraph"])) for row in drawn]
     changes = Changes()

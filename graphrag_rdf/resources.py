@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.i18n import tr
 
 Folder = Literal["queries", "pipelines", "ontology"]
 
@@ -23,4 +24,7 @@ def folder(name: Folder) -> Path:
     for place in (_PACKAGE / name, _PACKAGE.parent / name):
         if place.is_dir():
             return place
-    raise GraphRagError(f"this installation lacks the folder {name}/", hint="install graphrag-rdf again")
+    raise GraphRagError(
+        tr("this installation lacks the folder {name}/").format(name=name),
+        hint=tr("install graphrag-rdf again"),
+    )

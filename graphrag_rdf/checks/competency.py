@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.sparql.render import with_prefixes
 from graphrag_rdf.sparql.tokens import tokens
 from graphrag_rdf.store.base import Store
@@ -61,12 +62,12 @@ def question_files(paths: Iterable[Path]) -> list[Path]:
         if path.is_dir():
             inside = sorted(path.rglob("*.rq"))
             if not inside:
-                raise UsageError(f"{path} has no file *.rq")
+                raise UsageError(tr("{path} has no file *.rq").format(path=path))
             found += inside
         elif path.is_file():
             found.append(path)
         else:
-            raise UsageError(f"{path} does not exist")
+            raise UsageError(tr("{path} does not exist").format(path=path))
     return list(dict.fromkeys(found))
 
 

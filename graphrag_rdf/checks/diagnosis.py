@@ -21,6 +21,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf import __version__
 from graphrag_rdf.errors import ConfigError, GraphRagError, SearchIndexError, short_cause, without_credentials
 from graphrag_rdf.extract.names import LONGEST_NAME
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.records import KINDS
 from graphrag_rdf.ingest.claims import failed_claims
 from graphrag_rdf.ingest.extractors import (
@@ -168,7 +169,7 @@ def warnings(engine: Engine, indexes: Mapping[str, Any]) -> list[dict[str, str]]
     for words in engine.live.now.notes():
         warn("setting_ignored", words)
     if engine.settings.llm.model is None:
-        warn("no_llm", "No language model is configured: the program uses rules only.")
+        warn("no_llm", tr("No language model is configured: the program uses rules only."))
     try:
         prompt_data(engine.settings)
     except ConfigError as error:
@@ -178,12 +179,17 @@ def warnings(engine: Engine, indexes: Mapping[str, Any]) -> list[dict[str, str]]
             way_out = entry["hint"] or "graphrag-rdf index rebuild"
             warn("index_missing", f"{name}: {entry['error']}; {way_out}")
         elif name == "vectors" and not entry["up_to_date"]:
-            warn("embedding_failed", "the newest data have no vectors")
+            warn("embedding_failed", tr("the newest data have no vectors"))
     failures: dict[str, dict[str, str]] = {}
     for row in engine.store.select("ingest/failures"):
         failures.setdefault(text_of(row["stage"]), {})[text_of(row["failure"])] = text_of(row["reason"])
     if extract := failures.get("extract"):
-        warn("extraction_failed", f"{len(extract):,} chunks: {next(iter(extract.values()))}")
+        warn(
+            "extraction_failed",
+            tr("{count:,} chunks: {extract}").format(
+                count=len(extract), extract=next(iter(extract.values()))
+            ),
+        )
     if pairs := failures.get("relations"):
         warn("relation_parse_fallback", fallback(len(pairs), next(iter(pairs.values()))))
     if claims := failures.get("claims"):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.store.base import Store, in_batches
 from graphrag_rdf.store.blobs import BlobStore
@@ -118,8 +119,10 @@ def _violations(
             "index-commit",
             "error",
             "urn:graphrag-rdf:store",
-            f"the search index is at commit {text_index.commit_number}, and the store only at "
-            f"{store.content_commit()}: run graphrag-rdf index rebuild",
+            tr(
+                "the search index is at commit {commit_number}, and the store only at "
+                "{store}: run graphrag-rdf index rebuild"
+            ).format(commit_number=text_index.commit_number, store=store.content_commit()),
         )
 
 
@@ -143,10 +146,18 @@ def _objects(store: Store, blobs: BlobStore) -> Iterator[Violation]:
             focus = text_of(row["focus"])
             if iri in present:
                 yield Violation(
-                    "object-damaged", "error", focus, f"the blob {iri} does not match its hash: {way_out}"
+                    "object-damaged",
+                    "error",
+                    focus,
+                    tr("the blob {iri} does not match its hash: {way_out}").format(iri=iri, way_out=way_out),
                 )
             else:
-                yield Violation("object-missing", "warning", focus, f"the blob {iri} is missing: {way_out}")
+                yield Violation(
+                    "object-missing",
+                    "warning",
+                    focus,
+                    tr("the blob {iri} is missing: {way_out}").format(iri=iri, way_out=way_out),
+                )
 
 
 def _texts(store: Store, blobs: BlobStore) -> Iterator[Violation]:

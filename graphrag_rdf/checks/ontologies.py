@@ -9,6 +9,7 @@ from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.checks.integrity import LIMIT, Severity, Violation
 from graphrag_rdf.exchange.ontologies import CATALOG, read_ontologies
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.sparql.library import TemplateLibrary
@@ -51,7 +52,12 @@ def check_files(paths: Sequence[Path], templates: TemplateLibrary) -> list[Viola
     own = {term for file in files if file.path in paths for triple in file.triples for term in triple}
     focus = {term.value for term in own if isinstance(term, NamedNode)}
     unresolved = [
-        Violation("missing-import", "warning", iri, f"imported, and {CATALOG} names no file for it")
+        Violation(
+            "missing-import",
+            "warning",
+            iri,
+            tr("imported, and {catalog} names no file for it").format(catalog=CATALOG),
+        )
         for iri in missing
     ]
     return unresolved + [found for found in check_ontologies(store) if found.focus in focus]

@@ -12,6 +12,7 @@ import click
 from graphrag_rdf import __version__
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.process import run_safely
+from graphrag_rdf.i18n import tr
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "init": ("config:init", "Write a commented settings file."),
@@ -76,8 +77,12 @@ class Root(Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             near = difflib.get_close_matches(args[0], COMMANDS, n=3, cutoff=0.7)
             if near:
-                ctx.fail(f"unknown command {args[0]!r}. Did you mean {' or '.join(near)}?")
-            ctx.fail(f"unknown command {args[0]!r}")
+                ctx.fail(
+                    tr("unknown command {args!r}. Did you mean {near}?").format(
+                        args=args[0], near=" or ".join(near)
+                    )
+                )
+            ctx.fail(tr("unknown command {args!r}").format(args=args[0]))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

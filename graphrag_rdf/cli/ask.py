@@ -26,6 +26,7 @@ from graphrag_rdf.cli.output import format_option, one_line, safe, say, styled
 from graphrag_rdf.cli.process import FAILED, say_error
 from graphrag_rdf.cli.session import open_engine, refuse, server_instead, server_of
 from graphrag_rdf.errors import StoreLockedError, UsageError
+from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.client import Client
@@ -106,7 +107,7 @@ def ask_command(
     """
     if (question is None) == (options["resume"] is None):
         raise UsageError(
-            "give either a QUESTION or --resume", hint='graphrag-rdf ask "Who founded the company?"'
+            tr("give either a QUESTION or --resume"), hint=tr('graphrag-rdf ask "Who founded the company?"')
         )
     if question == "-":
         question = output.read_stdin()
@@ -200,9 +201,12 @@ def _remote(question: str, client: Client, options: Mapping[str, Any]) -> Messag
     refuse({name: options[name] for name in _NOT_OVER_HTTP})
     for key, text in _steps(options).items():
         if key not in NUMBERS:
-            raise UsageError(f"{key} cannot be set over HTTP", hint=f"these can: {', '.join(NUMBERS)}")
+            raise UsageError(
+                tr("{key} cannot be set over HTTP").format(key=key),
+                hint=tr("these can: {numbers}").format(numbers=", ".join(NUMBERS)),
+            )
         if not text.isdecimal():
-            raise UsageError(f"{key}: {text!r} is not a whole number")
+            raise UsageError(tr("{key}: {text!r} is not a whole number").format(key=key, text=text))
         numbers[NUMBERS[key]] = int(text)
     passed = ("pipeline", "include", "exclude", "session", "allow_general_knowledge")
     named = {name: options[name] for name in passed}
@@ -261,7 +265,9 @@ def _show(messages: Iterable[GraphRagResponse], explained: Explained | None, *, 
     _closest(last.answer)
     _suggestions(last.answer)
     if last.answer["cached"]:
-        output.note(f"cached answer of {last.answer['original']}; --no-cache asks again")
+        output.note(
+            tr("cached answer of {original}; --no-cache asks again").format(original=last.answer["original"])
+        )
     for warning in last.answer["warnings"]:
         output.warn_of(warning)
     if not any(warning["type"] == "trace_not_stored" for warning in last.answer["warnings"]):
@@ -290,7 +296,7 @@ def _sources(answer: Mapping[str, Any]) -> None:
     if not shown:
         return
     say()
-    say(styled("Sources", bold=True))
+    say(styled(tr("Sources"), bold=True))
     for marker in sorted(shown, key=lambda m: int(m.strip("[]"))):
         label = f"{marker} "
         lines = [one_line(source_in_words(source, edge)) for edge, source in shown[marker][:SOURCES_SHOWN]]
@@ -317,7 +323,7 @@ def _closest(answer: Mapping[str, Any]) -> None:
     """Print the closest chunks, if there is no answer."""
     if answer["closest"]:
         say()
-        say(styled("Closest chunks", bold=True))
+        say(styled(tr("Closest chunks"), bold=True))
         from graphrag_rdf.trace.messages import source_in_words
 
         for source in answer["closest"]:
@@ -330,7 +336,7 @@ def _suggestions(answer: Mapping[str, Any]) -> None:
     if found:
         say()
         by_graph = found[0]["by"] == "graph"
-        say(styled("Follow-up questions", bold=True) + (" (from related facts)" if by_graph else ""))
+        say(styled(tr("Follow-up questions"), bold=True) + (tr(" (from related facts)") if by_graph else ""))
         for suggestion in found:
             say(output.wrapped(one_line(suggestion["question"]), indent="  ", first="- "))
 

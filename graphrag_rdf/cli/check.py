@@ -27,6 +27,7 @@ from graphrag_rdf.errors import (
     StoreMissingError,
     is_out_of_memory,
 )
+from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -146,8 +147,10 @@ def _given_up(error: Exception) -> Violation:
 
     if (limit := process_limit("RLIMIT_AS")) is not None:
         raise StoreError(
-            f"the check stopped: {error}. This process may use only {limit >> 20:,} MB of memory (ulimit -v)",
-            hint="raise the limit (ulimit -v unlimited), and check again",
+            tr(
+                "the check stopped: {error}. This process may use only {value:,} MB of memory (ulimit -v)"
+            ).format(error=error, value=limit >> 20),
+            hint=tr("raise the limit (ulimit -v unlimited), and check again"),
         ) from error
     return _damage(f"reading the store stopped: {error}")
 
@@ -237,7 +240,12 @@ def _errors_of_libraries() -> Iterator[None]:
 def _damage_of_index(error: Exception) -> Violation:
     from graphrag_rdf.checks import Violation
 
-    return Violation("index-damaged", "error", _STORE, f"the search index cannot be read: {error}: {_MEND}")
+    return Violation(
+        "index-damaged",
+        "error",
+        _STORE,
+        tr("the search index cannot be read: {error}: {mend}").format(error=error, mend=_MEND),
+    )
 
 
 def _damage(message: str) -> Violation:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     from pyoxigraph import NamedNode
@@ -206,7 +207,7 @@ def require_shapes(settings: Settings, mode: str | None) -> None:
         UsageError: there are none.
     """
     if mode not in (None, "off") and not settings.validation.shapes:
-        raise UsageError("--validation has no effect without shapes", hint="name them with --shapes")
+        raise UsageError(tr("--validation has no effect without shapes"), hint=tr("name them with --shapes"))
 
 
 def entity_options(command: F) -> F:
@@ -239,7 +240,7 @@ def key_values(items: Iterable[str]) -> dict[str, str]:
     for item in items:
         key, equals, value = item.partition("=")
         if not equals or not key.strip():
-            raise click.BadParameter(f"{item!r} does not have the form name=value")
+            raise click.BadParameter(tr("{item!r} does not have the form name=value").format(item=item))
         out[key.strip()] = value
     return out
 
@@ -255,4 +256,4 @@ def iri_of(text: str) -> NamedNode:
     try:
         return NamedNode(text.strip().strip("<>"))
     except ValueError as error:
-        raise UsageError(f"{text!r} is not an IRI: {error}") from error
+        raise UsageError(tr("{text!r} is not an IRI: {error}").format(text=text, error=error)) from error

@@ -14,6 +14,7 @@ from graphrag_rdf.cli.output import counts, format_option, model_rows, one_line,
 from graphrag_rdf.cli.process import outcome, stop_requests
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.store.base import select_in_batches
 
@@ -124,7 +125,7 @@ def _show_report(report: CommunitiesReport) -> None:
     for warning in report.warnings:
         output.warn_of(warning)
     if reports.stopped:
-        output.warn("some reports were not written: run the same command again to continue")
+        output.warn(tr("some reports were not written: run the same command again to continue"))
 
 
 @communities_command.command(
@@ -178,10 +179,12 @@ def _require_built(engine: Engine) -> None:
 
     if not has_communities(engine.store):
         raise UsageError(
-            "the store has no communities", hint="build them with: graphrag-rdf communities build"
+            tr("the store has no communities"), hint=tr("build them with: graphrag-rdf communities build")
         )
     if is_outdated(engine.store):
-        output.warn("the store has changed since the communities were built: graphrag-rdf communities build")
+        output.warn(
+            tr("the store has changed since the communities were built: graphrag-rdf communities build")
+        )
 
 
 def _asked(engine: Engine, name: str) -> list[Row]:
@@ -193,7 +196,9 @@ def _asked(engine: Engine, name: str) -> list[Row]:
         wanted = [node_of(row["community"]) for row in rows]
     found = store.select("communities/list", levels=[], communities=wanted, limit=_ALL) if wanted else []
     if not found:
-        raise UsageError(f"no community: {name}", hint="see: graphrag-rdf communities list")
+        raise UsageError(
+            tr("no community: {name}").format(name=name), hint=tr("see: graphrag-rdf communities list")
+        )
     return found
 
 
@@ -285,7 +290,7 @@ def _details(store: Store, row: Row) -> dict[str, Any]:
 
 
 def _show(each: dict[str, Any]) -> None:
-    say(f"community of level {each['level']}: {each['iri']}")
+    say(tr("community of level {level}: {iri}").format(level=each["level"], iri=each["iri"]))
     members = [one_line(member["name"]) for member in each["members"]]
     pairs(
         [
@@ -311,7 +316,11 @@ def _show_text(report: dict[str, Any]) -> None:
     say(output.wrapped(one_line(report["summary"]), indent="  "))
     if report["rating"] is not None:
         why = one_line(report["rating_explanation"])
-        say(output.wrapped(f"Rating {report['rating']:g} of 10: {why}", indent="  "))
+        say(
+            output.wrapped(
+                tr("Rating {rating:g} of 10: {why}").format(rating=report["rating"], why=why), indent="  "
+            )
+        )
     for number, finding in enumerate(report["findings"], start=1):
         say()
         say(output.wrapped(one_line(finding["summary"]), indent="     ", first=f"  {number}. "))

@@ -15,6 +15,7 @@ from graphrag_rdf.cli.command import Command, Group
 from graphrag_rdf.cli.output import format_option, note, safe, say, warn
 from graphrag_rdf.cli.session import in_folder, load, open_engine
 from graphrag_rdf.errors import ConfigError, StoreLockedError, UsageError, did_you_mean
+from graphrag_rdf.i18n import tr
 
 _BASE = re.compile(r"https?://[^\s<>\"{}|\\^`/]+/(?:[^\s<>\"{}|\\^`]*[/#])?|urn:[^\s<>\"{}|\\^`]+[/:#]")
 
@@ -62,8 +63,8 @@ def get(key: str | None, form: str) -> None:
     given = loaded.origins.get(key, "default") != "default"
     found = _described(loaded) if not given else _without_store(loaded)
     if key not in found:
-        hint = did_you_mean(key, found, "graphrag-rdf config list shows all settings")
-        raise ConfigError(f"unknown setting {key!r}", hint=hint)
+        hint = did_you_mean(key, found, tr("graphrag-rdf config list shows all settings"))
+        raise ConfigError(tr("unknown setting {key!r}").format(key=key), hint=hint)
     if not output.write(form, {"key": key, **found[key]}):
         say(safe(_text(found[key]["value"])))
 
@@ -92,8 +93,16 @@ def set_(key: str, value: str) -> None:
     loaded = load()
     winner = loaded.origins.get(key, "default")
     if winner != "default":
-        warn(f"{key} is stored but has no effect: the {winner} overrides it")
-    note(safe(f"{key} = {_text(kept)}" if changed else f"{key} was already {_text(kept)}"))
+        warn(
+            tr("{key} is stored but has no effect: the {winner} overrides it").format(key=key, winner=winner)
+        )
+    note(
+        safe(
+            f"{key} = {_text(kept)}"
+            if changed
+            else tr("{key} was already {kept}").format(key=key, kept=_text(kept))
+        )
+    )
 
 
 @config_command.command("unset", examples=["graphrag-rdf config unset graph_rag.exploration.passage_words"])
@@ -102,7 +111,7 @@ def unset(key: str) -> None:
     """Remove a setting from the store."""
     with open_engine() as engine:
         engine.live.unset(key)
-    note(safe(f"{key} is no longer set in the store"))
+    note(safe(tr("{key} is no longer set in the store").format(key=key)))
 
 
 @config_command.command("history", examples=["graphrag-rdf config history --format json"])
@@ -134,9 +143,17 @@ def restore(version: int) -> None:
     with open_engine() as engine:
         values, changed = engine.live.restore(version)
     if changed:
-        note(f"restored version {version}: {len(values)} settings are stored")
+        note(
+            tr("restored version {version}: {count} settings are stored").format(
+                version=version, count=len(values)
+            )
+        )
     else:
-        note(f"nothing to restore: the stored settings are those of version {version}")
+        note(
+            tr("nothing to restore: the stored settings are those of version {version}").format(
+                version=version
+            )
+        )
 
 
 @config_command.command(
@@ -161,11 +178,11 @@ def trust(file: Path | None, revoke: bool) -> None:
     if revoke:  # the store first: it may be unreachable without the trusted file
         done = file is None and _distrust_store()
         done = trusting.distrust(trusting.place_of(path)) or done
-        note("no longer trusted" if done else "nothing was trusted")
+        note(tr("no longer trusted") if done else tr("nothing was trusted"))
         return
     done = path.is_file() and _trust_file(path)
     done = (file is None and _trust_store()) or done
-    note("trusted; undo with --revoke" if done else "nothing to trust: no setting needs it")
+    note(tr("trusted; undo with --revoke") if done else tr("nothing to trust: no setting needs it"))
 
 
 def _trust_file(path: Path) -> bool:
@@ -220,7 +237,7 @@ def _list(form: str) -> None:
     try:
         found = _described(loaded)
     except StoreLockedError as error:
-        warn(f"{error.message}. Settings in the store are not shown")
+        warn(tr("{message}. Settings in the store are not shown").format(message=error.message))
         found = _without_store(loaded)
     rows = [{"key": key, **entry} for key, entry in found.items()]
     if output.write(form, rows):
@@ -236,7 +253,11 @@ def _described(loaded: Loaded) -> dict[str, dict[str, Any]]:
 
     if loaded.untrusted:
         keys = ", ".join(loaded.untrusted)
-        warn(f"{loaded.file} sets {keys}, which you have not trusted. Run: graphrag-rdf config trust")
+        warn(
+            tr("{file} sets {keys}, which you have not trusted. Run: graphrag-rdf config trust").format(
+                file=loaded.file, keys=keys
+            )
+        )
         return _without_store(loaded)
     if not _is_there(loaded.settings):
         return _without_store(loaded)
@@ -244,7 +265,9 @@ def _described(loaded: Loaded) -> dict[str, dict[str, Any]]:
         now = engine.live.read()
         for key, value in now.untrusted.items():
             warn(
-                f"{key} = {_text(value)} in the store is ignored. To trust it, run: graphrag-rdf config trust"
+                tr(
+                    "{key} = {value} in the store is ignored. To trust it, run: graphrag-rdf config trust"
+                ).format(key=key, value=_text(value))
             )
         for words in now.notes():
             warn(words)
@@ -308,7 +331,8 @@ def _base(namespace: str) -> str:
     """
     if not _BASE.fullmatch(namespace):
         raise UsageError(
-            f"{namespace} is no base IRI", hint="write one like https://data.example.org/, ending in / or #"
+            tr("{namespace} is no base IRI").format(namespace=namespace),
+            hint=tr("write one like https://data.example.org/, ending in / or #"),
         )
     return namespace
 
@@ -343,9 +367,9 @@ def init_command(folder: Path, namespace: str | None, pipelines: bool, force: bo
     there = [path for path in wanted if path.exists()]
     if there and not force:
         names = ", ".join(map(str, there))
-        raise UsageError(f"already exists: {names}", hint="overwrite with --force")
+        raise UsageError(tr("already exists: {names}").format(names=names), hint=tr("overwrite with --force"))
     if namespace is None and sys.stdin.isatty():
-        namespace = click.prompt("Base IRI of your data, in a domain of yours", default=DEFAULT_NAMESPACE)
+        namespace = click.prompt(tr("Base IRI of your data, in a domain of yours"), default=DEFAULT_NAMESPACE)
     text = commented_toml()
     if namespace is not None and namespace != DEFAULT_NAMESPACE:
         text = text.replace(f'# namespace = "{DEFAULT_NAMESPACE}"', f'namespace = "{_base(namespace)}"')
@@ -353,7 +377,7 @@ def init_command(folder: Path, namespace: str | None, pipelines: bool, force: bo
         text = text.replace('# pipelines = "none"', 'pipelines = "pipelines"')
     folder.mkdir(parents=True, exist_ok=True)
     settings.write_text(text, encoding="utf-8")
-    say(safe(f"wrote {settings}"))
+    say(safe(tr("wrote {settings}").format(settings=settings)))
     if pipelines:
         shutil.copytree(resources.folder("pipelines"), copies, dirs_exist_ok=True)
-        say(safe(f"wrote {copies}/"))
+        say(safe(tr("wrote {copies}/").format(copies=copies)))

@@ -12,6 +12,7 @@ from graphrag_rdf.cli.command import F, Group
 from graphrag_rdf.cli.output import format_option, one_line, say
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import local_name
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def add_record_commands(
         sort, _ = load()
         with open_engine(beside=True) as engine:
             found = [d for d in read_decisions(engine.store, sort) if every or d.undone is None]
-        write_decisions(found, form, "no decisions", done="")
+        write_decisions(found, form, tr("no decisions"), done="")
 
     @group.command(
         "undo",
@@ -104,7 +105,7 @@ def undo_all(engine: Engine, standing: Sequence[Decision], undo: Undo, limit: in
     taken = standing[::-1][:limit]
     if taken:
         undo(engine, taken)
-    write_decisions(taken, form, "nothing to undo", done="undone")
+    write_decisions(taken, form, tr("nothing to undo"), done="undone")
 
 
 def write_merges(
@@ -131,9 +132,9 @@ def write_merges(
     output.table(columns, rows)
     command = click.get_current_context().command_path
     if applied:
-        say(f"merged {len(items)} pairs; undo with: {command} --undo")
+        say(tr("merged {count} pairs; undo with: {command} --undo").format(count=len(items), command=command))
     else:
-        say(f"{len(items)} pairs; merge them with: {command} --apply")
+        say(tr("{count} pairs; merge them with: {command} --apply").format(count=len(items), command=command))
 
 
 def _in_effect(engine: Engine, iris: Sequence[str], sort: Sort) -> list[Decision]:
@@ -149,12 +150,13 @@ def _in_effect(engine: Engine, iris: Sequence[str], sort: Sort) -> list[Decision
     for iri in iris:
         if iri not in known:
             raise UsageError(
-                f"no decision in effect has the IRI {iri}",
-                hint=f"graphrag-rdf {sort.command} decisions lists them",
+                tr("no decision in effect has the IRI {iri}").format(iri=iri),
+                hint=tr("graphrag-rdf {command} decisions lists them").format(command=sort.command),
             )
         if known[iri].by == SYNONYMS:
             raise UsageError(
-                f"{iri} comes from the synonyms file", hint="remove its line from the file, and ingest again"
+                tr("{iri} comes from the synonyms file").format(iri=iri),
+                hint=tr("remove its line from the file, and ingest again"),
             )
     return [known[iri] for iri in dict.fromkeys(iris)]
 

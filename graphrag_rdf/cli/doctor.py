@@ -14,6 +14,7 @@ from graphrag_rdf.cli.process import DONE, FAILED
 from graphrag_rdf.cli.refresh import show_indexes
 from graphrag_rdf.cli.session import in_folder, load, open_engine
 from graphrag_rdf.errors import ConfigError, GraphRagError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.trace.lines import human_size
 
 if TYPE_CHECKING:
@@ -91,16 +92,16 @@ def _probe(engine: Engine, found: dict[str, Any]) -> int:
 
 
 def _show(found: dict[str, Any]) -> None:
-    _title("Versions")
+    _title(tr("Versions"))
     pairs(found["versions"].items(), indent="  ")
-    _title("Extras")
+    _title(tr("Extras"))
     extras = [(name, "; ".join(e["problems"].values()) or "ok") for name, e in found["extras"].items()]
     pairs(extras, indent="  ")
-    _title("Models")
+    _title(tr("Models"))
     pairs([(name, model or "none") for name, model in found["models"].items()], indent="  ")
     for name, entry in found.get("probe", {}).items():
         say(output.safe(f"  {name}: {_said(entry)}"))
-    _title("Settings that differ from the defaults")
+    _title(tr("Settings that differ from the defaults"))
     own = [
         (k, f"{e['value']}  ({e['origin']})")
         for k, e in found["settings"].items()
@@ -109,15 +110,21 @@ def _show(found: dict[str, Any]) -> None:
     pairs(own or [("none", "")], indent="  ")
     if found["settings"]["extract.namespace"]["origin"] == "default":
         say(output.safe(f"  {_STRANGER.format(found['settings']['extract.namespace']['value'])}"))
-    _title("Weights")
+    _title(tr("Weights"))
     pairs([(k, f"{e['value']}  ({e['origin']})") for k, e in found["weights"].items()], indent="  ")
     if problem := found.get("settings_error"):
         say(output.safe(f"  {problem['error']}"))
         say(output.safe(f"  {problem['hint'] or ''}"))
     store = found["store"]
-    _title("Store")
+    _title(tr("Store"))
     if "missing" in store:
-        say(output.safe(f"  no store at {store['missing']} yet; graphrag-rdf ingest creates it"))
+        say(
+            output.safe(
+                tr("  no store at {missing} yet; graphrag-rdf ingest creates it").format(
+                    missing=store["missing"]
+                )
+            )
+        )
         return
     if "error" in store:
         say(output.safe(f"  {store['error']}"))
@@ -138,11 +145,11 @@ def _show_store(found: dict[str, Any]) -> None:
     if endpoint := store.get("endpoint"):
         pairs(endpoint.items(), indent="  ")
     pairs([(p["path"], human_size(p["bytes"])) for p in store["paths"].values()], indent="  ")
-    _title("Quads by graph")
+    _title(tr("Quads by graph"))
     pairs([(graph, f"{count:,}") for graph, count in store["graphs"].items()], indent="  ")
-    _title("Indexes")
+    _title(tr("Indexes"))
     show_indexes(found, indent="  ")
-    _title("Data made with former settings")
+    _title(tr("Data made with former settings"))
     drift = [
         (f"{d['what']}, {d['count']:,}", f"{d['made_with']}, now {d['in_force'] or 'none'}: {d['remedy']}")
         for d in found["configuration_drift"]
@@ -152,11 +159,11 @@ def _show_store(found: dict[str, Any]) -> None:
 
 def _show_facts(found: dict[str, Any]) -> None:
     """Print the sections about facts and entities."""
-    _title("Entities")
+    _title(tr("Entities"))
     pairs(found["entity_aliases"].items(), indent="  ")
-    _title("Feature flags")
+    _title(tr("Feature flags"))
     pairs([(name, "on" if on else "off") for name, on in found["feature_flags"].items()], indent="  ")
-    _title("Noise control")
+    _title(tr("Noise control"))
     noise = found["noise_control"]
     lengths = f"{noise['entity_min_length']} to {noise['entity_max_length']} characters"
     rejected = [(f"rejected, {reason}", f"{count:,}") for reason, count in noise["rejected"].items()]
@@ -171,9 +178,9 @@ def _show_facts(found: dict[str, Any]) -> None:
     pairs([("names", lengths), *left_out, *rejected[:_LISTED]], indent="  ")
     counts = found["relation_counts"]
     derived = {name: number for name, number in counts.items() if name.startswith("rag:")}
-    _title("Relations of chunks and of entities")
+    _title(tr("Relations of chunks and of entities"))
     pairs([(name, f"{n:,}") for name, n in derived.items()] or [("none", "")], indent="  ")
-    _title("Facts by relation")
+    _title(tr("Facts by relation"))
     said = [(name, f"{n:,}") for name, n in counts.items() if name not in derived]
     pairs(said[:_LISTED], indent="  ")
 

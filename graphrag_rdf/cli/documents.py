@@ -13,6 +13,7 @@ from graphrag_rdf.cli.command import Command, Group, server_options
 from graphrag_rdf.cli.output import colours, format_option, one_line, pairs, reading_width, say
 from graphrag_rdf.cli.session import open_engine, server_of
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.trace.lines import human_size
 
 if TYPE_CHECKING:
@@ -94,14 +95,20 @@ def documents_command(
 
 def _show(found: Sequence[DocumentSummary], *, why: bool) -> None:
     if not found:
-        say("no documents")
+        say(tr("no documents"))
         return
     room = _room()
     output.table(_COLUMNS, (_row(document, *room) for document in found), numbers=_NUMBERS)
     failing = [document for document in found if document.failures]
-    output.note(f"documents: {len(found):,}; facts: {sum(document.facts for document in found):,}")
+    output.note(
+        tr("documents: {count:,}; facts: {value:,}").format(
+            count=len(found), value=sum(document.facts for document in found)
+        )
+    )
     if failing and not why:
-        output.note(f"{len(failing):,} with failures; see: graphrag-rdf documents --failed")
+        output.note(
+            tr("{count:,} with failures; see: graphrag-rdf documents --failed").format(count=len(failing))
+        )
     elif failing:
         _show_failures(failing)
 
@@ -152,12 +159,12 @@ def _show_failures(found: Sequence[DocumentSummary]) -> None:
             say(output.wrapped(f"{stage}: {reason}{often}", indent="    ", first="  "))
             say(output.wrapped(way_out, indent="      ", first="    → "))
     if len(found) > _LISTED:
-        say(f"… and {len(found) - _LISTED:,} more (--format json lists all)")
+        say(tr("… and {value:,} more (--format json lists all)").format(value=len(found) - _LISTED))
 
 
 def _show_duplicates(pairs: Sequence[Mapping[str, Any]]) -> None:
     if not pairs:
-        say("no duplicates")
+        say(tr("no duplicates"))
         return
     rows = [
         (pair["kind"], f"{pair['share']:.0%}", *(_cut(path, 38, end=True) for path in pair["paths"]))
@@ -165,7 +172,9 @@ def _show_duplicates(pairs: Sequence[Mapping[str, Any]]) -> None:
     ]
     output.table(("kind", "share", "document", "other document"), rows, numbers=("share",))
     output.note(
-        f"pairs: {len(pairs):,}. To remove a document: graphrag-rdf forget; to leave it out: ingest --exclude"
+        tr(
+            "pairs: {count:,}. To remove a document: graphrag-rdf forget; to leave it out: ingest --exclude"
+        ).format(count=len(pairs))
     )
 
 
@@ -238,7 +247,7 @@ def authority(document: str | None, value: float | None, unset: bool, form: str)
     from graphrag_rdf.rdf.terms import to_python
 
     if (document is not None) != (value is not None or unset) or (unset and value is not None):
-        raise UsageError("name a document and a number from 0 to 1, or a document and --unset")
+        raise UsageError(tr("name a document and a number from 0 to 1, or a document and --unset"))
     with open_engine(beside=document is None) as engine:
         if document is not None:
             assign_authority(engine.store, engine.settings.documents.authority, document, value)
@@ -251,7 +260,7 @@ def authority(document: str | None, value: float | None, unset: bool, form: str)
         by = "assigned" if item["assigned"] is not None else "by the settings"
         say(one_line(f"{item['authority']:g}  {item['path']} ({by})"))
     if not items:
-        say("no document has an authority; all count as 0.5")
+        say(tr("no document has an authority; all count as 0.5"))
 
 
 @click.command(
@@ -280,7 +289,7 @@ def forget_command(documents: tuple[str, ...], dry_run: bool, form: str) -> None
         output.warn_of(warning)
     if output.write(form, {"dry_run": dry_run, **forgotten.as_json()}):
         return
-    say("would be erased:" if dry_run else "erased:")
+    say(tr("would be erased:") if dry_run else "erased:")
     pairs(
         [
             ("documents", f"{forgotten.documents:,}"),

@@ -24,6 +24,7 @@ from graphrag_rdf.cli.decided import (
 from graphrag_rdf.cli.output import format_option, one_line, say
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import local_name, node_of, one_label, text_of, to_python
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def merge_(
         members = [engine.entity(name) for name in (keep, *others)]
         wanted = Merge(members[0], tuple(members), reason, confidence)
         made = merge(engine, [wanted], by=Person(by).node, name=by)
-    write_decisions(made, form, "they are merged already")
+    write_decisions(made, form, tr("they are merged already"))
 
 
 @entities_command.command("split", examples=['graphrag-rdf entities split "Miss Marwick"'])
@@ -245,7 +246,7 @@ def link(
     from graphrag_rdf.ingest.fact_decisions import Person
 
     if entity and (not thing or act):
-        raise UsageError("a link by hand needs ENTITY and the IRI of THING, and none of --apply, --undo")
+        raise UsageError(tr("a link by hand needs ENTITY and the IRI of THING, and none of --apply, --undo"))
     with open_engine(beside=not entity and act not in ("apply", "undo")) as engine:
         if entity and thing:
             node, agent = engine.entity(entity), Person(by).node
@@ -282,7 +283,8 @@ def _vocabulary(engine: Engine, name: str, *, may_load: bool) -> str:
     if file.graph.value not in graphs:
         if not may_load:
             raise UsageError(
-                f"{name} is not loaded", hint=f"load it first: graphrag-rdf ontology load {name}"
+                tr("{name} is not loaded").format(name=name),
+                hint=tr("load it first: graphrag-rdf ontology load {name}").format(name=name),
             )
         settings = engine.settings
         namespace, keep = settings.extract.namespace, settings.reasoning.keep
@@ -317,9 +319,17 @@ def _print_links(links: Sequence[Proposal], left: Sequence[Proposal], form: str,
     listed = "".join(f", {number} {outcome}" for outcome, number in sorted(counted.items()))
     number = "1 link" if len(links) == 1 else f"{len(links):,} links"
     if applied:
-        say(f"{number} made{listed}; undo with: graphrag-rdf entities link --undo")
+        say(
+            tr("{number} made{listed}; undo with: graphrag-rdf entities link --undo").format(
+                number=number, listed=listed
+            )
+        )
     else:
-        say(f"{number}{listed}; make them with: graphrag-rdf entities link --apply")
+        say(
+            tr("{number}{listed}; make them with: graphrag-rdf entities link --apply").format(
+                number=number, listed=listed
+            )
+        )
 
 
 def _decisions() -> tuple[Sort, Undo]:

@@ -26,6 +26,7 @@ from graphrag_rdf.cli.process import FAILED, outcome, say_error, stop_requests
 from graphrag_rdf.cli.progress import question_counter, reading_then_questions
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import GraphRagError, UsageError
+from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -147,9 +148,11 @@ def cut_offs(default: str, about: str) -> Callable[[Callable[..., Any]], Callabl
         try:
             cuts = sorted({int(part) for part in text.split(",")})
         except ValueError as error:
-            raise click.BadParameter(f"{text!r} is not a comma-separated list of numbers") from error
+            raise click.BadParameter(
+                tr("{text!r} is not a comma-separated list of numbers").format(text=text)
+            ) from error
         if cuts[0] < 1:
-            raise click.BadParameter("cut-offs start at 1")
+            raise click.BadParameter(tr("cut-offs start at 1"))
         return cuts
 
     return click.option(
@@ -240,7 +243,7 @@ def pages(folder: Path, questions: Path, ks: list[int], form: str, **options: An
     with measuring(options) as (engine, shown):
         found = evaluate_pages(engine, folder, asked, ks=ks, **shown, **pipeline_of(options))
     for failure in found["failures"]:
-        output.warn(f"cannot read {failure['path']}: {failure['reason']}")
+        output.warn(tr("cannot read {path}: {reason}").format(path=failure["path"], reason=failure["reason"]))
     if not output.write(form, found):
         show_pages(found)
     return outcome(None, failed=bool(found["failures"]))
@@ -250,8 +253,17 @@ def show_pages(found: dict[str, Any]) -> None:
     """Print the table of `eval pages`."""
     output.say(
         output.safe(
-            f"{found['name']}: {found['n']:,} questions about {found['documents']:,} documents of "
-            f"{found['pages']:,} pages, {models_of(found)}, {found['seconds_per_question']:.3f} s a question"
+            tr(
+                "{name}: {n:,} questions about {documents:,} documents of "
+                "{pages:,} pages, {found}, {seconds_per_question:.3f} s a question"
+            ).format(
+                name=found["name"],
+                n=found["n"],
+                documents=found["documents"],
+                pages=found["pages"],
+                found=models_of(found),
+                seconds_per_question=found["seconds_per_question"],
+            )
         )
     )
     cuts = list(found["found"])
@@ -291,7 +303,7 @@ def facts(file: Path, extraction: str, model: str | None, form: str, *, faults: 
     if output.write(form, found):
         return
     for name, run in found["runs"].items():
-        output.say(output.safe(f"{name}: {run['texts']:,} texts"))
+        output.say(output.safe(tr("{name}: {texts:,} texts").format(name=name, texts=run["texts"])))
         for title, groups in (("kind", {"all": run, **run["kinds"]}), ("trait", run["traits"])):
             columns = [title, "texts", "facts", "precision", "forbidden", "recall"]
             rows = [
@@ -332,23 +344,29 @@ def all_sets(folder: Path, only: tuple[str, ...], limit: int | None, form: str, 
     jobs = [(path, _measure_set) for path in sets if {"retrieval", "answers"} & set(measures)]
     jobs += [(path, _measure_pages) for path in questions if "pages" in measures]
     if not jobs:
-        raise UsageError(f"{folder} has no sets for: {', '.join(measures)}")
+        raise UsageError(
+            tr("{folder} has no sets for: {measures}").format(folder=folder, measures=", ".join(measures))
+        )
     found: dict[str, list[dict[str, Any]]] = {"sets": [], "pages": [], "failed": []}
     exit_codes: list[int] = []
     stopped = None
     for number, (path, measure) in enumerate(jobs, start=1):
         result: dict[str, Any] | GraphRagError
         try:
-            output.note(f"{path} ({number} of {len(jobs)})")
+            output.note(tr("{path} ({number} of {count})").format(path=path, number=number, count=len(jobs)))
             result = attempt(partial(measure, path, measures, limit, options))
         except GraphRagError as error:
             result = error
         except KeyboardInterrupt:
-            output.warn(f"interrupted: {number - 1} of {len(jobs)} sets were measured")
+            output.warn(
+                tr("interrupted: {value} of {count} sets were measured").format(
+                    value=number - 1, count=len(jobs)
+                )
+            )
             stopped = "interrupted"
             break
         if isinstance(result, GraphRagError):
-            output.warn(f"cannot measure {path}: {result.message}")
+            output.warn(tr("cannot measure {path}: {message}").format(path=path, message=result.message))
             log.info("%s: %s", path, result.message, exc_info=result.__cause__)
             found["failed"].append({"path": str(path), "reason": result.message})
             exit_codes.append(result.exit_code)
@@ -527,7 +545,13 @@ def _show_sparql(found: Mapping[str, Any]) -> None:
         if not row["right"]:
             told = row["template"] or ("a query of the model" if row["query"] else "no query")
             rows = f"{row['found']} row(s), expected {row['expected']}"
-            output.say(output.one_line(f"wrong {row['id']}: {row['question']} ({told}: {rows})"))
+            output.say(
+                output.one_line(
+                    tr("wrong {id}: {question} ({told}: {rows})").format(
+                        id=row["id"], question=row["question"], told=told, rows=rows
+                    )
+                )
+            )
     if found["questions"] and found["right"] < found["rows"]:
         output.say()
     columns = ["", "questions", "right", "accuracy", "with rows", "calls", "seconds"]
@@ -570,7 +594,13 @@ def _show_quoted(found: Mapping[str, Any]) -> None:
 def _show_answers(found: Mapping[str, Any]) -> None:
     """Print the table of a model's answers: a row for each figure, a column for each run."""
     say_head(found)
-    output.say(output.safe(f"model {found['model']}, asked for {found['response_type']}"))
+    output.say(
+        output.safe(
+            tr("model {model}, asked for {response_type}").format(
+                model=found["model"], response_type=found["response_type"]
+            )
+        )
+    )
     columns = {found["pipeline"]: found}
     columns |= {f"{name.upper()} chunks": run for name, run in found["baselines"].items()}
     rows = []
@@ -584,7 +614,7 @@ def _show_answers(found: Mapping[str, Any]) -> None:
     ]
     output.table(["", *columns], rows, numbers=list(columns))
     if not found["gold"]:
-        output.say("Figures that need gold chunks are left out: none are known.")
+        output.say(tr("Figures that need gold chunks are left out: none are known."))
 
 
 def _cell(run: Mapping[str, Any], key: str) -> str:
@@ -596,13 +626,15 @@ def _cell(run: Mapping[str, Any], key: str) -> str:
 
 def _say_if_unkept(engine: Engine, out: Path | None) -> None:
     if engine.settings.llm.model is not None and out is None:
-        output.note("without --out, an interrupted run starts again from the beginning")
+        output.note(tr("without --out, an interrupted run starts again from the beginning"))
 
 
 def _say_how_it_ended(found: Mapping[str, Any], out: Path | None) -> int:
     for failure in found["failed"]:
         run = f" ({failure['run']})" if "run" in failure else ""
-        output.warn(f"question {failure['id']}{run}: {failure['reason']}")
+        output.warn(
+            tr("question {id}{run}: {reason}").format(id=failure["id"], run=run, reason=failure["reason"])
+        )
     missing, stopped = found["rows_missing"], found["stopped"]
     if missing:
         why = {"interrupted": "interrupted", "budget": "the budget is used up", "model": "the model failed"}

@@ -25,6 +25,7 @@ from graphrag_rdf.cli.output import format_option, note, one_line, say, warn
 from graphrag_rdf.cli.process import DONE, IN_PART, ended_at_once, outcome, stop_requests
 from graphrag_rdf.cli.session import load, open_engine
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -84,7 +85,7 @@ def export_command(
         _export_tables(tables, counts=counts)
         return
     if counts and path is None:
-        raise UsageError("--counts needs -o FILE: without it, stdout holds the export")
+        raise UsageError(tr("--counts needs -o FILE: without it, stdout holds the export"))
     wanted = None if graph is None else iri_of(graph)
     with open_engine(beside=True) as engine, destination(path) as stream:
         report = export_graph(engine.store, stream, form, wanted, dialect)
@@ -93,7 +94,7 @@ def export_command(
     else:
         note(_written(report, path))
     if wanted is not None and not (report.quads or report.entities):
-        warn(f"the graph {wanted.value} is empty")
+        warn(tr("the graph {wanted} is empty").format(wanted=wanted.value))
 
 
 def _export_tables(given: tuple[str, ...], *, counts: bool) -> None:
@@ -102,7 +103,8 @@ def _export_tables(given: tuple[str, ...], *, counts: bool) -> None:
 
     if given[0] != TABLES or len(given) != 2:
         raise UsageError(
-            f"unexpected argument {given[0]!r}", hint=f"write: graphrag-rdf export {TABLES} DIR, or -o FILE"
+            tr("unexpected argument {given!r}").format(given=given[0]),
+            hint=tr("write: graphrag-rdf export {tables} DIR, or -o FILE").format(tables=TABLES),
         )
     with open_engine(beside=True) as engine:
         report = export_tables(engine, given[1])
@@ -110,11 +112,17 @@ def _export_tables(given: tuple[str, ...], *, counts: bool) -> None:
         output.write_json(report.as_json())
         return
     rows = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in report.tables.items())
-    note(f"wrote {rows} to {given[1]}")
+    note(tr("wrote {rows} to {given}").format(rows=rows, given=given[1]))
     if report.values:
-        note(f"left out {report.values:,} facts with a value, for which the tables have no place")
+        note(
+            tr("left out {values:,} facts with a value, for which the tables have no place").format(
+                values=report.values
+            )
+        )
     if report.loops:
-        note(f"left out facts between names of the same entity: {report.loops:,} pairs")
+        note(
+            tr("left out facts between names of the same entity: {loops:,} pairs").format(loops=report.loops)
+        )
 
 
 def _written(report: ExportReport, path: Path | None) -> str:
@@ -140,7 +148,9 @@ def destination(path: Path | None) -> Iterator[IO[bytes]]:
             yield stream
         unfinished.replace(path)
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
+        raise UsageError(
+            tr("cannot write {path}: {value}").format(path=path, value=error.strerror or error)
+        ) from error
     finally:
         unfinished.unlink(missing_ok=True)
 
@@ -200,7 +210,7 @@ def import_command(
     paths = [Path(file) for file in files]
     for path in paths:  # before a store is created for them
         if not path.is_file():
-            raise UsageError(f"{path} does not exist, or is not a file")
+            raise UsageError(tr("{path} does not exist, or is not a file").format(path=path))
         format_of(path)
     wanted = None if graph is None else iri_of(graph)
     with open_engine(overrides, create=True) as engine:
@@ -211,7 +221,7 @@ def import_command(
                 report = import_file(engine, path, wanted, merge=merge)
                 found.append({"file": str(path), **asdict(report)})
 
-        ended_at_once(take, "run the same command again to continue")
+        ended_at_once(take, tr("run the same command again to continue"))
         imported = any(item["kind"] == "imported" for item in found)
         code = _build_communities(engine) if imported and engine.settings.communities.auto else DONE
     if not output.write(form, found[0] if len(found) == 1 else found):
@@ -235,7 +245,11 @@ def _build_communities(engine: Engine) -> int:
 
     with stop_requests() as stop, IngestProgress(engine.budget, "reports") as progress:
         report = engine.build_communities(progress=progress, stop=stop)
-    note(f"communities: {sum(report.build.communities.values()):,}, reports: {report.reports.written:,}")
+    note(
+        tr("communities: {communities:,}, reports: {written:,}").format(
+            communities=sum(report.build.communities.values()), written=report.reports.written
+        )
+    )
     for warning in report.warnings:
         output.warn_of(warning)
     return outcome(report.reports.stopped, failed=bool(report.reports.failures))
@@ -290,22 +304,38 @@ def _show_tables(report: TablesReport) -> None:
         reasons = report.reasons.get(name, {})
         problems = [f"{number:,} {reason.replace('_', ' ')}" for reason, number in reasons.items()]
         rest = f" ({', '.join(problems)})" if problems else ""
-        say(f"{name.replace('_', ' '):<18} {counts.imported:>7,} of {counts.rows:,}{rest}")
+        say(
+            tr("{name:<18} {imported:>7,} of {rows:,}{rest}").format(
+                name=name.replace("_", " "), imported=counts.imported, rows=counts.rows, rest=rest
+            )
+        )
     cited = report.citations
     if cited.total:
         say(
-            f"{'citations':<18} {cited.resolved:>7,} of {cited.total:,} resolved, "
-            f"{cited.dangling:,} dangling, {cited.outside:,} outside of their community"
+            tr(
+                "{name:<18} {resolved:>7,} of {total:,} resolved, "
+                "{dangling:,} dangling, {outside:,} outside of their community"
+            ).format(
+                name="citations",
+                resolved=cited.resolved,
+                total=cited.total,
+                dangling=cited.dangling,
+                outside=cited.outside,
+            )
         )
     if report.missing:
-        say(f"no table of {', '.join(report.missing)}")
-    say(f"{report.facts:,} facts, {report.entities:,} new entities, {report.seconds:.1f} s")
+        say(tr("no table of {names}").format(names=", ".join(report.missing)))
+    say(
+        tr("{facts:,} facts, {entities:,} new entities, {seconds:.1f} s").format(
+            facts=report.facts, entities=report.entities, seconds=report.seconds
+        )
+    )
     for reason in dict.fromkeys(problem.reason for problem in report.problems):
         kept = "imported nevertheless" if reason in KEPT else "left out"
         note(f"{reason.replace('_', ' ')}: {REASONS[reason]} ({kept})")
     if report.problems:
-        note("--format json lists each row")
+        note(tr("--format json lists each row"))
     for warning in report.warnings:
         output.warn_of(warning)
     if report.stopped:
-        warn("the import was interrupted: run the same command again to continue")
+        warn(tr("the import was interrupted: run the same command again to continue"))

@@ -16,6 +16,7 @@ from graphrag_rdf.cli.command import Group, server_options
 from graphrag_rdf.cli.output import format_option, one_line, say
 from graphrag_rdf.cli.session import open_engine, server_of
 from graphrag_rdf.errors import GraphRagError, UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import text_of, to_python
 
 if TYPE_CHECKING:
@@ -101,8 +102,8 @@ def correct(subject_: str, predicate_: str, object_: str, dry_run: bool, form: s
     instead = {name: how.pop(name) for name in _PLACES}
     if not (how["undo"] or how["with_sentences"]) and all(value is None for value in instead.values()):
         raise UsageError(
-            "nothing to correct: give the new --subject, --predicate or --object",
-            hint="or undo a correction with --undo",
+            tr("nothing to correct: give the new --subject, --predicate or --object"),
+            hint=tr("or undo a correction with --undo"),
         )
     done = _decided((subject_, predicate_, object_), instead, dry_run=dry_run, **how)
     _print(done, form, dry_run=dry_run, none="its sentences are left out already")
@@ -173,7 +174,7 @@ def conflicts(about: str | None, limit: int, form: str) -> None:
                 )
                 say(f"    {one_line(quoted)}")
     if not found:
-        say("no conflicts")
+        say(tr("no conflicts"))
 
 
 @facts_command.command(
@@ -203,7 +204,7 @@ def compare(
     line: JSON, or three columns of CSV or TSV. Alternatives are separated by |.
     """
     if (second is None) == (gold is None):
-        raise UsageError("give B, or --gold FILE")
+        raise UsageError(tr("give B, or --gold FILE"))
     from graphrag_rdf.evaluation.runs import compare as compared
     from graphrag_rdf.evaluation.runs import gold_side, listed
 
@@ -224,7 +225,9 @@ def compare(
     if not output.write(form, result):
         _show_compared(found, more, missed)
     if low:
-        raise GraphRagError(f"F1 is {found.f1 or 0:.3f}, less than {min_f1:g}")
+        raise GraphRagError(
+            tr("F1 is {value:.3f}, less than {min_f1:g}").format(value=found.f1 or 0, min_f1=min_f1)
+        )
 
 
 def _side(opened: ExitStack, name: str) -> tuple[Side, Store]:
@@ -247,15 +250,19 @@ def _side(opened: ExitStack, name: str) -> tuple[Side, Store]:
 
 def _show_compared(found: Compared, more: Sequence[FoundFact], missed: Sequence[FoundFact]) -> None:
     first, second = found.first, found.second
-    say(f"A  {one_line(first.name)}: {first.size:,} facts")
-    say(f"B  {one_line(second.name)}: {second.size:,} facts")
-    say(f"in both: {len(found.common):,}; only in A: {len(found.more):,}; only in B: {len(found.missed):,}")
+    say(tr("A  {first}: {size:,} facts").format(first=one_line(first.name), size=first.size))
+    say(tr("B  {second}: {size:,} facts").format(second=one_line(second.name), size=second.size))
+    say(
+        tr("in both: {count:,}; only in A: {count_2:,}; only in B: {count_3:,}").format(
+            count=len(found.common), count_2=len(found.more), count_3=len(found.missed)
+        )
+    )
     shown = ("none" if each is None else f"{each:.3f}" for each in (found.precision, found.recall, found.f1))
     say("A against B: precision {}, recall {}, F1 {}".format(*shown))
     for side, number, facts in (("A", len(found.more), more), ("B", len(found.missed), missed)):
         if facts:
             say()
-            say(f"Only in {side}")
+            say(tr("Only in {side}").format(side=side))
         for fact in facts:
             say(one_line(f"  {fact.subject} · {fact.predicate} · {fact.object}"))
             for source in fact.sources[:3]:
@@ -266,7 +273,7 @@ def _show_compared(found: Compared, more: Sequence[FoundFact], missed: Sequence[
                     )
                 )
         if number > len(facts):
-            say(f"  … and {number - len(facts):,} more (--limit lists them)")
+            say(tr("  … and {value:,} more (--limit lists them)").format(value=number - len(facts)))
 
 
 @facts_command.command(
@@ -285,19 +292,21 @@ def rejected(reasons: tuple[str, ...], limit: int, form: str) -> None:
         known = {text_of(row["reason"]) for row in engine.store.select("system/rejected-counts")}
         if unknown := [reason for reason in reasons if reason not in known]:
             hint = f"reasons that occur: {', '.join(sorted(known))}" if known else "nothing was rejected"
-            raise UsageError(f"nothing was rejected for {', '.join(unknown)}", hint=hint)
+            raise UsageError(
+                tr("nothing was rejected for {unknown}").format(unknown=", ".join(unknown)), hint=hint
+            )
         rows = engine.store.select("facts/rejected", reasons=list(reasons), limit=limit)
     found = [{name: to_python(term) for name, term in row.items()} for row in rows]
     if output.write(form, found):
         return
     for (title, page), items in groupby(found, key=lambda row: (row["title"], row.get("page_number"))):
-        say(one_line(f"{title}, page {page}" if page else title))
+        say(one_line(tr("{title}, page {page}").format(title=title, page=page) if page else title))
         for item in items:
             say(output.wrapped(f"{item['reason']}: {one_line(item['candidate'])}", indent="    ", first="  "))
     if not found:
-        say("nothing was rejected")
+        say(tr("nothing was rejected"))
     elif len(found) == limit:
-        output.note(f"the first {limit:,}; --limit shows more")
+        output.note(tr("the first {limit:,}; --limit shows more").format(limit=limit))
 
 
 @facts_command.command("list", examples=["graphrag-rdf facts list --format json"])
@@ -317,7 +326,7 @@ def list_(every: bool, server: str | None, token_file: Path | None, form: str) -
     for decision in items:
         say(_told(decision))
     if not items:
-        say("no decisions")
+        say(tr("no decisions"))
 
 
 @facts_command.command("undo", examples=["graphrag-rdf facts undo urn:graphrag-rdf:removal:…"])
@@ -341,7 +350,9 @@ def undo_(
 def _nothing_beside_undo(how: dict[str, Any]) -> None:
     given = sorted(name for name, value in how.items() if value)
     if given:
-        raise UsageError(f"--undo cannot be combined with --{given[0].replace('_', '-')}")
+        raise UsageError(
+            tr("--undo cannot be combined with --{name}").format(name=given[0].replace("_", "-"))
+        )
 
 
 def _print(done: dict[str, Any], form: str, *, dry_run: bool, none: str = "") -> None:
@@ -350,21 +361,29 @@ def _print(done: dict[str, Any], form: str, *, dry_run: bool, none: str = "") ->
     if not done["decisions"]:
         say(none)
     if dry_run:
-        say("Nothing was written. This would be done:")
+        say(tr("Nothing was written. This would be done:"))
     for decision in done["decisions"]:
         say(_told(decision))
     for fact in done["retracted"]:
-        say(f"  removed: {_words(fact)}")
+        say(tr("  removed: {fact}").format(fact=_words(fact)))
     for fact in done["asserted"]:
-        say(f"  added: {_words(fact)}")
+        say(tr("  added: {fact}").format(fact=_words(fact)))
     if done["sentences"] and any(decision["with_sentences"] for decision in done["decisions"]):
-        say(f"  sentences left out in answers: {len(done['sentences'])}")
+        say(tr("  sentences left out in answers: {count}").format(count=len(done["sentences"])))
     standing = [decision for decision in done["decisions"] if decision["undone"] is None]
     if done["also"]:
-        output.note(f"merged entities still have this fact: {'; '.join(map(_words, done['also']))}")
+        output.note(
+            tr("merged entities still have this fact: {names}").format(
+                names="; ".join(map(_words, done["also"]))
+            )
+        )
     if done["sentences"] and not all(decision["with_sentences"] for decision in standing):
         count = len(done["sentences"])
-        output.note(f"answers still use its sentences ({count}); leave out wrong text with --with-sentences")
+        output.note(
+            tr(
+                "answers still use its sentences ({count}); leave out wrong text with --with-sentences"
+            ).format(count=count)
+        )
 
 
 def _told(decision: dict[str, Any]) -> str:

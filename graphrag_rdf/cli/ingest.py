@@ -23,6 +23,7 @@ from graphrag_rdf.cli.output import counts, format_option, pairs, planned, say, 
 from graphrag_rdf.cli.process import DONE, IN_PART, outcome, stop_requests
 from graphrag_rdf.cli.session import client_of, in_folder, load, open_engine, refuse
 from graphrag_rdf.errors import DocumentError, StoreMissingError, UsageError
+from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.client import Client
@@ -125,14 +126,16 @@ def ingest_command(
     overrides["extract.ontology"] = iris or None
     settings = load(overrides).settings
     if ontology_mode and not settings.extract.ontology:
-        raise UsageError("--ontology-mode has no effect without an ontology", hint="name one with --ontology")
+        raise UsageError(
+            tr("--ontology-mode has no effect without an ontology"), hint=tr("name one with --ontology")
+        )
     require_shapes(settings, validation)
     require_documents(paths, settings, exclude, sync=sync)
     if dry_run:
         if files:
             raise UsageError(
-                f"--dry-run writes nothing, so it cannot load {files[0]}",
-                hint="load it with: graphrag-rdf ontology load FILE, and name its IRI",
+                tr("--dry-run writes nothing, so it cannot load {files}").format(files=files[0]),
+                hint=tr("load it with: graphrag-rdf ontology load FILE, and name its IRI"),
             )
         return _dry_run(paths, overrides, settings, refresh=refresh, sync=sync, exclude=exclude, form=form)
     from graphrag_rdf.cli.progress import IngestProgress
@@ -170,7 +173,11 @@ def _ontologies(named: Sequence[str]) -> tuple[list[Path], list[str]]:
     files = [Path(name) for name in named if Path(name).exists() or ":" not in name]
     read, missing = read_ontologies(files)
     for iri in missing:
-        output.warn(f"the import {iri} was not loaded: no entry of catalog-v001.xml names a file for it")
+        output.warn(
+            tr("the import {iri} was not loaded: no entry of catalog-v001.xml names a file for it").format(
+                iri=iri
+            )
+        )
     own = {path.resolve() for path in files}
     iris = [file.ontology.value for file in read if file.path.resolve() in own]
     return files, [*iris, *(name for name in named if Path(name) not in files)]
@@ -184,7 +191,7 @@ def _send(paths: Sequence[str], exclude: Sequence[str], settings: Settings, form
     with IngestProgress() as progress:
         report = send_documents(client_of(settings.client), found, settings.documents.max_bytes, progress)
     if not output.write(form, report):
-        show_report(report, f"the server {settings.client.server}")
+        show_report(report, tr("the server {server}").format(server=settings.client.server))
     return outcome(report.stopped, failed=bool(report.failures))
 
 
@@ -205,7 +212,7 @@ def require_documents(
     left_out = "".join(f"; {folder} is {why}" for folder, why in found.left_out[:_REASONS])
     left_out += "".join(f"; {path}: {why}" for path, why in found.skipped[:_REASONS])
     raise UsageError(
-        f"no document was found in {', '.join(paths)}{left_out}",
+        tr("no document was found in {paths}{left_out}").format(paths=", ".join(paths), left_out=left_out),
         hint=READABLE,
     )
 
@@ -249,9 +256,9 @@ def show_report(report: IngestReport, by: str) -> None:
         output.warn_of(warning)
     _list_rest(report.failures, report.skipped, report.missing)
     if report.stopped == "interrupted":
-        output.warn("interrupted: the work so far is kept; run the same command again to continue")
+        output.warn(tr("interrupted: the work so far is kept; run the same command again to continue"))
     elif report.stopped:
-        output.warn("the budget is used up: raise it and run the same command again to continue")
+        output.warn(tr("the budget is used up: raise it and run the same command again to continue"))
 
 
 def validated(found: ValidationCounts) -> str:
@@ -274,7 +281,7 @@ def _list_rest(failures: Sequence[FailureReport], skipped: Sequence[str], missin
         for item in items[:_LISTED]:
             say(f"  {output.one_line(item)}")
         if len(items) > _LISTED:
-            say(f"  … and {len(items) - _LISTED:,} more (--format json lists all)")
+            say(tr("  … and {value:,} more (--format json lists all)").format(value=len(items) - _LISTED))
 
 
 # --- dry run -------------------------------------------------------------------------------------
@@ -325,7 +332,7 @@ def _show_estimate(found: Estimate, by: str) -> None:
     if found.uncounted:
         what = " and ".join(_UNCOUNTED[stage] for stage in found.uncounted)
         lines.append(("and", f"calls for {what}, as many as the facts will need"))
-    say("Nothing was written. This would be done:")
+    say(tr("Nothing was written. This would be done:"))
     pairs(lines, indent="  ")
     _list_rest(found.failures, found.skipped, found.missing)
 
@@ -411,7 +418,9 @@ def send_documents(client: Client, found: Discovery, max_bytes: int, progress: P
     report.documents.failed += len(failures)
     report.skipped = [f"{path}: {why}" for path, why in found.skipped]
     for pattern in found.idle:
-        report.warn("unused_exclude", f"--exclude {pattern} matches no file or folder")
+        report.warn(
+            "unused_exclude", tr("--exclude {pattern} matches no file or folder").format(pattern=pattern)
+        )
     return report
 
 

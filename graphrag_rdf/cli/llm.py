@@ -10,6 +10,7 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.output import format_option, pairs, safe, say, styled
 from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.trace.lines import human_size
 
@@ -40,7 +41,7 @@ def log(limit: int, trace: str | None, form: str) -> None:
             for call in calls:
                 _show(call)
             if not calls:
-                say("no model calls are recorded")
+                say(tr("no model calls are recorded"))
 
 
 def _calls(engine: Engine, limit: int, trace: str | None) -> list[dict[str, Any]]:
@@ -114,7 +115,7 @@ def _show(call: dict[str, Any]) -> None:
     for title, key in (("prompt", "prompt"), ("answer", "completion")):
         say(styled(f"{title}:", fg="cyan"))
         text = call[key]
-        say(safe(text) if text is not None else "(not kept, or forgotten)")
+        say(safe(text) if text is not None else tr("(not kept, or forgotten)"))
     say()
 
 
@@ -161,7 +162,7 @@ def clear(answers: bool, llm: bool, embeddings: bool, form: str) -> None:
         return
     for name, title in _TITLES.items():
         if name in erased:
-            say(f"erased {erased[name]:,} {title}")
+            say(tr("erased {erased:,} {title}").format(erased=erased[name], title=title))
 
 
 _TITLES = {

@@ -17,6 +17,7 @@ from graphrag_rdf.cli.output import format_option, note, one_line, pairs, say, s
 from graphrag_rdf.cli.process import DONE, FAILED
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.exchange.owl_edits import Difference
@@ -54,7 +55,11 @@ def load(files: tuple[Path, ...], form: str) -> None:
         if report.loaded:
             refresh_links(engine)
     for iri in report.missing:
-        warn(f"the import {iri} was not loaded: no entry of catalog-v001.xml names a file for it")
+        warn(
+            tr("the import {iri} was not loaded: no entry of catalog-v001.xml names a file for it").format(
+                iri=iri
+            )
+        )
     if output.write(form, report):
         return
     pairs([(iri, f"{number:,} triples") for iri, number in report.loaded.items()])
@@ -80,12 +85,12 @@ def test(paths: tuple[Path, ...], union: bool, write: bool, form: str) -> int:
     with open_engine(beside=True) as engine:
         if write:
             for path in write_results(engine.store, files, union=union):
-                note(f"wrote {path}; review it")
+                note(tr("wrote {path}; review it").format(path=path))
         answers = [*answer_questions(engine.store, files, union=union)]
     failed = [answer for answer in answers if not answer.passed]
     if not output.write(form, answers):
         for answer in answers:
-            mark = styled("passed", fg="green") if answer.passed else styled("failed", fg="red")
+            mark = styled(tr("passed"), fg="green") if answer.passed else styled(tr("failed"), fg="red")
             say(f"{mark}  {one_line(answer.question)}")
             if not answer.passed:
                 say(output.wrapped(f"{answer.file}: {answer.why.splitlines()[0]}", indent="        "))
@@ -93,8 +98,8 @@ def test(paths: tuple[Path, ...], union: bool, write: bool, form: str) -> int:
                 for row in rows[:_ROWS]:
                     say(f"        {sign} {one_line(', '.join(row))}")
                 if len(rows) > _ROWS:
-                    say(f"        {sign} … and {len(rows) - _ROWS:,} more")
-        say(f"{len(answers) - len(failed):,} of {len(answers):,} passed")
+                    say(tr("        {sign} … and {value:,} more").format(sign=sign, value=len(rows) - _ROWS))
+        say(tr("{value:,} of {count:,} passed").format(value=len(answers) - len(failed), count=len(answers)))
     return FAILED if failed else DONE
 
 
@@ -129,10 +134,10 @@ def validate(shapes: tuple[Path, ...], limit: int, form: str) -> int:
                 quote = f"“{each.source.words}” " if each.source.words else ""
                 say(output.wrapped(one_line(f"{quote}({each.source.title}{page})"), indent="      "))
         if len(found) > limit:
-            say(f"… and {len(found) - limit:,} more (--limit)")
+            say(tr("… and {value:,} more (--limit)").format(value=len(found) - limit))
         severities = Counter(offence.severity.lower() for offence in found)
         counts = [f"{number:,} {name}{'s' if number > 1 else ''}" for name, number in severities.items()]
-        say(", ".join(counts) or "the facts conform")
+        say(", ".join(counts) or tr("the facts conform"))
     return FAILED if any(offence.severity == "Violation" for offence in found) else DONE
 
 
@@ -193,7 +198,11 @@ def _show_differences(found: list[Difference]) -> None:
         told = ", ".join(f"{number:,} {name}" for name, number in counted.items() if number)
         say(f"  {told or 'no differences'}")
         if each.names:
-            note(f"{len(each.names):,} names differ and are left: names of entities come from documents")
+            note(
+                tr("{count:,} names differ and are left: names of entities come from documents").format(
+                    count=len(each.names)
+                )
+            )
 
 
 @ontology_command.command(
@@ -249,7 +258,7 @@ def suggest(
     from graphrag_rdf.tuning.ontology import suggest_ontology
 
     if counts and path is None:
-        raise UsageError("--counts needs -o FILE: without it, stdout holds the draft")
+        raise UsageError(tr("--counts needs -o FILE: without it, stdout holds the draft"))
     request = DraftRequest(least, classes, properties, examples, proposed=proposed)
     with open_engine({"llm.model": model}) as engine:
         ontology = iri or f"{engine.settings.extract.namespace}ontology"
@@ -265,23 +274,39 @@ def suggest(
 def _show_suggestion(found: Suggestion, path: Path | None, *, proposed: bool) -> None:
     report = found.report
     note(
-        f"wrote {report.classes:,} classes, {report.object_properties:,} properties of things, "
-        f"{report.datatype_properties:,} of values and {report.examples:,} examples to {path or 'stdout'}"
+        tr(
+            "wrote {classes:,} classes, {object_properties:,} properties of things, "
+            "{datatype_properties:,} of values and {examples:,} examples to {value}"
+        ).format(
+            classes=report.classes,
+            object_properties=report.object_properties,
+            datatype_properties=report.datatype_properties,
+            examples=report.examples,
+            value=path or "stdout",
+        )
     )
     if report.merged:
-        note(f"one term with another that means the same: {report.merged:,}")
+        note(tr("one term with another that means the same: {merged:,}").format(merged=report.merged))
     if report.guesses:
-        note(f"guesses of subclasses, to be reviewed: {report.guesses:,}")
+        note(tr("guesses of subclasses, to be reviewed: {guesses:,}").format(guesses=report.guesses))
     if report.left_out:
-        note(f"frequent, and left out because they say too little: {', '.join(report.left_out)}")
+        note(
+            tr("frequent, and left out because they say too little: {names}").format(
+                names=", ".join(report.left_out)
+            )
+        )
     if not report.classes and not proposed:  # proposals need no class: those of the ontology in force serve
-        warn("no class: the facts have no types. Extraction by rules or by a model gives them")
+        warn(tr("no class: the facts have no types. Extraction by rules or by a model gives them"))
     if found.model is None:
-        note("no language model is configured: relations that say the same in other words stay apart")
+        note(tr("no language model is configured: relations that say the same in other words stay apart"))
     else:
-        note(f"model: {output.usage(found.llm)}")
+        note(tr("model: {llm}").format(llm=output.usage(found.llm)))
     for reason, number in found.dropped.items():
-        warn(f"left out of the model's answer: {number:,} {reason.replace('_', ' ')}")
+        warn(
+            tr("left out of the model's answer: {number:,} {name}").format(
+                number=number, name=reason.replace("_", " ")
+            )
+        )
 
 
 @ontology_command.command("list", examples=["graphrag-rdf ontology list"])
@@ -322,7 +347,7 @@ def check(files: tuple[Path, ...], form: str) -> int:
         for one in found:
             say(f"{one.severity}: {output.safe(one.focus)}: {output.safe(one.message)} [{one.check}]")
         if not found:
-            say("no problems")
+            say(tr("no problems"))
     return FAILED if any(one.severity == "error" for one in found) else DONE
 
 
@@ -349,11 +374,15 @@ def export(folder: Path, form: str) -> None:
         ]
     )
     if report.texts:
-        say(f"values that are texts, because OWL 2 lacks dates and years: {report.texts:,}")
+        say(
+            tr("values that are texts, because OWL 2 lacks dates and years: {texts:,}").format(
+                texts=report.texts
+            )
+        )
     if report.links:
-        say(f"links to vocabularies: {report.links:,}")
+        say(tr("links to vocabularies: {links:,}").format(links=report.links))
     if report.split:
-        say(f"properties with things and values that were split: {report.split:,}")
+        say(tr("properties with things and values that were split: {split:,}").format(split=report.split))
 
 
 @ontology_command.command(
@@ -376,11 +405,13 @@ def explain(subject: str, relation: str, value: str, form: str) -> None:
     try:
         s, p, o = (NamedNode(text.strip("<>")) for text in (subject, relation, value))
     except ValueError as error:
-        raise UsageError(f"not an IRI: {error}", hint="entities show NAME shows the IRIs") from None
+        raise UsageError(
+            tr("not an IRI: {error}").format(error=error), hint=tr("entities show NAME shows the IRIs")
+        ) from None
     with open_engine(beside=True) as engine:
         found = derivations(engine.store, s, p, o)
     if not found:
-        raise UsageError("this was not inferred", hint="graphrag-rdf refresh inferences")
+        raise UsageError(tr("this was not inferred"), hint=tr("graphrag-rdf refresh inferences"))
     shown = [
         {"rule": one.rule, "premises": [{"triple": str(t), "held": held} for t, held in one.premises]}
         for one in found

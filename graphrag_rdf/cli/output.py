@@ -20,6 +20,7 @@ import click
 
 from graphrag_rdf.cli.command import given_options
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.report import LlmCounts
@@ -230,7 +231,9 @@ def write_file(text: str, path: Path | None) -> None:
     try:
         path.write_text(_encodable(text).removesuffix("\n") + "\n", encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+        raise UsageError(
+            tr("cannot write {path}: {strerror}").format(path=path, strerror=error.strerror)
+        ) from error
 
 
 def read_stdin() -> str:

@@ -10,6 +10,7 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.output import format_option, safe, say, styled
 from graphrag_rdf.cli.session import load
+from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.pipeline import Pipeline, StepDefinition
@@ -54,7 +55,7 @@ def show(name: str, form: str) -> None:
         say()
         say(styled(safe(step["name"]), bold=True) + safe(f": {step['about']}"))
         if step["uses"]:
-            say(safe(f"  use: {step['use']} ({', '.join(step['uses'])})"))
+            say(safe(tr("  use: {use} ({names})").format(use=step["use"], names=", ".join(step["uses"]))))
         rows = [
             (
                 f"{step['name']}.{one['name']}",

@@ -18,6 +18,7 @@ import click
 
 from graphrag_rdf.cli.output import is_quiet, never_fail_to_encode, safe, styled
 from graphrag_rdf.errors import RAISE_FILES, GraphRagError, is_out_of_memory, short_cause
+from graphrag_rdf.i18n import tr
 
 DONE, FAILED, WRONG_USAGE, IN_PART, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes."""
@@ -65,7 +66,7 @@ def _code(work: Callable[[], Any]) -> int:
         return INTERRUPTED
     except BrokenPipeError as error:
         if not _reader_left():  # another pipe or connection broke: report it
-            say_error(f"the other end closed a connection: {error}")
+            say_error(tr("the other end closed a connection: {error}").format(error=error))
             _traceback_if_asked()
         return FAILED
     except click.exceptions.NoArgsIsHelpError as error:
@@ -85,7 +86,7 @@ def _code(work: Callable[[], Any]) -> int:
         _traceback_if_asked()
         return FAILED
     except RecursionError:
-        say_error("the input is nested too deeply")
+        say_error(tr("the input is nested too deeply"))
         return FAILED
     except Exception as error:  # noqa: BLE001 - the last line of defence
         if is_out_of_memory(error):
@@ -93,8 +94,8 @@ def _code(work: Callable[[], Any]) -> int:
         if not _traceback_if_asked():
             what = f"{type(error).__name__}: {short_cause(error)}"
             say_error(
-                f"unexpected error: {what}",
-                "run the command again with -vv, and report the error with that output",
+                tr("unexpected error: {what}").format(what=what),
+                tr("run the command again with -vv, and report the error with that output"),
             )
         return FAILED
     return result if isinstance(result, int) else DONE
@@ -102,8 +103,8 @@ def _code(work: Callable[[], Any]) -> int:
 
 def _out_of_memory() -> int:
     say_error(
-        "out of memory or threads. Everything committed before is intact",
-        "raise the limit (ulimit -v, ulimit -u, or the container's), and run the same command again",
+        tr("out of memory or threads. Everything committed before is intact"),
+        tr("raise the limit (ulimit -v, ulimit -u, or the container's), and run the same command again"),
     )
     _traceback_if_asked()
     return FAILED
@@ -120,7 +121,10 @@ def say_error(message: str, hint: str | None = None) -> None:
 def _click_error(error: click.ClickException) -> int:
     message = error.format_message()
     context = error.ctx if isinstance(error, click.UsageError) else None
-    say_error(message[:1].lower() + message[1:], f"{context.command_path} --help" if context else None)
+    say_error(
+        message[:1].lower() + message[1:],
+        tr("{command_path} --help").format(command_path=context.command_path) if context else None,
+    )
     return error.exit_code
 
 

@@ -22,6 +22,7 @@ from graphrag_rdf.cli.output import (
 from graphrag_rdf.cli.process import DONE, FAILED, outcome, stop_requests
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import local_name, text_of
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def _show_estimate(
     if output.write(form, found.as_json()):
         return
     llm = found.llm
-    output.say("Nothing was written. This would be done:")
+    output.say(tr("Nothing was written. This would be done:"))
     model = planned(llm.calls, llm.in_tokens, llm.out_tokens, llm.cost_usd)
     pairs([(what, counts(number) or "none"), ("model", model)], indent="  ")
 
@@ -186,7 +187,7 @@ def _show(report: RelationReport) -> None:
     for warning in report.warnings:
         output.warn_of(warning)
     if read.stopped:
-        output.warn("some pairs were not read: run the same command again to continue")
+        output.warn(tr("some pairs were not read: run the same command again to continue"))
 
 
 @refresh_command.command(
@@ -267,7 +268,7 @@ def _show_claims(report: ClaimReport) -> None:
     for warning in report.warnings:
         output.warn_of(warning)
     if report.stopped:
-        output.warn("some chunks were not read: run the same command again to continue")
+        output.warn(tr("some chunks were not read: run the same command again to continue"))
 
 
 @refresh_command.command(
@@ -325,12 +326,12 @@ def _show_summaries(report: SummaryReport) -> None:
     for warning in report.warnings:
         output.warn_of(warning)
     if report.stopped:
-        output.warn("some descriptions were not merged: run the same command again to continue")
+        output.warn(tr("some descriptions were not merged: run the same command again to continue"))
 
 
 def _check(sources: Sequence[str], every: bool) -> None:
     if sources and every:
-        raise UsageError("--source and --all cannot be combined", hint="give one of them")
+        raise UsageError(tr("--source and --all cannot be combined"), hint=tr("give one of them"))
 
 
 def _documents(engine: Engine, sources: Sequence[str]) -> list[NamedNode]:
@@ -448,7 +449,7 @@ def inferences(profile: str | None, form: str) -> int:
     if not output.write(form, {"profile": report.profile, "rules": report.rules, "inconsistencies": shown}):
         pairs([(rule, f"{number:,} triples") for rule, number in report.rules.items() if number])
         if not any(report.rules.values()):
-            say("nothing inferred")
+            say(tr("nothing inferred"))
         for one in report.inconsistencies:
             output.warn(output.safe(f"{one.focus} {one.message} [{one.rule}]"))
             found = [known[fact] for fact in one.statements]
@@ -491,7 +492,11 @@ def rebuild(embedding_model: str | None, form: str) -> None:
 
 def show_indexes(found: dict[str, Any], indent: str = "") -> None:
     """Print the status of the indexes."""
-    say(f"{indent}store at commit {found['content_commit']}")
+    say(
+        tr("{indent}store at commit {content_commit}").format(
+            indent=indent, content_commit=found["content_commit"]
+        )
+    )
     for name, entry in found["indexes"].items():
         if entry.get("error"):
             say(output.safe(f"{indent}{name}: {entry['error']}"))

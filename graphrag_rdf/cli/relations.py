@@ -20,6 +20,7 @@ from graphrag_rdf.cli.decided import (
 )
 from graphrag_rdf.cli.output import format_option, one_line, say
 from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import node_of, one_label, text_of
 from graphrag_rdf.rdf.wording import phrase_of
 
@@ -104,7 +105,7 @@ def merge_(
         called = [_called(engine, name) for name in (keep, *others)]
         wanted = [Merge(members[0], tuple(members), reason, confidence) for members in together(called)]
         made = merge(engine, wanted, by=Person(by).node, name=by)
-    write_decisions(made, form, "they are merged already")
+    write_decisions(made, form, tr("they are merged already"))
 
 
 @relations_command.command("split", examples=["graphrag-rdf relations split authored"])
@@ -199,11 +200,15 @@ def _propose(engine: Engine, ways: tuple[str, ...], min_score: float, limit: int
     model = engine.settings.llm.model
     if "model" in ways:
         if model is None:
-            raise ConfigError("--by model needs a language model", hint="name one with --model")
+            raise ConfigError(tr("--by model needs a language model"), hint=tr("name one with --model"))
         found, dropped = by_model(engine, known, model)
         pairs += found
         for reason, number in dropped.items():
-            say(f"left out of the model's answers: {number} × {reason}")
+            say(
+                tr("left out of the model's answers: {number} × {reason}").format(
+                    number=number, reason=reason
+                )
+            )
     return normalisation.choose(
         engine, known, pairs, min_score=min_score, limit=limit, by=model if "model" in ways else None
     )

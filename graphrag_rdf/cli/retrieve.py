@@ -22,6 +22,7 @@ from graphrag_rdf.cli.command import (
 from graphrag_rdf.cli.output import format_option, one_line, say, styled
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -79,7 +80,7 @@ def retrieve_command(
 ) -> None:
     """Rank chunks and facts for a QUESTION without answering it. Only --trace stores a trace."""
     if (question is None) == (questions is None):
-        raise UsageError("give either a question or --questions FILE.jsonl")
+        raise UsageError(tr("give either a question or --questions FILE.jsonl"))
     asked: list[tuple[str | None, str]] = (
         [(None, question)] if question is not None else _questions(questions)
     )
@@ -130,8 +131,8 @@ def _questions(path: Path | None) -> list[tuple[str | None, str]]:
             found.append((str(item["id"]), str(item["q"])))
         except (ValueError, KeyError, TypeError) as error:
             raise UsageError(
-                f"{path}, line {number}: not a question",
-                hint='each line must be an object like {"id": "1", "q": "Who …?"}',
+                tr("{path}, line {number}: not a question").format(path=path, number=number),
+                hint=tr('each line must be an object like {"id": "1", "q": "Who …?"}'),
             ) from error
     return found
 
@@ -147,11 +148,11 @@ def _show(result: dict[str, Any], *, preview: bool) -> None:
                 for name, value in item["signals"].items()
                 if value
             )
-            say(output.wrapped(f"score: {parts}", indent="       ", first="     "))
+            say(output.wrapped(tr("score: {parts}").format(parts=parts), indent="       ", first="     "))
             if "rank_before" in item:
                 before = f"{item['rank_before']}. {_number(item['score_before'])}"
                 given = "nothing" if item["rerank_score"] is None else _number(item["rerank_score"])
-                say(f"     before: {before}; the reranker gave {given}")
+                say(tr("     before: {before}; the reranker gave {given}").format(before=before, given=given))
             for relation in item["relations"][:_PATHS]:
                 origin = one_line(relation["origin_label"] or relation["origin"])
                 near = one_line(relation["near_label"] or relation["near"] or "")
@@ -159,9 +160,13 @@ def _show(result: dict[str, Any], *, preview: bool) -> None:
                 told = f"relation: {_number(relation['share'])} {relation['signal']} of {way}"
                 say(output.wrapped(told, indent="       ", first="     "))
             for path in item["paths"][:_PATHS]:
-                say(output.wrapped(f"path: {_told(path)}", indent="       ", first="     "))
+                say(
+                    output.wrapped(
+                        tr("path: {path}").format(path=_told(path)), indent="       ", first="     "
+                    )
+                )
     if result["edges"]:
-        say(styled("Facts", bold=True))
+        say(styled(tr("Facts"), bold=True))
     for edge in result["edges"]:
         fact = f"{edge['s_label']} — {edge['p_label']} — {edge['o_label']}"
         say(output.wrapped(fact, indent="            ", first=f"     {edge['score']:.3f}  "))

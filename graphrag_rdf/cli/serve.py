@@ -13,6 +13,7 @@ from graphrag_rdf.cli.command import Command, allow_ingest_option, embedding_opt
 from graphrag_rdf.cli.process import INTERRUPTED
 from graphrag_rdf.cli.session import load, open_engine
 from graphrag_rdf.errors import StoreLockedError, without_credentials
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.loopback import is_loopback
 
 if TYPE_CHECKING:
@@ -102,8 +103,12 @@ def serve_command(
     with open_engine(overrides, create=not read_only, read_only=read_only) as engine:
         _tell_of_endpoint(engine)
         if not engine.store.ask("system/has-content"):
-            output.note("the store is empty; add documents with: graphrag-rdf ingest --server URL …")
-        serve(engine, engine.settings.server, lambda url: output.note(f"serving {url}; stop with Ctrl-C"))
+            output.note(tr("the store is empty; add documents with: graphrag-rdf ingest --server URL …"))
+        serve(
+            engine,
+            engine.settings.server,
+            lambda url: output.note(tr("serving {url}; stop with Ctrl-C").format(url=url)),
+        )
     leave()
 
 
@@ -115,9 +120,11 @@ def _tell_of_endpoint(engine: Engine) -> None:
     if not isinstance(store, RemoteStore):
         return
     output.note(
-        f"the store is at {without_credentials(store.endpoint.addresses.query)}, in the dialect "
-        f"{store.renderer.dialect}. Queries run there and see everything that the endpoint shows to this "
-        "server. There are no snapshots, reader processes or ETags"
+        tr(
+            "the store is at {query}, in the dialect "
+            "{dialect}. Queries run there and see everything that the endpoint shows to this "
+            "server. There are no snapshots, reader processes or ETags"
+        ).format(query=without_credentials(store.endpoint.addresses.query), dialect=store.renderer.dialect)
     )
 
 
@@ -126,8 +133,10 @@ def _warn_of_writers(server: ServerSection, *, read_only: bool) -> None:
     if server.anonymous not in ("write", "admin") or read_only or is_loopback(server.host):
         return
     output.warn(
-        f"clients that can reach {server.host} may change and erase the store without a token: "
-        f"server.anonymous is {server.anonymous}"
+        tr(
+            "clients that can reach {host} may change and erase the store without a token: "
+            "server.anonymous is {anonymous}"
+        ).format(host=server.host, anonymous=server.anonymous)
     )
 
 

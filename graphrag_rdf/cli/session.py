@@ -11,6 +11,7 @@ import click
 
 from graphrag_rdf.cli.command import given_options
 from graphrag_rdf.errors import StoreError, StoreLockedError, UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.loopback import is_loopback
 
 if TYPE_CHECKING:
@@ -101,12 +102,18 @@ def copy_beside(loaded: Loaded, locked: StoreLockedError) -> Path:
         copy = FrozenCopy(place.frozen, name)
     except (ServerError, StoreError) as error:
         raise StoreLockedError(
-            f"{locked.message}, and a copy of it cannot be read: {error.message}",
-            f"use the server's pages, or a command with --server {served.url}",
+            tr("{message}, and a copy of it cannot be read: {message_2}").format(
+                message=locked.message, message_2=error.message
+            ),
+            tr("use the server's pages, or a command with --server {url}").format(url=served.url),
             locked.server,
         ) from error
     click.get_current_context().call_on_close(copy.close)
-    output.note(f"the server at {served.url} has this store open: reading its state of commit {commit}")
+    output.note(
+        tr("the server at {url} has this store open: reading its state of commit {commit}").format(
+            url=served.url, commit=commit
+        )
+    )
     return copy.database
 
 
@@ -122,7 +129,11 @@ def server_instead(locked: StoreLockedError) -> Client:
     client = server_of(locked.server, None) if _is_local(locked.server) else None
     if client is None:
         raise locked
-    output.note(f"the server at {locked.server} has this store open: sending the command to it")
+    output.note(
+        tr("the server at {server} has this store open: sending the command to it").format(
+            server=locked.server
+        )
+    )
     return client
 
 
@@ -140,8 +151,8 @@ def _require_collection(store: Path, name: str) -> None:
     known = collections(store)
     if known:
         raise UsageError(
-            f"there is no collection {name!r} in {store}",
-            hint=f"name one of these with --collection: {', '.join(known)}",
+            tr("there is no collection {name!r} in {store}").format(name=name, store=store),
+            hint=tr("name one of these with --collection: {known}").format(known=", ".join(known)),
         )
 
 
@@ -155,7 +166,7 @@ def server_of(server: str | None, token_file: Path | None) -> Client | None:
     if load(given, require_trust=False).settings.client.server is not None:
         return client_of(load(given).settings.client)
     if token_file is not None:
-        raise UsageError("--token-file needs a server", hint="add --server URL")
+        raise UsageError(tr("--token-file needs a server"), hint=tr("add --server URL"))
     return None
 
 
@@ -168,7 +179,9 @@ def refuse(options: Mapping[str, object]) -> None:
     for name, value in options.items():
         if value:
             raise UsageError(
-                f"--{name.replace('_', '-')} has no effect with --server: the server's own settings apply"
+                tr("--{name} has no effect with --server: the server's own settings apply").format(
+                    name=name.replace("_", "-")
+                )
             )
 
 

@@ -18,6 +18,7 @@ from graphrag_rdf.cli.output import format_option, pairs, safe, say, styled
 from graphrag_rdf.cli.process import ended_by_interrupt
 from graphrag_rdf.cli.session import load, open_engine
 from graphrag_rdf.errors import UsageError, did_you_mean
+from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.rdf.terms import Term
@@ -70,7 +71,7 @@ def sparql_command(query: str | None, file: Path | None, update: bool, union: bo
     from graphrag_rdf.sparql.render import with_prefixes
 
     if update and union:
-        raise UsageError("--union is for queries", hint="updates name graphs by GRAPH, WITH or USING")
+        raise UsageError(tr("--union is for queries"), hint=tr("updates name graphs by GRAPH, WITH or USING"))
     written = _text(query, file)
     text = with_prefixes(written)
     with open_engine(beside=not update) as engine:
@@ -82,19 +83,21 @@ def sparql_command(query: str | None, file: Path | None, update: bool, union: bo
             except UsageError as error:
                 if _UPDATE.match(text):
                     raise UsageError(
-                        "this is an update, not a query", hint="add --update to run it"
+                        tr("this is an update, not a query"), hint=tr("add --update to run it")
                     ) from error
                 raise
             return
         before = engine.store.count()
         engine.store.update(text)
-        say(f"done: {engine.store.count() - before:+,} quads")
+        say(tr("done: {value:+,} quads").format(value=engine.store.count() - before))
         engine.indexer.catch_up()
 
 
 def _text(query: str | None, file: Path | None) -> str:
     if (query is None) == (file is None):
-        raise UsageError("give either a query or -f FILE", hint='graphrag-rdf sparql "ASK { ?s ?p ?o }"')
+        raise UsageError(
+            tr("give either a query or -f FILE"), hint=tr('graphrag-rdf sparql "ASK { ?s ?p ?o }"')
+        )
     from graphrag_rdf.evaluation.evalset import read_text
 
     if query == "-" or str(file) == "-":
@@ -125,8 +128,12 @@ def _explain_empty(store: Store, query: str, *, union: bool) -> None:
             rows = int(text_of(answer.rows[0]["rows"])) if answer.rows else None
             if answer.boolean or rows:
                 option = "--union " if one.union else ""
-                output.note(f"nothing found. {one.told(rows)}")
-                output.note(f"  graphrag-rdf sparql {option}{shlex.quote(one.text.strip())}")
+                output.note(tr("nothing found. {rows}").format(rows=one.told(rows)))
+                output.note(
+                    tr("  graphrag-rdf sparql {option}{text}").format(
+                        option=option, text=shlex.quote(one.text.strip())
+                    )
+                )
                 return
 
 
@@ -178,8 +185,8 @@ def write_result(store: Store, query: str, form: str, *, union: bool = False) ->
         if "cannot be written as" in error.message:
             fitting = _GRAPHS if form in _BINDINGS else _BINDINGS
             raise UsageError(
-                f"the result of this query cannot be written as {form}",
-                hint=f"use --format with one of: table, {', '.join(fitting)}",
+                tr("the result of this query cannot be written as {form}").format(form=form),
+                hint=tr("use --format with one of: table, {fitting}").format(fitting=", ".join(fitting)),
             ) from error
         raise
 
@@ -285,7 +292,8 @@ def run(name: str, parameters: tuple[str, ...], show_query: bool, form: str) -> 
     template = _template(name)
     if template.header.kind == "update":
         raise UsageError(
-            f"{name} is an update, which only the program runs", hint=f"graphrag-rdf queries show {name}"
+            tr("{name} is an update, which only the program runs").format(name=name),
+            hint=tr("graphrag-rdf queries show {name}").format(name=name),
         )
     values = _values(template, parameters)
     with open_engine(beside=True) as engine:
@@ -304,7 +312,10 @@ def _values(template: QueryTemplate, given: tuple[str, ...]) -> dict[str, Any]:
         ((key, text),) = key_values([item]).items()
         if key not in template.params:
             known = ", ".join(template.params) or "none"
-            raise UsageError(f"{template.name} has no parameter {key!r}", hint=f"its parameters: {known}")
+            raise UsageError(
+                tr("{template} has no parameter {key!r}").format(template=template.name, key=key),
+                hint=tr("its parameters: {known}").format(known=known),
+            )
         declared = template.params[key].type
         try:
             if declared.startswith("("):
@@ -312,12 +323,17 @@ def _values(template: QueryTemplate, given: tuple[str, ...]) -> dict[str, Any]:
             else:
                 value = parse(declared, text)
         except ValueError as error:
-            raise UsageError(f"parameter {key} ({declared}): {error}") from error
+            raise UsageError(
+                tr("parameter {key} ({declared}): {error}").format(key=key, declared=declared, error=error)
+            ) from error
         values[key] = [*values.get(key, []), *value] if declared.endswith("[]") else value
     missing = [key for key, p in template.params.items() if key not in values and not p.optional]
     if missing:
         wanted = ", ".join(f"-p {key}=… ({template.params[key].type})" for key in missing)
-        raise UsageError(f"{template.name} needs {wanted}", hint=f"e.g. {_example(template, given, missing)}")
+        raise UsageError(
+            tr("{template} needs {wanted}").format(template=template.name, wanted=wanted),
+            hint=f"e.g. {_example(template, given, missing)}",
+        )
     return values
 
 
@@ -344,8 +360,8 @@ def _template(name: str) -> QueryTemplate:
     """A template by name. Raises UsageError when there is none."""
     library = _library()
     if name not in library:
-        hint = did_you_mean(name, library, "graphrag-rdf queries list shows the names")
-        raise UsageError(f"unknown query {name}", hint=hint)
+        hint = did_you_mean(name, library, tr("graphrag-rdf queries list shows the names"))
+        raise UsageError(tr("unknown query {name}").format(name=name), hint=hint)
     return library[name]
 
 

@@ -14,6 +14,7 @@ from graphrag_rdf.cli.output import colours, format_option, one_line, reading_wi
 from graphrag_rdf.cli.process import DONE, FAILED
 from graphrag_rdf.cli.session import open_engine, refuse, server_instead, server_of
 from graphrag_rdf.errors import StoreLockedError, UsageError
+from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.client import Client
@@ -54,9 +55,9 @@ def list_(limit: int, pipeline: str | None, outcome: str | None, form: str) -> N
     if found:
         say(render_list(found, width=reading_width(), colour=colours()).rstrip("\n"))
         totals = ", ".join(f"{number} {outcome_told(code)}" for code, number in counts.items())
-        say(f"\nall: {totals}")
+        say(tr("\nall: {totals}").format(totals=totals))
     else:
-        say("no trace matches" if counts else "no traces yet")
+        say(tr("no trace matches") if counts else tr("no traces yet"))
 
 
 @trace_command.command(
@@ -102,7 +103,7 @@ def verify(trace: str, form: str) -> int:
 def _mark(ok: bool | None) -> str:
     if ok is None:
         return "not checked"
-    return styled("ok", fg="green") if ok else styled("FAILED", fg="red", bold=True)
+    return styled(tr("ok"), fg="green") if ok else styled("FAILED", fg="red", bold=True)
 
 
 @trace_command.command(
@@ -125,10 +126,13 @@ def query(trace: str, call: str) -> None:
         found = [row for row in ran if call in (text_of(row["template"]), text_of(row["number"]))]
         if not found:
             names = ", ".join(sorted({text_of(row["template"]) for row in ran}))
-            raise UsageError(f"the trace has no query {call}", hint=f"it ran {names}" if names else None)
+            raise UsageError(
+                tr("the trace has no query {call}").format(call=call),
+                hint=tr("it ran {names}").format(names=names) if names else None,
+            )
         kept = engine.blobs.text(text_of(found[-1]["sparql"])) if "sparql" in found[-1] else None
         if kept is None:
-            raise UsageError("the text of this query was not kept, or was erased")
+            raise UsageError(tr("the text of this query was not kept, or was erased"))
         output.write_text(kept)
 
 
@@ -154,7 +158,7 @@ def diff(before: str, after: str, form: str) -> None:
     if output.write(form, {"before": first.iri, "after": second.iri, "differences": found}):
         return
     if not found:
-        say("no differences")
+        say(tr("no differences"))
     show_differences(found)
 
 
@@ -240,7 +244,11 @@ def delete(traces: tuple[str, ...], form: str) -> None:
 
 def _show_pruned(gone: Pruned, form: str) -> None:
     if not output.write(form, gone):
-        say(f"deleted {gone.traces:,} traces, {gone.objects:,} texts, {gone.chunks:,} retired chunks")
+        say(
+            tr("deleted {traces:,} traces, {objects:,} texts, {chunks:,} retired chunks").format(
+                traces=gone.traces, objects=gone.objects, chunks=gone.chunks
+            )
+        )
 
 
 def trace_text(engine: Engine, session: str, *, full: bool = False) -> str:
@@ -292,9 +300,9 @@ def replay(
             done = to_json(engine.replay(trace, model=model, stored=stored))
     if not output.write(form, done):
         show_differences(done["differences"])
-        say("the same result" if done["same"] else "a different result")
+        say(tr("the same result") if done["same"] else tr("a different result"))
         if done["replayed"]:
-            output.note(f"trace of the new run: {done['replayed']}")
+            output.note(tr("trace of the new run: {replayed}").format(replayed=done["replayed"]))
     return DONE if done["same"] else FAILED
 
 
@@ -356,13 +364,15 @@ def ask_without(
     if output.write(form, done):
         return
     for taken in done["without"]:
-        say(one_line(f"without {taken}:"))
-    say(output.wrapped(done["answer_without"] or "(no answer)", indent="  ", first="  "))
+        say(one_line(tr("without {taken}:").format(taken=taken)))
+    say(output.wrapped(done["answer_without"] or tr("(no answer)"), indent="  ", first="  "))
     say()
-    say("the answer is different" if done["changed"] else "the answer is the same")
+    say(tr("the answer is different") if done["changed"] else tr("the answer is the same"))
     show_differences(done["differences"])
     if done["since_the_trace"]:
-        output.note("the store or the program has changed since the trace; see: graphrag-rdf trace replay")
+        output.note(
+            tr("the store or the program has changed since the trace; see: graphrag-rdf trace replay")
+        )
 
 
 def show_differences(found: Iterable[Mapping[str, Any]]) -> None:
@@ -441,10 +451,10 @@ def feedback_command(
     if output.write(form, done):
         return
     if rating == "none":
-        say("mark removed" if done["taken_back"] else "there is no such mark")
+        say(tr("mark removed") if done["taken_back"] else tr("there is no such mark"))
     else:
         mark = Mark("", "", rating, marker=done["citation"], rank=done["edge"])
-        say(one_line(f"marked as {rating}: {mark.about}"))
+        say(one_line(tr("marked as {rating}: {about}").format(rating=rating, about=mark.about)))
 
 
 def _store_or_server() -> Engine | Client:

@@ -16,6 +16,7 @@ from graphrag_rdf.cli.progress import question_counter
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.cli.tune_prompts import prompts
 from graphrag_rdf.errors import StoreError, StoreLockedError, UsageError
+from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -170,7 +171,7 @@ def _undo(form: str) -> None:
         )
         if place is None:
             raise UsageError(
-                "no learned weights are stored", hint="graphrag-rdf config history lists all changes"
+                tr("no learned weights are stored"), hint=tr("graphrag-rdf config history lists all changes")
             )
         learned = history[place].values
         former: Mapping[str, Any] = history[place + 1].values if place + 1 < len(history) else {}
@@ -179,14 +180,28 @@ def _undo(form: str) -> None:
     if output.write(form, {"undone": history[place].number, "settings": changed}):
         return
     for key, value in changed.items():
-        note(safe(f"{key} = {value}" if value is not None else f"{key} is no longer set in the store"))
+        note(
+            safe(
+                f"{key} = {value}"
+                if value is not None
+                else tr("{key} is no longer set in the store").format(key=key)
+            )
+        )
 
 
 def _show(found: Mapping[str, Any], *, apply: bool) -> None:
     say(
         safe(
-            f"{found['questions']:,} questions of {found['source']}: {found['helpful']:,} relevant chunks, "
-            f"{found['wrong']:,} irrelevant ones; {found['folds']}-fold cross-validation"
+            tr(
+                "{questions:,} questions of {source}: {helpful:,} relevant chunks, "
+                "{wrong:,} irrelevant ones; {folds}-fold cross-validation"
+            ).format(
+                questions=found["questions"],
+                source=found["source"],
+                helpful=found["helpful"],
+                wrong=found["wrong"],
+                folds=found["folds"],
+            )
         )
     )
     rows = [(name, f"{w['before']:g}", f"{w['after']:g}") for name, w in found["weights"].items()]
@@ -199,15 +214,19 @@ def _show(found: Mapping[str, Any], *, apply: bool) -> None:
     output.table(("measure (held out)", "before", "after", "gain"), measures)
     gain = found["measures"]["placing"]
     if found["applied"]:
-        note(f"stored as version {found['version']} of the settings; --undo restores the former weights")
+        note(
+            tr("stored as version {version} of the settings; --undo restores the former weights").format(
+                version=found["version"]
+            )
+        )
     elif gain["gain"] <= 0:
-        say("no gain on held-out questions: the weights stay as they are")
+        say(tr("no gain on held-out questions: the weights stay as they are"))
     elif apply:
-        say("no better weights were found: they stay as they are")
+        say(tr("no better weights were found: they stay as they are"))
     else:
-        note("--apply stores these weights")
+        note(tr("--apply stores these weights"))
         if gain["gain_ci95"][0] <= 0:
-            note("the gain may be chance: its interval contains 0")
+            note(tr("the gain may be chance: its interval contains 0"))
 
 
 def _figure(figures: Mapping[str, Any], name: str) -> str:

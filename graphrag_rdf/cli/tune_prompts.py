@@ -26,6 +26,7 @@ from graphrag_rdf.cli.output import (
 from graphrag_rdf.cli.process import DONE, IN_PART, stop_requests
 from graphrag_rdf.cli.session import in_folder, load, open_engine
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
@@ -146,7 +147,7 @@ def prompts(
     if not apply and (folder is not None or force):
         raise UsageError(
             f"{'--force' if force else '--output'} has no effect without --apply",
-            hint="add --apply, or leave out the option",
+            hint=tr("add --apply, or leave out the option"),
         )
     target = _target(settings, folder, force=force) if apply else None
     with _opened(paths, settings, overrides, asked["seed"], dry_run=dry_run) as (engine, store, failures):
@@ -183,7 +184,7 @@ def _run(engine: Engine, store: Store, request: Request, model: str) -> Outcome:
         try:
             return tune_prompts(engine, store, request, model=model, progress=progress, stop=stop)
         except KeyboardInterrupt:
-            note("the answers so far are kept: run the same command again to continue")
+            note(tr("the answers so far are kept: run the same command again to continue"))
             raise
 
 
@@ -201,17 +202,19 @@ def _target(settings: Settings, folder: Path | None, *, force: bool) -> Path:
     pipelines = folder or settings.pipelines
     if pipelines is None:
         raise UsageError(
-            "--apply needs a folder of your own pipelines, and none is set",
-            hint="run: graphrag-rdf init --pipelines. If there is a graphrag.toml, add "
-            "'pipelines = \"pipelines\"' to it, or name a folder with --output",
+            tr("--apply needs a folder of your own pipelines, and none is set"),
+            hint=tr(
+                "run: graphrag-rdf init --pipelines. If there is a graphrag.toml, add "
+                "'pipelines = \"pipelines\"' to it, or name a folder with --output"
+            ),
         )
     from graphrag_rdf.tuning.prompt_run import file_in, require_writable
 
     path = file_in(pipelines)
     if path.exists() and not force:
         raise UsageError(
-            f"{path} already exists",
-            hint="overwrite it with --force, or leave out --apply to see the new one",
+            tr("{path} already exists").format(path=path),
+            hint=tr("overwrite it with --force, or leave out --apply to see the new one"),
         )
     require_writable(path)
     return path
@@ -233,7 +236,11 @@ def _opened(
 
     found = require_documents(paths, settings)
     if len(found.sources) > FILES:
-        note(f"reading a random sample of {FILES} of {len(found.sources):,} documents")
+        note(
+            tr("reading a random sample of {files} of {count:,} documents").format(
+                files=FILES, count=len(found.sources)
+            )
+        )
     missing = (
         in_folder(settings)
         and not StoreFolder.of_collection(Path(settings.store), settings.collection).exists
@@ -254,9 +261,11 @@ def _opened(
 
 def _no_model() -> UsageError:
     return UsageError(
-        "tune prompts needs a language model, and none is set",
-        hint="name one with --model, e.g. openai/gpt-4.1, or edit ingest/extract.yaml of your pipelines "
-        "(see docs/how-to/tune-prompts.md)",
+        tr("tune prompts needs a language model, and none is set"),
+        hint=tr(
+            "name one with --model, e.g. openai/gpt-4.1, or edit ingest/extract.yaml of your pipelines "
+            "(see docs/how-to/tune-prompts.md)"
+        ),
     )
 
 
@@ -325,7 +334,7 @@ def show_estimate(found: Mapping[str, Any]) -> None:
     llm, passages = found["llm"], found["passages"]
     sampled = f"{passages['seen']:,} sampled, {passages['held_out']:,} held out, of {passages['all']:,}"
     model = planned(llm["calls"], llm["in_tokens"], llm["out_tokens"], llm["cost_usd"])
-    say("Nothing was asked or written. This would be done, at most:")
+    say(tr("Nothing was asked or written. This would be done, at most:"))
     pairs([("chunks", sampled), ("model", model)], indent="  ")
 
 
@@ -366,7 +375,7 @@ def show(outcome: Outcome, told: Mapping[str, Any], *, apply: bool, in_force: bo
         _show_check(told["check"])
     if "diff" in told:
         say()
-        say(safe(told["diff"]) or "no changes of the prompt")
+        say(safe(told["diff"]) or tr("no changes of the prompt"))
     say()
     _verdict(outcome, told, apply=apply, in_force=in_force)
 
@@ -378,7 +387,11 @@ def _names(names: Iterable[str]) -> str:
 def _show_check(found: Mapping[str, Any]) -> None:
     for one in found["failures"]:
         prompt = "current" if one["prompt"] == "before" else "tuned"
-        warn(f"{one['title']} ({one['chunk']}), {prompt} prompt: {one['reason']}")
+        warn(
+            tr("{title} ({chunk}), {prompt} prompt: {reason}").format(
+                title=one["title"], chunk=one["chunk"], prompt=prompt, reason=one["reason"]
+            )
+        )
     if not found["passages"]:
         return
     say()
@@ -393,7 +406,7 @@ def _show_check(found: Mapping[str, Any]) -> None:
         (titles[name], f"{figures['before']:,.1f}", f"{figures['after']:,.1f}", _gain(figures))
         for name, figures in found["measures"].items()
     ]
-    say(f"means over {found['passages']:,} held-out chunks:")
+    say(tr("means over {passages:,} held-out chunks:").format(passages=found["passages"]))
     output.table(("", "current", "tuned", "difference (95 %)"), rows)
     share = found["verified_share"]
     say()
@@ -427,22 +440,22 @@ def _most(used: Mapping[str, int]) -> str:
 
 def _verdict(outcome: Outcome, told: Mapping[str, Any], *, apply: bool, in_force: bool) -> None:
     if not outcome.changed:
-        say("the tuned prompt is the same as the current one")
+        say(tr("the tuned prompt is the same as the current one"))
         return
     if outcome.check is not None:
         say(_gained(outcome.check, told["check"]["measures"]["verified"]))
     elif not outcome.request.held_out:
-        say("no chunks were held out, so the prompts were not compared")
+        say(tr("no chunks were held out, so the prompts were not compared"))
     if told["applied"]:
-        say(safe(f"wrote {told['path']}"))
+        say(safe(tr("wrote {path}").format(path=told["path"])))
         if in_force:
-            note("the next ingest extracts all facts again; see the cost: graphrag-rdf ingest --dry-run")
+            note(tr("the next ingest extracts all facts again; see the cost: graphrag-rdf ingest --dry-run"))
         else:
-            note("to use it, set pipelines to that folder")
+            note(tr("to use it, set pipelines to that folder"))
     elif apply:
-        say("the tuned prompt was not applied; --force applies it anyway")
+        say(tr("the tuned prompt was not applied; --force applies it anyway"))
     else:
-        note("--apply uses it from now on; whether the facts are right was not measured")
+        note(tr("--apply uses it from now on; whether the facts are right was not measured"))
 
 
 def _gained(found: Check, verified: Mapping[str, Any]) -> str:

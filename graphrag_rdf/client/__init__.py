@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 
 from graphrag_rdf.client.connection import Connection, ServerError, encoded
 from graphrag_rdf.client.formats import events, form_of, read_token
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.trace.documents import DocumentSummary, document_of
 from graphrag_rdf.trace.messages import GraphRagResponse
 
@@ -96,8 +97,8 @@ class Client(Connection):
                     return found
                 progress(found["done"], found["total"], found["path"])
         raise ServerError(
-            f"{self.url} broke off: the ingest may not be complete",
-            hint="send the same documents again to continue",
+            tr("{url} broke off: the ingest may not be complete").format(url=self.url),
+            hint=tr("send the same documents again to continue"),
         )
 
     def documents(self) -> Iterator[DocumentSummary]:
@@ -112,7 +113,7 @@ class Client(Connection):
             try:
                 yield from map(document_of, found)
             except (KeyError, TypeError, ValueError):
-                raise self._not_ours("its documents have another form; is it older?") from None
+                raise self._not_ours(tr("its documents have another form; is it older?")) from None
             if len(found) < _AT_ONCE:
                 return
             offset += _AT_ONCE

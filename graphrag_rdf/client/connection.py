@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from graphrag_rdf.client.formats import events
 from graphrag_rdf.errors import GraphRagError, UsageError, without_credentials
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.loopback import is_loopback
 from graphrag_rdf.trace.messages import GraphRagResponse
 
@@ -55,7 +56,10 @@ class Connection:
             host = None
         if parts.scheme not in ("http", "https") or not host or parts.username or parts.query:
             shown = without_credentials(url)
-            raise UsageError(f"{shown!r} is not the address of a server", hint="e.g. http://127.0.0.1:7878")
+            raise UsageError(
+                tr("{shown!r} is not the address of a server").format(shown=shown),
+                hint=tr("e.g. http://127.0.0.1:7878"),
+            )
         self._token = token
         if token and parts.scheme == "http" and not is_loopback(host):
             log.warning("the token is sent to %s without encryption; use https", host)
@@ -79,7 +83,7 @@ class Connection:
         with self._answer(method, path, "application/json", sent, patience=patience) as response:
             found = self._object(self._all(response, _LONGEST_ANSWER))
         if holds not in found:
-            raise self._not_ours(f"its answer has no {holds!r}")
+            raise self._not_ours(tr("its answer has no {holds!r}").format(holds=holds))
         return found
 
     def _text(self, path: str) -> str:
@@ -137,14 +141,22 @@ class Connection:
         while (below := cause.__cause__ or cause.__context__) is not None:
             cause = below
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return ServerError(f"{self.url} shows a certificate that is not trusted: {cause.verify_message}")
+            return ServerError(
+                tr("{url} shows a certificate that is not trusted: {verify_message}").format(
+                    url=self.url, verify_message=cause.verify_message
+                )
+            )
         if isinstance(error, httpx.TimeoutException):
-            return ServerError(f"{self.url} does not answer", hint="is the server overloaded, or stopped?")
+            return ServerError(
+                tr("{url} does not answer").format(url=self.url),
+                hint=tr("is the server overloaded, or stopped?"),
+            )
         if isinstance(cause, ssl.SSLError) or not isinstance(error, httpx.NetworkError):
-            return self._not_ours("its answer is not HTTP")
+            return self._not_ours(tr("its answer is not HTTP"))
         reason = "there is no such host" if isinstance(cause, socket.gaierror) else _reason(cause)
         return ServerError(
-            f"{self.url} cannot be reached: {reason}", hint="start it with: graphrag-rdf serve"
+            tr("{url} cannot be reached: {reason}").format(url=self.url, reason=reason),
+            hint=tr("start it with: graphrag-rdf serve"),
         )
 
     def _require(self, response: httpx.Response, media_type: str) -> None:
@@ -153,12 +165,16 @@ class Connection:
         if response.status_code == 200 and kind == media_type:
             return
         if kind != "application/problem+json":
-            raise self._not_ours(f"it answers {response.status_code} {kind or 'without a type'}")
+            raise self._not_ours(
+                tr("it answers {status_code} {value}").format(
+                    status_code=response.status_code, value=kind or "without a type"
+                )
+            )
         try:
             problem = json.loads(self._all(response))
             detail, hint = str(problem["detail"]), problem.get("hint")
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise self._not_ours("its refusal is not a problem document") from None
+            raise self._not_ours(tr("its refusal is not a problem document")) from None
         raise self._refusal(response, detail, hint)
 
     def _refusal(self, response: httpx.Response, detail: str, hint: Any) -> GraphRagError:
@@ -173,14 +189,16 @@ class Connection:
 
     def _not_ours(self, why: str) -> ServerError:
         return ServerError(
-            f"{self.url} is not a graphrag-rdf server: {why}",
-            hint="graphrag-rdf serve prints its address when it starts",
+            tr("{url} is not a graphrag-rdf server: {why}").format(url=self.url, why=why),
+            hint=tr("graphrag-rdf serve prints its address when it starts"),
         )
 
     def _cut(self, seen: int) -> ServerError:
         return ServerError(
-            f"{self.url} broke off after {seen} messages: the answer is not complete",
-            hint="ask again; see also the server's log",
+            tr("{url} broke off after {seen} messages: the answer is not complete").format(
+                url=self.url, seen=seen
+            ),
+            hint=tr("ask again; see also the server's log"),
         )
 
     # --- bodies ---------------------------------------------------------------------------------------
@@ -207,7 +225,9 @@ class Connection:
                 yield data
                 seen += 1
         except httpx.TimeoutException as error:
-            raise ServerError(f"{self.url} fell silent after {seen} messages") from error
+            raise ServerError(
+                tr("{url} fell silent after {seen} messages").format(url=self.url, seen=seen)
+            ) from error
         except httpx.HTTPError as error:
             raise self._cut(seen) from error
 
@@ -216,17 +236,20 @@ class Connection:
         try:
             return GraphRagResponse.from_json(found)
         except (ValueError, TypeError, AttributeError) as error:
-            raise self._not_ours(f"a message is malformed ({error})") from None
+            raise self._not_ours(tr("a message is malformed ({error})").format(error=error)) from None
 
     def _object(self, data: str) -> dict[str, Any]:
         try:
             found = json.loads(data)
         except ValueError as error:
-            raise self._not_ours(f"a message is malformed ({error})") from None
+            raise self._not_ours(tr("a message is malformed ({error})").format(error=error)) from None
         if not isinstance(found, dict):
-            raise self._not_ours("a message is malformed")
+            raise self._not_ours(tr("a message is malformed"))
         if "detail" in found and "kind" not in found:
-            raise ServerError(f"{self.url} says: {found['detail']}", hint=found.get("hint"))
+            raise ServerError(
+                tr("{url} says: {detail}").format(url=self.url, detail=found["detail"]),
+                hint=found.get("hint"),
+            )
         return found
 
 

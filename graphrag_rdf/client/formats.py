@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 
 
 def form_of(files: Sequence[tuple[str, bytes]]) -> tuple[str, bytes]:
@@ -51,8 +52,14 @@ def read_token(path: Path) -> str:
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise UsageError(
+            tr("{path} cannot be read: {value}").format(
+                path=path, value=getattr(error, "strerror", None) or error
+            )
+        ) from error
     words = next((found for line in lines if (found := line.partition("#")[0].split())), [])
     if len(words) not in (1, 2) or not words[-1].isascii():
-        raise UsageError(f"{path} holds no token", hint="one line: TOKEN, or: read TOKEN")
+        raise UsageError(
+            tr("{path} holds no token").format(path=path), hint=tr("one line: TOKEN, or: read TOKEN")
+        )
     return words[-1]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.i18n import tr
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,10 @@ def cluster(
         from graspologic_native import hierarchical_leiden
     except ImportError as error:
         raise ConfigError(
-            f"communities need the package graspologic-native, and it cannot be imported: {error}",
-            hint="pip install graspologic-native",
+            tr("communities need the package graspologic-native, and it cannot be imported: {error}").format(
+                error=error
+            ),
+            hint=tr("pip install graspologic-native"),
         ) from error
     known = {node for one, other, _ in edges for node in (one, other)}
     lone = [Cluster(0, (node,)) for node in sorted({*nodes} - known)]

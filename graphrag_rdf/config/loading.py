@@ -17,6 +17,7 @@ from pydantic_core import ErrorDetails
 from graphrag_rdf.config import trust
 from graphrag_rdf.config.sections import ENV_PREFIX, Section, Settings
 from graphrag_rdf.errors import ConfigError, did_you_mean, in_words, without_credentials
+from graphrag_rdf.i18n import tr
 
 log = logging.getLogger(__name__)
 
@@ -126,9 +127,12 @@ def _untrusted(path: Path, values: Mapping[str, Any]) -> dict[str, tuple[Any, st
 def _not_trusted(path: Path, untrusted: Mapping[str, tuple[Any, str]]) -> ConfigError:
     lines = [f"{key} = {shown(key, value)} ({does})" for key, (value, does) in untrusted.items()]
     return ConfigError(
-        f"{path.absolute()} in the current folder has settings that you have not trusted: "
-        f"{'; '.join(lines)}. Nothing was sent",
-        hint=f"read the file. If you trust it, run: graphrag-rdf config trust (or use --config {path})",
+        tr(
+            "{path} in the current folder has settings that you have not trusted: {lines}. Nothing was sent"
+        ).format(path=path.absolute(), lines="; ".join(lines)),
+        hint=tr(
+            "read the file. If you trust it, run: graphrag-rdf config trust (or use --config {path})"
+        ).format(path=path),
     )
 
 
@@ -164,9 +168,11 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+        raise ConfigError(
+            tr("cannot read {path}: {strerror}").format(path=path, strerror=error.strerror)
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}") from error
+        raise ConfigError(tr("{path} is not valid TOML: {error}").format(path=path, error=error)) from error
 
 
 def _environment() -> dict[str, Any]:
@@ -217,7 +223,7 @@ def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
         for parent in parents:
             table = table.setdefault(parent, {})
             if not isinstance(table, dict):
-                raise ConfigError(f"setting {key}: {parent} is not a table")
+                raise ConfigError(tr("setting {key}: {parent} is not a table").format(key=key, parent=parent))
         table[last] = _none(value)
     return out
 
@@ -286,13 +292,21 @@ def check_stored(key: str, value: Any) -> Any:
     """
     known = flat_values(Settings.model_construct())
     if key not in known:
-        raise ConfigError("unknown setting", did_you_mean(key, known, ALL_SETTINGS))
+        raise ConfigError(tr("unknown setting"), did_you_mean(key, known, ALL_SETTINGS))
     if trust.is_secret(key) or (isinstance(value, str) and without_credentials(value) != value):
-        raise ConfigError("secrets cannot be stored in the store", hint="set it as an environment variable")
+        raise ConfigError(
+            tr("secrets cannot be stored in the store"), hint=tr("set it as an environment variable")
+        )
     if any(key == name or key.startswith(f"{name}.") for name in _NOT_IN_A_STORE):
-        raise ConfigError("this setting cannot be stored in the store", hint=f"set it in {CONFIG_FILE}")
+        raise ConfigError(
+            tr("this setting cannot be stored in the store"),
+            hint=tr("set it in {config_file}").format(config_file=CONFIG_FILE),
+        )
     if key in _MODELS and isinstance(value, str) and ("://" in value or value.startswith(("//", "\\\\"))):
-        raise ConfigError("a model's address cannot be stored in the store", hint=f"set it in {CONFIG_FILE}")
+        raise ConfigError(
+            tr("a model's address cannot be stored in the store"),
+            hint=tr("set it in {config_file}").format(config_file=CONFIG_FILE),
+        )
     given = listed(value) if key in LISTS and isinstance(value, str) else value
     try:
         return flat_values(Settings(**nested({key: given})))[key]

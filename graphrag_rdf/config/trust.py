@@ -16,6 +16,7 @@ from typing import Any
 
 from graphrag_rdf.config.sections import Settings
 from graphrag_rdf.errors import ConfigError, without_credentials
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.loopback import is_loopback
 
 _TEXT = "documents and questions are sent there, with the provider's key"
@@ -133,7 +134,10 @@ def trust_file() -> Path:
 
     folder = Path(click.get_app_dir("graphrag-rdf"))
     if not folder.is_absolute():  # it would be relative to the current folder
-        raise ConfigError(f"the configuration folder {folder} is not absolute", hint="set XDG_CONFIG_HOME")
+        raise ConfigError(
+            tr("the configuration folder {folder} is not absolute").format(folder=folder),
+            hint=tr("set XDG_CONFIG_HOME"),
+        )
     return folder / "trusted.json"
 
 
@@ -199,8 +203,10 @@ def _read() -> dict[str, dict[str, str]]:
         return {}
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"cannot read {path}: {getattr(error, 'strerror', None) or error}",
-            hint="repair or delete it; after that, run graphrag-rdf config trust again",
+            tr("cannot read {path}: {value}").format(
+                path=path, value=getattr(error, "strerror", None) or error
+            ),
+            hint=tr("repair or delete it; after that, run graphrag-rdf config trust again"),
         ) from error
     well_formed = isinstance(found, dict) and all(isinstance(values, dict) for values in found.values())
     return found if well_formed else {}
@@ -215,6 +221,6 @@ def _write(known: Mapping[str, Mapping[str, str]]) -> None:
         beside.replace(path)
     except OSError as error:
         raise ConfigError(
-            f"cannot write {path}: {error.strerror}",
-            hint="name the settings file with --config FILE, or set XDG_CONFIG_HOME",
+            tr("cannot write {path}: {strerror}").format(path=path, strerror=error.strerror),
+            hint=tr("name the settings file with --config FILE, or set XDG_CONFIG_HOME"),
         ) from error

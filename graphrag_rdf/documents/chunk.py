@@ -15,6 +15,7 @@ from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.documents.tables import cell_ends, row_spans
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.i18n import tr
 
 Unit = Literal["characters", "tokens"]
 
@@ -69,11 +70,15 @@ def chunk_text(
         ConfigError: size is not positive, or overlap not in 0 … size - 1.
     """
     if size < 1:
-        raise ConfigError(f"chunk size must be at least 1, not {size}")
+        raise ConfigError(tr("chunk size must be at least 1, not {size}").format(size=size))
     if not 0 <= overlap < size:
-        raise ConfigError(f"chunk overlap must be between 0 and the size minus 1 ({size - 1}), not {overlap}")
+        raise ConfigError(
+            tr("chunk overlap must be between 0 and the size minus 1 ({value}), not {overlap}").format(
+                value=size - 1, overlap=overlap
+            )
+        )
     if unit not in ("characters", "tokens"):
-        raise ConfigError(f"chunk unit must be characters or tokens, not {unit!r}")
+        raise ConfigError(tr("chunk unit must be characters or tokens, not {unit!r}").format(unit=unit))
     whole = text.strip()
     if unit == "characters" and len(whole) <= size:  # nothing to cut, so no sentence is looked for
         return (Chunk(0, len(text) - len(text.lstrip()), whole),) if whole else ()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from graphrag_rdf.documents.readers import IS_RDF, NOT_REGULAR, RDF, SUPPORTED, suffix_of, why_unreadable
 from graphrag_rdf.documents.readers.encoding import SAMPLE, beginning, inner_name, is_text
+from graphrag_rdf.i18n import tr
 
 _MAGIC = frozenset("*?[")
 _HIDDEN = (".", "~$")  # also the lock files of office programs
@@ -159,7 +160,12 @@ class _Collector:
             return
         if identity in self.identities:
             way_out = "name their common folder, or rename one"
-            self.fail(str(path), f"would be called {identity}, like {self.identities[identity]}; {way_out}")
+            self.fail(
+                str(path),
+                tr("would be called {identity}, like {identities}; {way_out}").format(
+                    identity=identity, identities=self.identities[identity], way_out=way_out
+                ),
+            )
             return
         self.sources[real] = Source(path, identity, real)
         self.identities[identity] = path
@@ -202,7 +208,7 @@ def discover(
         path = Path(argument)
         try:
             if not argument:
-                collector.fail(argument, "an empty name")
+                collector.fail(argument, tr("an empty name"))
             elif not os.path.lexists(path) and _MAGIC & set(argument):
                 _glob(path, collector)
             else:
@@ -227,7 +233,7 @@ def _named(path: Path, argument: str, collector: _Collector) -> None:
         for file in _walk(path, collector):
             collector.found(file, path)
     elif collector.excludes(path):
-        collector.fail(argument, "belongs to the store")
+        collector.fail(argument, tr("belongs to the store"))
     elif not stat.S_ISREG(mode):
         collector.fail(argument, NOT_REGULAR)
     elif why := collector.no_text(path):
@@ -280,7 +286,7 @@ def _glob(path: Path, collector: _Collector) -> None:
         and not _below(match, root, collector, named=set(path.parts))
     }
     if not matches:
-        collector.fail(str(path), "matches no file")
+        collector.fail(str(path), tr("matches no file"))
     for match in sorted(matches, key=lambda file: file.relative_to(root).as_posix()):
         below = [match, *(folder for folder in match.parents if folder != root and root in folder.parents)]
         if not any(collector.leaves_out(place, root) for place in below):

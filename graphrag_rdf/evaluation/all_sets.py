@@ -10,6 +10,7 @@ from graphrag_rdf.errors import LlmError, UsageError
 from graphrag_rdf.evaluation.answers import Options, evaluate_answers
 from graphrag_rdf.evaluation.evalset import EvalSet
 from graphrag_rdf.evaluation.retrieval import evaluate_retrieval
+from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -34,8 +35,10 @@ def find_sets(folder: Path) -> tuple[list[Path], list[Path]]:
     questions = [path for below in _PAGES if (path := folder / below / _QUESTIONS).is_file()]
     if not sets and not questions:
         raise UsageError(
-            f"{folder} has no evaluation sets",
-            hint=f"evaluation sets are files *.json; questions about PDFs are in {_QUESTIONS} next to them",
+            tr("{folder} has no evaluation sets").format(folder=folder),
+            hint=tr(
+                "evaluation sets are files *.json; questions about PDFs are in {questions} next to them"
+            ).format(questions=_QUESTIONS),
         )
     return sets, questions
 

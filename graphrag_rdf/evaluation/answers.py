@@ -24,6 +24,7 @@ from graphrag_rdf.evaluation.corpus import ingest_corpus, passage_iri
 from graphrag_rdf.evaluation.evalset import EvalSet, Question
 from graphrag_rdf.evaluation.metrics import figures, score
 from graphrag_rdf.evaluation.pages import evidence_chunks
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.retract import retire_documents
 from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule, UnexpectedError
 from graphrag_rdf.prepare import language_of
@@ -395,13 +396,17 @@ class ResultsFile:
             known = False
         if not known:
             command = self._command.removeprefix("graphrag-rdf ")
-            raise UsageError(f"{path} is not a file of {command}", hint="name another file with --out")
+            raise UsageError(
+                tr("{path} is not a file of {command}").format(path=path, command=command),
+                hint=tr("name another file with --out"),
+            )
         before, now = _flat(head), _flat(first)
         other = [key for key in {**now, **before} if before.get(key) != now.get(key)]
         if other:
             told = "; ".join(f"{key} {_short(before.get(key))}, now {_short(now.get(key))}" for key in other)
             raise UsageError(
-                f"{path} was made with other settings: {told}", hint="name another file with --out"
+                tr("{path} was made with other settings: {told}").format(path=path, told=told),
+                hint=tr("name another file with --out"),
             )
         if len(whole) < len(data):
             os.truncate(path, len(whole))

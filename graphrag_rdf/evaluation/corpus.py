@@ -22,6 +22,7 @@ from graphrag_rdf.extract.model import (
     RelationCandidate,
 )
 from graphrag_rdf.extract.names import fold
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted, choose_extractor
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.plan import ChunkSettings, Incoming, IngestSettings, Planner
@@ -49,7 +50,10 @@ def recorded(evalset: EvalSet) -> ChunkExtractor:
         UsageError: when it has no `openie`.
     """
     if evalset.openie is None:
-        raise UsageError(f"{evalset.name} has no recorded triples", hint="use --extraction rules")
+        raise UsageError(
+            tr("{evalset} has no recorded triples").format(evalset=evalset.name),
+            hint=tr("use --extraction rules"),
+        )
     names = evalset.entities or tuple(() for _ in evalset.corpus)
     known = {
         (passage.title, passage.text): (triples, named)
@@ -90,7 +94,10 @@ def extractors(engine: Engine, evalset: EvalSet, spec: str) -> list[ChunkExtract
     found = []
     for name in spec.split(","):
         if name.strip() not in makers:
-            raise UsageError(f"unknown extraction {name.strip()!r}", hint=f"use one of: {', '.join(makers)}")
+            raise UsageError(
+                tr("unknown extraction {name!r}").format(name=name.strip()),
+                hint=tr("use one of: {makers}").format(makers=", ".join(makers)),
+            )
         found.append(makers[name.strip()]())
     return found
 
@@ -150,9 +157,9 @@ def require_whole(report: IngestReport) -> None:
         raise KeyboardInterrupt
     if report.stopped:
         raise LlmError(
-            "the budget is used up, and not all documents were ingested",
+            tr("the budget is used up, and not all documents were ingested"),
             "budget",
-            hint="raise llm.budget_tokens or llm.budget_usd",
+            hint=tr("raise llm.budget_tokens or llm.budget_usd"),
         )
 
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from graphrag_rdf.errors import UsageError, in_words, short_cause
+from graphrag_rdf.i18n import tr
 
 
 class Passage(BaseModel):
@@ -96,7 +97,7 @@ def load_questions(path: Path) -> EvalSet:
     ]
     (id_, times), *_ = Counter(question.id for question in questions).most_common(1)
     if times > 1:
-        raise UsageError(f"{path}: two questions have the id {id_}")
+        raise UsageError(tr("{path}: two questions have the id {id}").format(path=path, id=id_))
     return EvalSet(name=path.stem, corpus=(), questions=tuple(questions))
 
 
@@ -109,17 +110,29 @@ def load_evalset(path: Path) -> EvalSet:
     try:
         found = EvalSet.model_validate(json.loads(read_text(path)))
     except ValidationError as error:
-        raise UsageError(f"{path}: not an evaluation set: {_first_fault(error)}") from error
+        raise UsageError(
+            tr("{path}: not an evaluation set: {error}").format(path=path, error=_first_fault(error))
+        ) from error
     except ValueError as error:
-        raise UsageError(f"{path}: not an evaluation set: {str(error).splitlines()[0]}") from error
+        raise UsageError(
+            tr("{path}: not an evaluation set: {error}").format(path=path, error=str(error).splitlines()[0])
+        ) from error
     size = len(found.corpus)
     for question in found.questions:
         if any(not 0 <= index < size for index in question.gold):
-            raise UsageError(f"{path}: question {question.id} has a gold passage that is not in the corpus")
+            raise UsageError(
+                tr("{path}: question {id} has a gold passage that is not in the corpus").format(
+                    path=path, id=question.id
+                )
+            )
     for name in ("openie", "entities"):
         recorded = getattr(found, name)
         if recorded is not None and len(recorded) != size:
-            raise UsageError(f"{path}: {name} has {len(recorded)} entries for {size} passages")
+            raise UsageError(
+                tr("{path}: {name} has {count} entries for {size} passages").format(
+                    path=path, name=name, count=len(recorded), size=size
+                )
+            )
     return found
 
 
@@ -141,9 +154,11 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text("utf-8-sig")
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+        raise UsageError(
+            tr("cannot read {path}: {strerror}").format(path=path, strerror=error.strerror)
+        ) from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"cannot read {path}: it is not UTF-8 text") from error
+        raise UsageError(tr("cannot read {path}: it is not UTF-8 text").format(path=path)) from error
 
 
 def read_lines(path: Path, kind: type[Item]) -> list[Item]:
@@ -160,7 +175,9 @@ def read_lines(path: Path, kind: type[Item]) -> list[Item]:
             found.append(kind.model_validate_json(line))
         except ValidationError as error:
             reason = short_cause(error).removeprefix(": Value error, ")
-            raise UsageError(f"{path}, line {number}: {reason}") from error
+            raise UsageError(
+                tr("{path}, line {number}: {reason}").format(path=path, number=number, reason=reason)
+            ) from error
     if not found:
-        raise UsageError(f"{path} has no lines")
+        raise UsageError(tr("{path} has no lines").format(path=path))
     return found

@@ -17,6 +17,7 @@ from graphrag_rdf.evaluation.baseline import Bm25
 from graphrag_rdf.evaluation.corpus import require_whole
 from graphrag_rdf.evaluation.evalset import read_lines
 from graphrag_rdf.evaluation.metrics import confidence95, mean
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import Term, text_of
 from graphrag_rdf.store.base import select_in_batches
 
@@ -65,7 +66,9 @@ def load_page_questions(path: Path) -> list[PageQuestion]:
     questions = read_lines(path, PageQuestion)
     for question in questions:
         if not question.pages or min(question.pages) < 1:
-            raise UsageError(f"{path}: question {question.id} has no pages; they count from 1")
+            raise UsageError(
+                tr("{path}: question {id} has no pages; they count from 1").format(path=path, id=question.id)
+            )
     return questions
 
 
@@ -97,7 +100,7 @@ def evaluate_pages(
     """
     files = sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".pdf")
     if not files:
-        raise UsageError(f"{folder} has no PDF files")
+        raise UsageError(tr("{folder} has no PDF files").format(folder=folder))
     _require_files(folder, files, questions)
     start = time.perf_counter()
     report = engine.ingest(files, root=folder.resolve(), progress=reading)
@@ -158,7 +161,11 @@ def evidence_chunks(engine: Engine, places: Mapping[str, tuple[str, Sequence[int
     for question, (name, pages) in places.items():
         path = _named(name, documents)
         if path is None:
-            raise UsageError(f"question {question} is about {name}, which the store does not hold")
+            raise UsageError(
+                tr("question {question} is about {name}, which the store does not hold").format(
+                    question=question, name=name
+                )
+            )
         named[question] = documents[path], pages
     found: dict[str, set[str]] = {question: set() for question in places}
     for chunk, document, page in _chunk_places(engine, _all_chunks(engine)):
@@ -168,8 +175,10 @@ def evidence_chunks(engine: Engine, places: Mapping[str, tuple[str, Sequence[int
     for question, (name, pages) in places.items():
         if pages and not found[question]:
             raise UsageError(
-                f"question {question}: no text of {name} is on page {', '.join(map(str, pages))}",
-                hint="leave out pages if the document has none",
+                tr("question {question}: no text of {name} is on page {names}").format(
+                    question=question, name=name, names=", ".join(map(str, pages))
+                ),
+                hint=tr("leave out pages if the document has none"),
             )
     return found
 
@@ -179,8 +188,10 @@ def _require_files(folder: Path, files: Sequence[Path], questions: Sequence[Page
     for question in questions:
         if _named(question.document, paths) is None:
             raise UsageError(
-                f"question {question.id} is about {question.document}, which is not in {folder}",
-                hint="name files by their path below the folder",
+                tr("question {id} is about {document}, which is not in {folder}").format(
+                    id=question.id, document=question.document, folder=folder
+                ),
+                hint=tr("name files by their path below the folder"),
             )
 
 

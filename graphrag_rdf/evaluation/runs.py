@@ -20,6 +20,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.evaluation.facts import Fact as Words
 from graphrag_rdf.evaluation.facts import Key, fact_key, fact_keys
 from graphrag_rdf.extract.numbers import read_date
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Store, select_in_batches
 from graphrag_rdf.trace import rows
@@ -142,13 +143,13 @@ def gold_side(path: Path) -> Side:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {path}: {error}") from None
+        raise UsageError(tr("cannot read {path}: {error}").format(path=path, error=error)) from None
     facts: dict[Key, Words] = {}
     for number, words in _gold_lines(path, lines):
         if words is None:
             raise UsageError(
-                f"{path}, line {number}: not a fact",
-                hint='a line is {"subject": …, "predicate": …, "object": …}, or has three columns',
+                tr("{path}, line {number}: not a fact").format(path=path, number=number),
+                hint=tr('a line is {"subject": …, "predicate": …, "object": …}, or has three columns'),
             )
         for key in fact_keys(_dated(words), "en"):
             facts.setdefault(key, words)
@@ -197,9 +198,13 @@ def _extractor(store: Store, run: str) -> str:
         return matches[0]
     keys = "; ".join(rows.must(row, "extractor") for row in known) or "none"
     if matches:
-        raise UsageError(f"{run!r} means several extractions", hint=f"name one of: {keys}")
+        raise UsageError(
+            tr("{run!r} means several extractions").format(run=run),
+            hint=tr("name one of: {keys}").format(keys=keys),
+        )
     raise UsageError(
-        f"{run!r} is no store, no file and no extraction of this store", hint=f"extractions: {keys}"
+        tr("{run!r} is no store, no file and no extraction of this store").format(run=run),
+        hint=tr("extractions: {keys}").format(keys=keys),
     )
 
 

@@ -24,6 +24,7 @@ from graphrag_rdf.errors import GraphRagError, UsageError, short_cause
 from graphrag_rdf.evaluation.answers import Asking, ResultsFile, ask_once, sample
 from graphrag_rdf.evaluation.evalset import read_lines, read_text
 from graphrag_rdf.evaluation.metrics import mean
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import match_key
 from graphrag_rdf.rdf.terms import Term, from_sparql_json, text_of
 from graphrag_rdf.sparql.render import with_prefixes
@@ -97,10 +98,10 @@ def load_sparql_questions(path: Path) -> list[SparqlQuestion]:
         found = read_lines(path, SparqlQuestion)
     numbered = [one.model_copy(update={"id": one.id or str(n)}) for n, one in enumerate(found, start=1)]
     if not numbered:
-        raise UsageError(f"{path} has no questions")
+        raise UsageError(tr("{path} has no questions").format(path=path))
     ((id_, times),) = Counter(one.id for one in numbered).most_common(1)
     if times > 1:
-        raise UsageError(f"{path}: two questions have the id {id_}")
+        raise UsageError(tr("{path}: two questions have the id {id}").format(path=path, id=id_))
     return numbered
 
 
@@ -221,13 +222,15 @@ def _gold_of(engine: Engine, question: SparqlQuestion) -> Answer:
     try:
         found = engine.store.query(with_prefixes(question.gold))
     except GraphRagError as error:
-        raise UsageError(f"question {question.id}: its gold query fails: {error.message}") from error
+        raise UsageError(
+            tr("question {id}: its gold query fails: {message}").format(id=question.id, message=error.message)
+        ) from error
     if found.boolean is not None:
         return Answer(variables=("answer",), rows=[{"answer": Literal(found.boolean)}])
     if not found.rows:
         raise UsageError(
-            f"question {question.id}: its gold query returns nothing in this store",
-            hint="ingest the documents that the questions are about",
+            tr("question {id}: its gold query returns nothing in this store").format(id=question.id),
+            hint=tr("ingest the documents that the questions are about"),
         )
     return found
 

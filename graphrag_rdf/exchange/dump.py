@@ -17,6 +17,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, s
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.graphml import write_graphml
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.formats import NOT_XML
 from graphrag_rdf.rdf.iris import ANONYMOUS
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
@@ -66,11 +67,14 @@ def export_graph(
         UsageError: when the format is unknown, or cannot express the dialect or the data.
     """
     if form not in FORMATS:
-        raise UsageError(f"unknown format {form!r}", hint=f"use one of: {', '.join(FORMATS)}")
+        raise UsageError(
+            tr("unknown format {form!r}").format(form=form),
+            hint=tr("use one of: {formats}").format(formats=", ".join(FORMATS)),
+        )
     if form == "graphml":
         return ExportReport(*(0, *write_graphml(store, plain_quads(store, Graphs.FACTS), output)))
     if form == "rdfxml" and dialect == "rdf-star":
-        raise UsageError("RDF/XML has no syntax for RDF-star", hint="use --dialect rdf12 or classic")
+        raise UsageError(tr("RDF/XML has no syntax for RDF-star"), hint=tr("use --dialect rdf12 or classic"))
     wanted = graph if graph is not None or form in _DATASETS else Graphs.FACTS
     counted = _Counter(encode(plain_quads(store, wanted), dialect))
     quads: Iterable[Quad] = counted
@@ -85,7 +89,9 @@ def export_graph(
         else:
             _serialize(quads, output, form)
     except TypeError as error:
-        raise UsageError(f"cannot export in the dialect {dialect}: {error}") from error
+        raise UsageError(
+            tr("cannot export in the dialect {dialect}: {error}").format(dialect=dialect, error=error)
+        ) from error
     return ExportReport(quads=counted.count)
 
 
@@ -122,12 +128,15 @@ def _fit_for_xml(quad: Quad) -> Quad:
     """Raise UsageError for a predicate without a local name, or a control character in a text."""
     if not _XML_NAME_END.search(quad.predicate.value):
         raise UsageError(
-            f"RDF/XML cannot express the predicate {quad.predicate.value}", hint="use turtle, trig or nquads"
+            tr("RDF/XML cannot express the predicate {predicate}").format(predicate=quad.predicate.value),
+            hint=tr("use turtle, trig or nquads"),
         )
     if isinstance(quad.object, Literal) and NOT_XML.search(quad.object.value):
         raise UsageError(
-            f"RDF/XML cannot express the control characters of {quad.subject} {quad.predicate}",
-            hint="use turtle, trig or nquads",
+            tr("RDF/XML cannot express the control characters of {subject} {predicate}").format(
+                subject=quad.subject, predicate=quad.predicate
+            ),
+            hint=tr("use turtle, trig or nquads"),
         )
     if isinstance(quad.object, Triple):
         _fit_for_xml(Quad(quad.object.subject, quad.object.predicate, quad.object.object))
@@ -167,7 +176,7 @@ def format_of(path: Path) -> RdfFormat:
     found = BY_SUFFIX.get(path.suffix.lower())
     if found is None:
         raise UsageError(
-            f"{path}: unknown RDF format",
-            hint=f"rename it to one of: {' '.join(BY_SUFFIX)}",
+            tr("{path}: unknown RDF format").format(path=path),
+            hint=tr("rename it to one of: {by_suffix}").format(by_suffix=" ".join(BY_SUFFIX)),
         )
     return found

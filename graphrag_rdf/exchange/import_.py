@@ -20,6 +20,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, parse
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.dump import BY_SUFFIX, format_of
 from graphrag_rdf.exchange.foreign import take_facts
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.formats import check_entities
 from graphrag_rdf.rdf.namespaces import ENDPOINT_NODE, RAG, RDF, STORE_NODE, Graphs
@@ -82,7 +83,7 @@ def import_file(
     file = Path(path)
     form = format_of(file)
     if not file.is_file():
-        raise UsageError(f"{file} does not exist, or is not a file")
+        raise UsageError(tr("{file} does not exist, or is not a file").format(file=file))
     require_harmless(file, form)
     if graph is not None:
         return _load_into(engine, file, form, graph)
@@ -122,19 +123,22 @@ def require_harmless(file: Path, form: RdfFormat) -> None:
             return
         with mmap(opened.fileno(), 0, access=ACCESS_READ) as xml:
             if form != RdfFormat.RDF_XML and _DEEP.search(xml):
-                raise UsageError(f"{file}: triple terms are nested too deeply", hint="nothing was imported")
+                raise UsageError(
+                    tr("{file}: triple terms are nested too deeply").format(file=file),
+                    hint=tr("nothing was imported"),
+                )
             try:
                 if form == RdfFormat.RDF_XML:
                     check_entities(xml, max(size, _MOST_ENTITIES))
             except UsageError as error:
-                raise UsageError(f"{file}: {error.message}", hint="nothing was imported") from error
+                raise UsageError(f"{file}: {error.message}", hint=tr("nothing was imported")) from error
 
 
 def _load_into(engine: Engine, file: Path, form: RdfFormat, graph: NamedNode) -> ImportReport:
     if graph in _OURS:
         raise UsageError(
-            f"the graph {graph.value} is one of the program's own",
-            hint="name another graph, or leave out --graph to import facts",
+            tr("the graph {graph} is one of the program's own").format(graph=graph.value),
+            hint=tr("name another graph, or leave out --graph to import facts"),
         )
     with parsing(file):
         quads = [Quad(q.subject, q.predicate, q.object, graph) for q in read_quads(file, form)]
@@ -168,11 +172,13 @@ def parsing(file: Path) -> Iterator[None]:
     except SyntaxError as error:
         line = error.lineno or _line_of_xml_error(file)
         where = f"{file}, line {line}" if line else str(file)
-        raise UsageError(f"{where}: {error.msg}", hint="nothing was imported") from error
+        raise UsageError(f"{where}: {error.msg}", hint=tr("nothing was imported")) from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{file}: not UTF-8: {error}", hint="nothing was imported") from error
+        raise UsageError(
+            tr("{file}: not UTF-8: {error}").format(file=file, error=error), hint=tr("nothing was imported")
+        ) from error
     except OSError as error:
-        raise UsageError(f"cannot read {file}: {error}") from error
+        raise UsageError(tr("cannot read {file}: {error}").format(file=file, error=error)) from error
 
 
 def _line_of_xml_error(file: Path) -> int | None:
@@ -274,14 +280,16 @@ def restore(engine: Engine, file: Path, quads: Iterable[Quad], summary: DumpSumm
     """
     if summary.star:
         raise UsageError(
-            f"{file} is in the dialect rdf-star, which cannot be restored",
-            hint="export it again with --dialect rdf12",
+            tr("{file} is in the dialect rdf-star, which cannot be restored").format(file=file),
+            hint=tr("export it again with --dialect rdf12"),
         )
     if summary.store_version > len(MIGRATIONS):
         raise UsageError(
-            f"{file} is from a store of version {summary.store_version}, and this program supports "
-            f"versions up to {len(MIGRATIONS)}",
-            hint="upgrade graphrag-rdf",
+            tr(
+                "{file} is from a store of version {store_version}, and this program supports "
+                "versions up to {count}"
+            ).format(file=file, store_version=summary.store_version, count=len(MIGRATIONS)),
+            hint=tr("upgrade graphrag-rdf"),
         )
     store = engine.store
     dump = _hash_of(file)
@@ -289,8 +297,8 @@ def restore(engine: Engine, file: Path, quads: Iterable[Quad], summary: DumpSumm
     occupied = store.ask("exchange/holds-data") and _RESTORE + dump not in begun
     if occupied and not merge:
         raise UsageError(
-            f"{file} is a dump of a whole store, and this store is not empty",
-            hint="import it into a new store with --store DIR, or add it to this one with --merge",
+            tr("{file} is a dump of a whole store, and this store is not empty").format(file=file),
+            hint=tr("import it into a new store with --store DIR, or add it to this one with --merge"),
         )
     if occupied:
         _refuse_other_versions(engine, file, summary)
@@ -326,8 +334,10 @@ def _refuse_other_versions(engine: Engine, file: Path, summary: DumpSummary) -> 
     if other:
         listed = ", ".join(other[:5] if len(other) <= 5 else [*other[:5], "…"])
         raise UsageError(
-            f"{file} and the store have different versions of the same documents: {listed}",
-            hint="forget these documents in the store, or import the dump into another store",
+            tr("{file} and the store have different versions of the same documents: {listed}").format(
+                file=file, listed=listed
+            ),
+            hint=tr("forget these documents in the store, or import the dump into another store"),
         )
 
 

@@ -28,6 +28,7 @@ from graphrag_rdf.exchange.dump import format_of
 from graphrag_rdf.exchange.import_ import parsing, read_quads, require_harmless
 from graphrag_rdf.exchange.owl_mapping import to_rdf
 from graphrag_rdf.exchange.owl_syntax import read_owl, syntax_of
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.decisions import person_quads
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.formats import check_entities
@@ -173,7 +174,8 @@ def remove_ontology(store: Store, ontology: str, namespace: str, keep: Profile |
     known = [each for each in ontology_versions(store) if each.ontology == ontology]
     if not known:
         raise UsageError(
-            f"no ontology {ontology} is loaded", hint="graphrag-rdf ontology list shows their IRIs"
+            tr("no ontology {ontology} is loaded").format(ontology=ontology),
+            hint=tr("graphrag-rdf ontology list shows their IRIs"),
         )
     named = {"ontology": NamedNode(ontology)}
     updates = [("ontology/deactivate", named), ("ontology/drop", named)]
@@ -217,20 +219,22 @@ def read_ontologies(paths: list[Path]) -> tuple[list[OntologyFile], list[str]]:
 
 def _read(path: Path) -> OntologyFile:
     if not path.is_file():
-        raise UsageError(f"{path} does not exist, or is not a file")
+        raise UsageError(tr("{path} does not exist, or is not a file").format(path=path))
     with parsing(path):
         data = path.read_bytes()
         digest = hashlib.sha256(data).hexdigest()
         triples = tuple(_renamed(triple, digest) for triple in _triples(path, data))
     if any(isinstance(triple.object, Triple) for triple in triples):
         raise UsageError(
-            f"{path} has triple terms, which OWL lacks", hint="import it with: graphrag-rdf import FILE"
+            tr("{path} has triple terms, which OWL lacks").format(path=path),
+            hint=tr("import it with: graphrag-rdf import FILE"),
         )
     declared = list(dict.fromkeys(t.subject for t in triples if (t.predicate, t.object) == _ONTOLOGY))
     if len(declared) > 1:
         listed = ", ".join(text_of(each) for each in declared)
         raise UsageError(
-            f"{path} declares several ontologies: {listed}", hint="load each from a file of its own"
+            tr("{path} declares several ontologies: {listed}").format(path=path, listed=listed),
+            hint=tr("load each from a file of its own"),
         )
     named = next(filter(_is_named, declared), None) or _scheme(triples) or iris.unnamed_ontology(path)
     about = [t for t in triples if declared and t.subject == declared[0]]
@@ -252,11 +256,11 @@ def _triples(path: Path, data: bytes) -> Iterable[Triple]:
         if syntax := syntax_of(data):
             return to_rdf(read_owl(data, syntax))
     except UsageError as error:
-        raise UsageError(f"{path}: {error.message}", hint="nothing was imported") from error
+        raise UsageError(f"{path}: {error.message}", hint=tr("nothing was imported")) from error
     if path.suffix.lower() in _OWL_ONLY:
         raise UsageError(
-            f"{path} is neither OWL/XML nor in functional-style syntax",
-            hint="save it as Turtle; in Protégé: File > Save as",
+            tr("{path} is neither OWL/XML nor in functional-style syntax").format(path=path),
+            hint=tr("save it as Turtle; in Protégé: File > Save as"),
         )
     form = format_of(path)
     if form == RdfFormat.RDF_XML and _TURTLE.match(data):
@@ -299,7 +303,9 @@ def _catalog(path: Path) -> dict[str, Path]:
         check_entities(data, len(data))
         entries = ElementTree.fromstring(data).iter(_NAME)  # noqa: S314 - its entities were checked
     except (OSError, ElementTree.ParseError) as error:
-        raise UsageError(f"cannot read the catalogue {path}: {error}") from error
+        raise UsageError(
+            tr("cannot read the catalogue {path}: {error}").format(path=path, error=error)
+        ) from error
     found = {entry.get("name", ""): _named_file(path, entry.get("uri", "")) for entry in entries}
     return {iri: file for iri, file in found.items() if iri and file.is_file()}
 

@@ -21,6 +21,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Triple, seriali
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.ontologies import CATALOG, ontology_versions
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.iris import OBSERVED_SCHEMA
 from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PREFIXES, RAG, RDF, RDFS, SKOS, XSD
@@ -99,7 +100,11 @@ def export_owl(store: Store, folder: str | Path, namespace: str) -> OwlReport:
         named[whole.value] = "facts.ttl"
         (path / CATALOG).write_text(_catalog(named), "utf-8")
     except OSError as error:
-        raise UsageError(f"cannot write {error.filename or path}: {error.strerror or error}") from error
+        raise UsageError(
+            tr("cannot write {value}: {value_2}").format(
+                value=error.filename or path, value_2=error.strerror or error
+            )
+        ) from error
     report.files = [*dict.fromkeys(named.values()), CATALOG]
     return report
 

@@ -21,6 +21,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.foreign import take_facts
 from graphrag_rdf.exchange.ontologies import OntologyFile, load_ontologies, ontology_versions, read_ontologies
 from graphrag_rdf.exchange.owl import FACTS, LINKS, exported_facts
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.entity_decisions import refresh_links
 from graphrag_rdf.ingest.fact_decisions import Person, correct_fact, remove_facts
 from graphrag_rdf.rdf.fact_decisions import Statement
@@ -170,7 +171,8 @@ def _files(path: Path) -> list[Path]:
     found = sorted(each for each in path.iterdir() if each.suffix.lower() in _SUFFIXES)
     if not found:
         raise UsageError(
-            f"{path} has no ontology", hint=f"name a file, or a folder with {', '.join(sorted(_SUFFIXES))}"
+            tr("{path} has no ontology").format(path=path),
+            hint=tr("name a file, or a folder with {names}").format(names=", ".join(sorted(_SUFFIXES))),
         )
     return found
 

@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 
 from pyoxigraph import BlankNode, Literal, NamedNode
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.formats import check_entities
 from graphrag_rdf.rdf.namespaces import OWL, RDF, RDFS, XSD
 
@@ -133,7 +134,7 @@ def _node(iri: str, line: int | None = None) -> NamedNode:
     try:
         return NamedNode(iri)
     except ValueError as error:
-        raise _fault(f"{iri!r} is not an absolute IRI", line) from error
+        raise _fault(tr("{iri!r} is not an absolute IRI").format(iri=iri), line) from error
 
 
 # --- functional-style syntax ----------------------------------------------------------------------------
@@ -154,7 +155,7 @@ class _Functional:
         while at < len(self._text):
             found = _TOKEN.match(self._text, at)
             if found is None:
-                raise self._wrong(f"unexpected {self._text[at]!r}", at)
+                raise self._wrong(tr("unexpected {text!r}").format(text=self._text[at]), at)
             if found.lastgroup:
                 yield found.lastgroup, found[found.lastgroup], at
             at = found.end()
@@ -171,7 +172,9 @@ class _Functional:
 
     def _expect(self, value: str) -> None:
         if self._value != value or self._kind not in ("mark", "name"):
-            raise self._wrong(f"expected {value!r}, found {self._value[:40]!r}")
+            raise self._wrong(
+                tr("expected {value!r}, found {value_2!r}").format(value=value, value_2=self._value[:40])
+            )
         self._step()
 
     def _is(self, mark: str) -> bool:
@@ -187,20 +190,20 @@ class _Functional:
         while self._kind == "iri" or (self._kind == "name" and ":" in self._value):
             names.append(self._iri())
         if len(names) > 2:
-            raise self._wrong("an ontology has an IRI and a version IRI, no more")
+            raise self._wrong(tr("an ontology has an IRI and a version IRI, no more"))
         imports: list[NamedNode] = []
         parts: list[Expression] = []
         while not self._is(")"):
             part = self._argument(0)
             if not isinstance(part, Expression):
-                raise self._wrong("expected an axiom")
+                raise self._wrong(tr("expected an axiom"))
             if part.name == "Import":
                 imports += [each for each in part.arguments if isinstance(each, NamedNode)]
             else:
                 parts.append(part)
         self._step()
         if self._kind != "end":
-            raise self._wrong(f"unexpected {self._value[:40]!r} after the ontology")
+            raise self._wrong(tr("unexpected {value!r} after the ontology").format(value=self._value[:40]))
         iri, version = [*names, None, None][:2]
         return OwlDocument(iri, version, tuple(imports), tuple(parts))
 
@@ -209,17 +212,19 @@ class _Functional:
         self._expect("(")
         kind, name = self._step()
         if kind != "name" or not name.endswith(":"):
-            raise self._wrong(f"expected a prefix name such as 'ex:', found {name[:40]!r}")
+            raise self._wrong(
+                tr("expected a prefix name such as 'ex:', found {name!r}").format(name=name[:40])
+            )
         self._expect("=")
         kind, iri = self._step()
         if kind != "iri":
-            raise self._wrong("expected an IRI in angle brackets")
+            raise self._wrong(tr("expected an IRI in angle brackets"))
         self._prefixes[name[:-1]] = iri[1:-1]
         self._expect(")")
 
     def _argument(self, depth: int) -> Argument:
         if depth > _DEEPEST:
-            raise self._wrong("expressions are nested too deeply")
+            raise self._wrong(tr("expressions are nested too deeply"))
         if self._kind == "text":
             return self._string()
         if self._kind == "name" and self._value.isdecimal() and self._value.isascii():
@@ -231,7 +236,7 @@ class _Functional:
         if self._is("("):  # the lists of HasKey
             return Expression("", self._arguments(depth))
         if self._kind != "name":
-            raise self._wrong(f"unexpected {self._value[:40]!r}")
+            raise self._wrong(tr("unexpected {value!r}").format(value=self._value[:40]))
         return Expression(self._step()[1], self._arguments(depth))
 
     def _arguments(self, depth: int) -> tuple[Argument, ...]:
@@ -248,7 +253,7 @@ class _Functional:
             return _node(text[1:-1])
         prefix, _, local = text.partition(":")
         if prefix not in self._prefixes:
-            raise self._wrong(f"the prefix {prefix}: is not declared")
+            raise self._wrong(tr("the prefix {prefix}: is not declared").format(prefix=prefix))
         return _node(self._prefixes[prefix] + local)
 
     def _string(self) -> Literal:
@@ -284,7 +289,7 @@ def _read_xml(data: bytes) -> OwlDocument:
         elif name != "Prefix":
             part = reader.argument(element, 0)
             if not isinstance(part, Expression):
-                raise _fault(f"{name} is not an axiom")
+                raise _fault(tr("{name} is not an axiom").format(name=name))
             parts.append(part)
     iri, version = (root.get(name) for name in ("ontologyIRI", "versionIRI"))
     return OwlDocument(
@@ -320,7 +325,7 @@ class _Xml:
     def argument(self, element: ElementTree.Element, depth: int) -> Argument:
         """What an element writes."""
         if depth > _DEEPEST:
-            raise _fault("expressions are nested too deeply")
+            raise _fault(tr("expressions are nested too deeply"))
         name, about = _tag(element), element.attrib
         if name in _ENTITIES:
             return self._entity(name, element)
@@ -349,7 +354,7 @@ class _Xml:
         short = about.get("abbreviatedIRI") or (element.text or "").strip()
         prefix, colon, local = short.partition(":")
         if not colon or prefix not in self._prefixes:
-            raise _fault(f"{name} {short!r}: the prefix is not declared")
+            raise _fault(tr("{name} {short!r}: the prefix is not declared").format(name=name, short=short))
         return _node(self._prefixes[prefix] + local)
 
     def _declared(self, element: ElementTree.Element) -> Argument:
@@ -361,7 +366,7 @@ class _Xml:
 def _cardinality(about: Mapping[str, str]) -> int:
     text = about["cardinality"].strip()
     if not (text.isascii() and text.isdecimal()):
-        raise _fault(f"{text!r} is not a cardinality")
+        raise _fault(tr("{text!r} is not a cardinality").format(text=text))
     return int(text)
 
 

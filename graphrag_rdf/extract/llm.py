@@ -24,6 +24,7 @@ from graphrag_rdf.extract.guided import Guide
 from graphrag_rdf.extract.model import NO_CHUNK_CONTEXT, ChunkContext, Extraction
 from graphrag_rdf.extract.names import match_key
 from graphrag_rdf.extract.prompts import NO_DATA, PromptData, fill_prompt, read_prompt
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.model import Completion, Message, fenced
 
 if TYPE_CHECKING:
@@ -166,9 +167,11 @@ class LlmExtractor:
                 middle = _middle(part, language)
                 if middle is None:
                     raise LlmError(
-                        f"the model's answer was cut off at its token limit, even for {len(part)} characters",
+                        tr(
+                            "the model's answer was cut off at its token limit, even for {count} characters"
+                        ).format(count=len(part)),
                         "unparsable",
-                        "raise llm.max_tokens, or the server's context length",
+                        tr("raise llm.max_tokens, or the server's context length"),
                     )
                 count += 1
                 parts += [(offset + middle, part[middle:]), (offset, part[:middle])]

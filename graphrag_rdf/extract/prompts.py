@@ -27,6 +27,7 @@ from pydantic import (
 from graphrag_rdf.errors import ConfigError, LlmError, TemplateError, in_words
 from graphrag_rdf.extract.answers import Found
 from graphrag_rdf.extract.names import match_key
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.model import encodable, fenced
 
 if TYPE_CHECKING:
@@ -335,10 +336,14 @@ def read_prompt_data(path: Path) -> PromptData:
     try:
         found = yaml.safe_load(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}", hint=_WAY_OUT) from error
+        raise ConfigError(
+            tr("{path} cannot be read: {error}").format(path=path, error=error), hint=_WAY_OUT
+        ) from error
     except (yaml.YAMLError, ValueError) as error:
         what = " ".join(str(error).split())
-        raise ConfigError(f"{path} is not valid YAML: {what}", hint=_WAY_OUT) from error
+        raise ConfigError(
+            tr("{path} is not valid YAML: {what}").format(path=path, what=what), hint=_WAY_OUT
+        ) from error
     try:
         return PromptData.model_validate({} if found is None else found)
     except ValidationError as error:
@@ -370,11 +375,14 @@ def read_prompt(path: Path) -> tuple[jinja2.Template, str]:
         return environment.from_string(source), source
     except (OSError, UnicodeDecodeError) as error:
         raise TemplateError(
-            f"the prompt {path} cannot be read: {error}", "install again, or copy it anew"
+            tr("the prompt {path} cannot be read: {error}").format(path=path, error=error),
+            tr("install again, or copy it anew"),
         ) from error
     except jinja2.TemplateSyntaxError as error:
         raise TemplateError(
-            f"the prompt {path} is malformed in line {error.lineno}: {error.message}"
+            tr("the prompt {path} is malformed in line {lineno}: {message}").format(
+                path=path, lineno=error.lineno, message=error.message
+            )
         ) from error
 
 
@@ -405,5 +413,6 @@ def fill_prompt(template: jinja2.Template, path: Path, values: Mapping[str, Any]
         return template.render(values)
     except jinja2.TemplateError as error:
         raise TemplateError(
-            f"the prompt {path} cannot be filled in: {error.message}", f"it may use {names}"
+            tr("the prompt {path} cannot be filled in: {message}").format(path=path, message=error.message),
+            tr("it may use {names}").format(names=names),
         ) from error

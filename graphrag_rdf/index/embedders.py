@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from graphrag_rdf.errors import SearchIndexError, short_cause
+from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,8 +65,10 @@ def embedder_for(spec: str | None, *, gateway_embed: GatewayEmbed | None = None)
         return FastembedEmbedder(rest)
     if gateway_embed is None:
         raise SearchIndexError(
-            f"The embedding model {spec!r} needs a connection to a model service, and there is none.",
-            "Name a local model (local:DIR), or none.",
+            tr(
+                "The embedding model {spec!r} needs a connection to a model service, and there is none."
+            ).format(spec=spec),
+            tr("Name a local model (local:DIR), or none."),
         )
     return GatewayEmbedder(spec, gateway_embed)
 
@@ -140,9 +143,11 @@ class FastembedEmbedder:
             self._model = fastembed.TextEmbedding(model)
         except ValueError as error:
             raise SearchIndexError(
-                f"fastembed cannot load {model!r}: {error}",
-                "Its models: python -c 'import fastembed; "
-                "print(fastembed.TextEmbedding.list_supported_models())'",
+                tr("fastembed cannot load {model!r}: {error}").format(model=model, error=error),
+                tr(
+                    "Its models: python -c 'import fastembed; "
+                    "print(fastembed.TextEmbedding.list_supported_models())'"
+                ),
             ) from error
         self.dimension: int | None = None
 
@@ -172,7 +177,9 @@ class GatewayEmbedder:
         vectors = np.asarray(self._embed(texts, self.name))
         if vectors.ndim != 2 or len(vectors) != len(texts):
             raise SearchIndexError(
-                f"The embedding model {self.name} gave {vectors.shape} numbers for {len(texts)} texts."
+                tr("The embedding model {name} gave {shape} numbers for {count} texts.").format(
+                    name=self.name, shape=vectors.shape, count=len(texts)
+                )
             )
         self.dimension = vectors.shape[1]
         return unit_rows(vectors)
@@ -190,7 +197,7 @@ def unit_rows(vectors: NDArray[Any]) -> Vectors:
     for start in range(0, len(vectors), _BLOCK):
         wide = np.asarray(vectors[start : start + _BLOCK], dtype=np.float64)
         if not np.isfinite(wide).all():
-            raise SearchIndexError("An embedding holds values that are not finite numbers.")
+            raise SearchIndexError(tr("An embedding holds values that are not finite numbers."))
         length = np.sqrt((wide * wide).sum(axis=1, keepdims=True))
         rows[start : start + _BLOCK] = wide / np.where(length > 0, length, 1.0)
     return rows
@@ -220,8 +227,10 @@ class OnnxModel:
         for file in FILES:
             if not (folder / file).is_file():
                 raise SearchIndexError(
-                    f"The {kind} {name} lacks {folder / file}.",
-                    f"Give a folder with {' and '.join(FILES)}, or choose another {kind}.",
+                    tr("The {kind} {name} lacks {value}.").format(kind=kind, name=name, value=folder / file),
+                    tr("Give a folder with {files}, or choose another {kind}.").format(
+                        files=" and ".join(FILES), kind=kind
+                    ),
                 )
         try:
             import onnxruntime
@@ -260,9 +269,14 @@ class OnnxModel:
             found = [*self.outputs]
         if not found or not {"input_ids", "attention_mask"} <= self.inputs:
             raise SearchIndexError(
-                f"The {self.kind} {self.name} is not {what}: "
-                f"its inputs are {sorted(self.inputs)}, its outputs {sorted(self.outputs)}.",
-                f"It needs input_ids, attention_mask and one of: {', '.join(names)}.",
+                tr("The {kind} {name} is not {what}: its inputs are {inputs}, its outputs {outputs}.").format(
+                    kind=self.kind,
+                    name=self.name,
+                    what=what,
+                    inputs=sorted(self.inputs),
+                    outputs=sorted(self.outputs),
+                ),
+                tr("It needs input_ids, attention_mask and one of: {names}.").format(names=", ".join(names)),
             )
         return found[0]
 
@@ -298,8 +312,10 @@ class OnnxModel:
         # both libraries raise bare Exceptions, and classes that they do not export
         except Exception as error:
             raise SearchIndexError(
-                f"The {self.kind} {self.name} cannot be loaded: {short_cause(error)}",
-                f"Get its files again, or choose another {self.kind}.",
+                tr("The {kind} {name} cannot be loaded: {error}").format(
+                    kind=self.kind, name=self.name, error=short_cause(error)
+                ),
+                tr("Get its files again, or choose another {kind}.").format(kind=self.kind),
             ) from error
         limit = (tokenizer.truncation or {}).get("max_length", MAX_TOKENS)
         tokenizer.no_padding()
@@ -311,6 +327,8 @@ class OnnxModel:
 def missing_extra(kind: str, model: str, extra: str, error: ImportError) -> SearchIndexError:
     """The error of a model whose library is not installed."""
     return SearchIndexError(
-        f"The {kind} {model} needs a library that is not installed: {error}",
-        f"pip install 'graphrag-rdf[{extra}]'",
+        tr("The {kind} {model} needs a library that is not installed: {error}").format(
+            kind=kind, model=model, error=error
+        ),
+        tr("pip install 'graphrag-rdf[{extra}]'").format(extra=extra),
     )

@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from graphrag_rdf.i18n import tr
+
 from ..errors import RAISE_FILES, SearchIndexError, is_out_of_files, short_cause
 
 REBUILD = "graphrag-rdf index rebuild"
@@ -37,7 +39,10 @@ def read(folder: Path, *, form: int) -> dict[str, Any] | None:
         raise damaged(path, error) from error
     if not isinstance(found, dict) or found.get("format") != form:
         raise SearchIndexError(
-            f"The search index {folder} was written by another version of the program.", REBUILD
+            tr("The search index {folder} was written by another version of the program.").format(
+                folder=folder
+            ),
+            REBUILD,
         )
     return found
 
@@ -85,10 +90,17 @@ def damaged(path: Path, cause: object) -> SearchIndexError:
     """The error for files that are damaged or cannot be opened."""
     said = short_cause(cause)
     if is_out_of_files(said):
-        return SearchIndexError(f"The search index {path} cannot be opened: {said}", RAISE_FILES)
+        return SearchIndexError(
+            tr("The search index {path} cannot be opened: {said}").format(path=path, said=said), RAISE_FILES
+        )
     if "ermission denied" in said:
-        return SearchIndexError(f"The search index {path} cannot be opened: {said}", "check its permissions")
-    return SearchIndexError(f"The search index {path} is damaged: {said}", REBUILD)
+        return SearchIndexError(
+            tr("The search index {path} cannot be opened: {said}").format(path=path, said=said),
+            tr("check its permissions"),
+        )
+    return SearchIndexError(
+        tr("The search index {path} is damaged: {said}").format(path=path, said=said), REBUILD
+    )
 
 
 def discard(folder: Path) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from graphrag_rdf.errors import SearchIndexError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.embedders import OnnxModel
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ def reranker_for(
     if spec == "vector":
         if embedder is None:
             raise SearchIndexError(
-                "The reranker vector needs an embedding model, and none is set.",
-                "Name one with --embedding-model, or choose another reranker.",
+                tr("The reranker vector needs an embedding model, and none is set."),
+                tr("Name one with --embedding-model, or choose another reranker."),
             )
         return VectorReranker(embedder)
     return GatewayReranker(spec, gateway_rerank)
@@ -126,7 +127,11 @@ class OnnxReranker:
 
     def _score(self, logits: list[float]) -> float:
         if len(logits) not in (1, 2) or not all(map(math.isfinite, logits)):
-            raise SearchIndexError(f"The reranker {self.name} gave {logits[:5]} for a pair of texts.")
+            raise SearchIndexError(
+                tr("The reranker {name} gave {logits} for a pair of texts.").format(
+                    name=self.name, logits=logits[:5]
+                )
+            )
         return _logistic(logits[0] if len(logits) == 1 else logits[1] - logits[0])
 
     @cached_property

@@ -21,6 +21,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from graphrag_rdf.i18n import tr
+
 from ..errors import SearchIndexError
 from . import manifest
 from .analyse import analyse, has_base_forms, match_key
@@ -172,7 +174,7 @@ class TextIndex:
             purge: also erase removed records physically from the files, as forgetting demands.
         """
         if self._read_only:
-            raise SearchIndexError("The search index was opened for reading only.")
+            raise SearchIndexError(tr("The search index was opened for reading only."))
         with self._guard():
             touched = [kind for kind in KINDS if self._pending[kind]]
             for kind in touched:
@@ -255,7 +257,7 @@ class TextIndex:
     def _begin(self) -> None:
         """Take the lock on the present index, unless it is held."""
         if self._read_only:
-            raise SearchIndexError("The search index was opened for reading only.")
+            raise SearchIndexError(tr("The search index was opened for reading only."))
         if self._writing:
             return
         with self._guard():
@@ -264,8 +266,10 @@ class TextIndex:
                     if not kind_index.begin():
                         self._release()
                         raise SearchIndexError(
-                            f"Another process is writing to the search index {self._path}.",
-                            "Wait until it is done, or end it.",
+                            tr("Another process is writing to the search index {path}.").format(
+                                path=self._path
+                            ),
+                            tr("Wait until it is done, or end it."),
                         )
                 if self._path is None or manifest.read(self._path, form=_FORMAT) == self._state:
                     break
@@ -461,7 +465,9 @@ class TextIndex:
 
     def _create(self) -> None:
         if self._read_only:
-            raise SearchIndexError(f"There is no search index in {self._path}.", manifest.REBUILD)
+            raise SearchIndexError(
+                tr("There is no search index in {path}.").format(path=self._path), manifest.REBUILD
+            )
         if self._kinds:
             if self._path:
                 raise manifest.damaged(self._path, "its manifest is gone")

@@ -16,6 +16,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphrag_rdf.i18n import tr
+
 from ..errors import SearchIndexError
 from . import manifest
 from .embedders import unit_rows
@@ -72,8 +74,10 @@ class VectorIndex:
         if model is not None and self.model != model:
             if self.model is not None:
                 raise SearchIndexError(
-                    f"The vectors in {path} were made by {self.model!r}, and the embedding model is now "
-                    f"{model!r}.",
+                    tr(
+                        "The vectors in {path} were made by {model!r}, and the embedding model is now "
+                        "{model_2!r}."
+                    ).format(path=path, model=self.model, model_2=model),
                     manifest.REBUILD,
                 )
             self._state["model"] = model
@@ -138,7 +142,11 @@ class VectorIndex:
             return
         rows = unit_rows(vectors)
         if len(rows) != len(records):
-            raise SearchIndexError(f"{len(records)} records came with {len(rows)} vectors.")
+            raise SearchIndexError(
+                tr("{count} records came with {count_2} vectors.").format(
+                    count=len(records), count_2=len(rows)
+                )
+            )
         self._fits(rows.shape[1])
         self._state["dimension"] = rows.shape[1]
         for record, vector in zip(records, rows, strict=True):
@@ -191,7 +199,8 @@ class VectorIndex:
             found = manifest.read(self._path, form=_FORMAT)
             if found is not None and found["next"] != self._state["next"]:
                 raise SearchIndexError(
-                    f"Another process has written to the vectors in {self._path}.", "Try again."
+                    tr("Another process has written to the vectors in {path}.").format(path=self._path),
+                    tr("Try again."),
                 )
         fresh: list[Segment] = []
         changed = number != self.commit_number or any(self._pending.values())
@@ -255,7 +264,9 @@ class VectorIndex:
     def _fits(self, dimension: int) -> None:
         if self.dimension not in (None, dimension):
             raise SearchIndexError(
-                f"The vectors of {self.model!r} in the index have {self.dimension} numbers, not {dimension}.",
+                tr(
+                    "The vectors of {model!r} in the index have {dimension} numbers, not {dimension_2}."
+                ).format(model=self.model, dimension=self.dimension, dimension_2=dimension),
                 manifest.REBUILD,
             )
 
@@ -328,7 +339,9 @@ class VectorIndex:
                 self._state = state
                 return
         if self._state["segments"]:
-            raise SearchIndexError(f"There is no search index in {self._path}.", manifest.REBUILD)
+            raise SearchIndexError(
+                tr("There is no search index in {path}.").format(path=self._path), manifest.REBUILD
+            )
         self._path.mkdir(parents=True, exist_ok=True)
 
     def _mapped(self, state: dict[str, Any]) -> dict[Kind, list[Segment]]:

@@ -19,6 +19,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.communities.build import drop_reports
 from graphrag_rdf.extract.claims import CLAIMS_VERSION, Claim, ClaimAnswer, ClaimDate
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.extractors import choose_claim_reader, sum_known
 from graphrag_rdf.ingest.joins import called
 from graphrag_rdf.ingest.model_run import ModelRun, ModelTask, QuoteFinder
@@ -343,7 +344,7 @@ def refresh_claims(
     if report.failures:
         report.warn("claims_failed", failed_claims(report.chunks.failed, report.failures[0].reason))
     if report.stopped == "budget":
-        report.warn("budget_spent", "the budget was used up before the claims of all chunks were read")
+        report.warn("budget_spent", tr("the budget was used up before the claims of all chunks were read"))
     report.llm = since(spent, engine.budget.usage)
     report.seconds = round(time.perf_counter() - begun, 3)
     return report

@@ -39,6 +39,7 @@ from graphrag_rdf.communities.report import (
     ReportWriter,
 )
 from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.extractors import prompt_data, prompt_folder, require_use
 from graphrag_rdf.ingest.model_run import ModelRun, ModelTask, activity_of
 from graphrag_rdf.ingest.report import StageReport, since
@@ -142,7 +143,9 @@ def choose_writer(engine: NeededComponents) -> ReportWriter | None:
     settings, model = engine.settings, engine.settings.llm.model
     use = settings.communities.reports
     if use == "llm" and model is None:
-        raise ConfigError("communities.reports is llm, but no model is set", hint="name one with --model")
+        raise ConfigError(
+            tr("communities.reports is llm, but no model is set"), hint=tr("name one with --model")
+        )
     if use == "none":
         return None
     if use == "extractive" or model is None:

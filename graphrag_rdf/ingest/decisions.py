@@ -27,6 +27,7 @@ from typing import Literal as Choice
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.names import as_literal
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import OWL, PROV, RAG, RDF, RDFS, Graphs
@@ -334,7 +335,9 @@ def decide_merges(
     for one in wanted:
         members = set(one.members)
         if len(members) < 2:
-            raise UsageError(f"{_a(sort)} cannot be merged with itself", hint="name another one")
+            raise UsageError(
+                tr("{sort} cannot be merged with itself").format(sort=_a(sort)), hint=tr("name another one")
+            )
         together = {*groups.of(one.keep)}
         if members <= together and groups.standing_for(one.keep, together) == one.keep:
             continue
@@ -372,8 +375,8 @@ def decide_split(
     members = {*Groups(before).of(thing)}
     if len(members) < 2:
         raise UsageError(
-            f"{thing.value} is not merged with another {sort.name}",
-            hint=f"graphrag-rdf {sort.command} decisions shows what was merged",
+            tr("{thing} is not merged with another {sort}").format(thing=thing.value, sort=sort.name),
+            hint=tr("graphrag-rdf {command} decisions shows what was merged").format(command=sort.command),
         )
     return replace(_recorder(before, sort)("split", by, members, thing), reason=reason, confidence=1.0)
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.report import IngestReport
 from graphrag_rdf.rdf.terms import Term, text_of, to_python
 from graphrag_rdf.store.base import Store
@@ -126,7 +127,9 @@ def warn_of_duplicates(
     way_out = f"--exclude {folder}" if folder else "--exclude GLOB"
     report.warn(
         "duplicate_documents",
-        f"{'; '.join(listed)}. Forget one of each pair, and leave it out of the next run with {way_out}",
+        tr("{listed}. Forget one of each pair, and leave it out of the next run with {way_out}").format(
+            listed="; ".join(listed), way_out=way_out
+        ),
     )
 
 

@@ -22,6 +22,7 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.extract.names import fold
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.ingest.decisions import PERSON, Decision, Groups, Link, read_decisions
 from graphrag_rdf.ingest.entity_decisions import commit_decisions
@@ -163,9 +164,13 @@ def choose_vocabularies(store: Store, name: str | None) -> list[Vocabulary]:
     chosen = [each for each in every if name is None or name in (*each.names, each.iri.value)]
     if not chosen:
         raise UsageError(
-            f"no vocabulary is named {name}" if name else "the store has no vocabulary",
-            hint="load it with graphrag-rdf ontology load FILE, or import it; "
-            "graphrag-rdf ontology list shows the IRIs",
+            tr("no vocabulary is named {name}").format(name=name)
+            if name
+            else tr("the store has no vocabulary"),
+            hint=tr(
+                "load it with graphrag-rdf ontology load FILE, or import it; "
+                "graphrag-rdf ontology list shows the IRIs"
+            ),
         )
     return chosen
 
@@ -262,7 +267,9 @@ def link_by_hand(
     """
     before = read_decisions(engine.store)
     if any(link.target == thing for link in Groups(before).links(entity)):
-        raise UsageError(f"{entity.value} is linked to {thing.value} already")
+        raise UsageError(
+            tr("{entity} is linked to {thing} already").format(entity=entity.value, thing=thing.value)
+        )
     for vocabulary in read_vocabularies(engine.store):
         things = _Things(engine.store, vocabulary)
         if thing not in things.names:
@@ -288,8 +295,8 @@ def link_by_hand(
         commit_decisions(engine, [decision], by, name)
         return decision
     raise UsageError(
-        f"no vocabulary has a concept or individual {thing.value} with a name",
-        hint="load the ontology with it: graphrag-rdf ontology load FILE",
+        tr("no vocabulary has a concept or individual {thing} with a name").format(thing=thing.value),
+        hint=tr("load the ontology with it: graphrag-rdf ontology load FILE"),
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.extract.model import ChunkContext, Extraction
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.resources import folder
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def choose_extractor(
         key = f"rules/{RULES_VERSION};types={types}" + (f";{guide.key}" if guide else "")
         return ChunkExtractor("graphrag-rdf-rules", RULES_VERSION, key, by_rules)
     if model is None:
-        raise ConfigError("extract.use is llm, but no model is set", hint="name one with --model")
+        raise ConfigError(tr("extract.use is llm, but no model is set"), hint=tr("name one with --model"))
     from graphrag_rdf.extract.llm import LLM_VERSION
     from graphrag_rdf.ingest.conforming import repairable, with_repairs, within_limits
 
@@ -209,8 +210,10 @@ def choose_guide(settings: Settings, store: Store, gateway: Callable[[], LlmGate
     for key in ("entity_types", "predicates"):
         if getattr(extract, key):
             raise ConfigError(
-                f"extract.ontology and extract.{key} are both set, and both say what to extract",
-                hint=f"graphrag-rdf config unset extract.{key}",
+                tr("extract.ontology and extract.{key} are both set, and both say what to extract").format(
+                    key=key
+                ),
+                hint=tr("graphrag-rdf config unset extract.{key}").format(key=key),
             )
     from graphrag_rdf.extract.guided import Guide
     from graphrag_rdf.index.embedders import embedder_for
@@ -220,8 +223,12 @@ def choose_guide(settings: Settings, store: Store, gateway: Callable[[], LlmGate
     for iri in extract.ontology:
         if not read_ontology(store, [iri]).terms:
             raise ConfigError(
-                f"extract.ontology: {iri} is not loaded, or declares no class and no property",
-                hint="load it with: graphrag-rdf ontology load FILE (graphrag-rdf ontology list shows IRIs)",
+                tr("extract.ontology: {iri} is not loaded, or declares no class and no property").format(
+                    iri=iri
+                ),
+                hint=tr(
+                    "load it with: graphrag-rdf ontology load FILE (graphrag-rdf ontology list shows IRIs)"
+                ),
             )
     ontology = read_ontology(store, extract.ontology)
     embedder = None
@@ -251,8 +258,10 @@ def llm_extractor(
     style, rounds = settings.llm.style, settings.extract.gleaning_rounds
     if style == "small" and rounds:
         raise ConfigError(
-            f"llm.style is small and extract.gleaning_rounds is {rounds}: the small style has no gleaning",
-            hint="set extract.gleaning_rounds to 0, or llm.style to default",
+            tr(
+                "llm.style is small and extract.gleaning_rounds is {rounds}: the small style has no gleaning"
+            ).format(rounds=rounds),
+            hint=tr("set extract.gleaning_rounds to 0, or llm.style to default"),
         )
     first = PROMPTS[style][0]
     prompts = prompt_folder(settings, "ingest", *PROMPTS[style])
@@ -266,8 +275,10 @@ def llm_extractor(
         if given and name not in names_in(read_prompt(path)[1]):
             ours = folder("pipelines") / "ingest" / file
             raise ConfigError(
-                f"{path} does not use {what}, which would have no effect",
-                hint=f"copy the use of `{name}` from {ours}, or delete {path} if it has no changes of yours",
+                tr("{path} does not use {what}, which would have no effect").format(path=path, what=what),
+                hint=tr(
+                    "copy the use of `{name}` from {ours}, or delete {path} if it has no changes of yours"
+                ).format(name=name, ours=ours, path=path),
             )
     return LlmExtractor(
         prompts,
@@ -302,7 +313,7 @@ def choose_relation_reader(settings: Settings) -> RelationReader | None:
     """
     relations, model = settings.relations, settings.llm.model
     if relations.use == "llm" and model is None:
-        raise ConfigError("relations.use is llm, but no model is set", hint="name one with --model")
+        raise ConfigError(tr("relations.use is llm, but no model is set"), hint=tr("name one with --model"))
     if relations.use == "structure" or model is None:
         return None
     from graphrag_rdf.extract.chunk_relations import RelationReader
@@ -322,7 +333,9 @@ def choose_claim_reader(settings: Settings) -> ClaimReader:
         ConfigError: when no model is set, or the prompt does not read what was tuned.
     """
     if settings.llm.model is None:
-        raise ConfigError("claims need a language model, and none is set", hint="name one with --model")
+        raise ConfigError(
+            tr("claims need a language model, and none is set"), hint=tr("name one with --model")
+        )
     return claim_reader(settings, settings.llm.model, prompt_data(settings))
 
 
@@ -366,8 +379,12 @@ def require_use(path: Path, name: str, *, given: bool) -> None:
     if given and f"tuned.{name}" not in read_prompt(path)[1]:
         ours = folder("pipelines") / "ingest" / path.name
         raise ConfigError(
-            f"{path} does not use {name} of {FILE}, which would have no effect",
-            hint=f"copy the use of tuned.{name} from {ours}, or delete {path} if it has no changes of yours",
+            tr("{path} does not use {name} of {file}, which would have no effect").format(
+                path=path, name=name, file=FILE
+            ),
+            hint=tr(
+                "copy the use of tuned.{name} from {ours}, or delete {path} if it has no changes of yours"
+            ).format(name=name, ours=ours, path=path),
         )
 
 

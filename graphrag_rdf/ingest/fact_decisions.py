@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.decisions import PERSON, person_quads
 from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.entity_decisions import read_groups, settle
@@ -221,15 +222,15 @@ def correct_fact(
             _commit(engine, Person(), out, Changes(add=_quads(out)))
         return out
     if fact == instead:
-        raise UsageError("the correction equals the fact", hint="give another --object, or none")
+        raise UsageError(tr("the correction equals the fact"), hint=tr("give another --object, or none"))
     if instead[1] in _NAMES:
-        raise UsageError("a correction cannot be a name", hint=_OF_NAMES)
+        raise UsageError(tr("a correction cannot be a name"), hint=_OF_NAMES)
     for one in (fact, instead):
         if one in Withheld(before):
             known = _standing(before, one)[0]
             raise UsageError(
-                f"{text_of_statement(one)} was removed before: {known.label}",
-                hint=f"undo that first: graphrag-rdf facts undo {known.iri.value}",
+                tr("{one} was removed before: {label}").format(one=text_of_statement(one), label=known.label),
+                hint=tr("undo that first: graphrag-rdf facts undo {iri}").format(iri=known.iri.value),
             )
     _require_contained(engine, fact)
     decision = _decided(before, person, fact, instead, with_sentences=with_sentences)
@@ -286,11 +287,13 @@ _OF_NAMES = "labels are elected from the names in documents. To join entities, u
 
 def _require_contained(engine: NeededComponents, fact: Statement) -> None:
     if fact[1] in _NAMES:
-        raise UsageError(f"{text_of_statement(fact)} is a name, not a fact", hint=_OF_NAMES)
+        raise UsageError(
+            tr("{fact} is a name, not a fact").format(fact=text_of_statement(fact)), hint=_OF_NAMES
+        )
     if not _containers(engine, fact):
         raise UsageError(
-            f"no document or import states {text_of_statement(fact)}",
-            hint="graphrag-rdf source fact S P O shows where a fact comes from",
+            tr("no document or import states {fact}").format(fact=text_of_statement(fact)),
+            hint=tr("graphrag-rdf source fact S P O shows where a fact comes from"),
         )
 
 

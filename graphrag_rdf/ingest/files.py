@@ -15,6 +15,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.discover import Discovery, Source, discover
 from graphrag_rdf.errors import DocumentError, LlmError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.authority import apply_authority
 from graphrag_rdf.ingest.claims import NO_LLM, refresh_claims
 from graphrag_rdf.ingest.community_reports import STAGE, refresh_communities
@@ -111,7 +112,10 @@ def ingest_files(
     report = run.run(incoming(plans(planner, found), max_bytes))
     report.skipped = [f"{path}: {why}" for path, why in found.skipped]
     for pattern in found.idle:
-        report.warn("unused_exclude", f"--exclude {pattern}: no file or folder has this name")
+        report.warn(
+            "unused_exclude",
+            tr("--exclude {pattern}: no file or folder has this name").format(pattern=pattern),
+        )
     if sync and report.stopped is None:
         _remove_gone(engine, gone, report)
     else:
@@ -405,7 +409,9 @@ def _plans(
     for stored in known:
         data = engine.blobs.get(node_of(kept[stored.iri.value]))
         if data is None:
-            yield DocumentError(stored.identity, "its bytes are not in the blob store", "ingest it again")
+            yield DocumentError(
+                stored.identity, tr("its bytes are not in the blob store"), tr("ingest it again")
+            )
             continue
         path = Path(url2pathname(urlparse(stored.location).path))
         source = Source(path if stored.location.startswith("file:") else Path(), stored.identity)

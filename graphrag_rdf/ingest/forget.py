@@ -12,6 +12,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import ConfigError, NotPurgedError, StoreError, UsageError
 from graphrag_rdf.extract.names import fold
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.plan import find_documents
@@ -135,9 +136,9 @@ def forget_documents(
     if documents:
         _take_out(engine, documents, found, notify)
     if unfinished:
-        notify("erasing what an unfinished run left")
+        notify(tr("erasing what an unfinished run left"))
         out.erased += _erase_leftovers(engine)
-    notify("rewriting the database, so that its files do not hold the text")
+    notify(tr("rewriting the database, so that its files do not hold the text"))
     _purge(store, out)
     return out
 
@@ -147,7 +148,7 @@ def _take_out(
 ) -> None:
     """Remove documents from the store, and their text from everything but the files of the database."""
     store, out = engine.store, found.counts
-    notify("removing facts that nothing else supports")
+    notify(tr("removing facts that nothing else supports"))
     engine.indexer.recover()
     changes = Changes(updates=[("forget/begin", {"now": now()})])
     sentences = store.select("ingest/sentences-of", chunks=found.chunks) if found.chunks else []
@@ -171,7 +172,7 @@ def _take_out(
     settled = settle(store)
     store.commit(Changes(updates=[("forget/decisions", {})]))
     gone = _forget_names(store, named, texts)
-    notify("erasing the text from the search indexes")
+    notify(tr("erasing the text from the search indexes"))
     engine.indexer.changed(entities=settled)
     engine.indexer.flush(final=True, purge=True)
     if (relations := built(store)) is not None:  # counts that rest on these documents too
@@ -185,7 +186,7 @@ def _take_out(
     _hash_names(store, [*gone, *documents])
     if store.renderer.dialect == "classic":  # only there statements have nodes of their own
         store.commit(Changes(updates=[("forget/statements", {"graphs": _WITH_STATEMENTS})], content=False))
-    notify("erasing kept texts and answers of models")
+    notify(tr("erasing kept texts and answers of models"))
     erased = _erase_objects(engine, objects, words, gone)
     _mark_traces(store, erased)
     said = [name for names in gone.values() for name in names if len(name.encode()) >= _NAMING]
@@ -197,9 +198,11 @@ def _purge(store: Store, out: Forgotten) -> None:
         left = store.purge()
     except StoreError as error:
         raise NotPurgedError(
-            "the documents are out of the store, but the files of its database still hold their text: "
-            f"{error.message}",
-            hint="free disk space or correct permissions, then run the same command again to complete it",
+            tr(
+                "the documents are out of the store, but the files of its database still hold their text: "
+                "{message}"
+            ).format(message=error.message),
+            hint=tr("free disk space or correct permissions, then run the same command again to complete it"),
         ) from error
     if left is not None:
         out.warn("not_purged", left)
@@ -311,7 +314,10 @@ def _warn_of_prompt(engine: NeededComponents, found: _Found) -> None:
     try:
         data = prompt_data(engine.settings)
     except ConfigError as error:
-        found.counts.warn("prompt_unread", f"cannot check whether the prompt quotes the documents: {error}")
+        found.counts.warn(
+            "prompt_unread",
+            tr("cannot check whether the prompt quotes the documents: {error}").format(error=error),
+        )
         return
     chunks = {chunk.value for chunk in found.chunks}
     for number, example in enumerate(data.all_examples, start=1):

@@ -27,6 +27,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.extract.names import apart, match_key, reject_reason, together
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.decisions import Decision, Groups, Merge, read_decisions
 from graphrag_rdf.ingest.entity_decisions import merge, settle, undo
 from graphrag_rdf.ingest.likeness import SHORT_NAME, TOGETHER
@@ -323,9 +324,15 @@ def read_synonyms(path: Path) -> list[Synonyms]:
     try:
         text = path.read_text("utf-8-sig")
     except OSError as error:
-        raise ConfigError(f"the synonyms file {path} cannot be read: {error.strerror}") from error
+        raise ConfigError(
+            tr("the synonyms file {path} cannot be read: {strerror}").format(
+                path=path, strerror=error.strerror
+            )
+        ) from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"the synonyms file {path} is not UTF-8: {error.reason}") from error
+        raise ConfigError(
+            tr("the synonyms file {path} is not UTF-8: {reason}").format(path=path, reason=error.reason)
+        ) from error
     mint = Minter()
     spelling: dict[str, str] = {}
     others: dict[str, dict[str, None]] = {}
@@ -342,15 +349,20 @@ def read_synonyms(path: Path) -> list[Synonyms]:
             other = mint.entity(name).value
             if owner.setdefault(other, key) != key:
                 taken = spelling[owner[other]]
-                raise ConfigError(f"{place}: {name!r} is already another name of {taken!r}")
+                raise ConfigError(
+                    tr("{place}: {name!r} is already another name of {taken!r}").format(
+                        place=place, name=name, taken=taken
+                    )
+                )
             mine[name] = None
     for number, line in enumerate(text.split("\n"), start=1):
         key = mint.entity(line.partition("=")[0].strip()).value if "=" in line else ""
         if key in spelling and owner.get(key, key) != key:
             raise ConfigError(
-                f"{path}, line {number}: {spelling[key]!r} is itself another name of "
-                f"{spelling[owner[key]]!r}",
-                hint="put all names that mean the same in one line",
+                tr("{path}, line {number}: {spelling!r} is itself another name of {spelling_2!r}").format(
+                    path=path, number=number, spelling=spelling[key], spelling_2=spelling[owner[key]]
+                ),
+                hint=tr("put all names that mean the same in one line"),
             )
     return [Synonyms(spelling[key], tuple(names)) for key, names in others.items()]
 
@@ -359,15 +371,20 @@ def _parsed_entry(line: str, place: str) -> tuple[str, list[str]]:
     preferred, sign, rest = line.partition("=")
     if not sign:
         raise ConfigError(
-            f"{place}: the line has no '='", hint="write: Preferred name = other name; other name"
+            tr("{place}: the line has no '='").format(place=place),
+            hint=tr("write: Preferred name = other name; other name"),
         )
     names = [" ".join(name.split()) for name in (preferred, *rest.split(";"))]
     wanted = [names[0], *filter(None, names[1:])]
     if len(wanted) == 1:
-        raise ConfigError(f"{place}: no other name after '='")
+        raise ConfigError(tr("{place}: no other name after '='").format(place=place))
     for name in wanted:
         if reason := reject_reason(name, min_length=1):
-            raise ConfigError(f"{place}: {name!r} cannot be a name ({reason.replace('_', ' ')})")
+            raise ConfigError(
+                tr("{place}: {name!r} cannot be a name ({name_2})").format(
+                    place=place, name=name, name_2=reason.replace("_", " ")
+                )
+            )
     return wanted[0], wanted[1:]
 
 

@@ -23,6 +23,7 @@ from graphrag_rdf.errors import DocumentError, UsageError
 from graphrag_rdf.extract.model import NO_CHUNK_CONTEXT, ChunkContext
 from graphrag_rdf.extract.names import fold
 from graphrag_rdf.extract.table_columns import TableReading
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import node_of, now, text_of, to_python
@@ -162,10 +163,15 @@ def find_documents(store: Store, names: Sequence[str]) -> list[NamedNode]:
             or _same_file(name, stored.location)
         ]
         if not matches:
-            raise UsageError(f"no document is called {name!r}", hint=_near(name, known.values()))
+            raise UsageError(
+                tr("no document is called {name!r}").format(name=name), hint=_near(name, known.values())
+            )
         if len(matches) > 1:
             listed = ", ".join(sorted(match.value for match in matches))
-            raise UsageError(f"{name!r} names several documents: {listed}", hint="use the IRI")
+            raise UsageError(
+                tr("{name!r} names several documents: {listed}").format(name=name, listed=listed),
+                hint=tr("use the IRI"),
+            )
         found += matches
     return found
 
@@ -291,8 +297,10 @@ class Planner:
         if is_there(stored.location):
             raise DocumentError(
                 source.path,
-                f"another file, {_path(stored.location)}, is already in the store as {stored.identity}",
-                hint="ingest the folder that holds both, so that their paths differ",
+                tr("another file, {location}, is already in the store as {identity}").format(
+                    location=_path(stored.location), identity=stored.identity
+                ),
+                hint=tr("ingest the folder that holds both, so that their paths differ"),
             )
 
 

@@ -21,6 +21,7 @@ from typing import Literal as Choice
 from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.decisions import (
     PERSON,
     RELATIONS,
@@ -340,14 +341,17 @@ def relations_called(store: Store, name: str, namespace: str) -> dict[Objects, N
         called = called or [one for one in loaded if words_of(one.value) == name]
     if not called:
         raise UsageError(
-            f"no relation is called {name!r}", hint="graphrag-rdf relations list shows the names"
+            tr("no relation is called {name!r}").format(name=name),
+            hint=tr("graphrag-rdf relations list shows the names"),
         )
     found: dict[Objects, NamedNode] = {}
     for one in called:
         if kinds[one] in found:
             raise UsageError(
-                f"{name!r} names several relations: {', '.join(each.value for each in called)}",
-                hint="use the IRI",
+                tr("{name!r} names several relations: {names}").format(
+                    name=name, names=", ".join(each.value for each in called)
+                ),
+                hint=tr("use the IRI"),
             )
         found[kinds[one]] = one
     return found
@@ -365,7 +369,7 @@ def together(called: Sequence[Mapping[Objects, NamedNode]]) -> list[list[NamedNo
     kinds = [kind for kind in called[0] if all(kind in one for one in called)]
     if not kinds:
         raise UsageError(
-            "relations to things cannot be merged with relations to values",
-            hint="graphrag-rdf relations list shows the IRIs; those of values end in -value",
+            tr("relations to things cannot be merged with relations to values"),
+            hint=tr("graphrag-rdf relations list shows the IRIs; those of values end in -value"),
         )
     return [[one[kind] for one in called] for kind in kinds]

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.extractors import choose_relation_reader
 from graphrag_rdf.ingest.pair_relations import (
     PER_PAIR,
@@ -84,8 +85,8 @@ class Built:
         """Refuse to build a part with other settings than the rest. Raises UsageError."""
         if self.settings != settings:
             raise UsageError(
-                f"the other relations were built with {_said(self.settings)}",
-                hint="use the same settings, or rebuild all relations with --all",
+                tr("the other relations were built with {settings}").format(settings=_said(self.settings)),
+                hint=tr("use the same settings, or rebuild all relations with --all"),
             )
 
 
@@ -241,7 +242,7 @@ def refresh_relations(
     if read.failures:
         report.warn("relation_parse_fallback", fallback(read.pairs.failed, read.failures[0].reason))
     if read.stopped == "budget":
-        report.warn("budget_spent", "the budget was used up before all pairs of chunks were read")
+        report.warn("budget_spent", tr("the budget was used up before all pairs of chunks were read"))
     report.relations = relation_counts(store)
     report.llm = since(spent, engine.budget.usage)
     report.seconds = round(time.perf_counter() - begun, 3)

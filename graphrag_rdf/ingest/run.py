@@ -30,6 +30,7 @@ from graphrag_rdf.extract.model import NOTHING, Mention, other_names
 from graphrag_rdf.extract.name_filter import filter_mentions, topics_of, with_derived_names
 from graphrag_rdf.extract.reference import with_speakers
 from graphrag_rdf.extract.table_rows import context_of, find_names, split_by_rows
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.document_writer import MENTIONS_KEY, DocumentWriter, place_quads
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
@@ -362,7 +363,10 @@ class ChunkWriter:
         for literal in sorted(refused, key=str):
             path = task.incoming.plan.name
             self._run.report.warn(
-                "literal_as_text", f"{path}: the store cannot hold {literal}, so it is kept as a plain text"
+                "literal_as_text",
+                tr("{path}: the store cannot hold {literal}, so it is kept as a plain text").format(
+                    path=path, literal=literal
+                ),
             )
         relations = [
             replace(each, datatype=None) if literal_of(each) in refused else each for each in fit.relations

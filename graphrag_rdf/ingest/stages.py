@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from graphrag_rdf.config import CONFIG_FILE, Settings, check_stored, trust
 from graphrag_rdf.errors import ConfigError, short_cause
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.resources import folder
 
 NAME = "ingest"
@@ -240,7 +241,9 @@ def _read(path: Path) -> IngestPipeline:
     try:
         return _parsed(path, path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {short_cause(error)}") from error
+        raise ConfigError(
+            tr("{path} cannot be read: {error}").format(path=path, error=short_cause(error))
+        ) from error
 
 
 @lru_cache(maxsize=16)
@@ -272,17 +275,29 @@ def _check_order(pipeline: IngestPipeline, path: Path) -> None:
             if entry.stage not in known:
                 what = "belongs to another part" if entry.stage in _BY_NAME else "is unknown"
                 raise ConfigError(
-                    f"{path}: {part}: the stage {entry.stage!r} {what}", hint=f"known: {', '.join(known)}"
+                    tr("{path}: {part}: the stage {stage!r} {what}").format(
+                        path=path, part=part, stage=entry.stage, what=what
+                    ),
+                    hint=tr("known: {known}").format(known=", ".join(known)),
                 )
             if entry.stage in listed:
-                raise ConfigError(f"{path}: {part}: the stage {entry.stage!r} is listed twice")
+                raise ConfigError(
+                    tr("{path}: {part}: the stage {stage!r} is listed twice").format(
+                        path=path, part=part, stage=entry.stage
+                    )
+                )
             if early := [need for need in _BY_NAME[entry.stage].needs if need not in listed]:
-                raise ConfigError(f"{path}: {part}: the stage {entry.stage!r} needs {early[0]!r} before it")
+                raise ConfigError(
+                    tr("{path}: {part}: the stage {stage!r} needs {early!r} before it").format(
+                        path=path, part=part, stage=entry.stage, early=early[0]
+                    )
+                )
             listed.append(entry.stage)
     if lacking := [stage.name for stage in STAGES if not stage.optional and stage.name not in listed]:
         optional = ", ".join(stage.name for stage in STAGES if stage.optional)
         raise ConfigError(
-            f"{path}: the stage {lacking[0]!r} is missing", hint=f"these can be left out: {optional}"
+            tr("{path}: the stage {lacking!r} is missing").format(path=path, lacking=lacking[0]),
+            hint=tr("these can be left out: {optional}").format(optional=optional),
         )
 
 
@@ -291,8 +306,10 @@ def _check_names(
 ) -> None:
     if unknown := [name for name in named if name not in known]:
         raise ConfigError(
-            f"{path}: the stage {stage.name!r} has no {kind} {unknown[0]!r}",
-            hint=f"known: {', '.join(known) or 'none'}",
+            tr("{path}: the stage {stage!r} has no {kind} {unknown!r}").format(
+                path=path, stage=stage.name, kind=kind, unknown=unknown[0]
+            ),
+            hint=tr("known: {value}").format(value=", ".join(known) or "none"),
         )
 
 
@@ -310,5 +327,8 @@ def _settings_of(pipeline: IngestPipeline, path: Path) -> Iterator[tuple[str, An
             except ConfigError as error:
                 raise ConfigError(f"{where}: {error.message}", hint=error.hint) from error
             if effect := trust.effect(key, checked, None):  # the folder may come with a cloned repository
-                raise ConfigError(f"{where} needs trust: {effect}", hint=f"set it in {CONFIG_FILE}")
+                raise ConfigError(
+                    tr("{where} needs trust: {effect}").format(where=where, effect=effect),
+                    hint=tr("set it in {config_file}").format(config_file=CONFIG_FILE),
+                )
             yield key, checked

@@ -28,6 +28,7 @@ from graphrag_rdf.extract.summaries import (
     Summary,
     SummaryWriter,
 )
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import analyse, spoken_by
 from graphrag_rdf.ingest.drop_made import drop_summaries
 from graphrag_rdf.ingest.extractors import prompt_data, prompt_folder
@@ -442,7 +443,7 @@ def choose_summaries(engine: NeededComponents) -> SummaryWriter:
     """
     settings, model = engine.settings.summaries, engine.settings.llm.model
     if settings.use == "llm" and model is None:
-        raise ConfigError("summaries.use is llm, but no model is set", hint="name one with --model")
+        raise ConfigError(tr("summaries.use is llm, but no model is set"), hint=tr("name one with --model"))
     if settings.use == "extractive" or model is None:
         return ExtractiveSummaries(settings.sentences)
     return ModelSummaries(
@@ -473,7 +474,7 @@ def refresh_summaries(
         detail = f"the descriptions of {what} could not be merged: {report.failures[0].reason}"
         report.warn("summary_failed", detail)
     if report.stopped == "budget":
-        report.warn("budget_spent", "the budget was used up before all descriptions were merged")
+        report.warn("budget_spent", tr("the budget was used up before all descriptions were merged"))
     report.llm = since(spent, engine.budget.usage)
     report.seconds = round(time.perf_counter() - begun, 3)
     return report

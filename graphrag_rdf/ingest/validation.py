@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.report import ValidationCounts
@@ -306,8 +307,10 @@ def validate_import(
     ]
     more = f" … and {len(broken) - _SAID:,} more" if len(broken) > _SAID else ""
     raise BrokenShapesError(
-        f"{len(broken):,} violations of the shapes: {'; '.join(said)}{more}",
-        hint="nothing was imported. graphrag-rdf queries run validation/results lists all of them",
+        tr("{count:,} violations of the shapes: {said}{more}").format(
+            count=len(broken), said="; ".join(said), more=more
+        ),
+        hint=tr("nothing was imported. graphrag-rdf queries run validation/results lists all of them"),
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from graphrag_rdf.errors import LlmError
+from graphrag_rdf.i18n import tr
 
 N = TypeVar("N", int, float)
 
@@ -76,17 +77,21 @@ class Budget:
             if self.max_tokens is not None and self._tokens + tokens > self.max_tokens:
                 left = max(0, self.max_tokens - self._tokens)
                 raise LlmError(
-                    f"the token budget of {self.max_tokens} is used up: {left} left, {tokens} needed",
+                    tr("the token budget of {max_tokens} is used up: {left} left, {tokens} needed").format(
+                        max_tokens=self.max_tokens, left=left, tokens=tokens
+                    ),
                     "budget",
-                    "raise the token limit and run again: finished work is kept",
+                    tr("raise the token limit and run again: finished work is kept"),
                 )
             if self.max_cost_usd is not None and (
                 self._cost >= self.max_cost_usd or self._cost + cost_usd > self.max_cost_usd
             ):
                 raise LlmError(
-                    f"the budget of {self.max_cost_usd:g} USD is used up: {self._cost:.4f} spent or in use",
+                    tr("the budget of {max_cost_usd:g} USD is used up: {cost:.4f} spent or in use").format(
+                        max_cost_usd=self.max_cost_usd, cost=self._cost
+                    ),
                     "budget",
-                    "raise the cost limit and run again: finished work is kept",
+                    tr("raise the cost limit and run again: finished work is kept"),
                 )
             self._tokens += tokens
             self._cost += cost_usd

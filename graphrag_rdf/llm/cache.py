@@ -20,6 +20,7 @@ from typing import Literal as Choice
 from typing import TypeAlias, TypeVar
 
 from graphrag_rdf.errors import StoreError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.model import encodable
 
 T = TypeVar("T")
@@ -93,8 +94,10 @@ class ResponseCache:
                 self._db = self._replace_damaged(error)
         except (OSError, sqlite3.Error) as error:
             raise StoreError(
-                f"the cache of model answers {path} cannot be opened: {error}",
-                "make the folder writable, or name another one",
+                tr("the cache of model answers {path} cannot be opened: {error}").format(
+                    path=path, error=error
+                ),
+                tr("make the folder writable, or name another one"),
             ) from error
 
     def get(self, key: str) -> str | None:
@@ -198,8 +201,12 @@ class ResponseCache:
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             except sqlite3.Error as error:
                 raise StoreError(
-                    f"text could not be erased from the cache of model answers {self.path}: {error}",
-                    f"stop other processes that use it, then try again, or delete {self.path}",
+                    tr("text could not be erased from the cache of model answers {path}: {error}").format(
+                        path=self.path, error=error
+                    ),
+                    tr("stop other processes that use it, then try again, or delete {path}").format(
+                        path=self.path
+                    ),
                 ) from error
         return len(found)
 
@@ -222,8 +229,10 @@ class ResponseCache:
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             except sqlite3.Error as error:
                 raise StoreError(
-                    f"the cache of model answers {self.path} could not be emptied: {error}",
-                    f"delete {self.path}",
+                    tr("the cache of model answers {path} could not be emptied: {error}").format(
+                        path=self.path, error=error
+                    ),
+                    tr("delete {path}").format(path=self.path),
                 ) from error
         return int(count)
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from graphrag_rdf.errors import LlmError, LlmErrorKind, without_credentials
+from graphrag_rdf.i18n import tr
 
 _STATUS: dict[int, LlmErrorKind] = {
     401: "auth",
@@ -112,7 +113,11 @@ def explain(error: BaseException, target: Target) -> LlmError:
     if isinstance(error, LlmError):
         return error
     if "LLM Provider NOT provided" in str(error):
-        return LlmError(f"no provider is known for the model {target.model}", "model", _HINT["model"])
+        return LlmError(
+            tr("no provider is known for the model {model}").format(model=target.model),
+            "model",
+            _HINT["model"],
+        )
     return failure(_kind(error, target), _cause(error), target)
 
 
@@ -300,7 +305,9 @@ def left(deadline: float) -> float:
     """
     seconds = deadline - time.monotonic()
     if seconds < _OVER:
-        raise LlmError("the time limit of the run is over", "deadline", "raise limits: in pipeline.yaml")
+        raise LlmError(
+            tr("the time limit of the run is over"), "deadline", tr("raise limits: in pipeline.yaml")
+        )
     return seconds
 
 

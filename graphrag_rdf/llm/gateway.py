@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from graphrag_rdf.errors import LlmError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.budget import Budget, LlmUsage, RateLimiter
 from graphrag_rdf.llm.cache import EMBEDDING, ResponseCache
 from graphrag_rdf.llm.calls import Asked, Take, Told, marked_messages, raw_output, told_tokens, written_call
@@ -455,7 +456,9 @@ class LlmGateway:
     def _model(self, name: str | None, setting: str) -> str:
         if not name or name == "none":
             raise LlmError(
-                f"no {setting} is set", "model", f"name one, for instance with --{setting.replace(' ', '-')}"
+                tr("no {setting} is set").format(setting=setting),
+                "model",
+                tr("name one, for instance with --{name}").format(name=setting.replace(" ", "-")),
             )
         return name
 
@@ -503,9 +506,11 @@ class LlmGateway:
         cost = price_of(model, in_tokens, out_tokens)
         if cost is None:
             raise LlmError(
-                f"the price of {model} is not known, so a cost limit cannot be enforced",
+                tr("the price of {model} is not known, so a cost limit cannot be enforced").format(
+                    model=model
+                ),
                 "budget",
-                "set a limit of tokens instead",
+                tr("set a limit of tokens instead"),
             )
         return cost
 

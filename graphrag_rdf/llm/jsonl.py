@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphrag_rdf.errors import LlmError
+from graphrag_rdf.i18n import tr
 
 _OPENING = re.compile(r"[\[{]")
 _STRING = r'"(?:[^"\\]|\\.)*"'
@@ -92,9 +93,11 @@ def parse_sections(text: str, names: Mapping[str, Section]) -> tuple[dict[str, l
     if not any(sorted_in):
         wanted = " or ".join(names)
         raise LlmError(
-            f"the model's answer has no {wanted}: {_shown(text) or 'it is empty'}",
+            tr("the model's answer has no {wanted}: {value}").format(
+                wanted=wanted, value=_shown(text) or "it is empty"
+            ),
             "unparsable",
-            "use a model that follows instructions better, or ask again without the cache",
+            tr("use a model that follows instructions better, or ask again without the cache"),
         )
     bad += [
         Bad("unknown_form", _shown(_canonical(item)))

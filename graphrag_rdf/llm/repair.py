@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from graphrag_rdf.errors import LlmError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.model import Completion, Message
 
 if TYPE_CHECKING:
@@ -75,4 +76,6 @@ def ask_for(
         messages += [{"role": "assistant", "content": answer.text}, {"role": "user", "content": again}]
     for answer in answers:
         gateway.discard(answer)
-    raise LlmError(f"the model's answer is no {what}: {fault}", "unparsable", hint)
+    raise LlmError(
+        tr("the model's answer is no {what}: {fault}").format(what=what, fault=fault), "unparsable", hint
+    )

@@ -15,6 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.pipeline.flows import FLOWS
 from graphrag_rdf.steps.kinds import StepKind, Value, Way, check_values, kinds
 from graphrag_rdf.trace.kinds import QUESTION
@@ -64,7 +65,10 @@ class StepDefinition(BaseModel):
         if self.step not in known:
             close = difflib.get_close_matches(self.step, known)
             hint = f"did you mean {close[0]}?" if close else f"kinds: {', '.join(known)}"
-            raise ConfigError(f"step {self.name} is of the unknown kind {self.step!r}", hint=hint)
+            raise ConfigError(
+                tr("step {name} is of the unknown kind {step!r}").format(name=self.name, step=self.step),
+                hint=hint,
+            )
         return known[self.step]
 
     def choose(self, *, with_model: bool) -> str:
@@ -92,19 +96,26 @@ class StepDefinition(BaseModel):
             ConfigError: naming what is wrong.
         """
         if [bool(self.step), bool(self.call), bool(self.run)].count(True) != 1:
-            raise ConfigError(f"step {self.name} needs one of step:, call: and run:")
+            raise ConfigError(tr("step {name} needs one of step:, call: and run:").format(name=self.name))
         kind = self.kind
         if self.use and self.use not in kind.uses:
             others = [other.name for other in kinds().values() if self.use in other.ways]
             hint = f"write step: {others[0]}" if others else f"it can use: {', '.join(kind.uses)}"
-            raise ConfigError(f"step {self.name} cannot use {self.use!r}", hint=hint)
+            raise ConfigError(
+                tr("step {name} cannot use {use!r}").format(name=self.name, use=self.use), hint=hint
+            )
         for what, known, given in (
             ("parameter", list(kind.parameters), self.parameters),
             ("prompt", list(kind.prompts), self.prompts),
         ):
             for name in given:
                 if name not in known:
-                    raise ConfigError(f"step {self.name} has no {what} {name!r}", hint=meant(name, known))
+                    raise ConfigError(
+                        tr("step {name} has no {what} {name_2!r}").format(
+                            name=self.name, what=what, name_2=name
+                        ),
+                        hint=meant(name, known),
+                    )
         for way in kind.ways.values():
             self.values_of(way)
 
@@ -142,30 +153,46 @@ class PipelineDefinition(BaseModel):
             ConfigError: naming what is wrong.
         """
         if self.flow not in FLOWS:
-            raise ConfigError(f"unknown flow {self.flow!r}", hint=meant(self.flow, list(FLOWS)))
+            raise ConfigError(
+                tr("unknown flow {flow!r}").format(flow=self.flow), hint=meant(self.flow, list(FLOWS))
+            )
         flow = FLOWS[self.flow]
         slots = {step.slot for step in self.steps}
         for step in self.steps:
             step.check()
             if flow.slots and step.slot not in flow.slots:
                 hint = f"its slots are {', '.join(flow.slots)}"
-                raise ConfigError(f"step {step.name}: flow {self.flow} has no slot {step.slot!r}", hint=hint)
+                raise ConfigError(
+                    tr("step {step}: flow {flow} has no slot {slot!r}").format(
+                        step=step.name, flow=self.flow, slot=step.slot
+                    ),
+                    hint=hint,
+                )
         if not flow.slots and slots != {""}:
-            raise ConfigError(f"flow {self.flow} has no slots: its steps run one after another")
+            raise ConfigError(
+                tr("flow {flow} has no slots: its steps run one after another").format(flow=self.flow)
+            )
         for slot, needed in flow.slots.items():
             if needed and slot not in slots:
-                raise ConfigError(f"flow {self.flow} needs a step with slot: {slot}")
+                raise ConfigError(
+                    tr("flow {flow} needs a step with slot: {slot}").format(flow=self.flow, slot=slot)
+                )
         names = [step.name for step in self.steps]
         if twice := [name for name in names if names.count(name) > 1]:
-            raise ConfigError(f"two steps are named {twice[0]}")
+            raise ConfigError(tr("two steps are named {twice}").format(twice=twice[0]))
         for limit, most in self.limits.items():
             if limit not in flow.limits or not most > 0:
                 raise ConfigError(
-                    f"limits: {limit}: {most:g} is no limit of flow {self.flow}",
-                    hint=f"it obeys {', '.join(flow.limits) or 'none'}, above 0",
+                    tr("limits: {limit}: {most:g} is no limit of flow {flow}").format(
+                        limit=limit, most=most, flow=self.flow
+                    ),
+                    hint=tr("it obeys {value}, above 0").format(value=", ".join(flow.limits) or "none"),
                 )
         if flow.limits and not self.limits:
-            raise ConfigError(f"flow {self.flow} needs limits", hint=f"one of {', '.join(flow.limits)}")
+            raise ConfigError(
+                tr("flow {flow} needs limits").format(flow=self.flow),
+                hint=tr("one of {names}").format(names=", ".join(flow.limits)),
+            )
 
 
 _RETIRED = {"synonym_weight"}
@@ -189,7 +216,7 @@ def read_definition(text: str) -> tuple[PipelineDefinition, tuple[str, ...]]:
     """
     data = yaml.safe_load(text)
     if not isinstance(data, dict):
-        raise ConfigError("the file has no keys", hint="copy one of the shipped ones")
+        raise ConfigError(tr("the file has no keys"), hint=tr("copy one of the shipped ones"))
     unused: list[str] = []
     steps = data.get("steps")
     for step in steps if isinstance(steps, list) else ():

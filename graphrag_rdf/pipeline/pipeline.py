@@ -18,6 +18,7 @@ import yaml
 from pydantic import ValidationError
 
 from graphrag_rdf.errors import ConfigError, GraphRagError, LlmError, UnknownParameterError, short_cause
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.pipeline.definition import PipelineDefinition, StepDefinition, meant, read_definition
 from graphrag_rdf.pipeline.flows import FLOWS, Messages, Plan, Stage
 from graphrag_rdf.rdf import iris
@@ -113,7 +114,8 @@ class Pipeline:
         )
         elsewhere = self._others(name, lambda kind: parameter == "use" or parameter in kind.parameters)
         return UnknownParameterError(
-            f"{self.definition.name} has no step {name!r}", hint=_hint(elsewhere) or hint
+            tr("{definition} has no step {name!r}").format(definition=self.definition.name, name=name),
+            hint=_hint(elsewhere) or hint,
         )
 
     def _set(self, step: StepDefinition, parameter: str, text: str) -> StepDefinition:
@@ -124,14 +126,19 @@ class Pipeline:
                 hint = _hint(elsewhere) or f"it can use: {', '.join(kind.uses)}"
                 what = f": {_those(elsewhere)} can" if elsewhere else ""
                 raise UnknownParameterError(
-                    f"step {step.name} of {pipeline} cannot use {text!r}{what}", hint=hint
+                    tr("step {step} of {pipeline} cannot use {text!r}{what}").format(
+                        step=step.name, pipeline=pipeline, text=text, what=what
+                    ),
+                    hint=hint,
                 )
             return step.model_copy(update={"use": text})
         if parameter not in kind.parameters:
             elsewhere = self._others(step.name, lambda other: parameter in other.parameters)
             what = f": {_those(elsewhere)} has it" if elsewhere else ""
             raise UnknownParameterError(
-                f"step {step.name} of {pipeline} has no parameter {parameter!r}{what}",
+                tr("step {step} of {pipeline} has no parameter {parameter!r}{what}").format(
+                    step=step.name, pipeline=pipeline, parameter=parameter, what=what
+                ),
                 hint=_hint(elsewhere) or meant(parameter, ["use", *kind.parameters]),
             )
         value = read_value(kind.parameters[parameter], text)
@@ -217,7 +224,7 @@ class Pipeline:
             if not ended:
                 recorder.cancel()
         if recorder.barred:
-            state.warn("source_forgotten", "a document was forgotten meanwhile: the trace was not kept")
+            state.warn("source_forgotten", tr("a document was forgotten meanwhile: the trace was not kept"))
         answer = {
             "question": state.question,
             "question_iri": recorder.question.value,
@@ -242,8 +249,8 @@ class Pipeline:
         finding = [(step, use) for step, use in self._chosen(model) if step.kind.finds]
         if not finding:
             raise ConfigError(
-                f"{self.definition.name} has no step that searches",
-                hint="retrieve with graph_rag, for instance",
+                tr("{definition} has no step that searches").format(definition=self.definition.name),
+                hint=tr("retrieve with graph_rag, for instance"),
             )
         try:
             yield from self._begin(context, state, finding, model)
@@ -343,8 +350,10 @@ class Pipeline:
         pipeline = self.called.get(name)
         if pipeline is None:
             raise ConfigError(
-                f"{self.definition.name} has no pipeline {name} to call",
-                hint=f"add it to calls: in {self.folder}",
+                tr("{definition} has no pipeline {name} to call").format(
+                    definition=self.definition.name, name=name
+                ),
+                hint=tr("add it to calls: in {folder}").format(folder=self.folder),
             )
         recorder = context.recorder.sub_run(pipeline.definition.question)
         asked = State(question, state.language, known=known, include=state.include, exclude=state.exclude)
@@ -356,7 +365,11 @@ class Pipeline:
         context.recorder.last = recorder.last
         if last.answer is None:
             said = (last.error or {}).get("message", "it has no answer")
-            raise GraphRagError(f"pipeline {name}, called by {self.definition.name}: {said}")
+            raise GraphRagError(
+                tr("pipeline {name}, called by {definition}: {said}").format(
+                    name=name, definition=self.definition.name, said=said
+                )
+            )
         state.work.usage.append(last.answer["usage"])
         return Called(last.answer, asked)
 
@@ -420,7 +433,9 @@ def _run_step(step: StepDefinition, use: str, context: Context, state: State) ->
             others = []  # rules could choose only what needs a model, too
         hint = f", or use it without one: --set {step.name}.use={others[0]}" if others else ""
         raise LlmError(
-            f"the step {step.name} needs a model, and none is set", "model", f"name one with --model{hint}"
+            tr("the step {step} needs a model, and none is set").format(step=step.name),
+            "model",
+            tr("name one with --model{hint}").format(hint=hint),
         )
     context = replace(context, prompts={**way.prompts, **step.prompts})
     yield from way.run(context, state, step.values_of(way))
@@ -452,7 +467,10 @@ def load_pipeline(name: str, folders: Sequence[Path], callers: Sequence[str] = (
     """
     found = [folder / name for folder in folders if (folder / name / "pipeline.yaml").is_file()]
     if name not in (known := pipeline_names(folders)):
-        raise ConfigError(f"there is no pipeline named {name!r}", hint=f"known: {', '.join(known)}")
+        raise ConfigError(
+            tr("there is no pipeline named {name!r}").format(name=name),
+            hint=tr("known: {known}").format(known=", ".join(known)),
+        )
     path = found[-1] / "pipeline.yaml"
     try:
         definition, unused = read_definition(path.read_text("utf-8"))
@@ -464,13 +482,19 @@ def load_pipeline(name: str, folders: Sequence[Path], callers: Sequence[str] = (
     prompts = [found[-1]]
     if definition.prompts_of is not None:
         if definition.prompts_of not in pipeline_names(folders):
-            raise ConfigError(f"{path}: prompts_of: there is no pipeline named {definition.prompts_of!r}")
+            raise ConfigError(
+                tr("{path}: prompts_of: there is no pipeline named {prompts_of!r}").format(
+                    path=path, prompts_of=definition.prompts_of
+                )
+            )
         prompts += [at for folder in reversed(folders) if (at := folder / definition.prompts_of).is_dir()][:1]
     called: dict[str, Pipeline] = {}
     for other in sorted({step.pipeline for step in definition.steps if step.pipeline} | {*definition.calls}):
         if other in (path_of := (*callers, name)):
             raise ConfigError(
-                f"{path}: pipelines call each other in a circle: {' → '.join((*path_of, other))}"
+                tr("{path}: pipelines call each other in a circle: {names}").format(
+                    path=path, names=" → ".join((*path_of, other))
+                )
             )
         try:
             called[other] = load_pipeline(other, folders, path_of)

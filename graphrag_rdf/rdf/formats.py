@@ -27,6 +27,7 @@ from pyoxigraph import (
 )
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import Term, to_sparql_json
 
 _LINE_ENDS = {"text/csv": b"\r\n", "text/tab-separated-values": b"\n"}
@@ -153,8 +154,10 @@ def check_entities(xml: bytes | mmap, limit: int) -> None:
         parameter, name, double, single = declared.groups()
         value = double or single or b""
         if parameter or _REFERENCE.search(value) or b"%" in value:
-            raise UsageError("the XML declares nested entities")
+            raise UsageError(tr("the XML declares nested entities"))
         values.setdefault(name, value)
     grown = sum(len(values.get(found[1], b"")) for found in _REFERENCE.finditer(xml))
     if grown > limit:
-        raise UsageError(f"the entities of the XML expand to more than {limit:,} bytes")
+        raise UsageError(
+            tr("the entities of the XML expand to more than {limit:,} bytes").format(limit=limit)
+        )

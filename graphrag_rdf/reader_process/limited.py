@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import pyoxigraph as ox
 
 from graphrag_rdf.errors import StoreError, UsageError, short_cause
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.reader_process.evaluate import Job, QueryFailed, Wanted
 from graphrag_rdf.store.answers import read_json
 from graphrag_rdf.store.base import Answer, Store
@@ -99,8 +100,8 @@ class LimitedQueries:
             self._snapshot = self._snapshot or self._frozen(store)
         except OSError as error:
             raise StoreError(
-                f"the process for queries cannot be started: {short_cause(error)}",
-                "look for free memory and disk space",
+                tr("the process for queries cannot be started: {error}").format(error=short_cause(error)),
+                tr("look for free memory and disk space"),
             ) from error
         self._reader.snapshot = self._snapshot
         return self._reader
@@ -133,7 +134,9 @@ class LimitedQueries:
 def _counted(found: Answer, most: int) -> Answer:
     """A result without too many rows: a reader counts rows with unbound variables for less than one."""
     if len(found.rows or ()) > most:
-        raise UsageError(f"the answer has more than {most:,} rows: ask for fewer (LIMIT)")
+        raise UsageError(
+            tr("the answer has more than {most:,} rows: ask for fewer (LIMIT)").format(most=most)
+        )
     return found
 
 

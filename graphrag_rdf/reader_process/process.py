@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import graphrag_rdf
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.reader_process.evaluate import Job, Output, QueryFailed
 from graphrag_rdf.reader_process.main import DATA, END, FAIL, HEAD, LAST
 from graphrag_rdf.reader_process.memory import MEMORY_EXIT, resident_mb
@@ -123,10 +124,13 @@ class Reader:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(5)
         if self._process.returncode in (MEMORY_EXIT, -signal.SIGABRT):
-            return QueryFailed(503, f"the query needed more than {self._memory_mb} MB of memory")
+            return QueryFailed(
+                503,
+                tr("the query needed more than {memory_mb} MB of memory").format(memory_mb=self._memory_mb),
+            )
         if not killed:
             log.warning("a reader process ended in a query, with code %s", self._process.returncode)
-        return QueryFailed(503, "the process that ran the query ended; others are not affected")
+        return QueryFailed(503, tr("the process that ran the query ended; others are not affected"))
 
     def let_go_of_snapshot(self) -> None:
         """Close the store that an idle reader holds open."""

@@ -22,6 +22,7 @@ from typing import Literal as Choice
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import analyse, fold, match_key, spoken_by, stop_words
 from graphrag_rdf.rdf.iris import OBSERVED_SCHEMA
 from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, RAG, RDF, RDFS, SCHEMA, SKOS
@@ -162,12 +163,14 @@ def find_terms(store: Store, namespace: str, request: DraftRequest) -> tuple[lis
     if not terms:
         if request.proposed:
             raise UsageError(
-                f"no relation of {request.least} facts and no type of {request.least} things was proposed",
-                hint="ingest with --ontology FILE --ontology-mode open, or lower --least",
+                tr("no relation of {least} facts and no type of {least} things was proposed").format(
+                    least=request.least
+                ),
+                hint=tr("ingest with --ontology FILE --ontology-mode open, or lower --least"),
             )
         raise UsageError(
-            f"no relation has {request.least} facts, and no type {request.least} things",
-            hint="ingest more documents, or lower --least",
+            tr("no relation has {least} facts, and no type {least} things").format(least=request.least),
+            hint=tr("ingest more documents, or lower --least"),
         )
     return _grouped(terms.values()), list(dict.fromkeys(left_out))
 
@@ -246,7 +249,9 @@ def draft(
     try:
         iri = NamedNode(ontology.removesuffix("#"))
     except ValueError as error:
-        raise UsageError(f"{ontology!r} is not an IRI: {error}") from error
+        raise UsageError(
+            tr("{ontology!r} is not an IRI: {error}").format(ontology=ontology, error=error)
+        ) from error
     writer = _Draft(store, groups, iri, request)
     triples = list(writer.triples(about))
     first = {subject: place for place, subject in reversed([*enumerate(t.subject for t in triples)])}

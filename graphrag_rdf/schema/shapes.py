@@ -18,6 +18,7 @@ import pyoxigraph as ox
 from pyoxigraph import Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RDF
 from graphrag_rdf.rdf.terms import Term, node_of
 from graphrag_rdf.rdf.validation import Result
@@ -98,8 +99,8 @@ def _triples(store: Store, source: str | Path) -> Iterator[Triple]:
         rows = [row for iri in sorted(named) for row in store.select("validation/graph-triples", graph=iri)]
         if not rows:
             raise UsageError(
-                f"there is no graph {source} with shapes in the store",
-                hint="load it: graphrag-rdf import --graph IRI shapes.ttl",
+                tr("there is no graph {source} with shapes in the store").format(source=source),
+                hint=tr("load it: graphrag-rdf import --graph IRI shapes.ttl"),
             )
         yield from (Triple(row["s"], row["p"], row["o"]) for row in rows)  # type: ignore[arg-type]
     else:
@@ -120,7 +121,9 @@ def _of_file(path: Path) -> list[Triple]:
     try:
         quads = list(ox.parse(path=str(path), format=form, rename_blank_nodes=True, base_iri=_base(path)))
     except (OSError, SyntaxError, ValueError) as error:
-        raise UsageError(f"cannot read the shapes {path}: {error}") from error.with_traceback(None)
+        raise UsageError(
+            tr("cannot read the shapes {path}: {error}").format(path=path, error=error)
+        ) from error.with_traceback(None)
     return [quad.triple for quad in quads]
 
 
@@ -265,7 +268,7 @@ def run_shacl(data: Graph, shapes: Graph, ontologies: Graph | None = None) -> li
     try:
         _, found, _ = pyshacl.validate(data, shacl_graph=shapes, ont_graph=ontologies)
     except (ReportableRuntimeError, ParseException, re.error) as error:  # malformed SPARQL and sh:pattern
-        raise UsageError(f"the shapes cannot be used: {error}") from error
+        raise UsageError(tr("the shapes cannot be used: {error}").format(error=error)) from error
     reported = {result for report in found.subjects(SH.result) for result in found.objects(report, SH.result)}
     results = [
         Result(

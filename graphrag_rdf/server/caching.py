@@ -8,6 +8,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.service import COMMIT, Service
 
@@ -83,21 +84,21 @@ def hold(request: Request, service: Service, *, exists: bool) -> None:
             change unnoticed.
     """
     if service.remote is not None and request.method not in ("GET", "HEAD") and _names_a_state(request):
-        raise Problem(412, "a remote store has no tags: use * only")
+        raise Problem(412, tr("a remote store has no tags: use * only"))
     current = f'"{state(service, service.engine.store.commit_number())}-'
     match = request.headers.get("if-match")
     if match is not None:
         if not exists:
-            raise Problem(412, "If-Match failed: there is no such graph")
+            raise Problem(412, tr("If-Match failed: there is no such graph"))
         if not any(tag == "*" or tag.startswith(current) for tag in _tags(match)):
             if "W/" in match:
-                raise Problem(412, "If-Match failed: weak tags, as of query results, never match")
-            raise Problem(412, "If-Match failed: the store has changed")
+                raise Problem(412, tr("If-Match failed: weak tags, as of query results, never match"))
+            raise Problem(412, tr("If-Match failed: the store has changed"))
     unseen = request.headers.get("if-none-match")
     if unseen is None or request.method in ("GET", "HEAD") or not exists:
         return
     if any(tag == "*" or tag.removeprefix("W/").startswith(current) for tag in _tags(unseen)):
-        raise Problem(412, "If-None-Match failed: the graph exists")
+        raise Problem(412, tr("If-None-Match failed: the graph exists"))
 
 
 def _names_a_state(request: Request) -> bool:

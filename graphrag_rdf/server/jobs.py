@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.reader_process.evaluate import Job, Wanted
 from graphrag_rdf.server.execution.sparql_text import inspect_query
 from graphrag_rdf.server.http.problems import Problem
@@ -41,7 +42,9 @@ async def job_of(
     """
     settings = service.settings
     if len(text) > settings.max_query_kb << 10:
-        raise Problem(413, f"the query is longer than {settings.max_query_kb} kB")
+        raise Problem(
+            413, tr("the query is longer than {max_query_kb} kB").format(max_query_kb=settings.max_query_kb)
+        )
     if with_prefixes:  # on the first line, so that line numbers in messages are the client's
         text = render.with_prefixes(text)
     inspecting = text, settings.allow_service

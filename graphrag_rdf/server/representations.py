@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import PREFIXES
 from graphrag_rdf.reader_process.evaluate import serialize_graph
 from graphrag_rdf.server.caching import standard
@@ -96,7 +97,7 @@ async def represent(request: Request, forms: Callable[[Service], Forms]) -> Resp
         found = forms(service)
         choice = negotiate(accept, found.formats)
         if choice is None:
-            raise Problem(406, "Accept names no supported format")
+            raise Problem(406, tr("Accept names no supported format"))
         choice = in_dialect(choice, dialect)
         return choice.content_type, _written(found, choice)
 
@@ -135,7 +136,7 @@ def whole_number(request: Request, name: str, default: int, most: int) -> int:
     if text is None:
         return default
     if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text) <= most):
-        raise Problem(400, f"{name} is a whole number up to {most}")
+        raise Problem(400, tr("{name} is a whole number up to {most}").format(name=name, most=most))
     return int(text)
 
 
@@ -152,7 +153,7 @@ def truth(request: Request, name: str) -> bool:
     """
     text = parameter(request, name) or "false"
     if text not in ("true", "false"):
-        raise Problem(400, f"{name} is true or false")
+        raise Problem(400, tr("{name} is true or false").format(name=name))
     return text == "true"
 
 
@@ -174,7 +175,7 @@ def iri_of(text: str) -> NamedNode:
     try:
         return NamedNode(text)
     except ValueError:
-        raise Problem(400, f"{text[:200]!r} is not an absolute IRI") from None
+        raise Problem(400, tr("{text!r} is not an absolute IRI").format(text=text[:200])) from None
 
 
 def session_named(service: Service, name: str) -> NamedNode:

@@ -24,6 +24,7 @@ import uvicorn
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.reader_process.process import kill_all
 from graphrag_rdf.server.app import create_app
 from graphrag_rdf.server.connection import HEAD_BYTES, BoundedProtocol
@@ -121,7 +122,10 @@ def _listen(settings: ServerSection, backlog: int) -> socket.socket:
         listening = socket.create_server((settings.host, settings.port), family=family, backlog=backlog)
     except (OSError, OverflowError) as error:
         raise UsageError(
-            f"cannot listen on {settings.host}:{settings.port}: {error}", hint="use another port with --port"
+            tr("cannot listen on {host}:{port}: {error}").format(
+                host=settings.host, port=settings.port, error=error
+            ),
+            hint=tr("use another port with --port"),
         ) from error
     if hasattr(socket, "TCP_USER_TIMEOUT"):  # accepted connections inherit it
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, READ_SECONDS * 1000)

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from graphrag_rdf.from_thread import ThreadRun
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.trace.messages import GraphRagResponse
 
@@ -65,7 +66,7 @@ class Runs:
 
     def _enter(self) -> None:
         if self.under_way >= self._most:
-            raise Problem(503, "too many questions are waiting", headers={"Retry-After": "5"})
+            raise Problem(503, tr("too many questions are waiting"), headers={"Retry-After": "5"})
         self.under_way += 1
 
     def _ended(self, run: Run) -> None:

@@ -18,6 +18,7 @@ from starlette.requests import HTTPConnection
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.reader_process.evaluate import Job
 from graphrag_rdf.server.execution.explanations import Explanations
 from graphrag_rdf.server.execution.frozen import FrozenCopies
@@ -209,10 +210,12 @@ class Service:
         if header is None:
             return mine
         if not header.isascii() or not header.isdigit() or len(header) > 18:
-            raise Problem(400, f"{MIN_COMMIT} is a whole number")
+            raise Problem(400, tr("{min_commit} is a whole number").format(min_commit=MIN_COMMIT))
         asked, newest = int(header), self.engine.store.commit_number()
         if asked > newest:
-            raise Problem(412, f"the newest commit is {newest}", headers={COMMIT: str(newest)})
+            raise Problem(
+                412, tr("the newest commit is {newest}").format(newest=newest), headers={COMMIT: str(newest)}
+            )
         return max(mine, asked)
 
     def between_chunks(self) -> bool:
@@ -234,14 +237,18 @@ class Service:
         if name and name not in (DEFAULT_COLLECTION, served):
             raise Problem(
                 404,
-                f"there is no collection {name!r} on this server, which has {served!r}",
-                hint=f"start another server with: graphrag-rdf --collection {name} serve",
+                tr("there is no collection {name!r} on this server, which has {served!r}").format(
+                    name=name, served=served
+                ),
+                hint=tr("start another server with: graphrag-rdf --collection {name} serve").format(
+                    name=name
+                ),
             )
 
     def require_writable(self) -> None:
         """Raises Problem 403 on a read-only server."""
         if self.read_only:
-            raise Problem(403, "this server was started with --read-only")
+            raise Problem(403, tr("this server was started with --read-only"))
 
 
 def service_of(connection: HTTPConnection) -> Service:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from graphrag_rdf.errors import StoreError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.server.execution.nesting import deep_stacks
 from graphrag_rdf.server.http.problems import Problem
 
@@ -50,9 +51,9 @@ class WriteQueue:
             Problem: 503 when too many are waiting, or the server is stopping.
         """
         if self._ending:
-            raise Problem(503, "the server is stopping", headers={"Retry-After": "5"})
+            raise Problem(503, tr("the server is stopping"), headers={"Retry-After": "5"})
         if self.waiting >= _WAITING:
-            raise Problem(503, "too many writes are waiting", headers={"Retry-After": "2"})
+            raise Problem(503, tr("too many writes are waiting"), headers={"Retry-After": "2"})
         done: Future[T] = Future()
         result = asyncio.wrap_future(done)
         result.add_done_callback(self._finished)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from graphrag_rdf.errors import TemplateError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.sparql import parameters
 from graphrag_rdf.sparql.parameters import Header, Kind, Parameter, split
 from graphrag_rdf.sparql.render import Renderer
@@ -91,7 +92,8 @@ class TemplateLibrary(Mapping[str, QueryTemplate]):
             path = self._paths[name]
         except KeyError:
             raise TemplateError(
-                f"unknown query {name}", hint="graphrag-rdf queries list shows the names"
+                tr("unknown query {name}").format(name=name),
+                hint=tr("graphrag-rdf queries list shows the names"),
             ) from None
         template = self._templates[name] = _load(path, name)
         return template
@@ -109,12 +111,24 @@ class TemplateLibrary(Mapping[str, QueryTemplate]):
 def _load(path: Path, expected_name: str) -> QueryTemplate:
     header, body = split(path.read_text(encoding="utf-8"), str(path))
     if header.name != expected_name:
-        raise TemplateError(f"{path}: the header has the name {header.name}, but the file is {expected_name}")
+        raise TemplateError(
+            tr("{path}: the header has the name {header}, but the file is {expected_name}").format(
+                path=path, header=header.name, expected_name=expected_name
+            )
+        )
     if header.kind not in _SUFFIXES[path.suffix]:
-        raise TemplateError(f"{path}: a {path.suffix} file cannot have the kind {header.kind}")
+        raise TemplateError(
+            tr("{path}: a {suffix} file cannot have the kind {kind}").format(
+                path=path, suffix=path.suffix, kind=header.kind
+            )
+        )
     for key, parameter in header.params.items():
         try:
             parameters.converter(parameter.type)
         except KeyError as error:
-            raise TemplateError(f"{path}: parameter {key} has an unknown type, {parameter.type}") from error
+            raise TemplateError(
+                tr("{path}: parameter {key} has an unknown type, {type}").format(
+                    path=path, key=key, type=parameter.type
+                )
+            ) from error
     return QueryTemplate(header, body, path)

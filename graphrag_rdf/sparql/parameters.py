@@ -22,6 +22,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Triple
 from pyoxigraph import parse as parse_rdf
 
 from graphrag_rdf.errors import TemplateError, short_cause
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import XSD
 from graphrag_rdf.rdf.terms import datetime_
 
@@ -228,18 +229,26 @@ def convert(name: str, declared: Mapping[str, Parameter], given: Mapping[str, An
         TemplateError: when a parameter is missing, unknown, or of another type.
     """
     if unknown := sorted(given.keys() - declared.keys()):
-        raise TemplateError(f"query {name}: unknown parameter {', '.join(unknown)}")
+        raise TemplateError(
+            tr("query {name}: unknown parameter {unknown}").format(name=name, unknown=", ".join(unknown))
+        )
     defaults = {key: parse(p.type, p.sample) for key, p in declared.items() if p.optional}
     given = {**defaults, **given}
     if missing := sorted(declared.keys() - given.keys()):
-        raise TemplateError(f"query {name}: missing parameter {', '.join(missing)}")
+        raise TemplateError(
+            tr("query {name}: missing parameter {missing}").format(name=name, missing=", ".join(missing))
+        )
     context: dict[str, object] = {}
     for key, parameter in declared.items():
         value = given[key]
         try:
             context[key] = converter(parameter.type)(value)
         except (TypeError, ValueError) as error:
-            raise TemplateError(f"query {name}: parameter {key} ({parameter.type}): {error}") from error
+            raise TemplateError(
+                tr("query {name}: parameter {key} ({type}): {error}").format(
+                    name=name, key=key, type=parameter.type, error=error
+                )
+            ) from error
     return context
 
 
@@ -346,5 +355,7 @@ def split(text: str, origin: str) -> tuple[Header, str]:
     try:
         header = Header.model_validate(yaml.load(source, _LOADER) or {})  # noqa: S506 - a safe loader
     except (yaml.YAMLError, ValidationError) as error:
-        raise TemplateError(f"{origin}: invalid header: {short_cause(error)}") from error
+        raise TemplateError(
+            tr("{origin}: invalid header: {error}").format(origin=origin, error=short_cause(error))
+        ) from error
     return header, "\n".join(lines[end:]).strip() + "\n"

@@ -42,6 +42,7 @@ from markupsafe import Markup
 from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Triple
 
 from graphrag_rdf.errors import TemplateError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PREFIXES, RDF, Graphs
 from graphrag_rdf.rdf.terms import Term
@@ -73,7 +74,9 @@ def _finalize(value: object) -> Markup:
         return value
     if isinstance(value, Slot):
         return Markup(str(value))
-    raise TemplateError(f"only RDF terms can be printed into a query, not a {type(value).__name__}")
+    raise TemplateError(
+        tr("only RDF terms can be printed into a query, not a {name}").format(name=type(value).__name__)
+    )
 
 
 def _cell(value: object) -> str:
@@ -87,7 +90,7 @@ def _slot(value: object) -> str:
         return str(value)
     if isinstance(value, str) and not isinstance(value, Markup) and _WRITTEN.match(value):
         return value
-    raise TemplateError(f"{value!r} is not a variable, prefixed name or RDF term")
+    raise TemplateError(tr("{value!r} is not a variable, prefixed name or RDF term").format(value=value))
 
 
 def _values(
@@ -97,7 +100,7 @@ def _values(
     takes little time; the engine looks up an IRI for each comparison.
     """
     if not _VARIABLES.match(variables):
-        raise TemplateError(f"not a list of variables: {variables!r}")
+        raise TemplateError(tr("not a list of variables: {variables!r}").format(variables=variables))
     if column is not None:
         rows = [row[column] for row in rows]
     if numbered:
@@ -114,7 +117,7 @@ def _either(predicates: Iterable[Any]) -> Markup:
     """A path of one step along any of the predicates. VALUES would read all triples."""
     found = "|".join(map(_cell, predicates))
     if not found:
-        raise TemplateError("either() needs a predicate")
+        raise TemplateError(tr("either() needs a predicate"))
     return Markup(found)
 
 
@@ -137,7 +140,7 @@ def _date_range(value: object, start: str, end: str) -> Markup:
         start, end: variables; two more are named after `start`.
     """
     if not (_VARIABLES.match(start) and _VARIABLES.match(end)):
-        raise TemplateError(f"not variables: {start!r}, {end!r}")
+        raise TemplateError(tr("not variables: {start!r}, {end!r}").format(start=start, end=end))
     text = f"STR({_slot(value)})"
     day, zone = f"{start}_day", f"{start}_zone"
 
@@ -260,7 +263,7 @@ class Renderer:
         distinct: bool = False,
     ) -> Markup:
         if not _VARIABLES.match(projected):
-            raise TemplateError(f"not a list of variables: {projected!r}")
+            raise TemplateError(tr("not a list of variables: {projected!r}").format(projected=projected))
 
         def select(bound: str) -> str:
             what = f"DISTINCT {projected}" if distinct else projected
@@ -283,7 +286,7 @@ class Renderer:
                 template = self._compiled[body] = self._environment.from_string(source)
             text = template.render(context)
         except (JinjaError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
-            raise TemplateError(f"query {name}: {error}") from error
+            raise TemplateError(tr("query {name}: {error}").format(name=name, error=error)) from error
         text = _BLANK_LINES.sub("", text).strip()
         return prologue(body) + text
 

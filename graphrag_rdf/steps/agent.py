@@ -16,6 +16,7 @@ from pydantic import Field
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.model import Completion
 from graphrag_rdf.rdf.namespaces import PROV, RDF, TG
 from graphrag_rdf.rdf.terms import integer, text_of
@@ -83,7 +84,7 @@ def _analysis(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
 
 
 def _conclusion(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
-    page.line(f"    Ended by: {step.values['reason']}")
+    page.line(tr("    Ended by: {reason}").format(reason=step.values["reason"]))
     page.line()
     page.prose(step.answer or "(the text was erased)", "")
 
@@ -233,14 +234,18 @@ def _chosen(context: Context, groups: Sequence[str]) -> list[ToolDefinition]:
     for tool in tools:
         if tool.type == "pipeline" and tool.pipeline not in context.callees:
             raise ConfigError(
-                f"tool {tool.name} asks the pipeline {tool.pipeline!r}, which the agent cannot call",
-                hint=f"add it to calls: in pipeline.yaml, which has {', '.join(context.callees) or 'none'}",
+                tr("tool {tool} asks the pipeline {pipeline!r}, which the agent cannot call").format(
+                    tool=tool.name, pipeline=tool.pipeline
+                ),
+                hint=tr("add it to calls: in pipeline.yaml, which has {value}").format(
+                    value=", ".join(context.callees) or "none"
+                ),
             )
     known = {group for tool in tools for group in tool.group}
     if unknown := {*groups} - known - {ANY}:
         raise ConfigError(
-            f"no tool is in the group {min(unknown)!r} (parameter tools)",
-            hint=f"groups: {', '.join(sorted(known))}, or {ANY}",
+            tr("no tool is in the group {unknown!r} (parameter tools)").format(unknown=min(unknown)),
+            hint=tr("groups: {names}, or {any}").format(names=", ".join(sorted(known)), any=ANY),
         )
     return [tool for tool in _useful(context, tools) if in_groups(tool, groups)]
 
@@ -349,7 +354,10 @@ def conclude(context: Context, state: State, parameters: Parameters) -> Iterator
     if answer is None:
         state.answered = False
         state.answer = not_answered(state.language)
-        state.warn("limit_reached", f"the agent was stopped before it had an answer: limit of {stopped}")
+        state.warn(
+            "limit_reached",
+            tr("the agent was stopped before it had an answer: limit of {stopped}").format(stopped=stopped),
+        )
     else:
         read_answer(state, state.markers, answer)
     context.recorder.say(step, TG.terminationReason, Literal(LIMITS.get(stopped, "final-answer")))

@@ -12,6 +12,7 @@ from typing import Literal as Choice
 
 from pyoxigraph import Literal, NamedNode
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import Term, integer, local_name, one_label, text_of
 from graphrag_rdf.steps.checking import (
@@ -86,27 +87,36 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
         left = (
             f"; {said['left_out']} selection(s) left out, in part or as a whole" if said["left_out"] else ""
         )
-        page.line(f"    Evidence of about {said['evidence_tokens']} tokens{left}")
+        page.line(
+            tr("    Evidence of about {evidence_tokens} tokens{left}").format(
+                evidence_tokens=said["evidence_tokens"], left=left
+            )
+        )
     if said["draft"]:
-        page.line(f"    Corrected; the first draft is kept as {said['draft'].value}")
+        page.line(tr("    Corrected; the first draft is kept as {value}").format(value=said["draft"].value))
     further = [selection for selection in step.selections if selection.sentence is not None]
     if further:
-        page.line(f"    Selected {len(further)} more sentence(s)")
+        page.line(tr("    Selected {count} more sentence(s)").format(count=len(further)))
         write_sentences(page, further)
     if step.answer:
         page.line()
         page.prose(step.answer, "")
     if step.answer is None:
         stored = said["stored"]
-        page.paragraph(f"(the text is kept as {stored.value})" if stored else "(the text was erased)", "    ")
+        page.paragraph(
+            tr("(the text is kept as {stored})").format(stored=stored.value)
+            if stored
+            else tr("(the text was erased)"),
+            "    ",
+        )
     if said["reuses"]:
         page.line()
-        page.paragraph(said["reuses"].value, "    ", "Given before: ")
+        page.paragraph(said["reuses"].value, "    ", tr("Given before: "))
     if step.items["suggestions"]:
         page.line()
         for suggestion in step.items["suggestions"]:
             how = "from the graph" if suggestion.by == "graph" else "by the model"
-            page.paragraph(f"{suggestion.question or '(erased)'} ({how})", "    ", "To ask next: ")
+            page.paragraph(f"{suggestion.question or '(erased)'} ({how})", "    ", tr("To ask next: "))
     if step.answer and step.warnings:
         page.line()
 
@@ -168,14 +178,14 @@ def read_answer(state: State, known: AbstractSet[int], answer: str | None = None
     completion = state.completion
     assert completion is not None  # noqa: S101
     if completion.truncated:
-        state.warn("answer_truncated", "the model's answer was cut off at its limit of tokens")
+        state.warn("answer_truncated", tr("the model's answer was cut off at its limit of tokens"))
     text, refused = in_one_form(completion.text if answer is None else answer, state.language, known)
     state.answer = text
     if refused or not text:
         state.answered = False
         state.answer = state.answer or not_answered(state.language)
         why = "says that it does not know" if refused else "wrote no answer"
-        state.warn("answer_refused", f"the model {why}")
+        state.warn("answer_refused", tr("the model {why}").format(why=why))
 
 
 def in_one_form(answer: str, language: str | None, known: AbstractSet[int]) -> tuple[str, bool]:
@@ -208,7 +218,9 @@ def compose(state: State) -> list[CitedSentence]:
     sentences = cite(state.answer, state.language, by_marker)
     invalid = dict.fromkeys(f"[{number}]" for sentence in sentences for number in sentence.invalid)
     if invalid:
-        state.warn("invalid_citation", f"no statement has the number {', '.join(invalid)}")
+        state.warn(
+            "invalid_citation", tr("no statement has the number {invalid}").format(invalid=", ".join(invalid))
+        )
     if state.completion is not None and state.answered:  # what is quoted needs no check
         own = [sentence for sentence in sentences if sentence.general]
         if own and not state.general_knowledge:
@@ -295,7 +307,10 @@ def _fill(state: State, sentences: Sequence[CitedSentence]) -> None:
                     references.append(reference)
     offered = [s for s in state.selections if s.marker and s.reasoning]
     if used and offered and used.isdisjoint(map(id, offered)):
-        state.warn("unused_sources", f"the answer cites none of the {len(offered)} chosen statements")
+        state.warn(
+            "unused_sources",
+            tr("the answer cites none of the {count} chosen statements").format(count=len(offered)),
+        )
     state.final = {
         "answer": state.answer,
         "answered": state.answered,

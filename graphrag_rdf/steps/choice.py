@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeAlias
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.text import count_tokens
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.rdf.namespaces import METADATA, RAG, RDFS
 from graphrag_rdf.rdf.terms import text_of
@@ -283,7 +284,10 @@ def ask(
                 reasoning = " ".join(str(each.get("reasoning") or each.get("reason") or "").split())
                 chosen[key] = _score(each.get("score")), reasoning or None
     if unknown:
-        state.warn("selection_ignored", f"the model chose what was not offered: {'; '.join(unknown[:5])}")
+        state.warn(
+            "selection_ignored",
+            tr("the model chose what was not offered: {names}").format(names="; ".join(unknown[:5])),
+        )
     before = {phrase.casefold() for phrase in state.looked_up}
     return chosen, [phrase for key, phrase in missing.items() if key not in before][:_PHRASES]
 

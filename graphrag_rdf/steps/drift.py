@@ -21,6 +21,7 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.errors import LlmError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG
 from graphrag_rdf.rdf.terms import integer, node_of, text_of
 from graphrag_rdf.steps.answer import RESULT, SYNTHESIS, Suggestion, finish_answer, read_answer
@@ -116,9 +117,9 @@ FOUND_REPORT = ItemKind(
 def _primer_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
     values = step.values
     if values["resumes"]:
-        page.paragraph(values["resumes"].value, "    ", "Goes on with the search of: ")
+        page.paragraph(values["resumes"].value, "    ", tr("Goes on with the search of: "))
     if values["expansion"]:
-        page.paragraph(values["expansion"], "    ", "Searched for: ")
+        page.paragraph(values["expansion"], "    ", tr("Searched for: "))
     for one in step.items["reports"]:
         page.paragraph(f"{one.title or '(erased)'} [{one.score:.2f}]", "      ", "Report: ")
     write_rated(page, step)
@@ -240,7 +241,7 @@ def _prime(
         )
     except LlmError as failure:
         error = failure.message
-        state.warn("primer_failed", f"there is no first answer from reports: {error}")
+        state.warn("primer_failed", tr("there is no first answer from reports: {error}").format(error=error))
     text = _cited(context, state, step, primed.answer, numbered) if primed and primed.score else ""
     proposed = primed.proposed() if primed else []
     _add_primer(context, state, step, text, primed.helps if primed else 0.0, error)
@@ -578,7 +579,7 @@ def _suggested(
 def _no_answer(context: Context, state: State, step: Step) -> Iterator[GraphRagResponse]:
     state.answered = False
     state.answer = not_answered(state.language)
-    state.warn("not_answered", "Neither the reports nor an answer to a follow-up question answer it.")
+    state.warn("not_answered", tr("Neither the reports nor an answer to a follow-up question answer it."))
     yield context.recorder.text_chunk(state.answer)
     yield finish_answer(context, state, step)
 

@@ -13,6 +13,7 @@ from typing import Literal as Choice
 
 from pyoxigraph import Literal, NamedNode
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import edge_id, integer, text_of
 from graphrag_rdf.rdf.wording import between
@@ -362,10 +363,12 @@ RANKED = ItemKind(
 def _text(page: Lines, step: TraceStep, full: bool) -> None:
     candidates, edges, chunks = (step.values[key] for key in ("candidates", "edges", "chunks"))
     if candidates is not None:
-        page.line(f"    Met {candidates} edge(s), kept {edges or 0}")
+        page.line(
+            tr("    Met {candidates} edge(s), kept {value}").format(candidates=candidates, value=edges or 0)
+        )
     seeds = step.items["seeds"]
     if chunks is not None:
-        page.line(f"    Found {chunks} chunk(s) by {step.mode}")
+        page.line(tr("    Found {chunks} chunk(s) by {mode}").format(chunks=chunks, mode=step.mode))
     else:
         page.line(f"    {len(seeds)} seed entit{'y' if len(seeds) == 1 else 'ies'}")
     for seed in seeds:

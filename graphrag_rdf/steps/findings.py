@@ -14,6 +14,7 @@ from typing import TypeAlias
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.exploration import Edge
@@ -71,7 +72,7 @@ def require_reports(context: Context) -> None:
     (row,) = context.store.select("index/report-count")
     if text_of(row["reports"]) == "0":
         raise UsageError(
-            "the store has no reports of communities", hint="run: graphrag-rdf communities build"
+            tr("the store has no reports of communities"), hint=tr("run: graphrag-rdf communities build")
         )
 
 

@@ -18,6 +18,7 @@ from typing import Literal as Choose
 from pydantic import Field
 from pyoxigraph import Literal
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import double, text_of
@@ -238,18 +239,22 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
     edges = [selection for selection in step.selections if selection.chunk is None]
     sentences = [selection for selection in step.selections if selection.sentence is not None]
     chunks = [selection for selection in step.selections if selection.whole]
-    page.line(f"    Selected {len(edges)} edge(s)")
+    page.line(tr("    Selected {count} edge(s)").format(count=len(edges)))
     for selection in edges:
         page.paragraph(fact_words(selection.fact), "      ", "Edge: ")
         write_why(page, selection)
     if sentences:
-        page.line(f"    Selected {len(sentences)} sentence(s)")
+        page.line(tr("    Selected {count} sentence(s)").format(count=len(sentences)))
     write_sentences(page, sentences)
     if chunks:
-        page.line(f"    Selected {len(chunks)} chunk(s); {step.values['left_out']} more had no room")
+        page.line(
+            tr("    Selected {count} chunk(s); {left_out} more had no room").format(
+                count=len(chunks), left_out=step.values["left_out"]
+            )
+        )
     for look_up in step.items["look_ups"]:
         found = f"{len(look_up.selections)} chunk(s) by {look_up.queries} queries"
-        page.paragraph(f"{look_up.text or '(erased)'} · {found}", "      ", "Looked up: ")
+        page.paragraph(f"{look_up.text or '(erased)'} · {found}", "      ", tr("Looked up: "))
     for selection in chunks if full else chunks[:_CHUNKS]:
         named = selection.chunk.value if selection.chunk else ""
         places = "; ".join(place_words(source) for source in selection.sources) or named
@@ -257,7 +262,7 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
         if full and selection.reasoning:
             page.paragraph(selection.reasoning, "        ", "Reason: ")
     if not full and len(chunks) > _CHUNKS:
-        page.line(f"      … and {len(chunks) - _CHUNKS} more (--full)")
+        page.line(tr("      … and {value} more (--full)").format(value=len(chunks) - _CHUNKS))
 
 
 FOCUS_NODE = NodeKind(

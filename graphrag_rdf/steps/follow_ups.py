@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 from pyoxigraph import Literal, NamedNode
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.llm.model import encodable
 from graphrag_rdf.llm.repair import in_form
@@ -85,14 +86,22 @@ def write_rated(page: Lines, step: TraceStep) -> None:
     for one in step.items["follow_ups"]:
         dropped = f" (not asked: {one.dropped})" if one.dropped else ""
         promise = f"[{one.promise * 100:.0f}] "
-        page.paragraph(f"{one.question or '(erased)'}{dropped}", "      ", f"Follow-up {promise}")
+        page.paragraph(
+            f"{one.question or '(erased)'}{dropped}",
+            "      ",
+            tr("Follow-up {promise}").format(promise=promise),
+        )
 
 
 def _answer_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
     values = step.values
-    page.paragraph(values["question"] or "(erased)", "    ", f"Follow-up of depth {values['depth']}: ")
+    page.paragraph(
+        values["question"] or "(erased)",
+        "    ",
+        tr("Follow-up of depth {depth}: ").format(depth=values["depth"]),
+    )
     if values["taken_from"]:
-        page.paragraph(values["taken_from"].value, "    ", "Answered before, by: ")
+        page.paragraph(values["taken_from"].value, "    ", tr("Answered before, by: "))
     if values["status"] != ANSWERED:
         page.paragraph(values["status"], "    ", "Status: ")
     write_rated(page, step)

@@ -30,6 +30,7 @@ from typing import Literal
 from pydantic import Field
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.steps.activate import TEMPLATES, Activation, SpreadParameters
 from graphrag_rdf.steps.exploration import EXPLORATION, PassageHit, RelationPath, begin_exploration
@@ -166,7 +167,9 @@ class _Composite:
         why = text_of(rows[0]["reason"])
         self.state.warn(
             "relation_parse_fallback",
-            f"{pairs}: no relation could be read, only their order relates them; {why}",
+            tr("{pairs}: no relation could be read, only their order relates them; {why}").format(
+                pairs=pairs, why=why
+            ),
         )
 
     def _start_from(self, found: Sequence[PassageHit], hop: int) -> None:

@@ -19,6 +19,7 @@ from pydantic.fields import FieldInfo
 
 from graphrag_rdf import steps
 from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.trace.kinds import NodeKind
 from graphrag_rdf.trace.kinds import register as declare_nodes
@@ -82,7 +83,11 @@ def check_values(model: type[StepParameters], step: str, values: dict[str, Value
     except ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
         wanted = takes(model.model_fields[name])
-        raise ConfigError(f"{step}.{name}: {values[name]!r} is not {wanted}") from error
+        raise ConfigError(
+            tr("{step}.{name}: {values!r} is not {wanted}").format(
+                step=step, name=name, values=values[name], wanted=wanted
+            )
+        ) from error
 
 
 StepFunction: TypeAlias = Callable[[Context, State, Parameters], Iterator[GraphRagResponse]]
@@ -159,7 +164,10 @@ class StepKind:
         if self.auto and use == "auto":
             return self.auto[with_model]
         if use not in self.ways:
-            raise ConfigError(f"{self.name} cannot use {use!r}", hint=f"it can use: {', '.join(self.uses)}")
+            raise ConfigError(
+                tr("{name} cannot use {use!r}").format(name=self.name, use=use),
+                hint=tr("it can use: {names}").format(names=", ".join(self.uses)),
+            )
         return use
 
 

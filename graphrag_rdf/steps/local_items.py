@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG
 from graphrag_rdf.steps.exploration import CONSIDERED, label_entities
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, StepField, item, said
@@ -150,7 +151,7 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
         page.paragraph(f"{claim.text or '(erased)'}{taken}", "      ", "Claim: ", dim=not claim.kept)
     if full:
         for edge in step.items["considered"]:
-            page.paragraph(fact_words(edge.fact), "      ", "Left out: ", dim=True)
+            page.paragraph(fact_words(edge.fact), "      ", tr("Left out: "), dim=True)
 
 
 LOCAL_CONTEXT = NodeKind(

@@ -12,6 +12,7 @@ from itertools import chain
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RDF
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.exploration import Edge
@@ -170,7 +171,7 @@ def source_of_fact(
         if not held:
             numbers = [str(one) for one in sorted(state.markers)]
             hint = f"numbers so far: {shortened(numbers, _COUNTED) or 'none'}"
-            raise UsageError(f"nothing has the number {number}", hint=hint)
+            raise UsageError(tr("nothing has the number {number}").format(number=number), hint=hint)
         told = [_placed(f"{one.edge.text if one.edge else ''} [{number}]", one.sources) for one in held]
     else:
         assert fact is not None  # noqa: S101 - one of both is given

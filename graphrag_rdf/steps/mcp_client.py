@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphrag_rdf.errors import ConfigError, GraphRagError, short_cause, without_credentials
+from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -92,7 +93,7 @@ def call_tool(server: Server, name: str, arguments: Mapping[str, Any]) -> str:
         result = await client.call_tool(name, dict(arguments))
         text = "\n".join(_words(part) for part in result.content)
         if result.is_error:
-            raise GraphRagError(text or "the tool failed")
+            raise GraphRagError(text or tr("the tool failed"))
         return text
 
     return _talk(server, called)
@@ -112,8 +113,8 @@ def _talk(server: Server, work: Callable[[Client], Awaitable[T]]) -> T:
         import mcp  # noqa: F401
     except ImportError as error:
         raise ConfigError(
-            f"tools of type mcp need a package that is missing ({error.name})",
-            hint="pip install 'graphrag-rdf[mcp]'",
+            tr("tools of type mcp need a package that is missing ({error})").format(error=error.name),
+            hint=tr("pip install 'graphrag-rdf[mcp]'"),
         ) from None
 
     async def limited() -> T:
@@ -160,7 +161,9 @@ async def _to_address(server: Server) -> AsyncIterator[Any]:
 
 def _variable(name: str) -> str:
     if name not in os.environ:
-        raise ConfigError(f"the environment variable {name} is not set", hint="tools.yaml names it")
+        raise ConfigError(
+            tr("the environment variable {name} is not set").format(name=name), hint=tr("tools.yaml names it")
+        )
     return os.environ[name]
 
 
@@ -172,9 +175,13 @@ def _explained(server: Server, error: BaseException) -> GraphRagError:
         return error
     if isinstance(error, FileNotFoundError) and server.command:
         return ConfigError(
-            f"the program {server.command[0]} of an MCP tool was not found",
-            hint="install it, or correct command: in the agent's tools.yaml",
+            tr("the program {command} of an MCP tool was not found").format(command=server.command[0]),
+            hint=tr("install it, or correct command: in the agent's tools.yaml"),
         )
     if isinstance(error, TimeoutError):
-        return GraphRagError(f"{server.name} did not answer within {server.seconds:g} seconds")
+        return GraphRagError(
+            tr("{server} did not answer within {seconds:g} seconds").format(
+                server=server.name, seconds=server.seconds
+            )
+        )
     return GraphRagError(f"{server.name}: {short_cause(without_credentials(str(error)) or error)}")

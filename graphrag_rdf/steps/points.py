@@ -20,6 +20,7 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.errors import GraphRagError, LlmError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.jsonl import Section, parse_sections
 from graphrag_rdf.llm.model import encodable
 from graphrag_rdf.rdf.namespaces import RAG, TG
@@ -85,7 +86,11 @@ def _points_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG
     if step.values["error"]:
         page.paragraph(step.values["error"], "    ", "Failed: ")
     if step.values["dropped"]:
-        page.line(f"    Left out {step.values['dropped']} point(s) or numbers that lead to no finding")
+        page.line(
+            tr("    Left out {dropped} point(s) or numbers that lead to no finding").format(
+                dropped=step.values["dropped"]
+            )
+        )
     for one in step.items["points"]:
         number = f" [{one.marker}]" if one.marker is not None else ""
         page.paragraph(f"{one.text or '(erased)'}{number}", "      ", f"{one.score:3.0f}  ")
@@ -205,7 +210,10 @@ def map_by_model(context: Context, state: State, parameters: Parameters) -> Iter
         if failed.kind == "deadline":
             raise
         error = failed.message
-        state.warn("map_failed", f"batch {batch.number} of reports gave no points: {error}")
+        state.warn(
+            "map_failed",
+            tr("batch {number} of reports gave no points: {error}").format(number=batch.number, error=error),
+        )
     yield _record(context, state, step, Mapped(found, error), dropped)
 
 
@@ -296,7 +304,7 @@ def _by_meaning(context: Context, state: State, texts: Sequence[str]) -> list[fl
     try:
         question, *others = context.embedder.embed([state.question, *texts])
     except GraphRagError as error:
-        state.warn("embedding_failed", f"{error}; findings were compared by words")
+        state.warn("embedding_failed", tr("{error}; findings were compared by words").format(error=error))
         return []
     return [max(0.0, float(question @ other)) for other in others]
 
@@ -388,7 +396,9 @@ def _begin_answer(
     """
     results: list[Mapped] = state.work.results
     if results and all(one.error for one in results):
-        raise LlmError(f"no batch of reports gave points: {results[0].error}", "unparsable")
+        raise LlmError(
+            tr("no batch of reports gave points: {error}").format(error=results[0].error), "unparsable"
+        )
     unique: dict[str, Point] = {}
     for point in sorted((point for mapped in results for point in mapped.points), key=lambda one: -one.score):
         unique.setdefault(point.text or "", point)
@@ -439,7 +449,7 @@ def _joined(point: Point, evidence: Mapping[NamedNode, Sequence[Selection]]) -> 
 def _unanswered(context: Context, state: State, step: Step) -> Iterator[GraphRagResponse]:
     """Say that the reports do not answer."""
     state.answered, state.answer = False, not_answered(state.language)
-    state.warn("not_answered", "No report of a community says enough about the question.")
+    state.warn("not_answered", tr("No report of a community says enough about the question."))
     yield context.recorder.text_chunk(state.answer)
     yield finish_answer(context, state, step)
 

@@ -14,6 +14,7 @@ from jinja2.loaders import FileSystemLoader
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from graphrag_rdf.errors import LlmError, TemplateError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.model import fenced
 from graphrag_rdf.steps.state import Context
 from graphrag_rdf.trace.model import Call
@@ -49,7 +50,9 @@ def render(folders: tuple[Path, ...], name: str, **values: Any) -> str:
     try:
         return _environment(folders).get_template(name).render(quoted(values)).strip()
     except (JinjaError, OSError) as error:
-        raise TemplateError(f"prompt {folders[0] / name}: {error}") from error
+        raise TemplateError(
+            tr("prompt {value}: {error}").format(value=folders[0] / name, error=error)
+        ) from error
 
 
 def quoted(value: Any) -> Any:
@@ -125,7 +128,7 @@ def ask_for(
     for completion in answers:
         if context.gateway is not None:
             context.gateway.discard(completion)
-    raise LlmError(f"the model's answer cannot be read: {fault}", "unparsable")
+    raise LlmError(tr("the model's answer cannot be read: {fault}").format(fault=fault), "unparsable")
 
 
 def stream_model(
@@ -163,7 +166,7 @@ def stream_model(
 
 def _ready(context: Context, prompt: str, values: dict[str, Any]) -> tuple[Any, str]:
     if context.gateway is None:
-        raise LlmError("this needs a model, and none is set", "model", "name one with --model")
+        raise LlmError(tr("this needs a model, and none is set"), "model", tr("name one with --model"))
     return context.gateway, render(context.prompt_folders, context.prompts[prompt], **values)
 
 

@@ -18,6 +18,7 @@ from pydantic import Field
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, TG
 from graphrag_rdf.rdf.terms import integer, local_name, node_of, text_of
 from graphrag_rdf.reader_process.limited import LimitedQueries
@@ -91,9 +92,9 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
             page.paragraph(f"{attempt.template} {attempt.values or '(erased)'}", "    ", "Template ")
         for line in (attempt.query or "(erased)").splitlines():
             page.line(f"      {line}")
-        page.paragraph(attempt.problem or f"{attempt.rows} row(s)", "    ", "→ ")
+        page.paragraph(attempt.problem or tr("{rows} row(s)").format(rows=attempt.rows), "    ", "→ ")
     if not full and len(attempts) > 1:
-        page.line(f"    {len(attempts) - 1} query(s) before that did not do")
+        page.line(tr("    {value} query(s) before that did not do").format(value=len(attempts) - 1))
 
 
 QUERYING = NodeKind(
@@ -175,7 +176,10 @@ def match_query(context: Context, state: State, parameters: Parameters) -> Itera
             if attempt.problem is None:
                 result.values = _in_words(match, vocabulary)
                 if match.ignored:
-                    state.warn("words_ignored", f"the query does not use: {', '.join(match.ignored)}")
+                    state.warn(
+                        "words_ignored",
+                        tr("the query does not use: {names}").format(names=", ".join(match.ignored)),
+                    )
                 break
     if not attempts:
         state.warn("no_query_fits", _NO_FIT)
@@ -199,9 +203,12 @@ def _finish(
     state.work.results = [result]
     state.empty = not result.rows
     if attempts and attempts[-1].problem is not None:
-        state.warn("query_failed", f"no query succeeded; the last one: {attempts[-1].problem}")
+        state.warn(
+            "query_failed",
+            tr("no query succeeded; the last one: {problem}").format(problem=attempts[-1].problem),
+        )
     if result.rows and not any(result.facts) and not result.denied:
-        state.warn("rows_uncited", "the facts behind the rows of this query cannot be told")
+        state.warn("rows_uncited", tr("the facts behind the rows of this query cannot be told"))
     return context.recorder.finish(step)
 
 

@@ -21,6 +21,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.errors import LlmError, UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.llm.jsonl import Section, parse_sections
 from graphrag_rdf.rdf.namespaces import RAG, RDFS
@@ -89,14 +90,18 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
     said = step.values  # traces of earlier versions have no counts, and all reports
     taken, candidates = said["taken"] or len(read), said["candidates"] or len(reports)
     batches = said["batches"] or max((one.batch or 0 for one in read), default=0)
-    page.line(f"    Read {taken} of {candidates} report(s), in {batches} batch(es)")
+    page.line(
+        tr("    Read {taken} of {candidates} report(s), in {batches} batch(es)").format(
+            taken=taken, candidates=candidates, batches=batches
+        )
+    )
     for one in reports if full else reports[:_SHOWN]:
         known = {"weight": one.weight, "rating": one.rating, "relevance": one.relevance}
         told = [f"{name} {value:.3g}" for name, value in known.items() if value is not None]
         where = f"batch {one.batch}" if one.batch is not None else f"left out: {one.reason}"
         page.paragraph(f"{one.title or '(erased)'} ({', '.join([where, *told])})", "      ", "- ")
     if more := candidates - (len(reports) if full else min(_SHOWN, len(reports))):
-        page.line(f"      … and {more} more")
+        page.line(tr("      … and {more} more").format(more=more))
 
 
 REPORT_SELECTION = NodeKind(
@@ -294,8 +299,8 @@ def _communities(context: Context, level: int, step: Step) -> list[NamedNode]:
     )
     if not rows:
         raise UsageError(
-            f"no community of level {level} has a report",
-            hint="leave out reports.level, or see: graphrag-rdf communities list",
+            tr("no community of level {level} has a report").format(level=level),
+            hint=tr("leave out reports.level, or see: graphrag-rdf communities list"),
         )
     return [node_of(row["community"]) for row in rows]
 
@@ -329,7 +334,12 @@ def _finish(
     state.work.items = chosen.batches
     if chosen.over:
         most = parameters["batches"]
-        state.warn("limit_reached", f"{chosen.over} report(s) were not read: reports.batches is {most}")
+        state.warn(
+            "limit_reached",
+            tr("{over} report(s) were not read: reports.batches is {most}").format(
+                over=chosen.over, most=most
+            ),
+        )
     for predicate, number in (
         (RAG.candidateCount, chosen.candidates),
         (RAG.takenCount, chosen.taken),
@@ -581,7 +591,10 @@ class _Rater:
                 self.rated[community] = one.relevance = found
         if missing:
             why = f": {ratings}" if isinstance(ratings, str) else ""
-            self._state.warn("rating_failed", f"{missing} report(s) have no rating and are read{why}")
+            self._state.warn(
+                "rating_failed",
+                tr("{missing} report(s) have no rating and are read{why}").format(missing=missing, why=why),
+            )
 
 
 _STATIC = (

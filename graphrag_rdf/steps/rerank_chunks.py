@@ -18,6 +18,7 @@ from pydantic import Field
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import text_of
@@ -53,7 +54,7 @@ def rerank(context: Context, state: State, parameters: Parameters) -> Iterator[G
     """
     exploring = state.exploring
     if not ChunkParameters.model_fields.keys() <= exploring.keys():
-        raise ConfigError("rerank_chunks needs a step search_chunks before it")
+        raise ConfigError(tr("rerank_chunks needs a step search_chunks before it"))
     modes = ["rerank"] if reranks(context, parameters) else []
     modes += ["mmr"] if parameters["diversity"] == "mmr" else []
     if not modes:

@@ -27,6 +27,7 @@ from typing import Any, ClassVar
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import GraphRagError, LlmError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import edge_id, node_of, text_of
@@ -97,10 +98,18 @@ def ask_reranker(
     try:
         scores = context.reranker.scores(state.question, texts)
     except GraphRagError as error:
-        state.warn("rerank_failed", f"{error}; {purpose} stay as they were ranked before")
+        state.warn(
+            "rerank_failed",
+            tr("{error}; {purpose} stay as they were ranked before").format(error=error, purpose=purpose),
+        )
         return None
     if not all(map(math.isfinite, scores)):
-        state.warn("rerank_failed", f"{context.reranker.name} gave no numbers; {purpose} stay as they were")
+        state.warn(
+            "rerank_failed",
+            tr("{reranker} gave no numbers; {purpose} stay as they were").format(
+                reranker=context.reranker.name, purpose=purpose
+            ),
+        )
         return None
     context.recorder.reranked(step, purpose, context.reranker.name, len(texts), time.perf_counter() - clock)
     return scores
@@ -269,7 +278,11 @@ def write_decisions(page: Lines, decisions: Sequence[FilterDecision], full: bool
     if not decisions:
         return
     kept = sum(decision.kept for decision in decisions)
-    page.line(f"    The filter ({decisions[0].filter}) kept {kept} of {len(decisions)} candidate(s)")
+    page.line(
+        tr("    The filter ({filter}) kept {kept} of {count} candidate(s)").format(
+            filter=decisions[0].filter, kept=kept, count=len(decisions)
+        )
+    )
     shown = sorted(decisions, key=lambda decision: decision.kept)
     for decision in shown if full else shown[:_DECISIONS]:
         named = decision.sentence.value if decision.sentence else ""
@@ -279,7 +292,7 @@ def write_decisions(page: Lines, decisions: Sequence[FilterDecision], full: bool
         about = f"{fact_words(decision.fact) if decision.sentence is None else words}{score}{reason}"
         page.paragraph(about, "      ", "Kept: " if decision.kept else "Dropped: ", dim=True)
     if not full and len(shown) > _DECISIONS:
-        page.line(f"      … and {len(shown) - _DECISIONS} more (--full)")
+        page.line(tr("      … and {value} more (--full)").format(value=len(shown) - _DECISIONS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +319,7 @@ def filter_found(context: Context, state: State, step: Step, parameters: Paramet
     try:
         verdicts = _WAYS[way](context, state, step, parameters, asked)
     except GraphRagError as error:
-        state.warn("filter_failed", f"{error}; all candidates were kept")
+        state.warn("filter_failed", tr("{error}; all candidates were kept").format(error=error))
         return
     kept = {id(one.found) for one, verdict in zip(asked, verdicts, strict=True) if verdict.kept}
     state.edges = [edge for edge in state.edges if id(edge) in kept]
@@ -328,10 +341,16 @@ def _by_model(
     }
     unknown = [key for key in verdicts if key not in offers and key != "none"]
     if not verdicts.keys() - {*unknown}:
-        raise LlmError(f"the model's answer to the filter cannot be used: {text[:80]!r}", "unparsable")
+        raise LlmError(
+            tr("the model's answer to the filter cannot be used: {text!r}").format(text=text[:80]),
+            "unparsable",
+        )
     if unknown or bad:
         pieces = [*unknown, *(f"unreadable: {one.text[:80]}" for one in bad)]
-        state.warn("selection_ignored", f"the filter named what was not offered: {'; '.join(pieces[:5])}")
+        state.warn(
+            "selection_ignored",
+            tr("the filter named what was not offered: {names}").format(names="; ".join(pieces[:5])),
+        )
     return [verdicts.get(key, Verdict(kept=False)) for key in offers]
 
 
@@ -363,13 +382,15 @@ def _by_reranker(
     context: Context, state: State, step: Step, parameters: Parameters, asked: Sequence[Candidate]
 ) -> list[Verdict]:
     if context.reranker is None:
-        raise LlmError("the filter needs a reranker and none is set", "model", "name one with --rerank")
+        raise LlmError(
+            tr("the filter needs a reranker and none is set"), "model", tr("name one with --rerank")
+        )
     known = [one.found.reranked for one in asked if one.found.reranked is not None]
     scores = known if len(known) == len(asked) else None
     if scores is None:
         scores = ask_reranker(context, state, step, "candidates", [one.text for one in asked])
     if scores is None:
-        raise LlmError("the reranker failed", "server")
+        raise LlmError(tr("the reranker failed"), "server")
     given = list(enumerate(scores))
     rows = context.decide(step, "selection/filtered", given=given, min_score=parameters["filter_min_score"])
     return [

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import node_of
 from graphrag_rdf.steps.exploration import Edge
@@ -86,14 +87,19 @@ def _earlier(context: Context, state: State, name: str, primer: NodeKind) -> Tra
     trace = read_trace(context.store, find_trace(context.store, name), context.blobs)
     again = 'graphrag-rdf ask --pipeline drift "…" begins a search'
     if trace.source_forgotten:
-        raise UsageError(f"words of the trace {trace.iri} were forgotten", hint=again)
+        raise UsageError(tr("words of the trace {iri} were forgotten").format(iri=trace.iri), hint=again)
     if trace.question != state.question:
-        raise UsageError(f"the trace {trace.iri} is of another question: {trace.question}", hint=again)
+        raise UsageError(
+            tr("the trace {iri} is of another question: {question}").format(
+                iri=trace.iri, question=trace.question
+            ),
+            hint=again,
+        )
     if not any(step.kind == primer.name for step in trace.steps):
-        raise UsageError(f"the trace {trace.iri} has no search to go on with", hint=again)
+        raise UsageError(tr("the trace {iri} has no search to go on with").format(iri=trace.iri), hint=again)
     if context.store.content_commit() > (trace.commit or 0):
         state.warn(
-            "resumed_outdated", "documents changed since: what was answered before rests on the old ones"
+            "resumed_outdated", tr("documents changed since: what was answered before rests on the old ones")
         )
     return trace
 

@@ -14,6 +14,7 @@ from pydantic import Field
 from pyoxigraph import Literal
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.ground import concepts_by_rules
@@ -120,7 +121,10 @@ def _options(context: Context, state: State, step: Step, parameters: Parameters)
         chosen = [one for one in all_ if one.name == wanted]
         if not chosen:
             names = ", ".join(one.name for one in all_)
-            raise UsageError(f"there is no option {wanted!r} (parameter pattern)", hint=f"auto, {names}")
+            raise UsageError(
+                tr("there is no option {wanted!r} (parameter pattern)").format(wanted=wanted),
+                hint=tr("auto, {names}").format(names=names),
+            )
         return chosen, "it was asked for"
     given: set[str] = set()
     if any(one.needs for one in all_):
@@ -132,8 +136,8 @@ def _options(context: Context, state: State, step: Step, parameters: Parameters)
         told = "; ".join(f"{name} needs {', '.join(needs)}" for name, needs in lacking.items())
         no_model = any("model" in needs for needs in lacking.values())
         raise UsageError(
-            f"no pipeline can answer from this store: {told}",
-            hint="name a model with --model" if no_model else "ingest documents first",
+            tr("no pipeline can answer from this store: {told}").format(told=told),
+            hint=tr("name a model with --model") if no_model else tr("ingest documents first"),
         )
     lack = [f"{name} needs {', '.join(needs)}" for name, needs in lacking.items() if needs]
     reason = "the first pipeline that can answer here"

@@ -16,6 +16,7 @@ from rapidfuzz import fuzz
 
 from graphrag_rdf.errors import GraphRagError, UsageError
 from graphrag_rdf.extract.names import apart, slug, together
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import fold, primary_language, stop_words
 from graphrag_rdf.index.postings import DEFAULT_BM25, Bm25
 from graphrag_rdf.index.records import Kind
@@ -106,7 +107,8 @@ def entities_meant(
         rows = store.select("retrieval/canonical", entities=entities) if entities else []
         if not rows:
             raise UsageError(
-                f"no entity is called {name!r}", hint="graphrag-rdf entities list shows the names"
+                tr("no entity is called {name!r}").format(name=name),
+                hint=tr("graphrag-rdf entities list shows the names"),
             )
         found += [NamedNode(text_of(row["canonical"])) for row in rows]
     return found
@@ -121,10 +123,16 @@ def one_entity(name: str, store: Store, index: TextIndex | None) -> NamedNode:
     entities = _called(name, store, index, None)
     rows = store.select("retrieval/canonical", entities=entities) if entities else []
     if not rows:
-        raise UsageError(f"no entity is called {name!r}", hint="graphrag-rdf entities list shows the names")
+        raise UsageError(
+            tr("no entity is called {name!r}").format(name=name),
+            hint=tr("graphrag-rdf entities list shows the names"),
+        )
     known = own_names(name, sorted({text_of(row["entity"]) for row in rows}))
     if len(known) > 1:
-        raise UsageError(f"{name!r} names several entities: {', '.join(known)}", hint="use the IRI")
+        raise UsageError(
+            tr("{name!r} names several entities: {known}").format(name=name, known=", ".join(known)),
+            hint=tr("use the IRI"),
+        )
     return NamedNode(known[0])
 
 
@@ -347,7 +355,7 @@ class QuestionSearch:
         try:
             return dict(zip(texts, embedder.embed(texts), strict=True))
         except GraphRagError as error:
-            self.state.warn("embedding_failed", f"{error}; only words were searched")
+            self.state.warn("embedding_failed", tr("{error}; only words were searched").format(error=error))
             return {}
 
     def _embed_question(self) -> Vector | None:

@@ -13,6 +13,7 @@ from pydantic import Field
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import TG
 from graphrag_rdf.rdf.terms import integer, node_of, text_of
 from graphrag_rdf.steps.exploration import EXPLORATION, PassageHit, begin_exploration, record_passages
@@ -67,8 +68,8 @@ def by_meaning(context: Context, state: State, parameters: Parameters) -> Iterat
     """
     if context.embedder is None or context.vectors is None:
         raise ConfigError(
-            "chunks cannot be searched by meaning: no embedding model is set",
-            hint="set embedding.model, or let the step use words",
+            tr("chunks cannot be searched by meaning: no embedding model is set"),
+            hint=tr("set embedding.model, or let the step use words"),
         )
     yield _explore(context, state, parameters, {"meaning": 1.0})
 
@@ -78,7 +79,9 @@ def _explore(
 ) -> GraphRagResponse:
     step = begin_exploration(context, state, parameters, "+".join(weights))
     if state.include:
-        state.warn("setting_ignored", "this pipeline follows no entities: those to include have no effect")
+        state.warn(
+            "setting_ignored", tr("this pipeline follows no entities: those to include have no effect")
+        )
     search = QuestionSearch(context, state, parameters, step)
     state.passages = _rank(search, parameters, as_shares(**weights))
     find_sentences(search, state, parameters)

@@ -15,6 +15,7 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.lexicon import base_language
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import irregular_forms
 from graphrag_rdf.rdf.namespaces import METADATA, RDF, SKOS
 from graphrag_rdf.rdf.terms import node_of, one_label
@@ -187,12 +188,15 @@ def _by_model(context: Context, state: State, step: Step, number: int, facts: _F
             number=number,
         )
     except LlmError as error:
-        state.warn("suggestions_failed", f"the model could not be asked what to ask next: {error.message}")
+        state.warn(
+            "suggestions_failed",
+            tr("the model could not be asked what to ask next: {message}").format(message=error.message),
+        )
         return []
     lines = (re.sub(r"^\s*(?:[-*•·]|\d{1,2}[.)])\s*", "", line).strip() for line in text.splitlines())
     asked = [line for line in lines if 0 < len(line) <= _LONGEST and line != state.question]
     if not asked:
-        state.warn("suggestions_failed", "the model gave no questions to ask next")
+        state.warn("suggestions_failed", tr("the model gave no questions to ask next"))
     return [Suggestion(line, "llm") for line in dict.fromkeys(asked)][:number]
 
 

@@ -12,6 +12,7 @@ from pydantic import Field
 from pyoxigraph import Literal
 
 from graphrag_rdf.documents.sentences import without_emoji
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.model import Completion
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import double, integer
@@ -290,9 +291,9 @@ def _unknown(context: Context, state: State, step: Step, found: Quotes) -> str:
     state.answered = False
     _closest(context, state, step, found)
     if found.quotes:
-        state.warn("not_answered", "The evidence covers too little of the question.")
+        state.warn("not_answered", tr("The evidence covers too little of the question."))
         return not_answered(state.language)
-    state.warn("no_relevant_facts", "Nothing in the documents shares a name or word with the question.")
+    state.warn("no_relevant_facts", tr("Nothing in the documents shares a name or word with the question."))
     return nothing_found(state.language)
 
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import ConfigError, GraphRagError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG
 from graphrag_rdf.steps.agent import LIMITS
 from graphrag_rdf.steps.answer import RESULT, SYNTHESIS, finish_answer, read_answer
@@ -372,7 +373,10 @@ def merge_results(context: Context, state: State, parameters: Parameters) -> Ite
     context.recorder.last = tuple(ends)
     stopped = state.work.stopped_by or "empty"
     if stopped not in ("empty", "done"):
-        state.warn("limit_reached", f"the plan was stopped before its end: limit of {stopped}")
+        state.warn(
+            "limit_reached",
+            tr("the plan was stopped before its end: limit of {stopped}").format(stopped=stopped),
+        )
     results = [(task.goal, task.result or "") for task in done]
     yield from _merge(context, state, parameters, results, LIMITS.get(stopped, "plan-complete"))
 

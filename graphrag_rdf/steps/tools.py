@@ -18,6 +18,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from graphrag_rdf.errors import ConfigError, GraphRagError, UsageError, short_cause
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import TG
 from graphrag_rdf.steps.answer import RESULT
 from graphrag_rdf.steps.lookups import look_up_entity, source_of_fact
@@ -136,13 +137,20 @@ class ToolDefinition(BaseModel):
         """
         if self.type not in TYPES:
             raise ConfigError(
-                f"tool {self.name} has the unknown type {self.type!r}", hint=f"types: {', '.join(TYPES)}"
+                tr("tool {name} has the unknown type {type!r}").format(name=self.name, type=self.type),
+                hint=tr("types: {types}").format(types=", ".join(TYPES)),
             )
         for key in TYPES[self.type].needs:
             if not getattr(self, key):
-                raise ConfigError(f"tool {self.name} of type {self.type} needs {key}:")
+                raise ConfigError(
+                    tr("tool {name} of type {type} needs {key}:").format(
+                        name=self.name, type=self.type, key=key
+                    )
+                )
         if self.type == "mcp" and bool(self.command) == bool(self.url):
-            raise ConfigError(f"tool {self.name} of type mcp needs either command: or url:")
+            raise ConfigError(
+                tr("tool {name} of type mcp needs either command: or url:").format(name=self.name)
+            )
 
     @cached_property
     def takes(self) -> Arguments:
@@ -227,7 +235,10 @@ def read_tools(folders: Sequence[Path]) -> list[ToolDefinition]:
     """
     path = next((at for folder in folders if (at := folder / "tools.yaml").is_file()), None)
     if path is None:
-        raise ConfigError(f"{folders[0]} has no tools.yaml", hint="copy the one of pipelines/agent_react")
+        raise ConfigError(
+            tr("{folders} has no tools.yaml").format(folders=folders[0]),
+            hint=tr("copy the one of pipelines/agent_react"),
+        )
     try:
         return list(_tools(path.read_text("utf-8")))
     except (OSError, yaml.YAMLError, ValidationError, TypeError) as error:
@@ -268,12 +279,20 @@ def open_tools(definitions: Sequence[ToolDefinition], warn: Callable[[str, str],
                 raise
             except GraphRagError as failed:
                 known[one.server] = {}
-                warn("tool_unavailable", f"the tools of a server are left out: {failed}")
+                warn(
+                    "tool_unavailable",
+                    tr("the tools of a server are left out: {failed}").format(failed=failed),
+                )
         served = known[one.server].get(one.tool)
         if served is not None:
             tools.append(Tool(one, served))
         elif known[one.server]:
-            warn("tool_unavailable", f"{one.server.name} has no tool {one.tool!r}, so {one.name} is left out")
+            warn(
+                "tool_unavailable",
+                tr("{server} has no tool {tool!r}, so {one} is left out").format(
+                    server=one.server.name, tool=one.tool, one=one.name
+                ),
+            )
     return tools
 
 
@@ -438,7 +457,7 @@ def _used(tool: Tool, use: Use, arguments: Mapping[str, Any]) -> str | Generator
     try:
         read = tool.read(arguments)
     except ValueError as wrong:
-        raise UsageError(f"wrong arguments: {short_cause(wrong)}") from wrong
+        raise UsageError(tr("wrong arguments: {wrong}").format(wrong=short_cause(wrong))) from wrong
     return TYPES[tool.defined.type].run(tool.defined, use, read)
 
 

@@ -33,6 +33,7 @@ from pyoxigraph import (
 )
 
 from graphrag_rdf.errors import EndpointError, MalformedError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import XSD, Namespace
 from graphrag_rdf.rdf.terms import Term, from_sparql_json, text_of, to_python, typed
 from graphrag_rdf.sparql.render import Dialect
@@ -174,8 +175,10 @@ def _unreadable(reply: Reply, wanted: str, error: Exception | None) -> EndpointE
     return EndpointError(
         message if error is None else f"{message}: {error}",
         "refused",
-        hint="check that the address is that of a SPARQL endpoint; its time limit may also have cut off the "
-        "result",
+        hint=tr(
+            "check that the address is that of a SPARQL endpoint; its time limit may also have cut off the "
+            "result"
+        ),
         address=reply.url,
     )
 
@@ -252,14 +255,20 @@ def exact_triples(reply: Reply) -> ExactRows:
 def _quads(reply: Reply) -> Iterator[Quad]:
     if reply.media_type != TURTLE:
         raise EndpointError(
-            f"{reply.url} gives {reply.media_type} where Turtle was asked for", "refused", address=reply.url
+            tr("{url} gives {media_type} where Turtle was asked for").format(
+                url=reply.url, media_type=reply.media_type
+            ),
+            "refused",
+            address=reply.url,
         )
     reply.file.seek(0)
     try:
         yield from parse(reply.file, format=RdfFormat.TURTLE)
     except (SyntaxError, ValueError) as error:
         raise EndpointError(
-            f"the Turtle that {reply.url} gives cannot be read ({error})", "refused", address=reply.url
+            tr("the Turtle that {url} gives cannot be read ({error})").format(url=reply.url, error=error),
+            "refused",
+            address=reply.url,
         ) from error
 
 
@@ -336,9 +345,9 @@ class Reader:
                 return replace(answer, rows=rows)
         url = self._endpoint.addresses.query
         raise EndpointError(
-            f"{url} returns different results each time",
+            tr("{url} returns different results each time").format(url=url),
             "conflict",
-            hint="wait until other programs have finished writing",
+            hint=tr("wait until other programs have finished writing"),
             address=url,
         )
 

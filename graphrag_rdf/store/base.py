@@ -28,6 +28,7 @@ from pyoxigraph import (
 )
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.formats import line_end, solutions, write_csv
 from graphrag_rdf.rdf.namespaces import PREFIXES, RAG, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import Term, integer, primary_subtag, text_of
@@ -309,7 +310,7 @@ def write_found(
         return
     form = QueryResultsFormat.from_media_type(media_type)
     if form is None:
-        raise UsageError(f"query results cannot be written as {media_type}")
+        raise UsageError(tr("query results cannot be written as {media_type}").format(media_type=media_type))
     if isinstance(found, QuerySolutions) and form == QueryResultsFormat.CSV:
         write_csv(found, output)
         return
@@ -337,7 +338,7 @@ def write_answer(answer: Answer, output: IO[bytes], media_type: str) -> None:
 def _write_triples(found: Iterable[Triple], output: IO[bytes], media_type: str) -> None:
     form = RdfFormat.from_media_type(media_type)
     if form is None:
-        raise UsageError(f"a graph cannot be written as {media_type}")
+        raise UsageError(tr("a graph cannot be written as {media_type}").format(media_type=media_type))
     prefixes = PREFIXES if form in (RdfFormat.TURTLE, RdfFormat.TRIG) else None
     ox.serialize(found, output, format=form, prefixes=prefixes)
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import StoreError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf import iris
 
 _PREFIX = "urn:sha256:"
@@ -67,7 +68,8 @@ class BlobStore:
             _write_whole(self._file(key), self._temporary(), packed)
         except OSError as error:
             raise StoreError(
-                f"cannot write {self._path}: {error}", hint="check free space and permissions"
+                tr("cannot write {path}: {error}").format(path=self._path, error=error),
+                hint=tr("check free space and permissions"),
             ) from error
         return iris.stored_object(key)
 

@@ -27,6 +27,7 @@ from graphrag_rdf.errors import (
     is_out_of_files,
     short_cause,
 )
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
 from graphrag_rdf.sparql.complaints import complaint
 from graphrag_rdf.sparql.library import TemplateLibrary
@@ -145,7 +146,7 @@ class EmbeddedStore(TemplateStore):
     def _opened(self) -> tuple[Generation, ox.Store]:
         database = self._database
         if database is None or database.engine is None:
-            raise StoreError("the store is closed")
+            raise StoreError(tr("the store is closed"))
         return database, database.engine
 
     @property
@@ -424,8 +425,8 @@ class EmbeddedStore(TemplateStore):
         if self.read_only:
             place = self.path.parent if self.path else "in memory"
             raise StoreError(
-                f"the store {place} is open for reading only",
-                hint="open it for writing. If you lack the permission, change it, or copy the store",
+                tr("the store {place} is open for reading only").format(place=place),
+                hint=tr("open it for writing. If you lack the permission, change it, or copy the store"),
             )
 
     def _advance(self, number: int, *, content: bool, trace: bool = False) -> int:
@@ -470,7 +471,7 @@ def _lock(path: Path) -> FolderLock:
     try:
         return FolderLock(lock)
     except StoreLockedError as error:
-        raise StoreLockedError(f"the store {path.parent} is in use") from error
+        raise StoreLockedError(tr("the store {parent} is in use").format(parent=path.parent)) from error
 
 
 def _open(path: Path | None, *, read_only: bool) -> Generation:
@@ -486,9 +487,10 @@ def _open(path: Path | None, *, read_only: bool) -> Generation:
         return Generation(ox.Store(str(folder)), folder)
     except (OSError, RuntimeError, ValueError) as error:
         if _LOCKED.search(str(error)):
-            raise StoreLockedError(f"the store {path.parent} is in use") from error
+            raise StoreLockedError(tr("the store {parent} is in use").format(parent=path.parent)) from error
         raise StoreError(
-            f"cannot open the store {path.parent}: {_cause(error)}", hint=_way_out(error)
+            tr("cannot open the store {parent}: {error}").format(parent=path.parent, error=_cause(error)),
+            hint=_way_out(error),
         ) from error
 
 
@@ -504,9 +506,11 @@ def _require_memory(path: Path) -> None:
     limit = process_limit("RLIMIT_AS")
     if limit is not None and limit < _ADDRESS_SPACE:
         raise StoreError(
-            f"cannot open the store {path.parent}: it needs {_ADDRESS_SPACE >> 20} MB of memory, and this "
-            f"process may use only {limit >> 20} MB (ulimit -v)",
-            hint="raise the limit: ulimit -v unlimited",
+            tr(
+                "cannot open the store {parent}: it needs {value} MB of memory, and this "
+                "process may use only {value_2} MB (ulimit -v)"
+            ).format(parent=path.parent, value=_ADDRESS_SPACE >> 20, value_2=limit >> 20),
+            hint=tr("raise the limit: ulimit -v unlimited"),
         )
 
 
@@ -546,7 +550,9 @@ def _query_errors(sparql: str) -> Iterator[None]:
     except (ValueError, RuntimeError) as error:
         if _DAMAGED.search(str(error)):
             raise
-        raise EvaluationError(f"cannot evaluate the SPARQL: {error}") from error.with_traceback(None)
+        raise EvaluationError(
+            tr("cannot evaluate the SPARQL: {error}").format(error=error)
+        ) from error.with_traceback(None)
 
 
 @contextmanager
@@ -558,7 +564,7 @@ def _read_errors(path: Path | None) -> Iterator[None]:
             raise
         raise StoreError(
             f"cannot read the store {path.parent if path else 'in memory'}: {error}",
-            hint="find the damage with: graphrag-rdf check --full; then restore the store from a backup",
+            hint=tr("find the damage with: graphrag-rdf check --full; then restore the store from a backup"),
         ) from error.with_traceback(None)
 
 
@@ -570,10 +576,11 @@ def _write_errors(path: Path | None) -> Iterator[None]:
     except OSError as error:
         way = RAISE_FILES if is_out_of_files(str(error)) else "check free space and permissions"
         raise StoreError(
-            f"cannot write {place}: {_cause(error)}",
-            hint=f"{way}. Everything committed before is intact",
+            tr("cannot write {place}: {error}").format(place=place, error=_cause(error)),
+            hint=tr("{way}. Everything committed before is intact").format(way=way),
         ) from error
     except (SyntaxError, ValueError, RuntimeError) as error:
         raise StoreError(
-            f"{place} rejected a change: {short_cause(error)}", hint="nothing was written"
+            tr("{place} rejected a change: {error}").format(place=place, error=short_cause(error)),
+            hint=tr("nothing was written"),
         ) from error

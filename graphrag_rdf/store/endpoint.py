@@ -19,6 +19,7 @@ from graphrag_rdf.errors import (
     UsageError,
     without_credentials,
 )
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.loopback import is_loopback
 
 if TYPE_CHECKING:
@@ -101,12 +102,15 @@ def _check(url: str) -> None:
         host = None
     if parts.scheme not in ("http", "https") or not host:
         raise UsageError(
-            "the address of the store must be an http:// or https:// URL", hint="--store http://HOST:PORT"
+            tr("the address of the store must be an http:// or https:// URL"),
+            hint=tr("--store http://HOST:PORT"),
         )
     if parts.username is not None or parts.password is not None:
         raise UsageError(
-            f"the address of {host} contains a user or password, which messages would show",
-            hint="remove them, and set GRAPHRAG_RDF_REMOTE__USER and GRAPHRAG_RDF_REMOTE__PASSWORD",
+            tr("the address of {host} contains a user or password, which messages would show").format(
+                host=host
+            ),
+            hint=tr("remove them, and set GRAPHRAG_RDF_REMOTE__USER and GRAPHRAG_RDF_REMOTE__PASSWORD"),
         )
 
 
@@ -294,18 +298,20 @@ def _is_timeout(error: Exception) -> bool:
 
 def _timed_out(url: str, seconds: float) -> EndpointError:
     return EndpointError(
-        f"{url} did not answer within {seconds:g} seconds",
+        tr("{url} did not answer within {seconds:g} seconds").format(url=url, seconds=seconds),
         "timeout",
-        hint="raise the setting remote.timeout. Everything committed before is intact",
+        hint=tr("raise the setting remote.timeout. Everything committed before is intact"),
         address=url,
     )
 
 
 def _unknown(url: str, error: Exception) -> EndpointError:
     return EndpointError(
-        f"the connection to {url} was lost during the update: {_cause(error)}",
+        tr("the connection to {url} was lost during the update: {error}").format(
+            url=url, error=_cause(error)
+        ),
         "refused",
-        hint="check whether the update was executed before you send it again",
+        hint=tr("check whether the update was executed before you send it again"),
         address=url,
     )
 
@@ -315,16 +321,16 @@ def _require_whole(reply: Reply | Stream) -> None:
     url, limit = reply.url, reply.headers.get("x-sparql-maxrows")
     if limit is not None:
         raise EndpointError(
-            f"{url} limits results to {limit} rows, and this one has more",
+            tr("{url} limits results to {limit} rows, and this one has more").format(url=url, limit=limit),
             "refused",
-            hint="raise its limit (in virtuoso.ini: ResultSetMaxRows), or add a LIMIT to the query",
+            hint=tr("raise its limit (in virtuoso.ini: ResultSetMaxRows), or add a LIMIT to the query"),
             address=url,
         )
     if reply.status == 206 or reply.headers.get("x-sql-state", "").startswith("S1T"):
         raise EndpointError(
-            f"{url} sent an incomplete result: the query reached its time limit",
+            tr("{url} sent an incomplete result: the query reached its time limit").format(url=url),
             "timeout",
-            hint="raise its limit (in virtuoso.ini: MaxQueryExecutionTime), or simplify the query",
+            hint=tr("raise its limit (in virtuoso.ini: MaxQueryExecutionTime), or simplify the query"),
             address=url,
         )
 
@@ -339,10 +345,12 @@ def _warn_of_listeners(addresses: Addresses) -> None:
 
 def _unreachable(url: str, error: Exception) -> EndpointError:
     return EndpointError(
-        f"cannot reach {url}: {_cause(error)}",
+        tr("cannot reach {url}: {error}").format(url=url, error=_cause(error)),
         "unreachable",
-        hint="check that the endpoint runs, and run the same command again to continue. Everything committed "
-        "before is intact",
+        hint=tr(
+            "check that the endpoint runs, and run the same command again to continue. Everything committed "
+            "before is intact"
+        ),
         address=url,
     )
 
@@ -357,10 +365,20 @@ def _refused(reply: Reply, settings: RemoteSettings, *, update: bool) -> Endpoin
     url, status = reply.url, reply.status
     what = "update" if update else "query"
     if status == 400:
-        return MalformedError(_with_cause(reply, f"{url} reports a malformed {what}"), url)
+        return MalformedError(
+            _with_cause(reply, tr("{url} reports a malformed {what}").format(url=url, what=what)), url
+        )
     if status in (503, 504):
         kind: EndpointErrorKind = "unreachable" if status == 503 else "timeout"
-        message, hint = _with_cause(reply, f"{url} failed to run the {what} (status {status})"), SEE_ITS_LOG
+        message, hint = (
+            _with_cause(
+                reply,
+                tr("{url} failed to run the {what} (status {status})").format(
+                    url=url, what=what, status=status
+                ),
+            ),
+            SEE_ITS_LOG,
+        )
         return EndpointError(message, kind, hint=hint, address=url)
     message, hint = _in_words(reply, settings, update=update)
     return EndpointError(message, "refused", hint=hint, address=url)
@@ -381,12 +399,17 @@ def _in_words(reply: Reply, settings: RemoteSettings, *, update: bool) -> tuple[
         )
     if status in (403, 405) and update:
         return (
-            _with_cause(reply, f"{url} accepts no updates from this client ({status})"),
+            _with_cause(
+                reply,
+                tr("{url} accepts no updates from this client ({status})").format(url=url, status=status),
+            ),
             "check the credentials, and set remote.update_url if updates have another address. The endpoint "
             "may also be read-only",
         )
     if status == 403:
-        return _with_cause(reply, f"{url} refuses this client (403)"), "use credentials that may read"
+        return _with_cause(
+            reply, tr("{url} refuses this client (403)").format(url=url)
+        ), "use credentials that may read"
     if status in (404, 405):
         return f"{url} is not a SPARQL endpoint ({status})", "set remote.query_url and remote.update_url"
     if status == 413:
@@ -399,7 +422,10 @@ def _in_words(reply: Reply, settings: RemoteSettings, *, update: bool) -> tuple[
             f"{url} redirects to {reply.headers.get('location', 'nowhere')} ({status})",
             "use that address, if you trust it",
         )
-    return _with_cause(reply, f"{url} failed to run the {what} (status {status})"), SEE_ITS_LOG
+    return _with_cause(
+        reply,
+        tr("{url} failed to run the {what} (status {status})").format(url=url, what=what, status=status),
+    ), SEE_ITS_LOG
 
 
 def _with_cause(reply: Reply, message: str) -> str:

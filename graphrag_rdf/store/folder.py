@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphrag_rdf.errors import StoreError, StoreLockedError, StoreMissingError, UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.blobs import BlobStore
@@ -127,8 +128,8 @@ class StoreFolder:
             return cls(store)
         if not _COLLECTION_NAME.match(collection):
             raise UsageError(
-                f"invalid name of a collection: {collection!r}",
-                hint="use at most 64 letters, digits, - and _, beginning with a letter or digit",
+                tr("invalid name of a collection: {collection!r}").format(collection=collection),
+                hint=tr("use at most 64 letters, digits, - and _, beginning with a letter or digit"),
             )
         return cls(store / "collections" / collection)
 
@@ -148,12 +149,15 @@ class StoreFolder:
         """
         if self.root.exists() and not self.root.is_dir():
             raise StoreError(
-                f"{self.root} is a file, not a folder", hint="name the folder of a store with --store"
+                tr("{root} is a file, not a folder").format(root=self.root),
+                hint=tr("name the folder of a store with --store"),
             )
         if not create and not self.exists:
             raise StoreMissingError(
-                f"there is no store at {self.root}",
-                hint="create one with: graphrag-rdf ingest DOCUMENTS; or name another folder with --store",
+                tr("there is no store at {root}").format(root=self.root),
+                hint=tr(
+                    "create one with: graphrag-rdf ingest DOCUMENTS; or name another folder with --store"
+                ),
             )
         # Closing a lock file releases this process's own lock, so the holder never tries it.
         if read_only and (
@@ -162,9 +166,11 @@ class StoreFolder:
             raise self.locked()
         if not read_only and self.exists and not self.is_writable:
             raise StoreError(
-                f"you have no permission to write to the store {self.root}",
-                hint="to change it, change the permissions of the folder, or copy it. Questions and "
-                "serve --read-only work without",
+                tr("you have no permission to write to the store {root}").format(root=self.root),
+                hint=tr(
+                    "to change it, change the permissions of the folder, or copy it. Questions and "
+                    "serve --read-only work without"
+                ),
             )
         blobs = BlobStore(self.blobs)
         try:
@@ -198,7 +204,9 @@ class StoreFolder:
         try:
             self.holder.write_text(json.dumps(note), encoding="utf-8")
         except OSError as error:
-            raise StoreError(f"cannot write {self.root}: {error}") from error
+            raise StoreError(
+                tr("cannot write {root}: {error}").format(root=self.root, error=error)
+            ) from error
 
     def _noted(self) -> dict[str, object]:
         """The note about the process that has, or last had, the store open; empty without one."""
@@ -225,7 +233,9 @@ class StoreFolder:
                 "--server. This one has no such option: use the server's pages, or stop it first"
             )
         return StoreLockedError(
-            f"the store {self.root} is in use by {who}", hint, server.url if server else None
+            tr("the store {root} is in use by {who}").format(root=self.root, who=who),
+            hint,
+            server.url if server else None,
         )
 
     @property

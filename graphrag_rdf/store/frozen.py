@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from graphrag_rdf.errors import StoreError, StoreLockedError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.generations import is_database
 from graphrag_rdf.store.lock import FolderLock
@@ -58,7 +59,9 @@ class FrozenCopy:
     def __init__(self, folder: Path, name: str) -> None:
         self._place = folder / name
         self.database = self._place / "oxigraph"
-        missing = StoreError(f"there is no copy {name!r} of the store in {folder}")
+        missing = StoreError(
+            tr("there is no copy {name!r} of the store in {folder}").format(name=name, folder=folder)
+        )
         if Path(name).name != name or not is_database(self.database):
             raise missing
         self._lock = FolderLock(self._place / "lock")

@@ -22,6 +22,7 @@ import pyoxigraph as ox
 from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad
 
 from graphrag_rdf.errors import StoreError
+from graphrag_rdf.i18n import tr
 
 _HASHES = (1 << 64) - 1
 
@@ -130,7 +131,7 @@ def _copied(former: Generation, folder: Path) -> ox.Store:
     del engine
     engine = ox.Store(str(folder))
     if _tally(engine) != (written, set(former.engine.named_graphs())):
-        raise StoreError("the copy of the database differs from the database")
+        raise StoreError(tr("the copy of the database differs from the database"))
     return engine
 
 

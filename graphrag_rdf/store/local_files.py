@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from graphrag_rdf.errors import StoreError, StoreLockedError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.blobs import BlobStore
@@ -84,4 +85,4 @@ def _belongs(place: StoreFolder, store: RemoteStore) -> None:
         shutil.rmtree(place.index, ignore_errors=True)
         file.write_text(json.dumps(origin), encoding="utf-8")
     except OSError as error:
-        raise StoreError(f"cannot write {place.root}: {error}") from error
+        raise StoreError(tr("cannot write {root}: {error}").format(root=place.root, error=error)) from error

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from graphrag_rdf.errors import StoreError, StoreLockedError
+from graphrag_rdf.i18n import tr
 
 
 class FolderLock:
@@ -25,13 +26,14 @@ class FolderLock:
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise StoreError(
-                f"cannot write {path}: {error}", hint="check free space and permissions"
+                tr("cannot write {path}: {error}").format(path=path, error=error),
+                hint=tr("check free space and permissions"),
             ) from error
         try:
             _lock(self._handle)
         except OSError as error:
             os.close(self._handle)
-            raise StoreLockedError(f"{path.parent} is in use") from error
+            raise StoreLockedError(tr("{parent} is in use").format(parent=path.parent)) from error
 
     def release(self) -> None:
         """Release the lock. A second call does nothing."""

@@ -7,6 +7,7 @@ Each is an update template under `queries/migrations/`. The applied ones are rec
 from __future__ import annotations
 
 from graphrag_rdf.errors import StoreError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import now, to_python
 from graphrag_rdf.store.base import Changes, Store
 
@@ -41,7 +42,9 @@ def require_known_version(store: Store) -> int:
     version = store_version(store)
     if version > len(MIGRATIONS):
         raise StoreError(
-            f"the store has version {version}, and this program supports versions up to {len(MIGRATIONS)}",
-            hint="upgrade graphrag-rdf, or ingest into a new store",
+            tr("the store has version {version}, and this program supports versions up to {count}").format(
+                version=version, count=len(MIGRATIONS)
+            ),
+            hint=tr("upgrade graphrag-rdf, or ingest into a new store"),
         )
     return version

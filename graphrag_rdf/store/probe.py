@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pyoxigraph import Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf.errors import EndpointError, MalformedError, StoreError, UsageError, without_credentials
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import ENDPOINT_NODE, RAG, RDF, XSD, Graphs
 from graphrag_rdf.rdf.terms import Term, string, text_of
 from graphrag_rdf.sparql.library import TemplateLibrary
@@ -109,8 +110,10 @@ class Probe:
             facts = Graphs.FACTS if named else None
         if not self._parses(dialect):
             raise StoreError(
-                f"{self._endpoint.addresses.query} does not support {dialect}, the dialect of its store",
-                hint="export the store where it was created, and import it into an empty one here",
+                tr("{query} does not support {dialect}, the dialect of its store").format(
+                    query=self._endpoint.addresses.query, dialect=dialect
+                ),
+                hint=tr("export the store where it was created, and import it into an empty one here"),
             )
         assert facts is None or isinstance(facts, NamedNode)  # noqa: S101
         return self._with(dialect, facts, self._graphs("remote/noted-graphs"))
@@ -126,9 +129,10 @@ class Probe:
             dialect = next((name for name in DIALECTS if self._keeps(name)), None)
             if dialect is None:
                 raise StoreError(
-                    f"{self._endpoint.addresses.query} does not return what was written to "
-                    f"{self._endpoint.addresses.update}",
-                    hint="check that remote.query_url and remote.update_url belong to the same dataset",
+                    tr("{query} does not return what was written to {update}").format(
+                        query=self._endpoint.addresses.query, update=self._endpoint.addresses.update
+                    ),
+                    hint=tr("check that remote.query_url and remote.update_url belong to the same dataset"),
                 )
             own = not self._ask("remote/probe-union", node=_PROBE) and self._has_default_graph()
         finally:
@@ -194,7 +198,9 @@ def _dialect(name: str) -> Dialect:
     for dialect in DIALECTS:
         if dialect == name:
             return dialect
-    raise StoreError(f"unknown dialect of the store: {name!r}", hint="upgrade graphrag-rdf")
+    raise StoreError(
+        tr("unknown dialect of the store: {name!r}").format(name=name), hint=tr("upgrade graphrag-rdf")
+    )
 
 
 log = logging.getLogger(__name__)
@@ -229,9 +235,11 @@ class LiteralSupport:
         """
         if refused := self.refused(quad.object for quad in quads):
             raise EndpointError(
-                f"{self._where} cannot store {', '.join(sorted(map(str, refused)))}",
+                tr("{where} cannot store {names}").format(
+                    where=self._where, names=", ".join(sorted(map(str, refused)))
+                ),
                 "refused",
-                hint="leave them out, make them plain texts, or use another engine. Nothing was written",
+                hint=tr("leave them out, make them plain texts, or use another engine. Nothing was written"),
                 address=self._where,
             )
 

@@ -19,6 +19,7 @@ from typing import IO
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf.errors import EndpointError, MalformedError, StoreError, StoreMissingError, UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG, Graphs
 from graphrag_rdf.rdf.terms import Term, text_of
 from graphrag_rdf.sparql.library import TemplateLibrary
@@ -96,8 +97,8 @@ class RemoteStore(TemplateStore):
         """
         if union:
             raise UsageError(
-                "a remote store has the default graph of its endpoint",
-                hint="use GRAPH ?g { … } for other graphs",
+                tr("a remote store has the default graph of its endpoint"),
+                hint=tr("use GRAPH ?g { … } for other graphs"),
             )
         if asks_for_graph(sparql):
             return Answer(triples=self._reader.graph(sparql))
@@ -158,9 +159,11 @@ class RemoteStore(TemplateStore):
         if given < promised:
             url = self.endpoint.addresses.query
             raise EndpointError(
-                f"{url} sent {given} of the {promised} triples of {graph or 'the default graph'}",
+                tr("{url} sent {given} of the {promised} triples of {value}").format(
+                    url=url, given=given, promised=promised, value=graph or "the default graph"
+                ),
                 "refused",
-                hint="raise its limit (in virtuoso.ini: ResultSetMaxRows), or stop programs that delete",
+                hint=tr("raise its limit (in virtuoso.ini: ResultSetMaxRows), or stop programs that delete"),
                 address=url,
             )
 
@@ -319,9 +322,11 @@ class RemoteStore(TemplateStore):
         known, self._numbers = self._numbers, self._read_numbers()
         if content and known.get(RAG.contentCommit) != self._numbers.get(RAG.contentCommit):
             raise EndpointError(
-                f"another program changed the content of {self.endpoint.addresses.update} meanwhile",
+                tr("another program changed the content of {update} meanwhile").format(
+                    update=self.endpoint.addresses.update
+                ),
                 "conflict",
-                hint="let only one program at a time change it. Run the same command again to continue",
+                hint=tr("let only one program at a time change it. Run the same command again to continue"),
                 address=self.endpoint.addresses.update,
             )
 
@@ -393,9 +398,9 @@ class RemoteStore(TemplateStore):
         except TypeError as error:
             url = self.endpoint.addresses.update
             raise EndpointError(
-                f"{url} stores triple terms as RDF 1.1 statements: {error}",
+                tr("{url} stores triple terms as RDF 1.1 statements: {error}").format(url=url, error=error),
                 "refused",
-                hint="leave them out, or use an engine with triple terms",
+                hint=tr("leave them out, or use an engine with triple terms"),
                 address=url,
             ) from error
 
@@ -417,7 +422,7 @@ class RemoteStore(TemplateStore):
         for quad in quads:
             if isinstance(quad.subject, BlankNode) or isinstance(quad.object, BlankNode):
                 raise StoreError(
-                    "blank nodes cannot be split over several requests", hint="replace them by IRIs"
+                    tr("blank nodes cannot be split over several requests"), hint=tr("replace them by IRIs")
                 )
             size += self._bytes(quad)
             if batch and (len(batch) >= settings.batch_quads or size > settings.batch_bytes):
@@ -437,8 +442,8 @@ def _capabilities(
         return probe.known(), False
     if not create:
         raise StoreMissingError(
-            f"there is no store at {endpoint.addresses.query}",
-            hint="run: graphrag-rdf ingest DOCUMENTS, with the same --store",
+            tr("there is no store at {query}").format(query=endpoint.addresses.query),
+            hint=tr("run: graphrag-rdf ingest DOCUMENTS, with the same --store"),
         )
     return probe.by_writing(), True
 

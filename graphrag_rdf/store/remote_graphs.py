@@ -12,6 +12,7 @@ from dataclasses import replace
 from pyoxigraph import BlankNode, NamedNode, Quad, Triple
 
 from graphrag_rdf.errors import EndpointError, TooLargeError, UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.store.answers import read_results
 from graphrag_rdf.store.base import Changes
@@ -57,7 +58,7 @@ class RemoteGraphs:
             return error
         except UsageError as error:
             return EndpointError(error.message, "refused")
-        return EndpointError("the endpoint no longer holds the store", "refused")
+        return EndpointError(tr("the endpoint no longer holds the store"), "refused")
 
     @property
     def unions(self) -> bool:
@@ -99,7 +100,7 @@ class RemoteGraphs:
         self._check(kept)
         if any(isinstance(quad.graph_name, BlankNode) for quad in kept):
             raise UsageError(
-                "endpoints do not support graphs named by blank nodes", hint="name the graphs by IRIs"
+                tr("endpoints do not support graphs named by blank nodes"), hint=tr("name the graphs by IRIs")
             )
         return self._send(data("INSERT", kept, self.dialect))
 
@@ -110,15 +111,15 @@ class RemoteGraphs:
     def _check(self, statements: Sequence[Triple | Quad]) -> None:
         if self.dialect == "classic" and any(isinstance(s.object, Triple) for s in statements):
             raise UsageError(
-                "the endpoint does not support triple terms",
-                hint="use graphrag-rdf import, which converts them",
+                tr("the endpoint does not support triple terms"),
+                hint=tr("use graphrag-rdf import, which converts them"),
             )
 
     def _send(self, update: str) -> int:
         if len(update.encode()) > self._store.endpoint.settings.batch_bytes:
             raise TooLargeError(
-                "the change does not fit into one request to the endpoint (setting remote.batch_mb)",
-                hint="send smaller changes, or use: graphrag-rdf import",
+                tr("the change does not fit into one request to the endpoint (setting remote.batch_mb)"),
+                hint=tr("send smaller changes, or use: graphrag-rdf import"),
             )
         return self.update(update) if update else self._store.commit_number()
 

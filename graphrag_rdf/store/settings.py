@@ -16,6 +16,7 @@ from typing import TypeAlias
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import Term, datetime_, double, integer, node_of, now, string, text_of, to_python
@@ -54,17 +55,24 @@ def read_in_force(store: Store) -> dict[str, Value]:
     for row in store.select("settings/in-force"):
         if "key" not in row:
             raise ConfigError(
-                f"invalid setting in the store: {text_of(row['setting'])} has no rag:settingKey",
-                hint="delete it from urn:graph:system, or add a key",
+                tr("invalid setting in the store: {setting} has no rag:settingKey").format(
+                    setting=text_of(row["setting"])
+                ),
+                hint=tr("delete it from urn:graph:system, or add a key"),
             )
         key = text_of(row["key"])
         hint = f"graphrag-rdf config unset {key}"
         if "value" not in row:
-            raise ConfigError(f"invalid setting in the store: {key} has no rag:settingValue", hint=hint)
+            raise ConfigError(
+                tr("invalid setting in the store: {key} has no rag:settingValue").format(key=key), hint=hint
+            )
         value = _value(key, row["value"], hint)
         if key in found and found[key] != value:
             raise ConfigError(
-                f"invalid setting in the store: {key} has two values, {found[key]!r} and {value!r}", hint=hint
+                tr("invalid setting in the store: {key} has two values, {found!r} and {value!r}").format(
+                    key=key, found=found[key], value=value
+                ),
+                hint=hint,
             )
         found[key] = value
     return found
@@ -153,14 +161,20 @@ def _contents(store: Store, versions: Sequence[NamedNode]) -> dict[NamedNode, di
 def _value(key: str, term: Term, hint: str | None) -> Value:
     if not isinstance(term, Literal):
         raise ConfigError(
-            f"invalid setting in the store: {key} = {text_of(term)} is not a literal", hint=hint
+            tr("invalid setting in the store: {key} = {term} is not a literal").format(
+                key=key, term=text_of(term)
+            ),
+            hint=hint,
         )
     if term.datatype == RDF.JSON:
         try:
             value = json.loads(term.value)
         except ValueError as error:
             raise ConfigError(
-                f"invalid setting in the store: {key} = {term.value} is not JSON", hint=hint
+                tr("invalid setting in the store: {key} = {term} is not JSON").format(
+                    key=key, term=term.value
+                ),
+                hint=hint,
             ) from error
         if isinstance(value, list):
             return [str(item) for item in value]

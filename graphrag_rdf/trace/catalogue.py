@@ -11,6 +11,7 @@ from typing import Any
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import Term, now
 from graphrag_rdf.store.base import Changes, Row, Store
 from graphrag_rdf.store.blobs import BlobStore
@@ -97,11 +98,14 @@ def find_trace(store: Store, text: str) -> NamedNode:
         UsageError: when nothing, or more than one trace, is called so.
     """
     name = text.strip().strip("<>")
-    unknown = UsageError(f"there is no trace {name!r}", hint="graphrag-rdf trace list shows what is stored")
+    unknown = UsageError(
+        tr("there is no trace {name!r}").format(name=name),
+        hint=tr("graphrag-rdf trace list shows what is stored"),
+    )
     if name == "last":
         newest = store.select("trace/find", prefix="", limit=1)
         if not newest:
-            raise UsageError("there is no trace yet", hint='graphrag-rdf ask "…" makes one')
+            raise UsageError(tr("there is no trace yet"), hint=tr('graphrag-rdf ask "…" makes one'))
         return _outermost(store, rows.node(newest[0], "session"))
     uuid = _UUID.search(name.lower())
     if ":" in name and not uuid:
@@ -120,7 +124,10 @@ def find_trace(store: Store, text: str) -> NamedNode:
         raise unknown
     if len(matches) > 1:
         listed = ", ".join(rows.must(row, "session").rsplit(":", 1)[-1] for row in matches)
-        raise UsageError(f"{name!r} begins several traces: {listed}", hint="give more of the UUID")
+        raise UsageError(
+            tr("{name!r} begins several traces: {listed}").format(name=name, listed=listed),
+            hint=tr("give more of the UUID"),
+        )
     return rows.node(matches[0], "session")
 
 
@@ -251,7 +258,8 @@ def delete_trace(store: Store, blobs: BlobStore, iri: NamedNode | str) -> Pruned
     session = NamedNode(iri) if isinstance(iri, str) else iri
     if not store.select("trace/session", session=session):
         raise UsageError(
-            f"there is no trace {session.value}", hint="graphrag-rdf trace list shows the traces"
+            tr("there is no trace {session}").format(session=session.value),
+            hint=tr("graphrag-rdf trace list shows the traces"),
         )
     return _delete(store, blobs, [session])
 
@@ -273,11 +281,15 @@ def prune(
         UsageError: when neither is given, or `keep` is negative.
     """
     if keep is None and older_than is None:
-        raise UsageError("nothing says which traces to take out", hint="use --keep N or --older-than DAYS")
+        raise UsageError(
+            tr("nothing says which traces to take out"), hint=tr("use --keep N or --older-than DAYS")
+        )
     sessions: dict[str, NamedNode] = {}
     if keep is not None:
         if keep < 0:
-            raise UsageError(f"{keep} traces cannot be kept", hint="use --keep 0 to take out all")
+            raise UsageError(
+                tr("{keep} traces cannot be kept").format(keep=keep), hint=tr("use --keep 0 to take out all")
+            )
         found = store.select("trace/beyond", keep=keep)
         sessions |= {rows.must(row, "session"): rows.node(row, "session") for row in found}
     if older_than is not None:

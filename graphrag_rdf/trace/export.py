@@ -21,6 +21,7 @@ from typing import Literal as Choice
 from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Triple, serialize
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.formats import NOT_XML
 from graphrag_rdf.rdf.jsonld import write_jsonld
 from graphrag_rdf.rdf.namespaces import DCTERMS, PREFIXES, PROV, RAG, RDF, XSD, Graphs
@@ -62,10 +63,14 @@ def export_trace(
     """
     session = NamedNode(iri) if isinstance(iri, str) else iri
     if format not in FORMATS:
-        raise UsageError(f"a trace cannot be written as {format!r}", hint=f"formats: {', '.join(FORMATS)}")
+        raise UsageError(
+            tr("a trace cannot be written as {format!r}").format(format=format),
+            hint=tr("formats: {formats}").format(formats=", ".join(FORMATS)),
+        )
     if dialect != "rdf12" and format not in _IN_DIALECTS:
         raise UsageError(
-            f"{format} has no dialects of RDF", hint=f"use --dialect with one of: {', '.join(_IN_DIALECTS)}"
+            tr("{format} has no dialects of RDF").format(format=format),
+            hint=tr("use --dialect with one of: {in_dialects}").format(in_dialects=", ".join(_IN_DIALECTS)),
         )
     trace = read_trace(store, session, blobs)
     if format == "html":
@@ -315,7 +320,10 @@ def _xml_name(name: str) -> tuple[str, str]:
     iri = f"{_prefixes()[prefix]}{local}"
     found = _XML_LOCAL.search(iri)
     if found is None or not found.start():
-        raise UsageError(f"PROV-XML cannot express the predicate {iri}", hint="use prov-json or prov-n")
+        raise UsageError(
+            tr("PROV-XML cannot express the predicate {iri}").format(iri=iri),
+            hint=tr("use prov-json or prov-n"),
+        )
     return iri[: found.start()], found.group()
 
 

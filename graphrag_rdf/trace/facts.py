@@ -10,6 +10,7 @@ from typing import NoReturn, TypeAlias
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.terms import Term, local_name, one_label, spellings, text_of
 from graphrag_rdf.rdf.wording import phrase_of, words_of, words_of_value
@@ -134,8 +135,10 @@ def one_fact(store: Store, s: str, p: str, o: str) -> Edge:
     if len(found) > 1:
         labels = read_labels(store, [term for fact in found for term in fact])
         raise UsageError(
-            f"({s}, {p}, {o}) names {len(found)} facts",
-            hint=f"give the terms of one: {_listed(_spelled(fact, labels) for fact in found)}",
+            tr("({s}, {p}, {o}) names {count} facts").format(s=s, p=p, o=o, count=len(found)),
+            hint=tr("give the terms of one: {value}").format(
+                value=_listed(_spelled(fact, labels) for fact in found)
+            ),
         )
     return found[0]
 
@@ -236,12 +239,12 @@ class _LookUp:
         if not subjects:
             near = names_like(self._store, s)
             if s.startswith(("<", '"')) and not near:
-                raise UsageError(f"nothing is called {s!r}, and it is no IRI", hint=_TERMS)
+                raise UsageError(tr("nothing is called {s!r}, and it is no IRI").format(s=s), hint=_TERMS)
             hint = f"did you mean {_listed((f'“{one}”' for one in near), ' or ')}?" if near else _TERMS
-            raise UsageError(f"nothing is called {s!r}", hint=hint)
+            raise UsageError(tr("nothing is called {s!r}").format(s=s), hint=hint)
         near_facts = self._facts_near(subjects, f"{p} {o}")
         hint = f"there is: {_listed(near_facts)}" if near_facts else _TERMS
-        raise UsageError(f"there is no fact ({s}, {p}, {o})", hint=hint)
+        raise UsageError(tr("there is no fact ({s}, {p}, {o})").format(s=s, p=p, o=o), hint=hint)
 
     def _facts_near(self, subjects: Sequence[NamedNode], text: str) -> list[str]:
         from rapidfuzz import fuzz, process
@@ -311,12 +314,16 @@ def given_term(text: str) -> FactTerm | None:
     try:
         term = parse_term(text)
     except ValueError as error:
-        raise UsageError(f"{text} is not an RDF term", hint="terms are written as in N-Triples") from error
+        raise UsageError(
+            tr("{text} is not an RDF term").format(text=text), hint=tr("terms are written as in N-Triples")
+        ) from error
     if isinstance(term, NamedNode):
         return term
     if isinstance(term, Literal) and text.startswith('"'):
         return term
-    raise UsageError(f"{text} cannot be part of a fact", hint="terms are written as in N-Triples")
+    raise UsageError(
+        tr("{text} cannot be part of a fact").format(text=text), hint=tr("terms are written as in N-Triples")
+    )
 
 
 def _edge(row: Row) -> Edge:

@@ -14,6 +14,7 @@ from typing import Literal as Choice
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS, OA, PROV, RAG, RDF
 from graphrag_rdf.rdf.terms import Term, datetime_, double, now
@@ -113,7 +114,7 @@ def _first(store: Store, session: NamedNode) -> NamedNode | None:
 
 def _target(store: Store, session: NamedNode, citation: int | None, edge: int | None) -> NamedNode:
     if citation is not None and edge is not None:
-        raise UsageError("a citation and an edge cannot be marked at once", hint="give one of them")
+        raise UsageError(tr("a citation and an edge cannot be marked at once"), hint=tr("give one of them"))
     found = store.select("trace/mark-targets", session=session)
     if citation is None and edge is None:
         answers = [row for row in found if rows.truth(row, "answer")]
@@ -128,14 +129,19 @@ def _target(store: Store, session: NamedNode, citation: int | None, edge: int | 
     if not any(rows.truth(row, "answer") for row in found) and citation is not None:
         raise _without_answer(session, found)
     what = f"citation [{number}]" if citation is not None else f"selection of rank {number}"
-    raise UsageError(f"the answer has no {what}", hint="graphrag-rdf trace show TRACE lists what it rests on")
+    raise UsageError(
+        tr("the answer has no {what}").format(what=what),
+        hint=tr("graphrag-rdf trace show TRACE lists what it rests on"),
+    )
 
 
 def _without_answer(session: NamedNode, found: Sequence[Row]) -> UsageError:
     """A trace of a retrieval, or of a run that failed, has none; what it selected can be marked."""
     edges = any(rows.whole(row, "rank") is not None for row in found)
     hint = "--edge N marks what it selected" if edges else "mark one of graphrag-rdf trace list that has"
-    return UsageError(f"the trace {session.value} has no answer to mark", hint=hint)
+    return UsageError(
+        tr("the trace {session} has no answer to mark").format(session=session.value), hint=hint
+    )
 
 
 def _mark(row: Row) -> Mark:

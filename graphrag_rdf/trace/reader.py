@@ -13,6 +13,7 @@ from typing import Any
 from pyoxigraph import NamedNode, Quad, Triple
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG, Graphs
 from graphrag_rdf.rdf.terms import Term, local_name, text_of
 from graphrag_rdf.sparql.render import decode
@@ -84,7 +85,8 @@ def read_trace(
     reading = Reading(store, session)
     if PROV.startedAtTime not in reading.nodes.get(session, _NONE):
         raise UsageError(
-            f"there is no trace {session.value}", hint="graphrag-rdf trace list shows what is stored"
+            tr("there is no trace {session}").format(session=session.value),
+            hint=tr("graphrag-rdf trace list shows what is stored"),
         )
     one = reading.nodes[session]
     sub_runs = defaultdict(list)

@@ -12,6 +12,7 @@ from typing import ClassVar, TypeAlias, cast
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.schema.proofs import prove, where_held
 from graphrag_rdf.store.base import Row, Store, in_batches
@@ -185,7 +186,10 @@ def source_fact(store: Store, s: str, p: str, o: str) -> list[FactSource]:
     edges = facts_called(store, s, p, o, inferred=True)
     found = _supporting(store, edges) + _inferred_sources(store, edges)
     if not found:
-        raise UsageError(f"there is no fact ({s}, {p}, {o})", hint="nothing that is stored says so")
+        raise UsageError(
+            tr("there is no fact ({s}, {p}, {o})").format(s=s, p=p, o=o),
+            hint=tr("nothing that is stored says so"),
+        )
     return found
 
 
@@ -282,10 +286,15 @@ def _find(store: Store, name: str) -> Row:
     exact = [row for row in found if rows.truth(row, "exact")]
     matches = exact or found
     if not matches:
-        raise UsageError(f"no document is called {name!r}", hint="give its path, IRI or title")
+        raise UsageError(
+            tr("no document is called {name!r}").format(name=name), hint=tr("give its path, IRI or title")
+        )
     if len(matches) > 1:
         listed = ", ".join(rows.must(row, "document") for row in matches)
-        raise UsageError(f"{name!r} names several documents: {listed}", hint="use the IRI")
+        raise UsageError(
+            tr("{name!r} names several documents: {listed}").format(name=name, listed=listed),
+            hint=tr("use the IRI"),
+        )
     return matches[0]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
@@ -125,7 +126,7 @@ def render_list(summaries: Iterable[TraceSummary], *, width: int = 80, colour: b
 
 
 def _session(page: Lines, trace: Trace, full: bool) -> None:
-    page.heading("session", trace.iri)
+    page.heading(tr("session"), trace.iri)
     facts = [
         trace.kind or "unknown pipeline",
         trace.started.strftime("%Y-%m-%d %H:%M:%S UTC") if trace.started else "",
@@ -137,12 +138,12 @@ def _session(page: Lines, trace: Trace, full: bool) -> None:
     ]
     page.paragraph(" · ".join(fact for fact in facts if fact), "    ")
     if trace.source_forgotten:
-        page.paragraph("Words of this trace were erased because a document was forgotten.", "    ")
+        page.paragraph(tr("Words of this trace were erased because a document was forgotten."), "    ")
     if trace.continues:
-        page.paragraph(trace.continues, "    ", "Goes on with: ")
+        page.paragraph(trace.continues, "    ", tr("Goes on with: "))
     for mark in trace.marks:
         by, note = f" by {mark.by}" if mark.by else "", f": {mark.note}" if mark.note else ""
-        page.paragraph(f"{mark.about}{by}{note}", "    ", f"Marked {mark.rating}: ")
+        page.paragraph(f"{mark.about}{by}{note}", "    ", tr("Marked {rating}: ").format(rating=mark.rating))
     if full:
         for name, values in trace.parameters.items():
             shown = values.items() if isinstance(values, Mapping) else [("", values)]
@@ -162,7 +163,7 @@ def _step(page: Lines, step: TraceStep, full: bool, before: str | None = None) -
     if any(facts):
         page.paragraph(" · ".join(fact for fact in facts if fact), "    ", dim=True)
     if before is not None and step.derived_from and step.derived_from != (before,):
-        page.paragraph(", ".join(step.derived_from), "    ", "Derives from: ", dim=True)
+        page.paragraph(", ".join(step.derived_from), "    ", tr("Derives from: "), dim=True)
     (step.declared.text or _generic)(page, step, full)
     for run in step.sub_runs:
         page.paragraph(f"{run.question or ERASED_QUESTION} · {run.session}", "    ", "Asked: ")
@@ -186,7 +187,7 @@ def _generic(page: Lines, step: TraceStep, full: bool) -> None:
         for found in items if full else items[:_ITEMS]:
             page.paragraph(item_words(found), "      ", "- ")
         if not full and len(items) > _ITEMS:
-            page.line(f"      … and {len(items) - _ITEMS} more (--full)")
+            page.line(tr("      … and {value} more (--full)").format(value=len(items) - _ITEMS))
 
 
 # --- sources ---------------------------------------------------------------------------------------
@@ -223,7 +224,7 @@ def render_fact_sources(found: Sequence[FactSource], *, width: int = 80, colour:
             shown = item.fact
             page.paragraph(fact_words(shown), "")
             if item.removed:
-                page.paragraph(f"{item.removed}", "  ", "Does not hold: ")
+                page.paragraph(f"{item.removed}", "  ", tr("Does not hold: "))
         confidence = "" if item.confidence is None else f" · confidence {item.confidence:.2f}"
         page.paragraph(f"{place_words(item.source)}{confidence}", "  ", "Source: ")
         if item.source.quote:
@@ -352,7 +353,7 @@ def write_sentences(page: Lines, selections: Iterable[Selected]) -> None:
 def write_why(page: Lines, selection: Selected) -> None:
     """Why something was selected, and where it stands."""
     if selection.removed:
-        page.paragraph(f"{selection.removed}", "        ", "Holds no more: ")
+        page.paragraph(f"{selection.removed}", "        ", tr("Holds no more: "))
     write_inferences(page, selection.inferences, "        ")
     if selection.reasoning:
         page.paragraph(selection.reasoning, "        ", "Reason: ")
@@ -371,7 +372,11 @@ def write_why(page: Lines, selection: Selected) -> None:
 def write_inferences(page: Lines, inferences: Sequence[Inference], indent: str) -> None:
     """The steps of a proof: the rule, what it infers, and from which premises."""
     for one in inferences:
-        page.paragraph(f"{fact_words(one.fact)} by {one.rule}, from", indent, "Inferred: ")
+        page.paragraph(
+            tr("{fact} by {rule}, from").format(fact=fact_words(one.fact), rule=one.rule),
+            indent,
+            "Inferred: ",
+        )
         for premise in one.premise_facts:
             page.paragraph(fact_words(premise), f"{indent}  ")
 
@@ -386,7 +391,12 @@ def write_call(page: Lines, call: Call) -> None:
         "" if call.ms is None else f"{call.ms} ms",
         "from cache" if call.cached else "",
     ]
-    page.paragraph(" · ".join(fact for fact in facts if fact), "    ", f"Call {call.kind}: ", dim=True)
+    page.paragraph(
+        " · ".join(fact for fact in facts if fact),
+        "    ",
+        tr("Call {kind}: ").format(kind=call.kind),
+        dim=True,
+    )
     for name in ("sparql", "prompt", "completion"):
         if kept := getattr(call, name):
             page.line(f"      {name}: {kept.value}")

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import TG
 from graphrag_rdf.schema.proofs import Inferred, follows, where_held
@@ -126,7 +127,7 @@ class _Verifier:
             f"{rows.must(row, 'node')} derives from {rows.must(row, 'before')}, which does not lead there"
             for row in self._select("foreign-astray")
         ]
-        yield _check("chain", len(steps), astray, "steps lead back to the question")
+        yield _check("chain", len(steps), astray, tr("steps lead back to the question"))
         items = [one for one in trace.selections if one.triple is not None]
         facts = [one.triple for one in items if one.triple is not None]
         found = self._store.select("facts/asserted", edges=facts) if facts else ()
@@ -139,14 +140,14 @@ class _Verifier:
             if one.triple not in known
         ]
         if items:
-            yield _check("edges", len(items), lacking, "selected facts are asserted and contained")
+            yield _check("edges", len(items), lacking, tr("selected facts are asserted and contained"))
         lost = [
             f"{self._names.get(one.iri.value, one.iri.value)} leads to no document"
             for one in trace.selections
             if one.iri is not None and not one.sources
         ]
         if trace.selections:
-            yield _check("sources", len(trace.selections), lost, "selections lead to a document")
+            yield _check("sources", len(trace.selections), lost, tr("selections lead to a document"))
         away = [text.value for one in steps if (text := one.values.get("stored")) and one.answer is None]
         if away:
             yield Check("answer", None, "; ".join(["TrustGraph's librarian keeps these texts", *_some(away)]))
@@ -164,11 +165,11 @@ class _Verifier:
         outcome = rows.text(row, "outcome")
         bad = []
         if "ended" not in row or outcome is None:
-            bad.append("it was never closed: the process was stopped, or it still runs")
+            bad.append(tr("it was never closed: the process was stopped, or it still runs"))
         if not rows.truth(row, "asked"):
-            bad.append("it has no question")
+            bad.append(tr("it has no question"))
         if outcome in _ENDS and not rows.truth(row, _ENDS[outcome]):
-            bad.append(f"it is marked {outcome} but has no such step")
+            bad.append(tr("it is marked {outcome} but has no such step").format(outcome=outcome))
         return Check("session", not bad, "; ".join(bad) or f"closed as {outcome}")
 
     def _chain(self) -> Check:
@@ -178,7 +179,7 @@ class _Verifier:
             else f"{rows.must(row, 'step')} does not lead back to the question"
             for row in self._select("check-chain")
         ]
-        return _check("chain", len(self._trace.steps), bad, "steps lead back to the question")
+        return _check("chain", len(self._trace.steps), bad, tr("steps lead back to the question"))
 
     def _edges(self) -> Check:
         found = [row for row in self._select("check-edges") if rows.must(row, "item") not in self._proofs]
@@ -191,10 +192,14 @@ class _Verifier:
             asserted, contained = rows.truth(row, "asserted"), rows.truth(row, "contained")
             missing = [w for w, holds in (("asserted", asserted), ("contained", contained)) if not holds]
             if missing:
-                bad.append(f"{self._name(row)} is no longer {' or '.join(missing)}")
+                bad.append(
+                    tr("{row} is no longer {missing}").format(
+                        row=self._name(row), missing=" or ".join(missing)
+                    )
+                )
         count = len(self._edge_items())
         if bad or not decided:
-            return _check("edges", count, bad, "selected facts are asserted and contained")
+            return _check("edges", count, bad, tr("selected facts are asserted and contained"))
         hold = f"{count - len(decided)} of {count} selected facts are asserted and contained"
         return Check("edges", True, "; ".join([hold, *_some([*decided.values()])]))
 
@@ -222,20 +227,22 @@ class _Verifier:
             name, selected = self._names.get(item, item), self._facts[item]
             steps = [one for one in proof if one.triple is not None and one.rule is not None]
             if len(steps) < len(proof) or selected not in {one.triple for one in steps}:
-                bad.append(f"{name}: its proof was erased or is incomplete")
+                bad.append(tr("{name}: its proof was erased or is incomplete").format(name=name))
                 continue
             for premise in premises[item]:
                 about = f"{_words(premise, proof)}, from which {name} was inferred,"
                 if not held[premise] & {"fact", "ontology"}:
-                    bad.append(f"{about} is no longer asserted")
+                    bad.append(tr("{about} is no longer asserted").format(about=about))
                 elif "ontology" not in held[premise] and premise not in contained:
-                    bad.append(f"{about} is no longer contained")
+                    bad.append(tr("{about} is no longer contained").format(about=about))
             bad += [
                 f"{one.rule} does not infer {fact_words(one.fact)} from its premises"
                 for one in steps
                 if not follows(self._store, Inferred(one.triple, one.rule, one.premises))  # type: ignore[arg-type]
             ]
-        return _check("inferences", len(self._proofs), bad, "inferred facts follow from premises that hold")
+        return _check(
+            "inferences", len(self._proofs), bad, tr("inferred facts follow from premises that hold")
+        )
 
     def _quotes(self) -> Check:
         found = self._select("check-quotes")
@@ -243,12 +250,22 @@ class _Verifier:
         bad = [f"evidence {rows.must(row, 'lost')} of {self._name(row)} is gone" for row in lost]
         for row in found:
             if not rows.truth(row, "about"):
-                bad.append(f"evidence {rows.must(row, 'evidence')} does not speak of {self._name(row)}")
+                bad.append(
+                    tr("evidence {row} does not speak of {row_2}").format(
+                        row=rows.must(row, "evidence"), row_2=self._name(row)
+                    )
+                )
             elif "offset" in row and not rows.truth(row, "holds"):
-                bad.append(f"“{_short(rows.must(row, 'quote'))}” is not at {rows.whole(row, 'offset')}")
+                bad.append(
+                    tr("“{row}” is not at {row_2}").format(
+                        row=_short(rows.must(row, "quote")), row_2=rows.whole(row, "offset")
+                    )
+                )
         located = sum("offset" in row for row in found)
         note = f"; {len(found) - located} were never located and say so" if located < len(found) else ""
-        return _check("quotes", located + len(lost), bad, f"quotes stand at their offsets{note}")
+        return _check(
+            "quotes", located + len(lost), bad, tr("quotes stand at their offsets{note}").format(note=note)
+        )
 
     def _sentences(self) -> Check:
         found = self._select("check-sentences")
@@ -259,7 +276,9 @@ class _Verifier:
             for row in found
             if not rows.truth(row, "holds")
         ]
-        return _check("sentences", len(found) + len(lost), bad, "selected sentences lie within their chunks")
+        return _check(
+            "sentences", len(found) + len(lost), bad, tr("selected sentences lie within their chunks")
+        )
 
     def _chunks(self, chunks: Sequence[Row]) -> Check:
         bad = []
@@ -268,8 +287,10 @@ class _Verifier:
             known = range((rows.whole(row, "chunks") or 0) + 1)
             document = rows.node(row, "document")
             if rows.node(row, "chunk") not in (iris.chunk(document, text_hash, n) for n in known):
-                bad.append(f"{_place(row)}: its text is not the one that it is named after")
-        return _check("chunks", len(chunks), bad, "chunk texts give their chunk's IRI")
+                bad.append(
+                    tr("{row}: its text is not the one that it is named after").format(row=_place(row))
+                )
+        return _check("chunks", len(chunks), bad, tr("chunk texts give their chunk's IRI"))
 
     def _offsets(self, chunks: Sequence[Row]) -> Check:
         texts: dict[str, str | None] = {}
@@ -281,16 +302,24 @@ class _Verifier:
             text, content = texts[stored], rows.must(row, "content")
             offset = rows.whole(row, "offset") or 0
             if text is None:
-                bad.append(f"{_place(row)}: the document's text {stored} is missing or damaged")
+                bad.append(
+                    tr("{row}: the document's text {stored} is missing or damaged").format(
+                        row=_place(row), stored=stored
+                    )
+                )
             elif text[offset : offset + len(content)] != content:
-                bad.append(f"{_place(row)} does not stand at {offset} in its document")
-        return _check("offsets", len(chunks), bad, "chunks stand at their offsets in their documents")
+                bad.append(
+                    tr("{row} does not stand at {offset} in its document").format(
+                        row=_place(row), offset=offset
+                    )
+                )
+        return _check("offsets", len(chunks), bad, tr("chunks stand at their offsets in their documents"))
 
     def _objects(self) -> Check:
         found = self._store.select("trace/objects", sessions=[self._session])
         objects = sorted({rows.must(row, "object") for row in found} | self._imported())
         bad = [f"{iri} is missing or damaged" for iri in objects if self._blobs.get(iri) is None]
-        return _check("objects", len(objects), bad, "stored texts hash to their names")
+        return _check("objects", len(objects), bad, tr("stored texts hash to their names"))
 
     def _imported(self) -> set[str]:
         """The files that selected facts were imported from, which the blob store keeps too."""
@@ -307,13 +336,19 @@ class _Verifier:
             answer = step.answer or ""
             stored = step.values.get("stored")
             if stored and iris.stored_object(iris.digest(answer)) != stored:
-                bad.append(f"the text of {step.iri} is not the one that was stored, or was erased")
+                bad.append(
+                    tr("the text of {iri} is not the one that was stored, or was erased").format(iri=step.iri)
+                )
             for sentence in step.sentences:
                 assert sentence.iri is not None  # noqa: S101 - it was read
                 count += 1
                 if answer[sentence.offset : sentence.offset + sentence.length] != sentence.text:
-                    bad.append(f"sentence {sentence.iri.value} does not stand at {sentence.offset}")
-        return _check("answer", count, bad, "sentences stand at their offsets in the answer")
+                    bad.append(
+                        tr("sentence {iri} does not stand at {offset}").format(
+                            iri=sentence.iri.value, offset=sentence.offset
+                        )
+                    )
+        return _check("answer", count, bad, tr("sentences stand at their offsets in the answer"))
 
     def _prompt(self) -> Check:
         steps = self._trace.steps
@@ -334,8 +369,10 @@ class _Verifier:
             words = {_letters(line), _letters(line.partition(": ")[2])} - {""}  # also without its speaker
             row = columns and all(_letters(word) in whole for word in line.split())
             if number not in facts and not row and not any(w in text for w in words for text in texts):
-                bad.append(f"[{number}] “{_short(line)}” was not selected")
-        return _check("prompt", len(shown), bad, "numbered lines of the answer's prompt were selected")
+                bad.append(
+                    tr("[{number}] “{line}” was not selected").format(number=number, line=_short(line))
+                )
+        return _check("prompt", len(shown), bad, tr("numbered lines of the answer's prompt were selected"))
 
     def _citations(self) -> Check:
         found = self._select("check-citations")
@@ -343,10 +380,12 @@ class _Verifier:
         for row in found:
             cited = rows.must(row, "cited")
             if not rows.truth(row, "selected"):
-                bad.append(f"{cited} was not selected in this trace")
+                bad.append(tr("{cited} was not selected in this trace").format(cited=cited))
             elif not rows.truth(row, "marked"):
-                bad.append(f"the mark of {cited} does not stand in the sentence that cites it")
-        return _check("citations", len(found), bad, "citations lead to selections")
+                bad.append(
+                    tr("the mark of {cited} does not stand in the sentence that cites it").format(cited=cited)
+                )
+        return _check("citations", len(found), bad, tr("citations lead to selections"))
 
     def _ranking(self) -> Check:
         again = rerun(self._store, self._blobs, self._session)
@@ -447,16 +486,26 @@ def rerun(store: Store, blobs: BlobStore, session: NamedNode) -> Rerun:
             continue
         if may_call(text):  # a trace may come from elsewhere
             out.different.append(
-                f"{template} (call {rows.whole(decided, 'number')}) is not run: it calls another server"
+                tr("{template} (call {decided}) is not run: it calls another server").format(
+                    template=template, decided=rows.whole(decided, "number")
+                )
             )
             continue
         try:
             found = store.query(text).rows or []
         except GraphRagError as error:
-            out.different.append(f"{template} (call {rows.whole(decided, 'number')}) fails: {error}")
+            out.different.append(
+                tr("{template} (call {decided}) fails: {error}").format(
+                    template=template, decided=rows.whole(decided, "number"), error=error
+                )
+            )
             continue
         if rows.result_hash(found) != rows.must(decided, "hash"):
-            out.different.append(f"{template} (call {rows.whole(decided, 'number')}) returns other rows")
+            out.different.append(
+                tr("{template} (call {decided}) returns other rows").format(
+                    template=template, decided=rows.whole(decided, "number")
+                )
+            )
         if template in ranks:
             ranking[step] = found
         if template in takes:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.extract.prompts import FILE, NO_DATA, PromptData, as_yaml
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.claims import cost_of_claims
 from graphrag_rdf.ingest.estimate import written_tokens
 from graphrag_rdf.ingest.extractors import choose_guide, claim_reader, llm_extractor, prompt_data
@@ -151,7 +152,7 @@ def choose(store: Store, request: Request) -> Sample:
     )
     if not drawn.seen:
         raise UsageError(
-            "the store has no chunks", hint="name documents, or ingest some: graphrag-rdf ingest"
+            tr("the store has no chunks"), hint=tr("name documents, or ingest some: graphrag-rdf ingest")
         )
     return drawn
 
@@ -198,7 +199,10 @@ def tune_prompts(
     outcome.former = current.shared()
     if not made.data.examples and request.wishes.examples:
         why = ", ".join(f"{number} {reason}" for reason, number in made.rejected.items()) or "there is none"
-        outcome.warn("no_examples", f"no excerpt gave an example that holds ({why}): the built-in one stays")
+        outcome.warn(
+            "no_examples",
+            tr("no excerpt gave an example that holds ({why}): the built-in one stays").format(why=why),
+        )
     if settings.extract.use in ("rules", "none"):
         detail = f"extract.use is {settings.extract.use}: an ingest asks no model, and so no prompt"
         outcome.warn("prompt_unused", detail)
@@ -374,4 +378,7 @@ def _replaced(path: Path, text: str) -> Iterator[None]:
 
 
 def _unwritable(path: Path, reason: str | None) -> UsageError:
-    return UsageError(f"cannot write {path}: {reason}", hint="name another folder with --output")
+    return UsageError(
+        tr("cannot write {path}: {reason}").format(path=path, reason=reason),
+        hint=tr("name another folder with --output"),
+    )

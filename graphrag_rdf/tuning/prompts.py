@@ -31,6 +31,7 @@ from graphrag_rdf.extract.prompts import (
     WorkedExample,
     one_line,
 )
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.extractors import claim_reader, llm_extractor, prompt_folder
 from graphrag_rdf.ingest.facts import CandidateFilter
 from graphrag_rdf.llm.jsonl import Section, parse_items, parse_sections
@@ -204,7 +205,13 @@ class Tuner:
     def _useless(self, answer: Completion, missing: str, hint: str) -> LlmError:
         """The error for a useless answer, which is removed from the cache."""
         self._gateway.discard(answer)
-        return LlmError(f"the model's answer has no {missing}: {answer.text[:200]!r}", "unparsable", hint)
+        return LlmError(
+            tr("the model's answer has no {missing}: {text!r}").format(
+                missing=missing, text=answer.text[:200]
+            ),
+            "unparsable",
+            hint,
+        )
 
     def _ask(self, purpose: str, prompt: str) -> Completion:
         try:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from graphrag_rdf.errors import GraphRagError, UsageError
 from graphrag_rdf.evaluation.evalset import EvalSet
 from graphrag_rdf.evaluation.metrics import compared, recall
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.steps.gather import SIGNALS
 from graphrag_rdf.steps.hybrid import OWN, RELATIONS
@@ -93,7 +94,10 @@ def weights_in_force(engine: Engine, pipeline: str) -> Weights:
             beside = {f"{s.name}.use": "rules" for s in definition.steps if s.step == "ground"}
             beside[f"{step.name}.rerank_weight"] = "0"
             return Weights(pipeline, step.name, step.step, values, beside)
-    raise UsageError(f"{pipeline} has no weights to learn", hint="graph_rag and hybrid_rag have")
+    raise UsageError(
+        tr("{pipeline} has no weights to learn").format(pipeline=pipeline),
+        hint=tr("graph_rag and hybrid_rag have"),
+    )
 
 
 def tune(
@@ -123,8 +127,12 @@ def tune(
     """
     if len(graded) < max(LEAST, folds):
         raise TooFew(
-            f"{len(graded)} questions with feedback or gold passages are too few to learn from",
-            hint=f"{max(LEAST, folds)} are needed; mark answers with: graphrag-rdf feedback",
+            tr("{count} questions with feedback or gold passages are too few to learn from").format(
+                count=len(graded)
+            ),
+            hint=tr("{least} are needed; mark answers with: graphrag-rdf feedback").format(
+                least=max(LEAST, folds)
+            ),
         )
     questions = sorted(graded, key=lambda q: (hashlib.sha256(q.encode()).digest(), q))
     done, total = 0, len(questions) * 2

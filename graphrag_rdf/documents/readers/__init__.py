@@ -41,6 +41,7 @@ from graphrag_rdf.documents.tables import LONGEST_ROW, read_row, row_spans
 from graphrag_rdf.documents.text import one_line, storable_text, title_of
 from graphrag_rdf.documents.turns import find_turns
 from graphrag_rdf.errors import DocumentError
+from graphrag_rdf.i18n import tr
 
 MAX_BYTES = 200 * 1024 * 1024
 
@@ -180,7 +181,7 @@ def read_bytes(
     """
     _check_size(data, name, max_bytes)
     if not data:
-        raise DocumentError(name, "no text found (the file is empty)")
+        raise DocumentError(name, tr("no text found (the file is empty)"))
     try:
         if media_type is None and inner_name(name) != name:
             data = unpacked(data, max_bytes)
@@ -192,13 +193,19 @@ def read_bytes(
         raise DocumentError(name, str(error), error.hint) from error
     except Exception as error:
         detail = "" if isinstance(error, _STUMBLES) else " ".join(str(error).split())[:200]
-        raise DocumentError(name, f"damaged: {detail or 'its structure is broken'}") from error
+        raise DocumentError(
+            name, tr("damaged: {value}").format(value=detail or "its structure is broken")
+        ) from error
     return _finish(content, name, kind)
 
 
 def _check_size(data: bytes, name: str, max_bytes: int) -> None:
     if len(data) > max_bytes:
-        raise DocumentError(name, f"larger than {max_bytes:,} bytes", "split it, or raise the limit")
+        raise DocumentError(
+            name,
+            tr("larger than {max_bytes:,} bytes").format(max_bytes=max_bytes),
+            tr("split it, or raise the limit"),
+        )
 
 
 def _check_rows(text: str, content: Content, name: str) -> None:
@@ -207,9 +214,11 @@ def _check_rows(text: str, content: Content, name: str) -> None:
             line = text.count("\n", 0, start) + 1
             raise DocumentError(
                 name,
-                f"the row of a table that begins in line {line:,} has {end - start:,} characters, more than "
-                f"{LONGEST_ROW:,}",
-                "is a quotation mark not closed? Close it; or save the file as .txt, to be read as text",
+                tr(
+                    "the row of a table that begins in line {line:,} has {value:,} characters, more than "
+                    "{longest_row:,}"
+                ).format(line=line, value=end - start, longest_row=LONGEST_ROW),
+                tr("is a quotation mark not closed? Close it; or save the file as .txt, to be read as text"),
             )
 
 
@@ -217,25 +226,27 @@ def _media_type(name: str, media_type: str | None, data: bytes) -> str:
     if media_type is not None:
         kind = media_type.partition(";")[0].strip().lower()
         if kind not in READERS:
-            raise DocumentError(name, f"unsupported media type {kind!r}")
+            raise DocumentError(name, tr("unsupported media type {kind!r}").format(kind=kind))
         return kind
     suffix = suffix_of(name)
     if suffix in MEDIA_TYPES:
         return MEDIA_TYPES[suffix]
     if suffix in RDF:
         raise DocumentError(
-            name, IS_RDF, f"graphrag-rdf import {name}; or rename it to .txt, to be read as text"
+            name,
+            IS_RDF,
+            tr("graphrag-rdf import {name}; or rename it to .txt, to be read as text").format(name=name),
         )
     if is_text(data[:SAMPLE]):
         return "text/plain"
     what = f"unsupported format {suffix!r}" if suffix else "no suffix that tells the format"
-    raise DocumentError(name, f"{what}, and no text", READABLE)
+    raise DocumentError(name, tr("{what}, and no text").format(what=what), READABLE)
 
 
 def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
     text = storable_text(content.text)
     if not text.strip():
-        raise DocumentError(name, "no text found")
+        raise DocumentError(name, tr("no text found"))
     _check_rows(text, content, name)
     pages = tuple(
         Page(page.number, storable_text(page.text), page.offset, page.label) for page in content.pages

@@ -10,6 +10,7 @@ from io import BytesIO
 from pathlib import PurePath
 
 from graphrag_rdf.documents.readers.content import Content, UnreadableError
+from graphrag_rdf.i18n import tr
 
 # longest mark first: the mark of UTF-16 is the beginning of that of UTF-32
 _BYTE_ORDER_MARKS = (
@@ -61,7 +62,9 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
                 return _checked(data[len(mark) :].decode(encoding), encoding)
             except UnicodeDecodeError as error:
                 raise UnreadableError(
-                    f"not valid {encoding}, though it begins like it: {error.reason}"
+                    tr("not valid {encoding}, though it begins like it: {reason}").format(
+                        encoding=encoding, reason=error.reason
+                    )
                 ) from None
     usable = declared if declared and _DECLARABLE.fullmatch(declared) else None
     # an ASCII-only file may still be ISO-2022-JP: then, and only then, the declaration comes first
@@ -98,13 +101,15 @@ def _utf16_without_mark(data: bytes) -> str | None:
 
 def _guess(data: bytes) -> tuple[str, str]:
     if data[:SAMPLE].count(0):
-        raise UnreadableError("not a text file (binary data)")
+        raise UnreadableError(tr("not a text file (binary data)"))
     from charset_normalizer import from_bytes
 
     matches = from_bytes(data, cp_isolation=[*_LEGACY])
     best = matches.best()
     if best is None:
-        raise UnreadableError("not a text file, or in an unknown character encoding", "save it as UTF-8")
+        raise UnreadableError(
+            tr("not a text file, or in an unknown character encoding"), tr("save it as UTF-8")
+        )
     encoding = best.encoding
     if encoding in _LATIN and any(
         _WESTERN in match.could_be_from_charset and match.chaos <= best.chaos + _TIE for match in matches
@@ -113,12 +118,14 @@ def _guess(data: bytes) -> tuple[str, str]:
     try:
         return _checked(data.decode(encoding), encoding)
     except UnicodeDecodeError:
-        raise UnreadableError(f"looks like {encoding}, but is not valid", "save it as UTF-8") from None
+        raise UnreadableError(
+            tr("looks like {encoding}, but is not valid").format(encoding=encoding), tr("save it as UTF-8")
+        ) from None
 
 
 def _checked(text: str, encoding: str) -> tuple[str, str]:
     if len(_CONTROL.findall(text)) > _BINARY_SHARE * len(text):
-        raise UnreadableError("not a text file (binary data)")
+        raise UnreadableError(tr("not a text file (binary data)"))
     return text.removeprefix("\ufeff"), encoding
 
 
@@ -159,10 +166,11 @@ def unpacked(data: bytes, max_bytes: int) -> bytes:
         with gzip.open(BytesIO(data)) as file:
             found = file.read(max_bytes + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise UnreadableError(f"damaged: {error}") from error
+        raise UnreadableError(tr("damaged: {error}").format(error=error)) from error
     if len(found) > max_bytes:
         raise UnreadableError(
-            f"larger than {max_bytes:,} bytes when unpacked", "split it, or raise the limit"
+            tr("larger than {max_bytes:,} bytes when unpacked").format(max_bytes=max_bytes),
+            tr("split it, or raise the limit"),
         )
     return found
 

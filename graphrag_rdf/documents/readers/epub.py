@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.html import read_html
 from graphrag_rdf.documents.readers.package import open_package, parse_part
+from graphrag_rdf.i18n import tr
 
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _PAGES = frozenset({"application/xhtml+xml", "text/html"})
@@ -30,13 +31,13 @@ def read_epub(data: bytes) -> c.Content:
         if "META-INF/encryption.xml" in names:
             lock = book.read("META-INF/encryption.xml")
             if lock.count(b"EncryptedData ") + lock.count(b"EncryptedData>") > 2 * len(_FONT.findall(lock)):
-                raise c.UnreadableError("protected (DRM)", "use a copy without protection")
+                raise c.UnreadableError(tr("protected (DRM)"), tr("use a copy without protection"))
         if "META-INF/container.xml" not in names:
-            raise c.UnreadableError("damaged: no book in it (META-INF/container.xml is missing)")
+            raise c.UnreadableError(tr("damaged: no book in it (META-INF/container.xml is missing)"))
         container = parse_part(book.read("META-INF/container.xml"))
         place = next((e.get("full-path") for e in container.iter("{*}rootfile")), None)
         if place not in names:
-            raise c.UnreadableError("damaged: its table of parts is missing")
+            raise c.UnreadableError(tr("damaged: its table of parts is missing"))
         package = parse_part(book.read(place))
         parts = [
             read_html(book.read(name)) for name in _spine(package, posixpath.dirname(place)) if name in names

@@ -18,6 +18,7 @@ from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.content import Grid, GridCell, UnreadableError
 from graphrag_rdf.documents.readers.encoding import decode
 from graphrag_rdf.documents.tables import MOST_COLUMNS
+from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -321,7 +322,10 @@ def _check_attributes(attributes: str) -> None:
     for number, _ in enumerate(_ATTRIBUTES.finditer(attributes), start=1):
         if number > MOST_ATTRIBUTES:
             raise UnreadableError(
-                f"a tag has more than {MOST_ATTRIBUTES:,} attributes", "is a quotation mark not closed?"
+                tr("a tag has more than {most_attributes:,} attributes").format(
+                    most_attributes=MOST_ATTRIBUTES
+                ),
+                tr("is a quotation mark not closed?"),
             )
 
 
@@ -342,8 +346,10 @@ class _Stack:
             self._steps += len(self._open) - DEEP
             if self._steps > MOST_STEPS:
                 raise UnreadableError(
-                    f"its elements are nested too deeply ({len(self._open):,} within each other)",
-                    "save the page as text",
+                    tr("its elements are nested too deeply ({count:,} within each other)").format(
+                        count=len(self._open)
+                    ),
+                    tr("save the page as text"),
                 )
         if name in _FORMATTING:
             self._format(name, close, attributes)
@@ -356,8 +362,10 @@ class _Stack:
         self._copies += len(self._formatting)
         if self._copies > MOST_COPIES:
             raise UnreadableError(
-                f"{len(self._formatting):,} elements such as <b> and <font> are never closed",
-                "close them, or save the page as text",
+                tr("{count:,} elements such as <b> and <font> are never closed").format(
+                    count=len(self._formatting)
+                ),
+                tr("close them, or save the page as text"),
             )
         if around := _ENDED.get(name):
             if any(map(self._names.__getitem__, around)):

@@ -16,6 +16,7 @@ from graphrag_rdf.documents.model import Span, Table, Turn
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.encoding import decode
 from graphrag_rdf.documents.readers.html import read_html
+from graphrag_rdf.i18n import tr
 
 RECIPIENT = c.SCHEMA + "recipient"
 MOST_MESSAGES = 20_000
@@ -60,9 +61,11 @@ def read_mailbox(data: bytes) -> c.Content:
     """
     starts = [match.start() for match in _NEXT.finditer(data)]
     if not starts or data[: starts[0]].strip():
-        raise c.UnreadableError("not a mailbox: it does not begin with a line “From …”")
+        raise c.UnreadableError(tr("not a mailbox: it does not begin with a line “From …”"))
     if len(starts) > MOST_MESSAGES:
-        raise c.UnreadableError(f"more than {MOST_MESSAGES:,} messages", "split it")
+        raise c.UnreadableError(
+            tr("more than {most_messages:,} messages").format(most_messages=MOST_MESSAGES), tr("split it")
+        )
     pieces = zip(starts, [*starts[1:], len(data)], strict=True)
     messages = (_opened(data[start:end].partition(b"\n")[2]) for start, end in pieces)
     return _joined(page for mail, headers in messages for page in _pages(mail, headers, 0))
@@ -84,7 +87,7 @@ def _opened(data: bytes) -> tuple[EmailMessage, dict[str, str]]:
     mail: EmailMessage = message_from_bytes(data, policy=policy.default)
     headers = {name: _header(mail, name) for name in _HEADERS}
     if not any(headers.values()):
-        raise c.UnreadableError("not a message: it has neither sender, date nor subject")
+        raise c.UnreadableError(tr("not a message: it has neither sender, date nor subject"))
     return mail, headers
 
 

@@ -12,6 +12,7 @@ from graphrag_rdf.documents.readers import sheets
 from graphrag_rdf.documents.readers.content import Grid, GridCell
 from graphrag_rdf.documents.readers.package import open_package, parse_part
 from graphrag_rdf.documents.tables import MOST_COLUMNS
+from graphrag_rdf.i18n import tr
 
 _NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
 _OFFICE, _TEXT, _TABLE = f"{{{_NAMES}office:1.0}}", f"{{{_NAMES}text:1.0}}", f"{{{_NAMES}table:1.0}}"
@@ -98,11 +99,11 @@ def _read(data: bytes, kind: str, lay_out: Callable[[Any], c.Content]) -> c.Cont
     with zipfile.ZipFile(open_package(data)) as package:
         names = package.namelist()
         if "content.xml" not in names:
-            raise c.UnreadableError("damaged: content.xml is missing")
+            raise c.UnreadableError(tr("damaged: content.xml is missing"))
         body = parse_part(package.read("content.xml")).find(f"{_OFFICE}body/{_OFFICE}{kind}")
         meta = parse_part(package.read("meta.xml")) if "meta.xml" in names else None
     if body is None:
-        raise c.UnreadableError(f"damaged: no {kind} in it")
+        raise c.UnreadableError(tr("damaged: no {kind} in it").format(kind=kind))
     told = [(element.tag, "".join(element.itertext())) for element in meta.iter()] if meta is not None else []
     return replace(
         lay_out(body),
@@ -217,7 +218,9 @@ def _rows(sheet: Any, budget: list[int]) -> Iterator[tuple[int, list[Any]]]:
 def _check(budget: list[int], number: int, sheet: Any) -> None:
     if number > sheets.MAX_ROWS or budget[0] < 0:
         name = sheet.get(f"{_TABLE}name")
-        raise c.UnreadableError(f"sheet {name!r} has too many rows or cells", "split the workbook")
+        raise c.UnreadableError(
+            tr("sheet {name!r} has too many rows or cells").format(name=name), tr("split the workbook")
+        )
 
 
 def _value(cell: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from xml.parsers import expat
 
 from graphrag_rdf.documents.readers import content as c
+from graphrag_rdf.i18n import tr
 
 # A package may hold this much, and unpack to this many times its size once it is not small: text of
 # office files shrinks 5 to 20 times, a bomb a thousand times.
@@ -56,8 +57,10 @@ def open_package(data: bytes, *, row_by_row: str | None = None) -> io.BytesIO:
     """
     if data.startswith(_OLE):
         if "EncryptedPackage".encode("utf-16-le") in data:
-            raise c.UnreadableError("encrypted (password)", "save it without a password")
-        raise c.UnreadableError("a binary Office file of before 2007", "save it as .docx, .xlsx or .pptx")
+            raise c.UnreadableError(tr("encrypted (password)"), tr("save it without a password"))
+        raise c.UnreadableError(
+            tr("a binary Office file of before 2007"), tr("save it as .docx, .xlsx or .pptx")
+        )
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             _check_size(archive, len(data))
@@ -68,20 +71,28 @@ def open_package(data: bytes, *, row_by_row: str | None = None) -> io.BytesIO:
             whole = [m for m in parts if row_by_row is None or not m.filename.startswith(row_by_row)]
             _check_tags(archive, whole)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError) as error:
-        raise c.UnreadableError(f"damaged: {error}") from None
+        raise c.UnreadableError(tr("damaged: {error}").format(error=error)) from None
     return io.BytesIO(data)
 
 
 def _check_size(archive: zipfile.ZipFile, packed: int) -> None:
     members = archive.infolist()
     if any(member.flag_bits & 1 for member in members):
-        raise c.UnreadableError("encrypted (password)", "save it without a password")
+        raise c.UnreadableError(tr("encrypted (password)"), tr("save it without a password"))
     # zipfile never unpacks more of a member than the size it declares, so the sum is a true bound
     unpacked = sum(member.file_size for member in members)
     if len(members) > MAX_MEMBERS or unpacked > MAX_UNPACKED:
-        raise c.UnreadableError(f"too large when unpacked ({len(members)} parts, {unpacked} bytes)")
+        raise c.UnreadableError(
+            tr("too large when unpacked ({count} parts, {unpacked} bytes)").format(
+                count=len(members), unpacked=unpacked
+            )
+        )
     if unpacked > max(RATIO_FREE, MAX_RATIO * packed):
-        raise c.UnreadableError(f"a decompression bomb? {packed} bytes unpack to {unpacked}")
+        raise c.UnreadableError(
+            tr("a decompression bomb? {packed} bytes unpack to {unpacked}").format(
+                packed=packed, unpacked=unpacked
+            )
+        )
 
 
 def _check_manifest(archive: zipfile.ZipFile) -> None:
@@ -89,7 +100,7 @@ def _check_manifest(archive: zipfile.ZipFile) -> None:
     try:
         with archive.open("META-INF/manifest.xml") as manifest:
             if b"encryption-data" in manifest.read(_LONGEST_MANIFEST):
-                raise c.UnreadableError("encrypted (password)", "save it without a password")
+                raise c.UnreadableError(tr("encrypted (password)"), tr("save it without a password"))
     except KeyError:
         return
 
@@ -108,14 +119,18 @@ def parse_part(data: bytes) -> Any:
     try:
         return etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        raise c.UnreadableError(f"damaged: {error}") from None
+        raise c.UnreadableError(tr("damaged: {error}").format(error=error)) from None
 
 
 def _check_prologue(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
     parser = expat.ParserCreate()
 
     def refuse(*_: object) -> None:
-        raise c.UnreadableError(f"{member.filename} declares a document type, which may hide an entity bomb")
+        raise c.UnreadableError(
+            tr("{filename} declares a document type, which may hide an entity bomb").format(
+                filename=member.filename
+            )
+        )
 
     def stop(*_: object) -> None:
         raise _RootSeenError
@@ -129,7 +144,9 @@ def _check_prologue(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
         except _RootSeenError:
             return
         except expat.ExpatError as error:
-            raise c.UnreadableError(f"damaged: {member.filename} is not XML: {error}") from None
+            raise c.UnreadableError(
+                tr("damaged: {filename} is not XML: {error}").format(filename=member.filename, error=error)
+            ) from None
 
 
 def _check_tags(archive: zipfile.ZipFile, parts: Sequence[zipfile.ZipInfo]) -> None:
@@ -139,7 +156,10 @@ def _check_tags(archive: zipfile.ZipFile, parts: Sequence[zipfile.ZipInfo]) -> N
             while piece := part.read(_PIECE):
                 tags += piece.count(b"<")
                 if tags > MAX_TAGS:
-                    raise c.UnreadableError(f"more than {MAX_TAGS:,} tags of XML", "split the document")
+                    raise c.UnreadableError(
+                        tr("more than {max_tags:,} tags of XML").format(max_tags=MAX_TAGS),
+                        tr("split the document"),
+                    )
 
 
 def metadata(properties: CoreProperties, creator: Any, description: Any) -> Iterator[tuple[str, str]]:

@@ -27,6 +27,7 @@ from graphrag_rdf.documents.readers.pdf_layout import (
 from graphrag_rdf.documents.readers.pdf_ocr import INSTALL, has_ocr, is_scan, picture_of, read_picture
 from graphrag_rdf.documents.readers.pdf_tables import FoundTable, find_tables, looks_tabular
 from graphrag_rdf.documents.readers.pdf_words import mark_bold, read_rules, read_words, rows_of
+from graphrag_rdf.i18n import tr
 
 MAX_PAGES = 20_000
 MAX_CHARACTERS = 50_000_000
@@ -70,12 +71,14 @@ def read_pdf(data: bytes) -> c.Content:
 
 def _why(error: Exception, data: bytes) -> c.UnreadableError:
     if "assword" in str(error):
-        return c.UnreadableError("encrypted", "save it without a password")
+        return c.UnreadableError("encrypted", tr("save it without a password"))
     if b"%PDF-" not in data[:1024]:
-        return c.UnreadableError("damaged: it does not begin as a PDF does", "is it another kind of file?")
+        return c.UnreadableError(
+            tr("damaged: it does not begin as a PDF does"), tr("is it another kind of file?")
+        )
     return c.UnreadableError(
-        "damaged: its structure is broken or cut off",
-        "fetch it again, or open it in a viewer and save it as a new file",
+        tr("damaged: its structure is broken or cut off"),
+        tr("fetch it again, or open it in a viewer and save it as a new file"),
     )
 
 
@@ -83,7 +86,10 @@ def _read(document: Any) -> c.Content:
     with _PDFIUM:
         count = len(document)
         if count > MAX_PAGES:
-            raise c.UnreadableError(f"{count:,} pages, more than {MAX_PAGES:,}", "split it")
+            raise c.UnreadableError(
+                tr("{count:,} pages, more than {max_pages:,}").format(count=count, max_pages=MAX_PAGES),
+                tr("split it"),
+            )
         outline = _outline(document)
         info = document.get_metadata_dict()
         language = _language(document)
@@ -101,8 +107,10 @@ def _read(document: Any) -> c.Content:
     text, pages, tables, unsaid = _joined(parts, running)
     if not text.strip():
         if scans[False] and not has_ocr():
-            raise c.UnreadableError("no text layer (scanned?)", f"{INSTALL}, then ingest it again")
-        raise c.UnreadableError("no text found", "export its text")
+            raise c.UnreadableError(
+                tr("no text layer (scanned?)"), tr("{install}, then ingest it again").format(install=INSTALL)
+            )
+        raise c.UnreadableError(tr("no text found"), tr("export its text"))
     return c.Content(
         text,
         pages,
@@ -144,13 +152,24 @@ def _pages(document: Any) -> Iterator[PageRows]:
         try:
             page = _rows_of_page(document, index)
         except c.UnreadableError as error:
-            raise c.UnreadableError(f"page {number}: {error}", "split it, or export its text") from None
+            raise c.UnreadableError(
+                tr("page {number}: {error}").format(number=number, error=error),
+                tr("split it, or export its text"),
+            ) from None
         characters += sum(len(word.text) for row in page.rows for word in row.words)
         if characters > MAX_CHARACTERS:
-            raise c.UnreadableError(f"more than {MAX_CHARACTERS:,} characters by page {number}", "split it")
+            raise c.UnreadableError(
+                tr("more than {max_characters:,} characters by page {number}").format(
+                    max_characters=MAX_CHARACTERS, number=number
+                ),
+                tr("split it"),
+            )
         if time.thread_time() - started > MAX_SECONDS:
             raise c.UnreadableError(
-                f"pages 1 to {number} took more than {MAX_SECONDS:.0f} s to read", "split it"
+                tr("pages 1 to {number} took more than {max_seconds:.0f} s to read").format(
+                    number=number, max_seconds=MAX_SECONDS
+                ),
+                tr("split it"),
             )
         yield page
 
@@ -335,9 +354,11 @@ def check_streams(data: bytes) -> None:
         total += size
         if size > limit or total > MAX_ALL:
             raise UnreadableError(
-                f"the content at byte {start:,} is too large when it is unpacked (more than "
-                f"{min(limit, MAX_ALL):,} bytes)",
-                "print it to a new PDF, or export its text",
+                tr(
+                    "the content at byte {start:,} is too large when it is unpacked (more than "
+                    "{limit:,} bytes)"
+                ).format(start=start, limit=min(limit, MAX_ALL)),
+                tr("print it to a new PDF, or export its text"),
             )
 
 

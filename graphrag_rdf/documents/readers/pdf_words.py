@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from graphrag_rdf.documents.readers.content import UnreadableError
+from graphrag_rdf.i18n import tr
 
 MAX_PAGE_CHARACTERS = 1_000_000
 """A dense page has some 10,000."""
@@ -106,7 +107,11 @@ def read_words(text_page: Any) -> list[list[Word]]:
 
     count = pdfium.FPDFText_CountChars(text_page)
     if count > MAX_PAGE_CHARACTERS:
-        raise UnreadableError(f"{count:,} characters, more than {MAX_PAGE_CHARACTERS:,}")
+        raise UnreadableError(
+            tr("{count:,} characters, more than {max_page_characters:,}").format(
+                count=count, max_page_characters=MAX_PAGE_CHARACTERS
+            )
+        )
     unicode_of = pdfium.FPDFText_GetUnicode
     turned: dict[int, list[Word]] = {}
     letters: list[str] = []

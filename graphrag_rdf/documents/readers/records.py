@@ -22,6 +22,7 @@ from graphrag_rdf.documents.readers.encoding import decode
 from graphrag_rdf.documents.table_heads import SAMPLE, find_head
 from graphrag_rdf.documents.table_json import members, record_lists
 from graphrag_rdf.documents.tables import MOST_COLUMNS, RECORDS, count_cells, read_row, records
+from graphrag_rdf.i18n import tr
 
 _SEPARATORS = "\t;,|"
 # the line in which spreadsheet programs tell the separator
@@ -191,4 +192,4 @@ def _parse(text: str, complaint: str) -> Any:
     except json.JSONDecodeError as error:
         raise UnreadableError(f"{complaint}: {error}") from None
     except RecursionError:
-        raise UnreadableError(f"{complaint}: nested too deeply") from None
+        raise UnreadableError(tr("{complaint}: nested too deeply").format(complaint=complaint)) from None

@@ -9,6 +9,7 @@ from typing import Any
 from graphrag_rdf.documents.readers.content import Content, UnreadableError
 from graphrag_rdf.documents.readers.encoding import decode
 from graphrag_rdf.documents.readers.html import read_html
+from graphrag_rdf.i18n import tr
 
 LONGEST = 2_000_000
 """Characters of a file: docutils reads some hundred thousand a second."""
@@ -55,14 +56,19 @@ def read_rst(data: bytes) -> Content:
 
     text, encoding = decode(data)
     if len(text) > LONGEST:
-        raise UnreadableError(f"more than {LONGEST:,} characters", "split it, or save it as .txt")
+        raise UnreadableError(
+            tr("more than {longest:,} characters").format(longest=LONGEST), tr("split it, or save it as .txt")
+        )
     if _LONG_WORD.search(text):
-        raise UnreadableError(f"more than {LONGEST_WORD:,} characters without a blank", "save it as .txt")
+        raise UnreadableError(
+            tr("more than {longest_word:,} characters without a blank").format(longest_word=LONGEST_WORD),
+            tr("save it as .txt"),
+        )
     _accept(text)
     try:
         page = publish_string(text, writer="html5", settings_overrides=_SETTINGS)
     except RecursionError:
-        raise UnreadableError("nested too deeply", "save it as .txt, to be read as text") from None
+        raise UnreadableError(tr("nested too deeply"), tr("save it as .txt, to be read as text")) from None
     content = read_html(str(page).encode())
     return replace(
         content, title=content.title if content.title != "<string>" else "", encoding=encoding, language=None

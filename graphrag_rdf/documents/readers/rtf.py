@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.content import Grid, GridCell
+from graphrag_rdf.i18n import tr
 
 _INFO = {
     "title": "",
@@ -33,7 +34,7 @@ def read_rtf(data: bytes) -> c.Content:
     rtf_to_text: Callable[..., str] = striprtf.rtf_to_text
 
     if not data.lstrip()[:5].startswith(b"{\\rtf"):
-        raise c.UnreadableError("not RTF, though it is called so", "rename it as what it is")
+        raise c.UnreadableError(tr("not RTF, though it is called so"), tr("rename it as what it is"))
     source = data.decode("latin-1")
     top = source[:_LONGEST_INFO]
     told = {

@@ -16,6 +16,7 @@ from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.package import metadata, open_package
 from graphrag_rdf.documents.table_heads import SAMPLE, find_head
 from graphrag_rdf.documents.tables import LABELLED, MOST_COLUMNS
+from graphrag_rdf.i18n import tr
 
 # a sheet has at most 1,048,576 rows; blank cells before a far one are made up while reading
 MAX_ROWS = 1 << 20
@@ -230,6 +231,9 @@ def _rows(sheet: Any, budget: list[int]) -> Iterator[tuple[int, Sequence[Any]]]:
     for number, row in enumerate(sheet.iter_rows(values_only=True)):
         budget[0] -= len(row)
         if number >= MAX_ROWS or budget[0] < 0:
-            raise c.UnreadableError(f"sheet {sheet.title!r} has too many rows or cells", "split the workbook")
+            raise c.UnreadableError(
+                tr("sheet {title!r} has too many rows or cells").format(title=sheet.title),
+                tr("split the workbook"),
+            )
         if any(value not in (None, "") for value in row):
             yield number, row

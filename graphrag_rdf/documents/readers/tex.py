@@ -10,6 +10,7 @@ from typing import Any
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.content import Grid, GridCell
 from graphrag_rdf.documents.readers.encoding import decode
+from graphrag_rdf.i18n import tr
 
 LONGEST = 5_000_000
 """Characters of a file: the library reads some hundred thousand a second."""
@@ -49,7 +50,9 @@ def read_tex(data: bytes) -> c.Content:
     """
     text, encoding = decode(data)
     if len(text) > LONGEST:
-        raise c.UnreadableError(f"more than {LONGEST:,} characters", "split it, or save it as .txt")
+        raise c.UnreadableError(
+            tr("more than {longest:,} characters").format(longest=LONGEST), tr("split it, or save it as .txt")
+        )
     source = _COMMENT.sub("", text)
     found = _BODY.search(source)
     try:
@@ -60,7 +63,7 @@ def read_tex(data: bytes) -> c.Content:
             if isinstance(block, Grid) or block[1]
         ]
     except RecursionError:
-        raise c.UnreadableError("nested too deeply", "save it as .txt, to be read as text") from None
+        raise c.UnreadableError(tr("nested too deeply"), tr("save it as .txt, to be read as text")) from None
     laid_out, tables = c.layout(blocks)
     authors = [_said(name) for part in _AUTHORS.findall(source)[:1] for name in re.split(r"\\and\b", part)]
     return c.Content(
@@ -132,8 +135,8 @@ def _walker() -> Any:
             self._left -= 1
             if self._left < 0:
                 raise c.UnreadableError(
-                    "brackets of its macros do not close",
-                    "close them, or save it as .txt, to be read as text",
+                    tr("brackets of its macros do not close"),
+                    tr("close them, or save it as .txt, to be read as text"),
                 )
             return super().get_token(*where, **how)
 

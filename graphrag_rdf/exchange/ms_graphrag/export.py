@@ -18,6 +18,7 @@ from graphrag_rdf.exchange.ms_graphrag.export_communities import add_communities
 from graphrag_rdf.exchange.ms_graphrag.export_facts import add_entities, add_relationships, names_of_entities
 from graphrag_rdf.exchange.ms_graphrag.exported import Exported, list_in
 from graphrag_rdf.exchange.ms_graphrag.tables import COLUMNS, write_table
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG, SKOS, XSD
 from graphrag_rdf.rdf.terms import Term, node_of, text_of, to_python
 from graphrag_rdf.store.base import Row, Store
@@ -60,7 +61,7 @@ def export_tables(engine: Engine, folder: str | Path) -> TablesWritten:
     tables = Exported(names_of_entities(store))
     _add_texts(store, engine.blobs, tables)
     if not tables.text_units:
-        raise UsageError("the store has no chunks to export", hint="ingest documents first")
+        raise UsageError(tr("the store has no chunks to export"), hint=tr("ingest documents first"))
     add_entities(store, tables)
     add_relationships(store, tables)
     _add_claims(store, tables)
@@ -70,7 +71,9 @@ def export_tables(engine: Engine, folder: str | Path) -> TablesWritten:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
+        raise UsageError(
+            tr("cannot write {path}: {value}").format(path=path, value=error.strerror or error)
+        ) from error
     report = TablesWritten(loops=tables.loops)
     report.values = sum(row["property"] != SKOS.definition for row in store.select("exchange/literals"))
     for name, columns in COLUMNS.items():

@@ -31,6 +31,7 @@ from graphrag_rdf.exchange.ms_graphrag.rows import (
     TextUnitRow,
     required_columns,
 )
+from graphrag_rdf.i18n import tr
 
 EXTRA = "ms-graphrag"
 _FORMS = ("{}.parquet", "create_final_{}.parquet", "{}.csv", "create_final_{}.csv")
@@ -80,7 +81,10 @@ def find_tables(folder: Path) -> dict[str, Path]:
         UsageError: there are no text units.
     """
     if not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder", hint="name the folder with the tables, e.g. output")
+        raise UsageError(
+            tr("{folder} is not a folder").format(folder=folder),
+            hint=tr("name the folder with the tables, e.g. output"),
+        )
     for place in (folder, folder / "output"):
         paths = {name: [place / form.format(name) for form in _FORMS] for name in ROWS}
         found = {name: next(filter(Path.is_file, each), None) for name, each in paths.items()}
@@ -90,8 +94,9 @@ def find_tables(folder: Path) -> dict[str, Path]:
     if "text_units" not in files:
         has = listed(path.name for path in files.values())
         raise UsageError(
-            f"{folder} has no table of text units" + (f", only {has}" if has else ""),
-            hint="name the folder that has text_units.parquet, as graphrag index writes it",
+            tr("{folder} has no table of text units").format(folder=folder)
+            + (tr(", only {has}").format(has=has) if has else ""),
+            hint=tr("name the folder that has text_units.parquet, as graphrag index writes it"),
         )
     return files
 
@@ -106,7 +111,9 @@ def read_file(path: Path) -> list[dict[str, object]]:
     try:
         return _read_csv(path) if path.suffix == ".csv" else _read_parquet(path)
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+        raise UsageError(
+            tr("cannot read {path}: {value}").format(path=path, value=error.strerror or error)
+        ) from error
 
 
 def _read_csv(path: Path) -> list[dict[str, object]]:
@@ -115,7 +122,7 @@ def _read_csv(path: Path) -> list[dict[str, object]]:
         with path.open(encoding="utf-8-sig", newline="") as opened:
             rows = [*csv.DictReader(opened)]
     except (UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"cannot read {path}: {error}") from error
+        raise UsageError(tr("cannot read {path}: {error}").format(path=path, error=error)) from error
     return [{name: cell or None for name, cell in row.items() if name is not None} for row in rows]
 
 
@@ -124,7 +131,7 @@ def _read_parquet(path: Path) -> list[dict[str, object]]:
     with path.open("rb") as opened:
         ends = opened.read(4), opened.seek(-4, io.SEEK_END) and opened.read(4)
     if ends != (_MAGIC, _MAGIC):  # the reader would not return from a file that was cut off
-        raise UsageError(f"cannot read {path}: it is not a whole parquet file")
+        raise UsageError(tr("cannot read {path}: it is not a whole parquet file").format(path=path))
     try:
         table = arrow.read_parquet(path).read_all()
         columns = {name: table.column(name).to_pylist() for name in table.column_names}
@@ -132,7 +139,9 @@ def _read_parquet(path: Path) -> list[dict[str, object]]:
         if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit | MemoryError):
             raise
         # arro3 panics on damage within a file, which is no Exception
-        raise UsageError(f"cannot read {path}: it is damaged, or uses a form that is not supported") from None
+        raise UsageError(
+            tr("cannot read {path}: it is damaged, or uses a form that is not supported").format(path=path)
+        ) from None
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
@@ -141,8 +150,8 @@ def _arrow() -> Any:
         import arro3.io
     except ImportError as error:
         raise ConfigError(
-            "parquet files need the package arro3-io, which is not installed",
-            hint=f"pip install 'graphrag-rdf[{EXTRA}]'",
+            tr("parquet files need the package arro3-io, which is not installed"),
+            hint=tr("pip install 'graphrag-rdf[{extra}]'").format(extra=EXTRA),
         ) from error
     return arro3.io
 
@@ -153,7 +162,10 @@ def _check_columns(path: Path, kind: type[TableRow], rows: Sequence[Mapping[str,
     lacking = [names for names in required_columns(kind) if not any(name in rows[0] for name in names)]
     if lacking:
         wanted = ", ".join(" or ".join(names) for names in lacking)
-        raise UsageError(f"{path} has no column {wanted}", hint="is it a table of Microsoft GraphRAG?")
+        raise UsageError(
+            tr("{path} has no column {wanted}").format(path=path, wanted=wanted),
+            hint=tr("is it a table of Microsoft GraphRAG?"),
+        )
 
 
 def _parsed(
@@ -232,7 +244,9 @@ def write_table(path: Path, columns: Mapping[str, str], rows: Iterable[Mapping[s
             arrow.write_parquet(reader, opened, compression="snappy")
         unfinished.replace(path)
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
+        raise UsageError(
+            tr("cannot write {path}: {value}").format(path=path, value=error.strerror or error)
+        ) from error
     finally:
         unfinished.unlink(missing_ok=True)
     return len(lines)

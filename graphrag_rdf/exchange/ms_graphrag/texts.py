@@ -24,6 +24,7 @@ from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.exchange.ms_graphrag.report import TablesReport
 from graphrag_rdf.exchange.ms_graphrag.rows import DocumentRow, TextUnitRow
 from graphrag_rdf.exchange.ms_graphrag.tables import Tables
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.plan import Incoming, Planner
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS
@@ -73,7 +74,7 @@ class GivenText:
         data = self.text.encode()
         read = read_bytes(data, name, media_type="text/plain", max_bytes=max_bytes)
         if read.text != self.text:
-            raise DocumentError(self.identity, "its text is not plain text")
+            raise DocumentError(self.identity, tr("its text is not plain text"))
         given = [(DCTERMS.identifier.value, self.id), (DCTERMS.created.value, self.created)]
         return replace(
             read,

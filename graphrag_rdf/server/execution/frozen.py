@@ -9,6 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.frozen import drop_all_unused, in_use, make_copy
@@ -43,7 +44,7 @@ class FrozenCopies:
             StoreError: when the disk or the engine fails.
         """
         if not hmac.compare_digest(key.encode(), self.key.encode()):
-            raise Problem(403, "this is not the key of the store that the server has open")
+            raise Problem(403, tr("this is not the key of the store that the server has open"))
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._make)
 
     async def unread(self, seconds: float) -> bool:
@@ -62,6 +63,10 @@ class FrozenCopies:
 
     def _make(self) -> tuple[str, int]:
         if len(in_use(self._folder)) >= _MOST:
-            raise Problem(503, f"{_MOST} processes read copies of the store", headers={"Retry-After": "10"})
+            raise Problem(
+                503,
+                tr("{most} processes read copies of the store").format(most=_MOST),
+                headers={"Retry-After": "10"},
+            )
         commit = self._store.commit_number()
         return make_copy(self._store, self._folder), commit

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.sparql.tokens import tokens
 
@@ -66,8 +67,10 @@ def check_nesting(text: str) -> None:
         if total > LONGEST_CHAIN:
             raise Problem(
                 400,
-                f"the SPARQL has more than {LONGEST_CHAIN:,} operators and patterns in a row",
-                hint="VALUES takes any number of values",
+                tr("the SPARQL has more than {longest_chain:,} operators and patterns in a row").format(
+                    longest_chain=LONGEST_CHAIN
+                ),
+                hint=tr("VALUES takes any number of values"),
             )
 
 
@@ -107,7 +110,9 @@ def _is_deep(text: str, brackets: re.Pattern[str]) -> bool:
 
 
 def _too_deep(what: str) -> Problem:
-    return Problem(400, f"{what} is nested more than {DEEPEST} levels deep")
+    return Problem(
+        400, tr("{what} is nested more than {deepest} levels deep").format(what=what, deepest=DEEPEST)
+    )
 
 
 _starting = threading.Lock()

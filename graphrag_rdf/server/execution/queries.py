@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 
 from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.reader_process.evaluate import Job, QueryFailed, evaluate
 from graphrag_rdf.server.execution.nesting import deep_stacks
 from graphrag_rdf.server.http.problems import CLIENT_LEFT, Problem, TransferAborted, problem_of
@@ -94,14 +95,14 @@ class Queries:
     async def _turn(self, gone: Gone) -> None:
         """Wait for a place, unless the client has left by then."""
         if self._waiting >= _WAITING:
-            raise Problem(503, "too many queries are waiting", headers=retry(503))
+            raise Problem(503, tr("too many queries are waiting"), headers=retry(503))
         waits = self._places.locked()
         self._waiting += 1
         try:
             async with asyncio.timeout(PATIENCE):
                 await self._places.acquire()
         except TimeoutError:
-            raise Problem(503, "too many queries are running", headers=retry(503)) from None
+            raise Problem(503, tr("too many queries are running"), headers=retry(503)) from None
         finally:
             self._waiting -= 1
         try:
@@ -114,7 +115,7 @@ class Queries:
     def stop(self) -> None:
         """Give up all queries."""
         for answer in list(self._open):
-            answer.give_up(QueryFailed(503, "the server is stopping"))
+            answer.give_up(QueryFailed(503, tr("the server is stopping")))
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _ended(self, answer: Answer) -> None:
@@ -216,7 +217,7 @@ class Answer:
 
     def drop(self) -> None:
         """The rest is not wanted."""
-        self.give_up(QueryFailed(CLIENT_LEFT, "the client disconnected"))
+        self.give_up(QueryFailed(CLIENT_LEFT, tr("the client disconnected")))
         self._parts.clear()
 
     def give_up(self, why: QueryFailed) -> None:
@@ -232,7 +233,7 @@ class Answer:
         self._news.set()
 
     def _limit(self) -> None:
-        late = QueryFailed(504, f"the query took longer than {self._seconds:g} s")
+        late = QueryFailed(504, tr("the query took longer than {seconds:g} s").format(seconds=self._seconds))
         self._timer = None if self._over else self._loop.call_later(self._seconds, self.give_up, late)
 
     def _finish(self) -> None:
@@ -255,10 +256,10 @@ class Answer:
             problem = problem_of(error)
             failure = QueryFailed(problem.status, problem.detail)
         except (OSError, http.client.HTTPException, GivenUp):
-            failure = QueryFailed(502, "the endpoint broke off its answer")
+            failure = QueryFailed(502, tr("the endpoint broke off its answer"))
         except Exception:
             log.exception("a query failed")
-            failure = QueryFailed(500, "the server failed; see its log")
+            failure = QueryFailed(500, tr("the server failed; see its log"))
         with self._state:
             self._parts.append(bytes(self._gathered))
             self._failure = self._failure or failure
@@ -333,7 +334,7 @@ async def _never() -> bool:
 
 async def _require(gone: Gone) -> None:
     if await gone():
-        raise Problem(CLIENT_LEFT, "the client disconnected")
+        raise Problem(CLIENT_LEFT, tr("the client disconnected"))
 
 
 def retry(status: int) -> dict[str, str]:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.reader_process.evaluate import Job, QueryFailed
 from graphrag_rdf.reader_process.process import Reader
 from graphrag_rdf.server.execution.queries import PATIENCE, Answer
@@ -92,7 +93,7 @@ class ReaderPool:
         with self._news:
             self._news.wait_for(lambda: self._idle or self._stopping.is_set(), PATIENCE)
             if not self._idle or self._stopping.is_set():
-                raise QueryFailed(503, "no reader process became free in time")
+                raise QueryFailed(503, tr("no reader process became free in time"))
             return self._idle.pop()
 
     def _give_back(self, reader: Reader) -> None:

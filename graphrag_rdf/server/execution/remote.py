@@ -17,6 +17,7 @@ import pyoxigraph as ox
 from pyoxigraph import NamedNode, Quad, Triple
 
 from graphrag_rdf.errors import MalformedError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.reader_process.evaluate import Job, Output, QueryFailed, write_graph, write_results
 from graphrag_rdf.server.execution.queries import Answer
 from graphrag_rdf.server.execution.sparql_text import outermost, query_outside_bookkeeping
@@ -78,7 +79,7 @@ def at_endpoint(store: RemoteStore, timeout: float) -> Callable[[Job, Answer], N
 def _query(store: RemoteStore, job: Job, asking: Asking, output: Output) -> None:
     if job.union:
         raise QueryFailed(
-            501, "union-default-graph is not available in front of a remote store: ask GRAPH ?g"
+            501, tr("union-default-graph is not available in front of a remote store: ask GRAPH ?g")
         )
     form = _form_of(job.text)
     if job.masked is not None:
@@ -106,8 +107,8 @@ def _form_of(text: str) -> str:
         elif token.kind == "word" and word in _FORMS:
             return word
         else:
-            raise QueryFailed(400, f"a query does not begin with {token.text[:80]!r}")
-    raise QueryFailed(400, "the query is missing")
+            raise QueryFailed(400, tr("a query does not begin with {text!r}").format(text=token.text[:80]))
+    raise QueryFailed(400, tr("the query is missing"))
 
 
 def _judge(masked: str, text: str) -> None:
@@ -157,7 +158,9 @@ def _dataset(job: Job) -> list[tuple[str, str]]:
     try:
         return [(name, NamedNode(iri).value) for name, iri in pairs]
     except ValueError as error:
-        raise QueryFailed(400, f"a graph of the dataset has no valid IRI: {error}") from None
+        raise QueryFailed(
+            400, tr("a graph of the dataset has no valid IRI: {error}").format(error=error)
+        ) from None
 
 
 # --- answers ------------------------------------------------------------------------------------------
@@ -174,16 +177,19 @@ class _Reading:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, OSError | http.client.HTTPException):
-            raise QueryFailed(502, "the endpoint broke off its answer") from error
+            raise QueryFailed(502, tr("the endpoint broke off its answer")) from error
         if isinstance(error, SyntaxError | ValueError):
             raise QueryFailed(
-                502, f"the endpoint's answer is not {self._wanted}, or was cut off: {error}"
+                502,
+                tr("the endpoint's answer is not {wanted}, or was cut off: {error}").format(
+                    wanted=self._wanted, error=error
+                ),
             ) from error
 
 
 def _require_end(answer: Stream) -> None:
     if not answer.tells_end:
-        raise QueryFailed(502, "the endpoint does not mark the end of its answers")
+        raise QueryFailed(502, tr("the endpoint does not mark the end of its answers"))
 
 
 def _triples(answer: Stream, store: RemoteStore, job: Job) -> Iterator[Triple]:
@@ -197,7 +203,9 @@ def _triples(answer: Stream, store: RemoteStore, job: Job) -> Iterator[Triple]:
         while piece := answer.read(_PIECE):
             body += piece
             if len(body) > job.max_bytes:
-                raise QueryFailed(503, f"the answer is larger than {job.max_bytes:,} bytes")
+                raise QueryFailed(
+                    503, tr("the answer is larger than {max_bytes:,} bytes").format(max_bytes=job.max_bytes)
+                )
         reply = Reply(answer.url, answer.status, answer.headers, io.BytesIO(body))
         yield from read_graph(reply, store.renderer.dialect)
 
@@ -233,7 +241,7 @@ def _exists(store: RemoteStore, job: Job, asking: Asking, output: Output) -> Non
 
 def _require_graph(store: RemoteStore, job: Job) -> None:
     if job.target and not RemoteGraphs(store).has_graph(NamedNode(job.target)):
-        raise QueryFailed(404, f"there is no graph <{job.target}>")
+        raise QueryFailed(404, tr("there is no graph <{target}>").format(target=job.target))
 
 
 _RUN: dict[str, Callable[[RemoteStore, Job, Asking, Output], None]] = {

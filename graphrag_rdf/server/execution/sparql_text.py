@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.server.execution.nesting import check_nesting
 from graphrag_rdf.server.http.problems import Problem
@@ -105,8 +106,8 @@ def _masked(text: str, allowed: frozenset[str]) -> str | None:
 def _refusal(keyword: str) -> Problem:
     return Problem(
         403,
-        f"{keyword} is refused: this server calls no other",
-        hint="the setting server.allow_service names the addresses that may be called",
+        tr("{keyword} is refused: this server calls no other").format(keyword=keyword),
+        hint=tr("the setting server.allow_service names the addresses that may be called"),
     )
 
 
@@ -128,7 +129,9 @@ def with_dataset(update: str, default: Sequence[str], named: Sequence[str]) -> s
     clauses = "".join([f"USING <{iri}> " for iri in default] + [f"USING NAMED <{iri}> " for iri in named])
     for word in ("USING", "WITH"):
         if next(outermost(found, word), None) is not None:
-            raise Problem(400, f"the update has {word}, so the request cannot name a dataset too")
+            raise Problem(
+                400, tr("the update has {word}, so the request cannot name a dataset too").format(word=word)
+            )
     return _changed(update, [_clauses_before(update, found, at, clauses) for at in outermost(found, "WHERE")])
 
 

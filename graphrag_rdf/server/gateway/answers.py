@@ -10,6 +10,7 @@ from pydantic import Field
 from pyoxigraph import NamedNode, Quad
 from starlette.requests import HTTPConnection
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import PROV, RDF, TG
 from graphrag_rdf.server.gateway.lookups import Replies, Wire
 from graphrag_rdf.server.gateway.terms import quad_to_wire
@@ -75,7 +76,11 @@ def agent(connection: HTTPConnection, request: Mapping[str, Any]) -> Replies:
     asked = read_request(AgentRequest, dict(request))
     pipeline = _PATTERNS.get(asked.pattern, "") if asked.pattern else "agent"
     if not pipeline:
-        raise Problem(400, f"there is no pattern {asked.pattern!r}", hint=f"patterns: {', '.join(_PATTERNS)}")
+        raise Problem(
+            400,
+            tr("there is no pattern {pattern!r}").format(pattern=asked.pattern),
+            hint=tr("patterns: {patterns}").format(patterns=", ".join(_PATTERNS)),
+        )
     return _run(connection, asked, pipeline, _others(request), _agent_frames)
 
 

@@ -17,6 +17,7 @@ from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Triple
 from starlette.websockets import WebSocket
 
 from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.server.gateway.terms import from_wire
 from graphrag_rdf.server.http.access import authenticate, require
 from graphrag_rdf.server.http.problems import Problem, problem_of
@@ -53,7 +54,7 @@ async def import_socket(socket: WebSocket) -> None:
 
 def _admit(socket: WebSocket) -> None:
     if socket.path_params["kind"] not in (_TRIPLES, *_IGNORED):
-        raise Problem(404, f"there is no import of {socket.path_params['kind']}")
+        raise Problem(404, tr("there is no import of {kind}").format(kind=socket.path_params["kind"]))
     if token := socket.query_params.get("token"):
         authenticate(socket, token)
     require(socket, "write")
@@ -68,7 +69,10 @@ async def _received(socket: WebSocket) -> tuple[str, list[Quad]]:
     async for text in _texts(socket):
         size += len(text)
         if size > most:
-            raise Problem(413, f"an import has at most {service.settings.max_body_mb} MB")
+            raise Problem(
+                413,
+                tr("an import has at most {max_body_mb} MB").format(max_body_mb=service.settings.max_body_mb),
+            )
         if socket.path_params["kind"] == _TRIPLES:
             batch = _batch(text)
             about = batch.get("metadata") or {}
@@ -84,23 +88,23 @@ async def _texts(socket: WebSocket) -> AsyncIterator[str]:
         async for text in socket.iter_text():
             yield text
     except KeyError:
-        raise Problem(400, "messages are sent as text") from None
+        raise Problem(400, tr("messages are sent as text")) from None
 
 
 def _batch(text: str) -> dict[str, Any]:
     found = read_object(text)
     about, triples = found.get("metadata") or {}, found.get("triples") or []
     if not isinstance(about, Mapping) or not isinstance(triples, list):
-        raise Problem(400, "a message of an import is not a JSON object with metadata and triples")
+        raise Problem(400, tr("a message of an import is not a JSON object with metadata and triples"))
     return found
 
 
 def _quad(data: Any) -> Quad:
     if not isinstance(data, Mapping):
-        raise Problem(400, "a triple is not a JSON object")
+        raise Problem(400, tr("a triple is not a JSON object"))
     s, p, o = (from_wire(data.get(part)) for part in "spo")
     if not isinstance(p, NamedNode) or not isinstance(s, NamedNode | BlankNode):
-        raise Problem(400, f"not a triple: {str(data)[:200]}")
+        raise Problem(400, tr("not a triple: {data}").format(data=str(data)[:200]))
     return Quad(s, p, o, iri_of(str(data["g"])) if data.get("g") else DefaultGraph())
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from starlette.requests import HTTPConnection
 
 from graphrag_rdf.documents.readers import MEDIA_TYPES, suffix_of
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.files import Upload
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.server.content import read_content
@@ -33,9 +34,11 @@ async def librarian(connection: HTTPConnection, request: Request) -> Replies:
     if operation is None:
         raise Problem(
             400,
-            f"the librarian has no operation {request.get('operation')!r}",
-            hint=f"operations: {', '.join(_OPERATIONS)}. Send documents of more than 2 MB with: graphrag-rdf "
-            "ingest --server URL",
+            tr("the librarian has no operation {name!r}").format(name=request.get("operation")),
+            hint=tr(
+                "operations: {operations}. Send documents of more than 2 MB with: graphrag-rdf "
+                "ingest --server URL"
+            ).format(operations=", ".join(_OPERATIONS)),
         )
     yield await operation(connection, request), True
 
@@ -46,7 +49,7 @@ async def _content(connection: HTTPConnection, request: Request) -> dict[str, An
     thing = iri_of(_named(request, "document-id"))
     data = await asyncio.to_thread(read_content, service_of(connection).engine, thing)
     if data is None:
-        raise Problem(404, f"there is no text of {thing.value}")
+        raise Problem(404, tr("there is no text of {thing}").format(thing=thing.value))
     return {"content": base64.b64encode(data).decode("ascii")}
 
 
@@ -64,7 +67,7 @@ async def _document(connection: HTTPConnection, request: Request) -> dict[str, A
     for one in listed:
         if one.iri == name:
             return {"document-metadata": _metadata(one)}
-    raise Problem(404, f"there is no document {name}")
+    raise Problem(404, tr("there is no document {name}").format(name=name))
 
 
 def _metadata(document: DocumentSummary) -> dict[str, Any]:
@@ -87,11 +90,11 @@ async def _add(connection: HTTPConnection, request: Request) -> dict[str, Any]:
     service.require_writable()
     about = request.get("document-metadata")
     if not isinstance(about, Mapping):
-        raise Problem(400, "document-metadata is missing")
+        raise Problem(400, tr("document-metadata is missing"))
     try:
         data = base64.b64decode(str(request.get("content") or ""), validate=True)
     except ValueError:
-        raise Problem(400, "content is not Base64") from None
+        raise Problem(400, tr("content is not Base64")) from None
     upload = Upload(_identity(_named(about, "id"), str(about.get("kind") or "")), data)
     report = await asyncio.shield(
         run_ingest(service, lambda stop: service.engine.ingest_uploads([upload], stop=stop))
@@ -120,14 +123,18 @@ async def _process(connection: HTTPConnection, request: Request) -> dict[str, An
     bases = (namespace, iris.DEFAULT_NAMESPACE)
     names = {iris.document(one, base).value for one in identities for base in bases}
     if not known & names:
-        raise Problem(404, f"there is no document {name}", hint="add it with tg-add-library-document")
+        raise Problem(
+            404,
+            tr("there is no document {name}").format(name=name),
+            hint=tr("add it with tg-add-library-document"),
+        )
     return {}
 
 
 def _named(request: Request, key: str) -> str:
     found = request.get(key)
     if not isinstance(found, str) or not found:
-        raise Problem(400, f"{key} is missing")
+        raise Problem(400, tr("{key} is missing").format(key=key))
     return found
 
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pyoxigraph import BlankNode, NamedNode, Triple
 from starlette.requests import HTTPConnection
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import PROV, RDF, TG, Graphs
 from graphrag_rdf.rdf.terms import Term, from_sparql_json, node_of, spellings, text_of
 from graphrag_rdf.server.gateway.terms import from_wire, to_wire, triple_to_wire, untyped
@@ -162,7 +163,7 @@ def _graph(store: Store, name: str | None) -> NamedNode | None:
     try:
         graph = NamedNode(name or "")
     except ValueError:
-        raise Problem(400, f"{name!r} is not the IRI of a graph") from None
+        raise Problem(400, tr("{name!r} is not the IRI of a graph").format(name=name)) from None
     return store.renderer.trace_graph if graph == Graphs.RETRIEVAL else graph
 
 

@@ -20,6 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.server.gateway.answers import agent, document_rag, graph_rag
 from graphrag_rdf.server.gateway.library import librarian
 from graphrag_rdf.server.gateway.lookups import Replies, sparql, triples
@@ -60,7 +61,7 @@ async def socket(socket: WebSocket) -> None:
             if frame.get("type") == "auth":
                 await socket.send_json(_greeted(socket, frame))
             elif len(running) >= _AT_ONCE:
-                problem = Problem(429, f"more than {_AT_ONCE} requests at once")
+                problem = Problem(429, tr("more than {at_once} requests at once").format(at_once=_AT_ONCE))
                 await socket.send_json({"id": frame.get("id"), **_error(problem), "complete": True})
             else:
                 task = asyncio.create_task(_answer(socket, frame))
@@ -114,9 +115,13 @@ async def post(request: Request) -> Response:
 def _replies(connection: HTTPConnection, name: str, asked: Any) -> Replies:
     service = SERVICES.get(name)
     if service is None:
-        raise Problem(404, f"there is no service {name!r} here", hint=f"services: {', '.join(SERVICES)}")
+        raise Problem(
+            404,
+            tr("there is no service {name!r} here").format(name=name),
+            hint=tr("services: {services}").format(services=", ".join(SERVICES)),
+        )
     if not isinstance(asked, Mapping):
-        raise Problem(400, "the request is not a JSON object")
+        raise Problem(400, tr("the request is not a JSON object"))
     service_of(connection).require_collection(asked.get("collection"))
     return service(connection, asked)
 
@@ -126,7 +131,7 @@ def _error(error: Exception, service: str = "") -> dict[str, Any]:
         error = problem_of(error)
     if not isinstance(error, Problem):
         log.error("the service %s failed", service, exc_info=error)
-        error = Problem(500, "the server failed; see its log")
+        error = Problem(500, tr("the server failed; see its log"))
     hint = error.more.get("hint")
     message = f"{error.detail}; {hint}" if hint else error.detail
     return {"error": {"type": _ERRORS.get(service, "request-error"), "message": message}}

@@ -7,6 +7,7 @@ from typing import Any
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import XSD
 from graphrag_rdf.rdf.terms import Term, typed
 from graphrag_rdf.server.http.problems import Problem
@@ -66,8 +67,10 @@ def from_wire(data: Any, depth: int = 0) -> Term:
         if kind == "t" and depth < _DEEPEST:
             return Triple(*(from_wire(data["tr"][name], depth + 1) for name in "spo"))  # type: ignore[arg-type]
     except (KeyError, TypeError, ValueError) as error:
-        raise Problem(400, f"not an RDF term: {str(data)[:_SHOWN]} ({error})") from None
-    raise Problem(400, f"not an RDF term: {str(data)[:_SHOWN]}")
+        raise Problem(
+            400, tr("not an RDF term: {data} ({error})").format(data=str(data)[:_SHOWN], error=error)
+        ) from None
+    raise Problem(400, tr("not an RDF term: {data}").format(data=str(data)[:_SHOWN]))
 
 
 def untyped(term: Term) -> bool:

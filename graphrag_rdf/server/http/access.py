@@ -15,6 +15,7 @@ from starlette.requests import HTTPConnection
 
 from graphrag_rdf.config import Role, ServerSection
 from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.server.http.problems import Problem
 
 log = logging.getLogger(__name__)
@@ -41,13 +42,15 @@ class Access:
         for role, token in tokens:
             if len(token.get_secret_value()) < _SHORTEST:
                 raise ConfigError(
-                    f"a token of role {role} is too short",
-                    hint=f"use {_SHORTEST} characters or more, e.g. from: openssl rand -hex 24",
+                    tr("a token of role {role} is too short").format(role=role),
+                    hint=tr("use {shortest} characters or more, e.g. from: openssl rand -hex 24").format(
+                        shortest=_SHORTEST
+                    ),
                 )
             if not token.get_secret_value().isascii() or len(token.get_secret_value().split()) != 1:
                 raise ConfigError(
-                    f"a token of role {role} has spaces or letters outside ASCII",
-                    hint="make one with: openssl rand -hex 24",
+                    tr("a token of role {role} has spaces or letters outside ASCII").format(role=role),
+                    hint=tr("make one with: openssl rand -hex 24"),
                 )
             self._known.append((_digest(token.get_secret_value()), role))
 
@@ -81,7 +84,7 @@ class Access:
             return self.anonymous, None
         scheme, _, token = authorization.decode("latin-1").partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
-            raise Problem(401, "only bearer tokens are supported", headers=_SCHEME)
+            raise Problem(401, tr("only bearer tokens are supported"), headers=_SCHEME)
         return self.role_of(token.strip())
 
     def role_of(self, token: str) -> tuple[Role, str]:
@@ -96,7 +99,7 @@ class Access:
             if hmac.compare_digest(known, digest):
                 found = role
         if found is None:
-            raise Problem(401, "the token is not known", headers={**_SCHEME})
+            raise Problem(401, tr("the token is not known"), headers={**_SCHEME})
         return found, f"token {digest[:6].hex()}"
 
     def takes(self, needed: Role) -> bool:
@@ -109,8 +112,18 @@ class Access:
             hint = "send: Authorization: Bearer TOKEN"
             if not self._known:
                 hint = "this server was started without tokens; see graphrag-rdf serve --help"
-            return Problem(401, f"this needs a token of role {needed}", headers=_SCHEME, hint=hint)
-        return Problem(403, f"the role {role} is not enough: this needs the role {needed}")
+            return Problem(
+                401,
+                tr("this needs a token of role {needed}").format(needed=needed),
+                headers=_SCHEME,
+                hint=hint,
+            )
+        return Problem(
+            403,
+            tr("the role {role} is not enough: this needs the role {needed}").format(
+                role=role, needed=needed
+            ),
+        )
 
 
 def authenticate(connection: HTTPConnection, token: str) -> None:
@@ -153,7 +166,11 @@ def read_tokens(path: Path) -> list[tuple[Role, SecretStr]]:
         if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             log.warning("%s can be read by others: chmod 600 it", path)
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise ConfigError(
+            tr("{path} cannot be read: {value}").format(
+                path=path, value=getattr(error, "strerror", None) or error
+            )
+        ) from error
     found: list[tuple[Role, SecretStr]] = []
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.partition("#")[0].split()
@@ -162,7 +179,8 @@ def read_tokens(path: Path) -> list[tuple[Role, SecretStr]]:
         role = next((role for role in ROLES[1:] if role == words[0]), None)
         if role is None or len(words) != 2:
             raise ConfigError(
-                f"{path}, line {number}: not of the form 'role token'", hint="roles: read, write, admin"
+                tr("{path}, line {number}: not of the form 'role token'").format(path=path, number=number),
+                hint=tr("roles: read, write, admin"),
             )
         found.append((role, SecretStr(words[1])))
     return found

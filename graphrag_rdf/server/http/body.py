@@ -17,6 +17,7 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.server.http.access import Access
 from graphrag_rdf.server.http.negotiation import content_type
 from graphrag_rdf.server.http.problems import CLIENT_LEFT, Problem
@@ -44,7 +45,7 @@ async def read_body(request: Request, limit: int, *, length_required: bool = Tru
     declared = headers.get("content-length")
     if declared is None and "transfer-encoding" not in headers:
         if length_required:
-            raise Problem(411, "the request has neither Content-Length nor Transfer-Encoding: chunked")
+            raise Problem(411, tr("the request has neither Content-Length nor Transfer-Encoding: chunked"))
         return b""
     if declared is not None and declared.isdigit() and int(declared) > limit:
         raise _too_large(limit)
@@ -56,7 +57,7 @@ async def read_body(request: Request, limit: int, *, length_required: bool = Tru
             while more:
                 message = await request.receive()
                 if message["type"] == "http.disconnect":
-                    raise Problem(CLIENT_LEFT, "the client disconnected before the body was complete")
+                    raise Problem(CLIENT_LEFT, tr("the client disconnected before the body was complete"))
                 body += message.get("body", b"")
                 more = message.get("more_body", False)
                 if len(body) > limit:
@@ -64,7 +65,7 @@ async def read_body(request: Request, limit: int, *, length_required: bool = Tru
                 if more:
                     patience.reschedule(PATIENCE + min(now(), start + len(body) / _SLOWEST))
     except TimeoutError:
-        raise Problem(408, "the body came too slowly, or not at all", headers=_CLOSE) from None
+        raise Problem(408, tr("the body came too slowly, or not at all"), headers=_CLOSE) from None
     return _uncompressed(bytes(body), headers.get("content-encoding", "identity"), limit)
 
 
@@ -95,7 +96,7 @@ async def read_parts(
     try:
         form = await MultiPartParser(request.headers, stream(), max_files=files, max_fields=fields).parse()
     except (MultiPartException, KeyError, UnicodeDecodeError) as error:
-        raise Problem(400, f"the form is malformed: {error}") from None
+        raise Problem(400, tr("the form is malformed: {error}").format(error=error)) from None
     parts = [
         Part(value.filename or "", value.content_type, await value.read())
         if isinstance(value, UploadFile)
@@ -114,18 +115,20 @@ def text_of(body: bytes, header: str | None) -> str:
     """
     charset = content_type(header)[1].get("charset", "utf-8").lower()
     if charset not in _UTF8:
-        raise Problem(415, f"unsupported charset {charset}; send UTF-8")
+        raise Problem(415, tr("unsupported charset {charset}; send UTF-8").format(charset=charset))
     try:
         return body.removeprefix(codecs.BOM_UTF8).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Problem(400, f"the body is not UTF-8: byte {error.start} is wrong") from None
+        raise Problem(
+            400, tr("the body is not UTF-8: byte {start} is wrong").format(start=error.start)
+        ) from None
 
 
 _CLOSE = {"Connection": "close"}
 
 
 def _too_large(limit: int) -> Problem:
-    return Problem(413, f"the body is larger than {limit:,} bytes", headers=_CLOSE)
+    return Problem(413, tr("the body is larger than {limit:,} bytes").format(limit=limit), headers=_CLOSE)
 
 
 def _uncompressed(body: bytes, coding: str, limit: int) -> bytes:
@@ -134,18 +137,18 @@ def _uncompressed(body: bytes, coding: str, limit: int) -> bytes:
     if coding.strip().lower() not in ("gzip", "x-gzip"):
         raise Problem(
             415,
-            f"unsupported content coding {coding}; send gzip or none",
+            tr("unsupported content coding {coding}; send gzip or none").format(coding=coding),
             headers={"Accept-Encoding": "gzip"},
         )
     inflater = zlib.decompressobj(wbits=31)
     try:
         out = inflater.decompress(body, limit + 1)
     except zlib.error as error:
-        raise Problem(400, f"the body is not gzip: {error}") from None
+        raise Problem(400, tr("the body is not gzip: {error}").format(error=error)) from None
     if len(out) > limit:
         raise _too_large(limit)
     if not inflater.eof or inflater.unused_data:
-        raise Problem(400, "the body is not one complete gzip stream")
+        raise Problem(400, tr("the body is not one complete gzip stream"))
     return out
 
 
@@ -195,7 +198,12 @@ class Parameters:
         """
         values = self.all(name)
         if len(values) > 1:
-            raise Problem(400, f"the parameter {name} is given {len(values)} times, and may be given once")
+            raise Problem(
+                400,
+                tr("the parameter {name} is given {count} times, and may be given once").format(
+                    name=name, count=len(values)
+                ),
+            )
         return values[0] if values else None
 
 
@@ -204,11 +212,14 @@ def _decoded(raw: bytes, where: str) -> list[tuple[str, str]]:
     try:
         fields = raw.decode("ascii").split("&", MAX_FIELDS)
         if len(fields) > MAX_FIELDS:
-            raise Problem(400, f"{where} has more than {MAX_FIELDS} fields")
+            raise Problem(
+                400,
+                tr("{where} has more than {max_fields} fields").format(where=where, max_fields=MAX_FIELDS),
+            )
         pairs = [field.partition("=") for field in fields if field]
         return [(_unquoted(name), _unquoted(value)) for name, _, value in pairs]
     except UnicodeDecodeError:
-        raise Problem(400, f"{where} is not percent-encoded UTF-8") from None
+        raise Problem(400, tr("{where} is not percent-encoded UTF-8").format(where=where)) from None
 
 
 def _unquoted(text: str) -> str:

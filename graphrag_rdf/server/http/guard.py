@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graphrag_rdf import loopback
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.server.http.access import Access
 from graphrag_rdf.server.http.problems import Problem
 
@@ -49,7 +50,7 @@ class Gate:
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         known = dict(headers)
         if sum(name == b"host" for name, _ in headers) != 1:
-            raise Problem(400, "a request must name exactly one host")
+            raise Problem(400, tr("a request must name exactly one host"))
         reads = scope.get("method", "GET") in _READING  # a WebSocket begins as a GET
         place = map(known.get, (b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode"))
         self._check_place(*place, reads)
@@ -74,12 +75,12 @@ class Gate:
         """
         name = (host or b"").decode("latin-1")
         if host_name(name) is None:
-            raise Problem(400, "a request must name exactly one host")
+            raise Problem(400, tr("a request must name exactly one host"))
         if host_name(name) not in self._hosts:
             raise Problem(
                 421,
-                f"this server is not called {name!r}",
-                hint="allow the name with: graphrag-rdf serve --allow-host NAME",
+                tr("this server is not called {name!r}").format(name=name),
+                hint=tr("allow the name with: graphrag-rdf serve --allow-host NAME"),
             )
         if origin is not None:
             page = origin.decode("latin-1")
@@ -87,11 +88,11 @@ class Gate:
             if not own and page not in self._origins and "*" not in self._origins:
                 raise Problem(
                     403,
-                    f"pages of {page} may not send requests to this server",
-                    hint="allow them with serve --cors",
+                    tr("pages of {page} may not send requests to this server").format(page=page),
+                    hint=tr("allow them with serve --cors"),
                 )
         elif site in _FOREIGN and not (reads and (mode == b"navigate" or self._origins)):
-            raise Problem(403, "pages of other sites may not send requests to this server")
+            raise Problem(403, tr("pages of other sites may not send requests to this server"))
 
 
 class Guard:
@@ -186,7 +187,7 @@ class Rate:
             wait = int((1 - level) * 60 / self.per_minute) + 1
             raise Problem(
                 429,
-                f"more than {self.per_minute} requests in a minute",
+                tr("more than {per_minute} requests in a minute").format(per_minute=self.per_minute),
                 headers={"Retry-After": str(wait)},
             )
         self._buckets[client] = level - 1, now
@@ -224,7 +225,9 @@ class Concurrency:
         """Take a place; see `slot`."""
         if self._running[client] >= self._limit:
             raise Problem(
-                429, f"you have {self._limit} {self._what} running already", headers={"Retry-After": "1"}
+                429,
+                tr("you have {limit} {what} running already").format(limit=self._limit, what=self._what),
+                headers={"Retry-After": "1"},
             )
         self._running[client] += 1
 

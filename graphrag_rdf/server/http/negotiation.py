@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 
 from pyoxigraph import QueryResultsFormat, RdfFormat
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.reader_process.evaluate import Wanted
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.sparql.render import Dialect
@@ -191,7 +192,9 @@ def accepted(header: str | None, asked: str | None) -> str | None:
         return asked
     if asked not in FORMATS:
         raise Problem(
-            400, f"unknown format {asked!r}", hint=f"use a media type or one of: {', '.join(FORMATS)}"
+            400,
+            tr("unknown format {asked!r}").format(asked=asked),
+            hint=tr("use a media type or one of: {formats}").format(formats=", ".join(FORMATS)),
         )
     return FORMATS[asked]
 
@@ -207,7 +210,11 @@ def in_dialect(choice: Choice, asked: str | None) -> Choice:
     if asked is None or asked == "rdf12":
         return choice
     if asked not in DIALECTS:
-        raise Problem(400, f"unknown dialect {asked!r}", hint=f"use one of: {', '.join(DIALECTS)}")
+        raise Problem(
+            400,
+            tr("unknown dialect {asked!r}").format(asked=asked),
+            hint=tr("use one of: {dialects}").format(dialects=", ".join(DIALECTS)),
+        )
     return replace(choice, dialect=DIALECTS[asked])
 
 

@@ -22,6 +22,7 @@ from graphrag_rdf.errors import (
     TooLargeError,
     UsageError,
 )
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.sparql.complaints import evaluation_status
 
 log = logging.getLogger(__name__)
@@ -109,16 +110,18 @@ def problem_of(error: GraphRagError) -> Problem:
         log.error("%s", error.message)
         return Problem(
             503,
-            "the document is removed, but files of the store still hold its text",
+            tr("the document is removed, but files of the store still hold its text"),
             headers={"Retry-After": "30"},
-            hint="send the same request again to finish",
+            hint=tr("send the same request again to finish"),
         )
     if isinstance(error, StoreError) and isinstance(error.__cause__, OSError):  # usually a full disk
         log.error("%s", error.message)
-        return Problem(503, "the store cannot be read or written at present", headers={"Retry-After": "30"})
+        return Problem(
+            503, tr("the store cannot be read or written at present"), headers={"Retry-After": "30"}
+        )
     if isinstance(error, SearchIndexError):
         log.error("%s", error.message)
-        return Problem(503, "the search index cannot be used at present", headers={"Retry-After": "30"})
+        return Problem(503, tr("the search index cannot be used at present"), headers={"Retry-After": "30"})
     if isinstance(error, EvaluationError):
         return Problem(evaluation_status(error.message), error.message, **hint_of(error))
     if isinstance(error, MalformedError):
@@ -140,4 +143,6 @@ def hint_of(error: GraphRagError) -> dict[str, Any]:
 
 def fault(request_id: str) -> Problem:
     """Any other error; its details are in the log."""
-    return Problem(500, f"the server failed; see its log, request {request_id}")
+    return Problem(
+        500, tr("the server failed; see its log, request {request_id}").format(request_id=request_id)
+    )

@@ -14,6 +14,7 @@ from starlette.requests import Request
 
 from graphrag_rdf.client import NUMBERS
 from graphrag_rdf.errors import in_words
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.prepare import MAX_QUESTION
 from graphrag_rdf.server.http.body import read_body
 from graphrag_rdf.server.http.negotiation import content_type
@@ -94,7 +95,9 @@ async def read_json(request: Request, model: type[R], limit: int) -> R:
         Problem: 415 for another type, and as `read_body` and `read_request`.
     """
     if content_type(request.headers.get("content-type"))[0] != "application/json":
-        raise Problem(415, "send the body as application/json", headers={"Accept-Post": "application/json"})
+        raise Problem(
+            415, tr("send the body as application/json"), headers={"Accept-Post": "application/json"}
+        )
     return read_request(model, await read_body(request, limit))
 
 
@@ -109,7 +112,7 @@ def read_object(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise Problem(400, "the message is not a JSON object")
+        raise Problem(400, tr("the message is not a JSON object"))
     return found
 
 
@@ -123,9 +126,9 @@ def read_request(model: type[R], data: bytes | str | dict[str, Any]) -> R:
         try:
             data = json.loads(data)
         except (ValueError, RecursionError):
-            raise Problem(400, "the body is not JSON") from None
+            raise Problem(400, tr("the body is not JSON")) from None
         if not isinstance(data, dict):
-            raise Problem(422, "the body is not a JSON object")
+            raise Problem(422, tr("the body is not a JSON object"))
     try:
         return model.model_validate(data)
     except ValidationError as error:

@@ -22,6 +22,7 @@ from graphrag_rdf import __version__
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError, UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import read_body
 from graphrag_rdf.server.http.problems import Problem, problem_of
@@ -59,8 +60,10 @@ def load() -> None:
         import mcp.server.stdio  # noqa: F401
     except ImportError as error:
         raise UsageError(
-            f"the Model Context Protocol needs a package that is missing ({error.name})",
-            hint="pip install 'graphrag-rdf[mcp]'",
+            tr("the Model Context Protocol needs a package that is missing ({error})").format(
+                error=error.name
+            ),
+            hint=tr("pip install 'graphrag-rdf[mcp]'"),
         ) from None
 
 
@@ -112,7 +115,11 @@ async def _run(call: Call, name: str, arguments: dict[str, Any]) -> Any:
     tool = next((tool for tool in TOOLS if tool.name == name and tool.offered(call.service)), None)
     if tool is None:
         known = ", ".join(tool.name for tool in tools_for(call.service, call.caller))
-        raise Problem(404, f"there is no tool {name[:80]!r}", hint=f"there are: {known}")
+        raise Problem(
+            404,
+            tr("there is no tool {name!r}").format(name=name[:80]),
+            hint=tr("there are: {known}").format(known=known),
+        )
     call.caller.require(tool.role)
     asked = read_request(tool.arguments, arguments)
     with call.service.concurrency.slot(call.caller.client):

@@ -16,6 +16,7 @@ from pyoxigraph import NamedNode
 from starlette.requests import HTTPConnection
 
 from graphrag_rdf.config import Role
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.namespaces import prefixed
 from graphrag_rdf.server.http.access import ROLES, Access
@@ -209,7 +210,7 @@ async def _ask(call: Call, asked: AskRequest) -> Outcome:
     finally:
         run.close()
     if last is None:
-        raise Problem(503, "the server is stopping")
+        raise Problem(503, tr("the server is stopping"))
     if last.answer is None:
         raise ask.failed(last, service)
     return Outcome({**last.answer, "trace": session}, _text_of_answer(last.answer, session))

@@ -10,6 +10,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Match, Route
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.server.http.negotiation import Format, negotiate
 from graphrag_rdf.server.http.problems import MEDIA_TYPE, Problem, problem_from
 from graphrag_rdf.server.representations import HTML
@@ -76,7 +77,7 @@ async def static_file(request: Request) -> Response:
     """One of the files."""
     name: str = request.path_params["name"]
     if name not in _FILES:
-        raise Problem(404, "there is no such file")
+        raise Problem(404, tr("there is no such file"))
     return FileResponse(_FILES[name], headers={"Cache-Control": "max-age=300"})
 
 

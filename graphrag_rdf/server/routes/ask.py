@@ -16,6 +16,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from graphrag_rdf.config import Role
 from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.prepare import MAX_QUESTION
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.server.http.access import ROLES, Access, authenticate, require
@@ -133,7 +134,7 @@ async def _answer_on(socket: WebSocket, service: Service, text: str) -> None:
                 if received.done():
                     if received.result()["type"] == "websocket.disconnect":
                         raise WebSocketDisconnect
-                    raise Problem(CLIENT_LEFT, "the run was cancelled")
+                    raise Problem(CLIENT_LEFT, tr("the run was cancelled"))
                 if message is not None:
                     seen(socket)
                     await socket.send_json(to_json(message))
@@ -215,7 +216,7 @@ async def _first(run: Run, request: Request) -> GraphRagResponse:
             return message
         if await request.is_disconnected():
             break
-    raise Problem(CLIENT_LEFT, "the client disconnected")
+    raise Problem(CLIENT_LEFT, tr("the client disconnected"))
 
 
 async def _last(run: Run, request: Request) -> GraphRagResponse:
@@ -224,9 +225,9 @@ async def _last(run: Run, request: Request) -> GraphRagResponse:
         if message is not None:
             last = message
         if await request.is_disconnected():
-            raise Problem(CLIENT_LEFT, "the client disconnected")
+            raise Problem(CLIENT_LEFT, tr("the client disconnected"))
     if last is None:
-        raise Problem(503, "the server is stopping", headers={"Retry-After": "5"})
+        raise Problem(503, tr("the server is stopping"), headers={"Retry-After": "5"})
     return last
 
 

@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from graphrag_rdf.config import ServerSection
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PREFIXES, RDF, RDFS, Graphs, Namespace
 from graphrag_rdf.rdf.terms import datetime_, integer
 from graphrag_rdf.server.caching import standard
@@ -289,7 +290,7 @@ def describe_service(request: Request) -> Response:
     service = service_of(request)
     choice = negotiate(request.headers.get("accept"), (*GRAPHS, HTML))
     if choice is None:
-        raise Problem(406, "the service description is available as RDF or HTML")
+        raise Problem(406, tr("the service description is available as RDF or HTML"))
     if choice.format is HTML:
         return RedirectResponse("/sparql-editor", 303, {"Vary": "Accept"})
     endpoint, dataset = NamedNode(address_of(request)), dataset_iri(site_of(request))

@@ -13,6 +13,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.duplicates import Duplicate, find_duplicates
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.json_values import to_json
@@ -58,7 +59,7 @@ async def document_list(request: Request) -> Response:
         offset=offset,
     )
     if asked.sort is not None and asked.sort not in SORTS:
-        raise Problem(400, f"sort is one of {', '.join(SORTS)}")
+        raise Problem(400, tr("sort is one of {sorts}").format(sorts=", ".join(SORTS)))
     if truth(request, "duplicates"):
         return await represent(request, _duplicates)
 
@@ -121,7 +122,7 @@ async def document(request: Request) -> Response:
     def forms(service: Service) -> Forms:
         store = service.engine.store
         if not store.select("provenance/find-document", name=iri.value):
-            raise Problem(404, f"there is no document {iri}")
+            raise Problem(404, tr("there is no document {iri}").format(iri=iri))
         return Forms(
             json=lambda: _tree(store, iri),
             rdf=lambda: statements(store, iri),

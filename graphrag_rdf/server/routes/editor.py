@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.errors import TemplateError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import PREFIXES
 from graphrag_rdf.reader_process.evaluate import Wanted
 from graphrag_rdf.server.http.access import require
@@ -126,14 +127,14 @@ def _text(service: Service, fields: Parameters) -> tuple[str, bool]:
     query, call, template = (fields.one(name) for name in ("query", "call", "template"))
     engine = service.engine
     if template and template not in _readable(engine.store):
-        raise Problem(404, "there is no such template")
+        raise Problem(404, tr("there is no such template"))
     if query is not None:
         return query.replace("\r\n", "\n"), bool(query.strip())
     if call is not None:
         found = engine.store.select("server/call-query", call=iri_of(call))
         text = engine.blobs.text(found[0]["sparql"].value) if found else None  # type: ignore[union-attr]
         if text is None:
-            raise Problem(404, "the query of this call was not kept")
+            raise Problem(404, tr("the query of this call was not kept"))
         return text, True
     if template:
         try:
@@ -190,7 +191,7 @@ def _shown(service: Service, data: bytes, content_type: str) -> Table:
         return _table(service, data, content_type)
     except (SyntaxError, RecursionError) as error:
         error.with_traceback(None)  # its frames hold objects of this thread
-    raise Problem(422, "the answer has triple terms that are nested too deeply for a page: download it")
+    raise Problem(422, tr("the answer has triple terms that are nested too deeply for a page: download it"))
 
 
 def _table(service: Service, data: bytes, content_type: str) -> Table:

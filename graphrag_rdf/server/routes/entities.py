@@ -11,6 +11,7 @@ from pyoxigraph import NamedNode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.entity_links import read_links
 from graphrag_rdf.rdf.namespaces import RDF
 from graphrag_rdf.rdf.terms import local_name, text_of, to_python
@@ -71,7 +72,7 @@ async def entity(request: Request) -> Response:
         iri: NamedNode = iri_of(name if ":" in name else f"{namespace}e/{name}")
         found = statements(service.engine.store, iri)
         if not found:
-            raise Problem(404, f"nothing is known of {iri}")
+            raise Problem(404, tr("nothing is known of {iri}").format(iri=iri))
         return Forms(
             json=lambda: described(iri, found),
             rdf=lambda: found,

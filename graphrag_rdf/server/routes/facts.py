@@ -13,6 +13,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.fact_decisions import Edited
 from graphrag_rdf.rdf.fact_decisions import FactDecision
 from graphrag_rdf.rdf.json_values import to_json
@@ -108,7 +109,7 @@ async def decisions(request: Request) -> Response:
 
 async def _sources(request: Request, s: str | None, p: str | None, o: str | None) -> Response:
     if not (s and p and o):
-        raise Problem(400, "name a fact by subject, predicate and object")
+        raise Problem(400, tr("name a fact by subject, predicate and object"))
 
     def forms(service: Service) -> Forms:
         store = service.engine.store
@@ -145,7 +146,7 @@ def _decision(service: Service, asked: FactRequest) -> Callable[[], Edited]:
     if instead is None:
         return lambda: facts.remove(*fact, **how)
     if instead == Instead() and not asked.with_sentences:
-        raise Problem(422, "instead: give subject, predicate or object")
+        raise Problem(422, tr("instead: give subject, predicate or object"))
     how |= instead.model_dump()
     return lambda: facts.correct(*fact, **how)
 
@@ -157,12 +158,12 @@ async def _decide_by_form(request: Request) -> Response:
     act, fact = form.one("act"), {name: form.one(name) or "" for name in ("subject", "predicate", "object")}
     instead = {name: text for name in fact if (text := (form.one(f"to_{name}") or "").strip())}
     if act not in ("remove", "correct", "undo"):
-        raise Problem(422, "act: remove, correct or undo")
+        raise Problem(422, tr("act: remove, correct or undo"))
     if instead and act != "correct":
         raise Problem(
             422,
-            "the form has a correction, but asks to remove the fact",
-            hint="press “Correct it”, or leave “Instead of” empty; nothing was changed",
+            tr("the form has a correction, but asks to remove the fact"),
+            hint=tr("press “Correct it”, or leave “Instead of” empty; nothing was changed"),
         )
     given = {name: text for name in ("by", "reason") if (text := (form.one(name) or "").strip())}
     wrong = {"with_sentences": form.one("with_sentences") is not None}
@@ -193,7 +194,7 @@ async def undo(request: Request) -> Response:
     s, p, o = fact
     if names or not (s and p and o):
         raise Problem(
-            400, "name decisions by their IRIs (decision), or a fact by subject, predicate and object"
+            400, tr("name decisions by their IRIs (decision), or a fact by subject, predicate and object")
         )
     return await _done(request, lambda: facts.undo_about(s, p, o, dry_run=dry_run))
 

@@ -16,6 +16,7 @@ from pyoxigraph import NamedNode, Quad, Triple
 from starlette.requests import Request
 from starlette.responses import Response
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.formats import check_entities
 from graphrag_rdf.reader_process.evaluate import Job
 from graphrag_rdf.server.caching import hold, not_modified
@@ -72,7 +73,7 @@ def _target(request: Request) -> Target:
     base = site_of(request)
     direct = bool(request.path_params.get("path"))
     if (graph is not None) + (default is not None) + direct > 1:
-        raise Problem(400, "name one graph: by its address, by ?graph=IRI, or by ?default")
+        raise Problem(400, tr("name one graph: by its address, by ?graph=IRI, or by ?default"))
     if direct:
         return Target(_iri(base + path))
     if graph is not None:
@@ -84,7 +85,7 @@ def _iri(text: str) -> NamedNode:
     try:
         return NamedNode(text)
     except ValueError:
-        raise Problem(400, f"{text!r} is not an absolute IRI") from None
+        raise Problem(400, tr("{text!r} is not an absolute IRI").format(text=text)) from None
 
 
 async def _read(request: Request, target: Target) -> Response:
@@ -95,7 +96,9 @@ async def _read(request: Request, target: Target) -> Response:
     asked = Parameters.of_query_string(request.scope["query_string"])
     choice = negotiate(accepted(request.headers.get("accept"), asked.one("format")), formats)
     if choice is None:
-        raise Problem(406, "Accept or format names no supported format of graphs", hint=_HINTS[target.whole])
+        raise Problem(
+            406, tr("Accept or format names no supported format of graphs"), hint=_HINTS[target.whole]
+        )
     form = wanted(in_dialect(choice, asked.one("dialect")))
     if service.remote is None and _exists(service, target):
         hold(request, service, exists=True)
@@ -120,9 +123,9 @@ async def _put(request: Request, target: Target) -> Response:
     """PUT (§5.3): the body replaces the graph; 201 for a new graph."""
     service = _writable(request)
     if target.whole:
-        raise Problem(400, "PUT needs a graph: ?graph=IRI, ?default, or an address under /store/")
+        raise Problem(400, tr("PUT needs a graph: ?graph=IRI, ?default, or an address under /store/"))
     if "content-range" in request.headers:
-        raise Problem(400, "PUT replaces a whole graph: Content-Range is not supported")
+        raise Problem(400, tr("PUT replaces a whole graph: Content-Range is not supported"))
     parse = await _content(request, target)
     return await _write(request, service, target, parse, replace=True)
 
@@ -143,12 +146,12 @@ async def _delete(request: Request, target: Target) -> Response:
     """DELETE (§5.4)."""
     service = _writable(request)
     if target.whole:
-        raise Problem(400, "DELETE needs a graph: ?graph=IRI, ?default, or an address under /store/")
+        raise Problem(400, tr("DELETE needs a graph: ?graph=IRI, ?default, or an address under /store/"))
     graph = target.graph
 
     def drop() -> tuple[int, Mapping[str, str]]:
         if not _exists(service, target):
-            raise Problem(404, f"there is no graph {graph}")
+            raise Problem(404, tr("there is no graph {graph}").format(graph=graph))
         hold(request, service, exists=True)
         passed = service.gate.graph(request, graph, (), replace=True)
         service.graphs.drop_graph(graph)
@@ -231,7 +234,7 @@ def _format(media_type: str) -> Format:
     if rdf is None:
         raise Problem(
             415,
-            f"unsupported RDF format {media_type}",
+            tr("unsupported RDF format {media_type}").format(media_type=media_type),
             headers={"Accept-Post": ", ".join(f.media_type for f in GRAPHS)},
         )
     return rdf
@@ -254,7 +257,10 @@ def _quads(data: str, rdf: Format, base: str, *, named: bool) -> list[Quad]:
             )
         )
     except (SyntaxError, ValueError, OSError) as error:
-        raise Problem(400, f"the body is not valid {rdf.media_type}: {error}") from error.with_traceback(None)
+        raise Problem(
+            400,
+            tr("the body is not valid {media_type}: {error}").format(media_type=rdf.media_type, error=error),
+        ) from error.with_traceback(None)
 
 
 async def _parts(request: Request, limit: int) -> list[tuple[str, Format]]:

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.exchange.ontologies import ontology_versions
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
 from graphrag_rdf.rdf.vocabulary_page import TermRow, vocabularies
 from graphrag_rdf.schema.observed import annotation_properties
@@ -50,7 +51,7 @@ async def query(request: Request) -> Response:
     def forms(service: Service) -> Forms:
         store = service.engine.store
         if name not in store.templates:
-            raise Problem(404, f"there is no query named {name[:200]}")
+            raise Problem(404, tr("there is no query named {name}").format(name=name[:200]))
         template = store.templates[name]
         sample = template.render(store.renderer, **template.samples())
         return Forms(

@@ -16,6 +16,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RDF, RDFS, TG, XSD, Namespace, prefixed
 from graphrag_rdf.rdf.terms import text_of, to_sparql_json
@@ -49,7 +50,7 @@ async def resource(request: Request) -> Response:
     require(request, "read")
     name = parameter(request, "iri")
     if not name:
-        raise Problem(400, "name what to look up: ?iri=…")
+        raise Problem(400, tr("name what to look up: ?iri=…"))
     iri = iri_of(name)
     service = service_of(request)
     found = await asyncio.to_thread(statements, service.engine.store, iri)
@@ -57,7 +58,7 @@ async def resource(request: Request) -> Response:
     if text is None:
         found = found or await _inside(request, iri)
         if not found:
-            raise Problem(404, f"nothing is known of {iri}")
+            raise Problem(404, tr("nothing is known of {iri}").format(iri=iri))
     shown = None if Triple(iri, RDF.type, TG.Document) in found else text
     if shown is not None and len(shown) <= _WITH_TEXT:
         found = list(dict.fromkeys([Triple(iri, TG.content, Literal(shown)), *found]))
@@ -113,7 +114,10 @@ async def _inside(request: Request, iri: NamedNode) -> list[Triple]:
             if isinstance(stopped, Problem) and stopped.status not in (503, 504):
                 raise
             raise Problem(
-                404, f"nothing is said of {iri}; to look for it inside statements took too long"
+                404,
+                tr("nothing is said of {iri}; to look for it inside statements took too long").format(
+                    iri=iri
+                ),
             ) from None
     return [quad.triple for quad in ox.parse(data, ox.RdfFormat.N_TRIPLES)]
 

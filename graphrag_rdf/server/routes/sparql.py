@@ -19,6 +19,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.reader_process.evaluate import Job, Wanted
 from graphrag_rdf.server.caching import not_modified, standard, validators
 from graphrag_rdf.server.execution.queries import Answer, retry
@@ -89,7 +90,7 @@ async def query_endpoint(request: Request) -> Response:
     """`/query`: queries only."""
     operation = await _operation(request)
     if operation.update:
-        raise Problem(400, "send updates to /update or /sparql")
+        raise Problem(400, tr("send updates to /update or /sparql"))
     return await _answer(request, operation.text, operation.parameters)
 
 
@@ -97,7 +98,7 @@ async def update_endpoint(request: Request) -> Response:
     """`/update`: updates only."""
     operation = await _operation(request)
     if not operation.update:
-        raise Problem(400, "this path takes updates; send queries to /query or /sparql")
+        raise Problem(400, tr("this path takes updates; send queries to /query or /sparql"))
     return await run_update(request, operation.text, operation.parameters)
 
 
@@ -111,9 +112,9 @@ async def _operation(request: Request) -> Operation:
     url = Parameters.of_query_string(request.scope["query_string"])
     if request.method in ("GET", "HEAD"):
         if "update" in url:
-            raise Problem(400, "send updates by POST (SPARQL 1.1 Protocol, section 2.2)")
+            raise Problem(400, tr("send updates by POST (SPARQL 1.1 Protocol, section 2.2)"))
         if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
-            raise Problem(400, "a query by GET must not have a body (SPARQL 1.2 Protocol, section 2.2.1)")
+            raise Problem(400, tr("a query by GET must not have a body (SPARQL 1.2 Protocol, section 2.2.1)"))
         return _announced(Operation(url.one("query"), update=False, parameters=url))
     settings = service_of(request).settings
     header = request.headers.get("content-type")
@@ -121,7 +122,7 @@ async def _operation(request: Request) -> Operation:
     if media_type not in (FORM, QUERY, UPDATE) or (media_type == UPDATE and request.method == "QUERY"):
         raise Problem(
             415,
-            f"unsupported media type of the body: {media_type or '(none)'}",
+            tr("unsupported media type of the body: {value}").format(value=media_type or "(none)"),
             headers={"Accept-Post" if request.method == "POST" else "Accept-Query": f"{FORM}, {QUERY}"},
         )
     most = settings.max_body_mb << 20
@@ -133,7 +134,7 @@ async def _operation(request: Request) -> Operation:
         form = await asyncio.to_thread(Parameters.of_form, body) if long else Parameters.of_form(body)
         return _announced(_of_form(form, url, request.method))
     if "query" in url or "update" in url:
-        raise Problem(400, "the URL and the body both have a query or update")
+        raise Problem(400, tr("the URL and the body both have a query or update"))
     return _announced(Operation(text_of(body, header), media_type == UPDATE, url))
 
 
@@ -149,15 +150,15 @@ def _announced(operation: Operation) -> Operation:
 
 def _of_form(form: Parameters, url: Parameters, method: str) -> Operation:
     if "update" in url:
-        raise Problem(400, "send the update in the body of the form (SPARQL 1.1 Protocol, section 2.2.1)")
+        raise Problem(400, tr("send the update in the body of the form (SPARQL 1.1 Protocol, section 2.2.1)"))
     parameters = form + url
     query, update = parameters.one("query"), parameters.one("update")
     if query is not None and update is not None:
-        raise Problem(400, "send a query or an update, not both")
+        raise Problem(400, tr("send a query or an update, not both"))
     if update is not None and method == "QUERY":
-        raise Problem(400, "send updates by POST")
+        raise Problem(400, tr("send updates by POST"))
     if query is None and update is None:
-        raise Problem(400, "the form has no field named query or update")
+        raise Problem(400, tr("the form has no field named query or update"))
     return Operation(query if update is None else update, update is not None, parameters)
 
 
@@ -169,7 +170,7 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
         accepted(request.headers.get("accept"), parameters.one("format")), parameters.one("dialect")
     )
     if results is None and graph is None:
-        raise Problem(406, "Accept names no supported format")
+        raise Problem(406, tr("Accept names no supported format"))
     default, named = parameters.all("default-graph-uri"), parameters.all("named-graph-uri")
     job, volatile = await job_of(
         service,
@@ -295,7 +296,7 @@ async def run_update(request: Request, text: str | None, parameters: Parameters)
     service = service_of(request)
     service.require_writable()
     if text is None:
-        raise Problem(400, "the update is missing")
+        raise Problem(400, tr("the update is missing"))
     default, named = parameters.all("using-graph-uri"), parameters.all("using-named-graph-uri")
     base = address_of(request)
     content = request.headers.get(CONTENT) != "unchanged"
@@ -362,4 +363,6 @@ def _iris(texts: list[str]) -> list[str]:
     try:
         return [ox.NamedNode(text).value for text in texts]
     except ValueError as error:
-        raise Problem(400, f"a graph of the dataset has no valid IRI: {error}") from None
+        raise Problem(
+            400, tr("a graph of the dataset has no valid IRI: {error}").format(error=error)
+        ) from None

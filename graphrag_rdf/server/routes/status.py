@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from graphrag_rdf import __version__
 from graphrag_rdf.caches import CACHES, cache_stats, clear_caches
 from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import Parameters
 from graphrag_rdf.server.http.envelope import CONTENT_TYPE, Metrics
@@ -73,7 +74,9 @@ async def frozen(request: Request) -> Response:
     """A frozen copy of the store for another process on this computer, which shows the key in its folder."""
     copies = service_of(request).frozen
     if copies is None:
-        raise Problem(404, "this server makes no copies of its store", hint="open the store without it")
+        raise Problem(
+            404, tr("this server makes no copies of its store"), hint=tr("open the store without it")
+        )
     asked = await read_json(request, FrozenRequest, _KEY_BYTES)
     name, commit = await copies.make(asked.key)
     headers = {COMMIT: str(commit), "Cache-Control": "no-store"}
@@ -95,7 +98,11 @@ async def empty_cache(request: Request) -> Response:
     names = Parameters.of_query_string(request.scope["query_string"]).all("only")
     for name in names:
         if name not in CACHES:
-            raise Problem(400, f"there is no cache {name[:100]!r}", hint=f"only: {', '.join(CACHES)}")
+            raise Problem(
+                400,
+                tr("there is no cache {name!r}").format(name=name[:100]),
+                hint=tr("only: {caches}").format(caches=", ".join(CACHES)),
+            )
     gone: dict[str, int] = {}
 
     def write() -> int:

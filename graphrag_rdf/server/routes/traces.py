@@ -16,6 +16,7 @@ from pyoxigraph import NamedNode
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.replay import Replay, Without, Write, ask_without, replay
 from graphrag_rdf.server.http.access import require
@@ -44,7 +45,7 @@ async def trace_list(request: Request) -> Response:
     """
     part, kind, outcome = part_of(request), parameter(request, "kind"), parameter(request, "outcome")
     if outcome and outcome not in OUTCOMES:
-        raise Problem(400, f"outcome is one of {', '.join(OUTCOMES)}")
+        raise Problem(400, tr("outcome is one of {outcomes}").format(outcomes=", ".join(OUTCOMES)))
 
     def forms(service: Service) -> Forms:
         store = service.engine.store
@@ -185,7 +186,7 @@ def _fields(form: Parameters) -> dict[str, Any]:
     kind, _, number = (form.one("about") or "answer").partition("-")
     place = {kind: number} if number else {}
     if kind not in ("answer", "citation", "edge") or bool(number) != (kind != "answer"):
-        raise Problem(422, "about: answer, citation-N or edge-N")
+        raise Problem(422, tr("about: answer, citation-N or edge-N"))
     return {"rating": form.one("rating"), "note": form.one("note"), "by": form.one("by"), **place}
 
 
@@ -243,8 +244,8 @@ async def _again(
     if service.remote is not None:
         raise Problem(
             501,
-            "the store is remote: the server makes no copy of it",
-            hint="graphrag-rdf --store URL trace replay (or ask-without), where it is not served",
+            tr("the store is remote: the server makes no copy of it"),
+            hint=tr("graphrag-rdf --store URL trace replay (or ask-without), where it is not served"),
         )
     loop = asyncio.get_running_loop()
 
@@ -278,7 +279,7 @@ def _trace(service: Service, name: str) -> str:
     if model not in (None, engine.settings.llm.model):
         raise Problem(
             409,
-            f"the trace was made with the model {model}, and this server has another",
-            hint="serve with that model, or on the server's computer, run: graphrag-rdf trace replay",
+            tr("the trace was made with the model {model}, and this server has another").format(model=model),
+            hint=tr("serve with that model, or on the server's computer, run: graphrag-rdf trace replay"),
         )
     return session

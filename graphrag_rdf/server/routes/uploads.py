@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from graphrag_rdf.documents.discover import discover
 from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.files import Upload
 from graphrag_rdf.ingest.forget import Forgotten, forget_named, is_unfinished
 from graphrag_rdf.rdf.json_values import to_json
@@ -58,7 +59,7 @@ async def upload(request: Request) -> Response:
     report: dict[str, Any] = {}
     async for found in _ingested(request, files, _LOOK):
         if await request.is_disconnected():
-            raise Problem(CLIENT_LEFT, "the client disconnected")
+            raise Problem(CLIENT_LEFT, tr("the client disconnected"))
         report = found[1] if found is not None else report
     headers = _headers(service)
     choice = negotiate(request.headers.get("accept"), (JSON, HTML))
@@ -82,7 +83,7 @@ async def forget(request: Request) -> Response:
         engine = service.engine
         known = engine.store.select("provenance/find-document", name=iri)
         if not known and not is_unfinished(engine.store):
-            raise Problem(404, f"there is no document {iri}")
+            raise Problem(404, tr("there is no document {iri}").format(iri=iri))
         with engine.keeping_indexes():
             return forget_named(engine, [iri])
 
@@ -154,16 +155,16 @@ def _headers(service: Service) -> dict[str, str]:
 async def _files(request: Request) -> list[Upload]:
     if content_type(request.headers.get("content-type"))[0] != "multipart/form-data":
         raise Problem(
-            415, "send documents as multipart/form-data", headers={"Accept-Post": "multipart/form-data"}
+            415, tr("send documents as multipart/form-data"), headers={"Accept-Post": "multipart/form-data"}
         )
     found: dict[str, Upload] = {}
     for part in await read_parts(request, service_of(request).settings.max_body_mb << 20, files=_FILES):
         identity = identity_of(part.name or "")
         if identity in found:
-            raise Problem(400, f"two files are named {identity}")
+            raise Problem(400, tr("two files are named {identity}").format(identity=identity))
         found[identity] = Upload(identity, part.data)
     if not found:
-        raise Problem(400, "the form has no file")
+        raise Problem(400, tr("the form has no file"))
     return list(found.values())
 
 
@@ -181,7 +182,11 @@ def identity_of(name: str) -> str:
         or any(part in ("", ".", "..") for part in parts)
         or any(unicodedata.category(letter).startswith("C") for letter in identity)
     ):
-        raise Problem(400, f"{name[:80]!r} cannot be the name of a document", hint="e.g. reports/2024.pdf")
+        raise Problem(
+            400,
+            tr("{name!r} cannot be the name of a document").format(name=name[:80]),
+            hint=tr("e.g. reports/2024.pdf"),
+        )
     return identity
 
 
@@ -231,8 +236,8 @@ async def ingest_named(service: Service, names: Sequence[str], notify: Notify) -
     if folder is None:
         raise Problem(
             403,
-            "this server reads no files for clients",
-            hint="allow a folder with: serve --allow-ingest DIR",
+            tr("this server reads no files for clients"),
+            hint=tr("allow a folder with: serve --allow-ingest DIR"),
         )
     service.require_writable()
     root, loop = folder.resolve(), asyncio.get_running_loop()
@@ -259,15 +264,15 @@ def within(root: Path, name: str) -> Path:
         inside = path.is_relative_to(root)
         there = inside and path.exists()
     except (OSError, ValueError, RuntimeError):
-        raise Problem(400, f"{name!r} is not a path") from None
+        raise Problem(400, tr("{name!r} is not a path").format(name=name)) from None
     if not inside:
-        raise Problem(403, f"{name!r} is outside of the allowed folder")
+        raise Problem(403, tr("{name!r} is outside of the allowed folder").format(name=name))
     if not there:
-        raise Problem(404, f"there is no {name!r} in the allowed folder")
+        raise Problem(404, tr("there is no {name!r} in the allowed folder").format(name=name))
     for source in discover([str(path)], is_store=is_store).sources:
         if not source.path.resolve().is_relative_to(root):
             link = os.path.relpath(source.path, root)
-            raise Problem(403, f"{link} leads outside of the allowed folder")
+            raise Problem(403, tr("{link} leads outside of the allowed folder").format(link=link))
     return path
 
 

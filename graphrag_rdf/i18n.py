@@ -1,0 +1,119 @@
+"""Messages in the user's language, by gettext.
+
+Code writes messages in English, as `tr("there is no document {name}").format(name=name)`. The catalogue of a
+language, `locale/LANGUAGE/LC_MESSAGES/graphrag_rdf.po`, has the translations; `make messages` collects the
+messages again and compiles it. A command line has one language; each request of a server may have its own.
+"""
+
+from __future__ import annotations
+
+import gettext
+import os
+from collections.abc import Iterable, Mapping
+from contextvars import ContextVar, Token
+from functools import cache
+from pathlib import Path
+
+DOMAIN = "graphrag_rdf"
+LOCALES = Path(__file__).resolve().parent / "locale"
+ENGLISH = "en"
+_VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
+"""In the order of GNU gettext; without LANGUAGE where the locale is C."""
+
+_process: gettext.NullTranslations = gettext.NullTranslations()
+_current: ContextVar[gettext.NullTranslations | None] = ContextVar("language", default=None)
+
+
+def tr(message: str) -> str:
+    """The translation of a message, or the message itself."""
+    return (_current.get() or _process).gettext(message)
+
+
+def ngettext(one: str, more: str, number: int) -> str:
+    """The translation of a message with a number, in the form that the number needs."""
+    return (_current.get() or _process).ngettext(one, more, number)
+
+
+def later(message: str) -> str:
+    """The message itself: marks one that `tr` translates later."""
+    return message
+
+
+def language() -> str:
+    """The language of messages, as a tag of BCP 47."""
+    found = (_current.get() or _process).info().get("language", ENGLISH)
+    return found.replace("_", "-")
+
+
+def direction() -> str:
+    """The direction of writing of the language of messages: `ltr` or `rtl`."""
+    return "rtl" if language().partition("-")[0] in _RIGHT_TO_LEFT else "ltr"
+
+
+_RIGHT_TO_LEFT = frozenset({"ar", "dv", "fa", "ff", "he", "ks", "ps", "sd", "ug", "ur", "yi"})
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """The languages that messages are in, as tags of BCP 47."""
+    found = sorted(path.parts[-3] for path in LOCALES.glob(f"*/LC_MESSAGES/{DOMAIN}.mo"))
+    return (ENGLISH, *(name.replace("_", "-") for name in found))
+
+
+def best(wanted: Iterable[str]) -> str | None:
+    """The first wanted language that there is; None when there is none.
+
+    A language without a catalogue of its own is served by another variety of it: `zh-TW` by `zh-CN`.
+
+    Args:
+        wanted: tags of BCP 47 or names of locales (`zh_CN.UTF-8`), the best first.
+    """
+    for name in wanted:
+        tag = name.partition(".")[0].partition("@")[0].replace("_", "-").lower()
+        near = [each for each in languages() if _primary(each) == _primary(tag)]
+        exact = [each for each in near if each.lower() == tag]
+        if exact or near:
+            return (exact or near)[0]
+    return None
+
+
+def of_environment(environment: Mapping[str, str] = os.environ) -> str:
+    """The language that the variables of GNU gettext name; English where they name none that there is."""
+    locale = next((environment[name] for name in _VARIABLES[1:] if environment.get(name)), "")
+    if locale.partition(".")[0] in ("", "C", "POSIX"):
+        return ENGLISH
+    return best([*environment.get("LANGUAGE", "").split(":"), locale]) or ENGLISH
+
+
+def set_process_language(tag: str) -> None:
+    """Set the language of a command line; click's own messages are translated too.
+
+    Args:
+        tag: one of `languages()`.
+    """
+    global _process  # noqa: PLW0603 - one for the process, as in gettext itself
+    _process = _translations(tag)
+    if tag != ENGLISH:
+        gettext.bindtextdomain(DOMAIN, str(LOCALES))
+        gettext.textdomain(DOMAIN)
+    os.environ["LANGUAGE"] = tag.replace("-", "_")
+
+
+def set_language(tag: str) -> Token[gettext.NullTranslations | None]:
+    """Set the language for this context, e.g. one request of a server, and what it calls in threads.
+
+    Args:
+        tag: one of `languages()`.
+    """
+    return _current.set(_translations(tag))
+
+
+@cache
+def _translations(tag: str) -> gettext.NullTranslations:
+    if tag == ENGLISH:
+        return gettext.NullTranslations()
+    return gettext.translation(DOMAIN, LOCALES, [tag.replace("-", "_")])
+
+
+def _primary(tag: str) -> str:
+    return tag.partition("-")[0]

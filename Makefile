@@ -25,10 +25,10 @@ MODELS := $(if $(MODEL),--model "$(MODEL)") $(if $(EMBEDDING_MODEL),--embedding-
 # through the environment, so that quotes in a question are the question's
 export QUESTION = $(Q)
 
-.PHONY: help setup ingest ask serve test test-remote test-trustgraph test-msgraphrag test-schema lint format bench docs ontology lock sbom clean
+.PHONY: help setup ingest ask serve test test-remote test-trustgraph test-msgraphrag test-schema lint format bench docs ontology messages lock sbom clean
 
 help:
-	@echo 'make setup | ingest DOCS=… | ask Q="…" | serve | test | test-remote | test-trustgraph | test-msgraphrag | test-schema | lint | bench | docs | ontology | lock | sbom | clean'
+	@echo 'make setup | ingest DOCS=… | ask Q="…" | serve | test | test-remote | test-trustgraph | test-msgraphrag | test-schema | lint | bench | docs | ontology | messages | lock | sbom | clean'
 
 setup: $(STAMPS)/setup
 
@@ -133,6 +133,10 @@ endif
 # docs/vocabulary.md, ontology/trace-shapes.ttl and all other generated pages
 ontology: setup
 	$(BIN)/python docs/generate.py
+
+# the messages of the program, collected into its catalogues, which are compiled
+messages: $(STAMPS)/dev
+	$(BIN)/python docs/messages.py
 
 # packages with hashes, for each system and Python from 3.11 on: to build, to run (with the extra mcp), to test
 COMPILE = $(TOOLS)/bin/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes \

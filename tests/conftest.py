@@ -24,10 +24,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _own_trust(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A configuration folder of the test run's own, in which trust is recorded."""
+def _own_surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A configuration folder of the test run's own, in which trust is recorded; English messages."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        patch.setenv("LC_ALL", "C.UTF-8")  # messages in English, in whatever language the machine is set up
+        patch.delenv("LANGUAGE", raising=False)
         yield
 
 

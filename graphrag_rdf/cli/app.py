@@ -88,8 +88,8 @@ class Root(Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of commands, without loading any."""
         del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+        with formatter.section(tr("Commands")):
+            formatter.write_dl([(name, tr(summary)) for name, (_, summary) in COMMANDS.items()])
 
     def main(self, *args: Any, standalone_mode: bool = True, **kwargs: Any) -> Any:
         """Run the program. Every failure ends in one message and the right exit code."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from graphrag_rdf import i18n
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ngettext, tr
 
 if TYPE_CHECKING:
     from pyoxigraph import NamedNode
@@ -24,10 +27,22 @@ def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     kept = given_options(ctx)
     name = param.name or ""
     kept[name] = kept.get(name, 0) + value if name == "verbose" else value
+    if name == "lang":
+        _set_language(value)
     if name in ("verbose", "quiet"):
         from graphrag_rdf.cli.process import set_up_logging
 
         set_up_logging(kept.get("verbose", 0), quiet=kept.get("quiet", False))
+
+
+def _set_language(wanted: str) -> None:
+    found = i18n.best([wanted])
+    if found is None:
+        raise UsageError(
+            tr("there are no messages in {wanted!r}").format(wanted=wanted),
+            hint=tr("languages: {names}").format(names=", ".join(i18n.languages())),
+        )
+    i18n.set_process_language(found)
 
 
 def common_options() -> list[click.Option]:
@@ -58,6 +73,13 @@ def common_options() -> list[click.Option]:
             **keep,
         ),
         click.Option(["-q", "--quiet"], is_flag=True, help="Print results and errors only.", **keep),
+        click.Option(
+            ["--lang"],
+            metavar="LANGUAGE",
+            is_eager=True,
+            help="Language of messages: en, zh (default: as LANGUAGE, LC_ALL, LC_MESSAGES or LANG say).",
+            **keep,
+        ),
     ]
 
 
@@ -70,17 +92,26 @@ class _Help(click.Command):
         super().__init__(*args, **kwargs)
         self.params = [*self.params, *self.common]
 
+    @property
+    def help(self) -> str | None:
+        """The help, in the language of messages."""
+        return self._help and tr(inspect.cleandoc(self._help))
+
+    @help.setter  # noqa: A003 - its name in click
+    def help(self, text: str | None) -> None:
+        self._help = text
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, then the common ones."""
         common = set(map(id, self.common))
         own = [
-            p.get_help_record(ctx)
+            _record(p, ctx)
             for p in self.get_params(ctx)
             if isinstance(p, click.Option) and id(p) not in common
         ]
         for title, records in (
-            ("Options", own),
-            ("Common options", [p.get_help_record(ctx) for p in self.common]),
+            (tr("Options"), own),
+            (tr("Common options"), [_record(p, ctx) for p in self.common]),
         ):
             shown = [record for record in records if record is not None]
             if shown:
@@ -93,9 +124,16 @@ class _Help(click.Command):
         """Write the examples."""
         del ctx
         if self.examples:
-            with formatter.section("Examples" if len(self.examples) > 1 else "Example"):
+            with formatter.section(ngettext("Example", "Examples", len(self.examples))):
                 for line in self.examples:
                     formatter.write(f"{' ' * formatter.current_indent}{line}\n")
+
+
+def _record(option: click.Option, ctx: click.Context) -> tuple[str, str] | None:
+    """The lines of an option in help, in the language of messages."""
+    shown = copy.copy(option)
+    shown.help = option.help and tr(option.help)
+    return shown.get_help_record(ctx)
 
 
 class Command(_Help):

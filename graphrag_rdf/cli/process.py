@@ -16,6 +16,7 @@ from typing import Any, ClassVar, TypeVar
 
 import click
 
+from graphrag_rdf import i18n
 from graphrag_rdf.cli.output import is_quiet, never_fail_to_encode, safe, styled
 from graphrag_rdf.errors import RAISE_FILES, GraphRagError, is_out_of_memory, short_cause
 from graphrag_rdf.i18n import tr
@@ -32,6 +33,7 @@ def run_safely(work: Callable[[], Any], *, exit_: bool) -> Any:
         work: may raise any exception. A number that it returns is the exit code.
         exit_: end the process; otherwise return the exit code.
     """
+    i18n.set_process_language(i18n.of_environment())
     set_up_logging()
     never_fail_to_encode()
     _allow_files()
@@ -174,7 +176,7 @@ class _Terminal(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            level = styled(f"{record.levelname.lower()}:", fg=self.colours.get(record.levelno), err=True)
+            level = styled(f"{tr(record.levelname.lower())}:", fg=self.colours.get(record.levelno), err=True)
             where = f"{record.name}: " if self.level <= logging.DEBUG else ""
             click.echo(f"{level} {where}{safe(record.getMessage())}{_fault(record)}", err=True)
         except (OSError, ValueError):  # stderr is closed

@@ -146,7 +146,7 @@ def prompts(
     settings = load(overrides).settings
     if not apply and (folder is not None or force):
         raise UsageError(
-            f"{'--force' if force else '--output'} has no effect without --apply",
+            tr("{option} has no effect without --apply").format(option="--force" if force else "--output"),
             hint=tr("add --apply, or leave out the option"),
         )
     target = _target(settings, folder, force=force) if apply else None

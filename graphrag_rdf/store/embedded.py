@@ -563,7 +563,9 @@ def _read_errors(path: Path | None) -> Iterator[None]:
         if not _DAMAGED.search(str(error)):
             raise
         raise StoreError(
-            f"cannot read the store {path.parent if path else 'in memory'}: {error}",
+            tr("cannot read the store {place}: {error}").format(
+                place=path.parent if path else tr("in memory"), error=error
+            ),
             hint=tr("find the damage with: graphrag-rdf check --full; then restore the store from a backup"),
         ) from error.with_traceback(None)
 

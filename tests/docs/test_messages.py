@@ -1,0 +1,124 @@
+"""The catalogues of messages: they have all messages and no others, with the same placeholders."""
+
+from __future__ import annotations
+
+import ast
+import gettext
+import importlib.util
+import string
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Catalog, Message
+
+from graphrag_rdf import errors, i18n
+from tests.docs.markdown import REPOSITORY
+
+spec = importlib.util.spec_from_file_location("docs_messages", REPOSITORY / "docs" / "messages.py")
+assert spec is not None
+assert spec.loader is not None
+messages = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(messages)
+
+CATALOGUES = sorted(i18n.LOCALES.glob(f"*/LC_MESSAGES/{i18n.DOMAIN}.po"))
+IDS = [path.parts[-3] for path in CATALOGUES]
+
+
+@pytest.fixture(scope="module")
+def template() -> Catalog:
+    """The messages of the program."""
+    return messages.template()
+
+
+@pytest.mark.parametrize("path", CATALOGUES, ids=IDS)
+def test_a_catalogue_has_the_messages_of_the_program(template: Catalog, path: Path) -> None:
+    """None is missing and none is stale; else run `make messages`."""
+    wanted = {message.id for message in template if message.id}
+    assert {message.id for message in messages.catalogue(path) if message.id} == wanted
+
+
+@pytest.mark.parametrize("path", CATALOGUES, ids=IDS)
+def test_translations_have_the_placeholders_of_their_messages(path: Path) -> None:
+    """The same ones, in any order; otherwise a message could not be made."""
+    for message in messages.catalogue(path):
+        for said, translated in _forms(message):
+            assert _placeholders(translated) == _placeholders(said), said
+            assert said[:1].isspace() == translated[:1].isspace(), said
+            assert said[-1:].isspace() == translated[-1:].isspace(), said
+
+
+@pytest.mark.parametrize("path", CATALOGUES, ids=IDS)
+def test_a_catalogue_is_compiled_as_it_is(path: Path) -> None:
+    """The compiled file has the translations of the catalogue; else run `make messages`."""
+    with path.with_suffix(".mo").open("rb") as file:
+        compiled = gettext.GNUTranslations(file)
+    for message in messages.catalogue(path):
+        if isinstance(message.id, str) and message.id and message.string:
+            found = compiled.pgettext(message.context, message.id) if message.context else None
+            assert (found or compiled.gettext(message.id)) == message.string
+
+
+def _forms(message: Message) -> Iterator[tuple[str, str]]:
+    if isinstance(message.id, tuple):
+        more = message.id[-1]
+        yield from ((more, form) for form in message.string if form)
+    elif message.id and message.string:
+        yield message.id, str(message.string)
+
+
+def _placeholders(text: str) -> set[tuple[str, str, str]]:
+    if "{" not in text or "python-format" in text:
+        return set()
+    try:
+        parts = list(string.Formatter().parse(text))
+    except ValueError:  # braces of SPARQL or JSON in a help text, which is not formatted
+        return set()
+    return {(name, spec or "", how or "") for _, name, spec, how in parts if name is not None}
+
+
+# --- messages that are not marked ------------------------------------------------------------------------
+
+
+def _errors(kind: type) -> Iterator[str]:
+    yield kind.__name__
+    for below in kind.__subclasses__():
+        yield from _errors(below)
+
+
+RAISED = {*_errors(errors.GraphRagError), "Problem", "warn", "say"}
+UNMARKED = {"reader_process/main.py", "reader_process/evaluate.py"}
+"""They run in processes that do not know the language of a request."""
+
+
+def test_messages_of_errors_are_marked() -> None:
+    """A text in an error is a `tr("…")`, so that it can be translated."""
+    package = Path(i18n.__file__).parent
+    found = [
+        f"{path.relative_to(package)}:{text.lineno}"
+        for path in sorted(package.rglob("*.py"))
+        if path.relative_to(package).as_posix() not in UNMARKED
+        for call in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(call, ast.Call) and _name(call.func) in RAISED and not _is_log(call.func)
+        for text in (*call.args, *(word.value for word in call.keywords))
+        if _is_text(text)
+    ]
+    assert found == []
+
+
+def _name(function: ast.expr) -> str:
+    return getattr(function, "attr", getattr(function, "id", ""))
+
+
+def _is_log(function: ast.expr) -> bool:
+    return "log" in _name(getattr(function, "value", function)).lower()
+
+
+def _is_text(node: ast.expr) -> bool:
+    """Whether a node is a text of several words, or a formatted one with a word."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and len(node.value.split()) > 1
+    if isinstance(node, ast.JoinedStr):
+        words = " ".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
+        return any(word.isalpha() and len(word) > 1 for word in words.split())
+    return False

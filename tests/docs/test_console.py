@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.markdown import REPOSITORY, commands, output_matches
+from tests.docs.markdown import REPOSITORY, blocks, commands, output_matches
 from tests.pipeline.test_agent import model
 from tests.support.commands import environment
 from tests.support.scripted_server import ScriptedServer
@@ -82,6 +82,34 @@ def test_each_command_prints_what_the_page_shows(
                 + "\n--- it printed\n"
                 + "\n".join(lines)
             )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["docs/how-to/use-a-model.md", "docs/zh/use-a-model.md"])
+def test_each_script_about_models_ends_well(page: str, place: Path, scripted_server: ScriptedServer) -> None:
+    text = (REPOSITORY / page).read_text("utf-8")
+    (place / "documents").mkdir()
+    shutil.copy(place / "examples" / "documents" / "museum-guide.md", place / "documents")
+    variables = environment(
+        PATH=f"{place / 'bin'}:{os.environ['PATH']}",
+        XDG_CONFIG_HOME=str(place),
+        GRAPHRAG_RDF_LLM__API_BASE=scripted_server.base_url,
+    )
+    for line, script in blocks(text, "sh"):
+        done = subprocess.run(
+            ["sh", "-e", "-c", script.replace("=…", "=a-key").replace("ollama_chat/", "openai/")],
+            cwd=place,
+            env=variables | {"OPENAI_API_KEY": "a-key"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, f"{page}:{line}\n{done.stdout}{done.stderr}"
+        assert "Traceback" not in done.stderr
+        # after the first script the page lets the reader write a settings file, which the second trusts
+        (place / "graphrag.toml").write_text(next(block for _, block in blocks(text, "toml")))
 
 
 def test_the_pages_have_commands_to_run() -> None:

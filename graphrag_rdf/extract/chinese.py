@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphrag_rdf.han import simplified
@@ -25,6 +26,9 @@ _LONGEST = 16  # characters of a name of an organisation or a place
 _BETWEEN = 3  # words between the name that it begins with and what it is
 _INNER = ("n", "vn", "b", "j", "a", "m")
 _BINDING = re.compile("[的在是有和与及于以由从到被把为了上中下内外]")
+# lists of words that have this tag, whatever jieba says
+_SURE = (("n", "clauses", "nouns"), ("n", "names", "relatives"), ("v", "clauses", "verbs"))
+_RARE = ("zg", "ng", "g", "q")  # of endings that are seldom words of their own: 湾
 _NAMED = ("nr", "ns", "nt", "nz")
 _PARTS = (
     *_NAMED,
@@ -38,6 +42,10 @@ _PARTS = (
     "ag",
     "vg",
 )  # of a foreign name that is cut into words
+# what an address has after the name of a district
+_DISTRICT = re.compile(
+    r"(?<=[省市县区])(?P<name>[^\W\da-zA-Z直各辖属所级的和与及或等之在于省市县区乡镇村]{2,3}[市县区乡镇村])"
+)
 _CUTS = frozenset("的是于由被在和与及以为从到把对将向说称")
 _MANY = 50_000  # how frequent a word is made that jieba would part
 
@@ -83,12 +91,12 @@ def _segmenter() -> Jieba:
 def tokens_of(text: str) -> tuple[Token, ...]:
     """The words and marks of a text, white space left out."""
     found, start = [], 0
-    nouns = table()["clauses"]["nouns"]
+    sure = {word: tag for tag, section, words in _SURE for word in table()[section][words]}
     for piece in _pieces(simplified(text)):
         for word, tag in _segmenter().tag(piece, True):
             end = start + len(word)
             if not word.isspace():
-                found.append(Token(start, end, word, "n" if word in nouns else tag))
+                found.append(Token(start, end, word, sure.get(word, tag)))
             start = end
     return tuple(found)
 
@@ -113,10 +121,8 @@ def names_in(text: str) -> tuple[Name, ...]:
     """The names of people, places, organisations and other things in a sentence, in text order."""
     tokens = tokens_of(text)
     whole = simplified(text)
-    taken: list[Name] = []
-    for start, end in _dotted(whole, tokens):
-        taken.append(Name(start, end, "Person"))
-    for name in _single(tokens):
+    taken: list[Name] = [Name(start, end, "Person") for start, end in _dotted(whole, tokens)]
+    for name in (*_vessels(tokens), *_districts(whole, tokens), *_people(tokens), *_single(tokens)):
         if all(name.end <= other.start or name.start >= other.end for other in taken):
             taken.append(name)
     taken.sort()
@@ -139,7 +145,7 @@ def _foreign(text: str) -> bool:
     return bool(text) and all(character in _characters("foreign") for character in text)
 
 
-@lru_cache(maxsize=3)
+@lru_cache(maxsize=8)
 def _characters(name: str) -> frozenset[str]:
     """The characters of a list."""
     return frozenset("".join(table()["names"][name]))
@@ -205,11 +211,99 @@ def _single(tokens: Sequence[Token]) -> Iterator[Name]:
         index += 1
 
 
+def _vessels(tokens: Sequence[Token]) -> Iterator[Name]:
+    """Names of ships, aircraft and trains: 白鹤号."""
+    for before, name, sign in zip((None, *tokens), tokens, tokens[1:], strict=False):
+        if sign.text == "号" and sign.start == name.end and 2 <= len(name.text) <= 6 and name.tag != "m":
+            vessel = before is not None and before.text.endswith(tuple(table()["names"]["vessels"]))
+            if vessel or name.tag.startswith(_NAMED):
+                yield Name(name.start, sign.end, None)
+
+
+def _people(tokens: Sequence[Token]) -> Iterator[Name]:
+    """Names of people that jieba cuts after the family name, next to what they are: 船长赵永年."""
+    for index, (family, given) in enumerate(pairwise(tokens)):
+        if (
+            len(family.text) == 1
+            and family.tag == "nr"
+            and family.text in _characters("families")
+            and given.start == family.end
+            and len(given.text) <= 2
+            and not given.tag.startswith(("x", "u", "p", "c", "d", "m", "eng"))
+            and not _BINDING.search(given.text)
+            and (
+                _tells_who(tokens, index - 1)
+                or _is_title(tokens, index + 2)
+                or _is_subject(tokens, index, family.text + given.text)
+            )
+        ):
+            yield Name(family.start, given.end, "Person")
+
+
+def _tells_who(tokens: Sequence[Token], index: int) -> bool:
+    """Whether a word is a role or a relative, or 是 or 为 after one."""
+    if index > 0 and tokens[index].text in table()["clauses"]["copula"]:
+        index -= 1
+    if index < 0 or not tokens[index].tag.startswith("n"):
+        return False
+    word = tokens[index].text
+    return word in table()["names"]["relatives"] or is_role(word)
+
+
+def _is_subject(tokens: Sequence[Token], index: int, name: str) -> bool:
+    """Whether a clause begins with a name of three characters, and goes on with 是 or a date."""
+    opens = index == 0 or tokens[index - 1].tag == "x"
+    after = tokens[index + 2] if index + 2 < len(tokens) else None
+    return (
+        opens
+        and after is not None
+        and len(name) == 3
+        and name[0] in _characters("families_alone")
+        and (after.text in table()["clauses"]["copula"] or after.tag == "m")
+    )
+
+
+def is_role(word: str) -> bool:
+    """Whether a word says what somebody is: 船长, 总经理, 渔民."""
+    return word in table()["clauses"]["titles"] or (len(word) > 1 and word[-1] in _characters("roles"))
+
+
+def _is_title(tokens: Sequence[Token], index: int) -> bool:
+    return index < len(tokens) and tokens[index].text in table()["clauses"]["titles"]
+
+
+def _districts(text: str, tokens: Sequence[Token]) -> Iterator[Name]:
+    """Provinces, and the districts in them that an address lists: 东屿省潮东市石塘镇."""
+    names = table()["names"]
+    for before, token in pairwise(tokens):
+        if token.start != before.end or token.text[0] != "省" or _segmenter().has_word(before.text):
+            continue
+        if token.text != "省" and _segmenter().has_word(token.text):  # 省会
+            continue
+        if 2 <= len(before.text) <= 4 and before.tag.startswith("n") and not _BINDING.search(before.text):
+            yield Name(before.start, token.start + 1, "Place")
+    ends = {token.end: token for token in tokens}
+    for match in _DISTRICT.finditer(text):
+        place, (first, after) = match["name"], match.span("name")
+        # 市场, 省会城市
+        if any(
+            t.start < cut < t.end and _segmenter().has_word(t.text) for t in tokens for cut in (first, after)
+        ):
+            continue
+        if _segmenter().has_word(place[:-1]) and place[:-1] in names["common"]:
+            continue
+        upper = ends.get(first)
+        if upper is None or upper.tag.startswith("ns") or upper.text in "省市县区":
+            yield Name(first, after, "Place")
+
+
 def _may_be_part(tokens: Sequence[Token], index: int, first: int) -> bool:
     """Whether a word can be a piece of a foreign name that begins with the word `first`."""
     token = tokens[index]
     if not _foreign(token.text) or (index > first and token.start != tokens[index - 1].end):
         return False
+    if index == first and token.tag == "v" and token.text in _characters("foreign_first"):
+        return index + 1 < len(tokens) and _may_be_part(tokens, index + 1, index)
     return token.tag.startswith(_NAMED) or (len(token.text) == 1 and token.tag in _PARTS)
 
 
@@ -258,9 +352,13 @@ def _lengthened(name: Name, tokens: Sequence[Token], text: str) -> Name:
     after = next((i for i, token in enumerate(tokens) if token.start >= name.end), len(tokens))
     best, previous = name, name.end
     for count, token in enumerate(tokens[after : after + _BETWEEN + 1]):
-        if token.start != previous or not token.tag.startswith(_INNER) or token.end - name.start > _LONGEST:
+        inner = token.tag.startswith(_INNER) or (token.text in ends and token.tag in _RARE)
+        if token.tag == "m" and len(token.text) > 1 and token.text[-1] in _characters("measures"):
             break
-        if count == 0 and name.type == "Place" and token.text in names["general"]:
+        if token.start != previous or not inner or token.end - name.start > _LONGEST:
+            break
+        general = token.text in names["general"] and token.text not in names["districts"]
+        if count == 0 and name.type == "Place" and general:
             break
         ends_it = token.text in ends or (len(token.text) > 2 and _kind_by_ending(token.text))
         if ends_it:

@@ -16,16 +16,17 @@ from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.documents.sentences import without_emoji
 from graphrag_rdf.han import simplified
 
-from .chinese import names_in, table, tokens_of
+from .chinese import is_role, names_in, table, tokens_of
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
 from .names import RuleSettings, fold, reject_reason
 from .numbers import HAN_DATE, read_date
 
 _CERTAINTY = {"copula": 0.85, "attribute": 0.85, "passive": 0.85, "verb": 0.8, "event": 0.8}
 _CARRIED = 0.85  # of a clause whose subject is that of the clause before
-_DATE = re.compile(rf"(?<!\d){HAN_DATE}")
+_DATE = re.compile(HAN_DATE)
 _NUMBER = re.compile(r"\d[\d,.]*\s?(?:%|％|[百千万亿]+)?")
 _BRACKETS = re.compile(r"（[^（）]*）|\([^()]*\)")
+_ITEM = re.compile(r"^\s*(?:[一二三四五六七八九十\d]{1,3}[、.．]|[（(][一二三四五六七八九十\d]{1,3}[）)])")
 _LATIN_NAME = re.compile(r"[（(]\s*([A-Z][A-Za-z .'’-]+)\s*[）)]")
 _ENDS = re.compile("[，,；;：:。．！!？?…\n]|——")
 _LONGEST = 30  # characters of an object
@@ -102,21 +103,28 @@ class ChineseProse:
         reported = _reported_from(clauses)
         past, ago = table()["clauses"]["past"], False
         subject: Part | None = None
+        when: Part | None = None
         for number, parts in enumerate(clauses):
             said = words[parts[0].start : parts[-1].end]
             if reason := whole or ("reported" if number >= reported else _doubt_of_clause(parts)):
                 if any(part.kind == "N" for part in parts) or subject:
                     self.rejected.setdefault(Rejected(reason, said))
-                subject = None
+                if not whole and number == reported:  # who reports is what the writer says
+                    for fact in _in_apposition(parts, _skip(parts, 0)[0])[0]:
+                        self._state(fact, words, names, sentence, carried=False)
+                subject = when = None
+                continue
+            if "\n" in said:  # a heading before it, or a line that was cut anywhere
+                subject = when = None
                 continue
             if "".join(part.text for part in parts) in past or all(part.kind == "D" for part in parts):
-                ago = True
+                ago, when = True, parts[-1] if parts[-1].kind == "D" else None
                 continue
-            facts = list(_read(parts, subject, ago=ago))
+            facts = list(_read(parts, subject, when, ago=ago))
+            when = None
             for fact in facts:
                 self._state(fact, words, names, sentence, carried=fact.subject is subject)
-            plain = bool(facts) and facts[0].pattern in {"copula", "event"}
-            subject = facts[0].subject if plain else None
+            subject = _goes_on(facts[0]) if facts else None
             if not facts and parts[0].text in table()["clauses"]["pronouns"] and len(parts) > 2:
                 self.rejected.setdefault(Rejected("unresolved_pronoun", said))
 
@@ -172,6 +180,13 @@ class ChineseProse:
         )
 
 
+def _goes_on(fact: Fact) -> Part | None:
+    """The subject that the next clause may go on with."""
+    if fact.pattern == "passive" and fact.entity:
+        return Part("N", *fact.object, "")
+    return fact.subject if fact.pattern in {"copula", "event"} else None
+
+
 def _doubt_of_sentence(words: str) -> str:
     """Why a whole sentence asserts nothing, or ""."""
     if without_emoji(words).rstrip("”」』\"' ")[-1:] in {"?", "？"}:
@@ -210,7 +225,7 @@ def _doubt(words: Sequence[str], reasons: Sequence[str]) -> str:
 def _clauses(words: str, names: Mapping[tuple[int, int], str]) -> Iterator[list[Part]]:
     """The parts of each clause of a sentence, without what is in brackets."""
     whole = simplified(words)
-    spans = [("", *match.span()) for match in _BRACKETS.finditer(whole)]
+    spans = [("", *match.span()) for pattern in (_ITEM, _BRACKETS) for match in pattern.finditer(whole)]
     found = [("N", *span) for span in names]
     found += [("D", *match.span()) for match in _DATE.finditer(whole)]
     found += [("Q", *match.span()) for match in _NUMBER.finditer(whole)]
@@ -237,20 +252,23 @@ def _clauses(words: str, names: Mapping[tuple[int, int], str]) -> Iterator[list[
         yield clause
 
 
-def _read(parts: Sequence[Part], carried: Part | None, *, ago: bool) -> Iterator[Fact]:
+def _read(parts: Sequence[Part], carried: Part | None, when: Part | None, *, ago: bool) -> Iterator[Fact]:
     """The facts of a clause, if all its parts fit a pattern.
 
     Args:
         carried: the subject of the clause before, where this one goes on with it.
+        when: the date that stands alone before the clause.
         ago: whether the sentence began with a time that has passed.
     """
     lists = table()["clauses"]
     if parts[0].text in lists["when"] or parts[-1].text in lists["when"]:
         return
     index, date = _skip(parts, 0)
+    described, index = _in_apposition(parts, index)
+    yield from described
     subjects, index = _subjects(parts, index)
     if not subjects:
-        nouns = _run(parts, index, ("n", "vn"))
+        nouns = _run(parts, index, ("n", "vn", "ns", "nz"))
         if nouns > index and parts[nouns - 1].end - parts[index].start > 2:
             subjects = [Part("n", parts[index].start, parts[nouns - 1].end, "")]
             index = nouns
@@ -260,22 +278,20 @@ def _read(parts: Sequence[Part], carried: Part | None, *, ago: bool) -> Iterator
             return
     common = subjects[0].kind != "N"
     if parts[index : index + 1] and parts[index].text == "的" and not common:
-        end = _run(parts, index + 1, ("n", "vn", "a"))
+        end = _run(parts, index + 1, ("n", "vn", "a", "uj"))
         if end > index + 1 and parts[end : end + 1] and parts[end].text in lists["copula"]:
             predicate = "".join(part.text for part in parts[index + 1 : end])
             for span, entity in _objects(parts[end + 1 :]):
                 yield Fact(subjects[0], predicate, span, entity, "attribute")
         return
     index, later = _skip(parts, index)
-    date = later or date
+    date = later or date or when
     if index >= len(parts):
         return
     rest, verb = parts[index + 1 :], parts[index]
     if verb.text in lists["copula"]:
         ago = ago or date is not None or any(part.text in lists["past"] for part in parts[:index])
         yield from _copula(subjects, rest, "曾是" if ago else "是")
-    elif common:
-        return
     elif verb.text in {"由", "被"}:
         agents, after = _subjects(rest, 0)
         if (
@@ -284,7 +300,9 @@ def _read(parts: Sequence[Part], carried: Part | None, *, ago: bool) -> Iterator
             and all(part.kind == "ul" for part in rest[after + 1 :])
         ):
             for agent, subject in product(agents, subjects):
-                yield Fact(agent, rest[after].text, (subject.start, subject.end), True, "passive")
+                yield Fact(agent, rest[after].text, (subject.start, subject.end), not common, "passive")
+    elif common:
+        return
     elif verb.text in lists["events"] and date is not None and all(part.kind == "ul" for part in rest):
         for subject in subjects:
             yield Fact(subject, f"{verb.text}于", (date.start, date.end), False, "event")
@@ -297,9 +315,14 @@ def _read(parts: Sequence[Part], carried: Part | None, *, ago: bool) -> Iterator
         if predicate[-1] != "于" and len(rest) > taken and rest[taken].kind == "D":
             return
         pattern = "event" if predicate[-1] == "于" else "verb"
-        for span, entity in _objects(rest[taken:]):
+        done = taken > 0 and rest[0].kind == "ul"
+        for span, entity in _objects(rest[taken:], done=done):
             for subject in subjects:
                 yield Fact(subject, predicate, span, entity, pattern)
+        happens = predicate.removesuffix("于") in lists["events"] and predicate[-1] == "于"
+        if happens and date is not None and all(part.kind != "D" for part in rest):
+            for subject in subjects:  # both when and where
+                yield Fact(subject, predicate, (date.start, date.end), False, pattern)
 
 
 def _states(verb: Part) -> bool:
@@ -308,7 +331,7 @@ def _states(verb: Part) -> bool:
 
 def _skip(parts: Sequence[Part], index: int) -> tuple[int, Part | None]:
     """Where adverbs and dates end, and the last of the dates."""
-    date = None
+    date, lists = None, table()["clauses"]
     while index < len(parts):
         part = parts[index]
         following = parts[index + 1].kind if index + 1 < len(parts) else ""
@@ -317,13 +340,38 @@ def _skip(parts: Sequence[Part], index: int) -> tuple[int, Part | None]:
         elif part.kind == "D":
             date = part
             index += 1
-        elif part.text in table()["clauses"]["adverbs"] or part.kind == "t":
+        elif part.text in lists["adverbs"] or (part.kind == "t" and part.text not in lists["events"]):
             index += 1
-        elif part.text == "在" and following == "N":
+        elif part.text == "在" and following in {"N", "ns"}:
             index += 2
         else:
             break
     return index, date
+
+
+def _in_apposition(parts: Sequence[Part], index: int) -> tuple[list[Fact], int]:
+    """Where the name begins that a phrase with 的 describes, and whose it is: 沈若川的妻子林淑贞."""
+    end = _run(parts, index, ("N", "n", "r", "b", "vn", "uj"))
+    linked, name = False, index
+    for place in range(index, end):
+        linked = linked or parts[place].text == "的"
+        if linked and parts[place].kind == "N" and _says_who(parts[place - 1]):
+            name = place
+    if name == index:
+        return [], index
+    inner = parts[index + 2 : name]
+    if parts[index].kind != "N" or parts[index + 1].text != "的" or any(p.kind in {"N", "r"} for p in inner):
+        return [], name
+    attribute = "".join(part.text for part in inner)
+    named = (parts[name].start, parts[name].end)
+    return [Fact(parts[index], attribute, named, True, "attribute")], name
+
+
+def _says_who(part: Part) -> bool:
+    names = table()["names"]
+    return part.kind == "n" and (
+        part.text in names["relatives"] or part.text in names["appositives"] or is_role(part.text)
+    )
 
 
 def _subjects(parts: Sequence[Part], index: int) -> tuple[list[Part], int]:
@@ -332,7 +380,7 @@ def _subjects(parts: Sequence[Part], index: int) -> tuple[list[Part], int]:
     nouns = _run(parts, index, ("n", "N", "b"))
     while nouns > index and parts[nouns - 1].kind != "N":
         nouns -= 1
-    if nouns - index > 1 and parts[nouns - 2].text[-1] in "家员师长者手王士":
+    if nouns - index > 1 and _introduces(parts[nouns - 2]):
         index = nouns - 1  # the chemist James Dewar
     while index < len(parts) and parts[index].kind == "N":
         found.append(parts[index])
@@ -353,6 +401,12 @@ def _subjects(parts: Sequence[Part], index: int) -> tuple[list[Part], int]:
     return found, index
 
 
+def _introduces(part: Part) -> bool:
+    """Whether a word before a name says what it is: the chemist, the ship, national."""
+    vessel = part.text.endswith(tuple(table()["names"]["vessels"]))
+    return vessel or part.kind == "b" or is_role(part.text)
+
+
 def _touch(parts: Sequence[Part]) -> bool:
     return all(one.end == other.start for one, other in pairwise(parts))
 
@@ -364,24 +418,40 @@ def _run(parts: Sequence[Part], index: int, tags: tuple[str, ...]) -> int:
 
 
 def _copula(subjects: Sequence[Part], rest: Sequence[Part], is_: str) -> Iterator[Fact]:
-    """X是Y的首都 links X and Y; other clauses with 是 say what X is."""
-    if len(rest) > 2 and rest[0].kind == "N" and rest[1].text == "的" and subjects[0].kind == "N":
-        end = _run(rest, 2, ("n", "vn", "b", "f", "m"))
-        if end == len(rest):
-            role = f"{is_}…的{''.join(part.text for part in rest[2:])}"
+    """X是Y的首都 links X and Y, also where Y is described (渔民沈阿福的孙女) and where its role is a chain
+    (沈若澄的弟弟的妻子); other clauses with 是 say what X is.
+    """
+    owner = max(
+        (n for n, part in enumerate(rest[:-2]) if part.kind == "N" and rest[n + 1].text == "的"), default=-1
+    )
+    described = rest[: max(owner, 0)]
+    if owner >= 0 and subjects[0].kind == "N" and (not described or _describe(described)):
+        end = _run(rest, owner + 2, ("n", "vn", "b", "f", "m", "uj"))
+        if end == len(rest) and rest[-1].text != "的":
+            role = f"{is_}…的{''.join(part.text for part in rest[owner + 2 :])}"
             for subject in subjects:
-                yield Fact(subject, role, (rest[0].start, rest[0].end), True, "copula")
+                yield Fact(subject, role, (rest[owner].start, rest[owner].end), True, "copula")
             return
     for span, entity in _objects(rest, described=True):
         for subject in subjects:
             yield Fact(subject, is_, span, entity, "copula")
 
 
-def _objects(rest: Sequence[Part], *, described: bool = False) -> Iterator[tuple[tuple[int, int], bool]]:
+def _describe(before: Sequence[Part]) -> bool:
+    """Whether words before a name say what it is: 渔民, 东屿省的."""
+    return all(part.kind in {"N", "n", "nz", "b"} or part.text == "的" for part in before) and (
+        before[-1].kind in {"n", "nz"} or before[-1].text == "的"
+    )
+
+
+def _objects(
+    rest: Sequence[Part], *, described: bool = False, done: bool = False
+) -> Iterator[tuple[tuple[int, int], bool]]:
     """The noun phrases at the end of a clause: where each stands, and whether it is a name.
 
     Args:
         described: clauses with 的 before the noun may be in it.
+        done: after 了, so that a verb at the beginning is part of a noun (换向齿轮).
     """
     if len(rest) == 2 and rest[0].kind == "N" and rest[1].text in table()["clauses"]["inside"]:
         yield (rest[0].start, rest[0].end), True
@@ -395,6 +465,9 @@ def _objects(rest: Sequence[Part], *, described: bool = False) -> Iterator[tuple
     if all(part.kind == "N" or part.text in joined for part in rest):
         yield from (((part.start, part.end), True) for part in rest if part.kind == "N")
         return
+    if ends.kind == "N" and all(part.kind == "N" or part.text == "的" for part in rest):
+        yield (ends.start, ends.end), True  # 东屿省潮东市的白鹤湾
+        return
     last = max((i for i, part in enumerate(rest) if part.text == "的"), default=-1)
     for index, part in enumerate(rest):
         fits = (
@@ -402,6 +475,7 @@ def _objects(rest: Sequence[Part], *, described: bool = False) -> Iterator[tuple
             or part.kind in {"N", "D", "Q"}
             or part.kind.startswith(_WITHIN)
             or part.text in joined
+            or (done and index == 0 and part.kind == "v" and len(rest) == 2 and rest[1].kind == "n")
         )
         if not (fits or (described and index < last and part.kind[0] in "vdprx" and part.kind != "x")):
             return

@@ -31,6 +31,7 @@ _CONTRACTED = re.compile(r"n?['’](?:ll|re|ve|d|m|t|s)$")
 _BRACKETED = re.compile(r"\s*\([^()]*\)$")
 _ROMAN = re.compile(r"[IVXL]+$")
 _NUMBER = re.compile(r"\d+[A-Z]?")
+_TELLING = 3  # characters of a Chinese name that is found again without what is beside it
 
 
 @lru_cache(maxsize=1)
@@ -141,10 +142,21 @@ def _latin_in_cjk(text: str) -> list[Mention]:
 
 
 def _chinese(text: str, sentences: Sequence[Sentence]) -> Iterator[Mention]:
+    """The names in the sentences, and each longer one wherever else it stands: what is once told by the words
+    beside it (船长赵永年) is later named alone.
+    """
+    again: dict[str, None] = {}
     for sentence in sentences:
         words = text[sentence.offset : sentence.offset + sentence.length]
         for name in names_in(words):
-            yield Mention(sentence.offset + name.start, name.end - name.start, words[name.start : name.end])
+            surface = words[name.start : name.end]
+            yield Mention(sentence.offset + name.start, len(surface), surface)
+            if len(surface) >= _TELLING:
+                again[surface] = None
+    if again:
+        longest_first = sorted(again, key=len, reverse=True)
+        for match in re.finditer("|".join(map(re.escape, longest_first)), text):
+            yield Mention(match.start(), len(match.group()), match.group())
 
 
 def _capitalised(

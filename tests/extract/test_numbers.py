@@ -37,6 +37,13 @@ from graphrag_rdf.extract.numbers import (
         ("May 1902", "en", "1902-05", "gYearMonth"),
         ("1871", "en", "1871", "gYear"),
         ("1871年", "zh", "1871", "gYear"),
+        ("一八七一年五月三日", "zh", "1871-05-03", "date"),
+        ("二〇〇三年十二月", "zh", "2003-12", "gYearMonth"),
+        ("二零一〇年", "zh", "2010", "gYear"),
+        ("1911年十一月十四日", "zh", "1911-11-14", "date"),
+        ("民國四十八年三月十二日", "zh", "1959-03-12", "date"),
+        ("民国元年", "zh", "1912", "gYear"),
+        ("民國一百零八年五月", "zh", "2019-05", "gYearMonth"),
         ("1,234", "en", "1234", "integer"),
         ("1.234", "de", "1234", "integer"),
         ("1.355", "en", "1.355", "decimal"),
@@ -64,7 +71,7 @@ def test_a_counted_number_is_no_year() -> None:
     assert [item.kind for item in find_literals("In 1871 it had 1500 workers.", "en")] == ["year", "number"]
 
 
-@given(st.text(alphabet="0123456789.,:- %$年月日MayJune stof\n\u00a0٣", max_size=60))
+@given(st.text(alphabet="0123456789.,:- %$民国元年月日十百一二〇MayJune stof\n\u00a0٣", max_size=60))
 def test_spans_lie_in_the_text_and_apart(text: str) -> None:
     end = 0
     for item in find_literals(text, "en"):

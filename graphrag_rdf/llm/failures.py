@@ -15,7 +15,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -165,6 +165,7 @@ def _kind(error: BaseException, target: Target) -> LlmErrorKind:
     untold = not answered and status not in _STATUS
     signs: tuple[tuple[bool, LlmErrorKind], ...] = (
         ("LiteLLMUnknownProvider" in classes, "model"),
+        (_unwritable(chain) is not None, "auth"),
         (any(isinstance(cause, httpx.TimeoutException) for cause in chain), "timeout"),
         (any(isinstance(cause, httpx.TransportError | OSError) for cause in chain), "connection"),
         (bool(classes & {"Timeout", "APITimeoutError"}), "timeout"),
@@ -182,6 +183,8 @@ def _cause(error: BaseException) -> str:
     """The innermost useful words, on one line."""
     import httpx
 
+    if (character := _unwritable(_chain(error))) is not None:
+        return tr("the key has the character {character}, which no key has").format(character=character)
     network = [
         cause for cause in _chain(error) if isinstance(cause, httpx.TransportError | OSError) and str(cause)
     ]
@@ -209,6 +212,14 @@ def _said(text: str) -> str:
         return text
     option = error.get("param") if isinstance(error, dict) else None
     return message if not option or str(option) in message else f"{message} ({option})"
+
+
+def _unwritable(chain: Iterable[BaseException]) -> str | None:
+    """The first character of a key that a header cannot have, such as the … of an example, or None."""
+    for cause in chain:
+        if isinstance(cause, UnicodeEncodeError) and cause.encoding == "ascii":
+            return cause.object[cause.start]
+    return None
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pydantic import SecretStr
 
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.llm.budget import Budget, LlmUsage
@@ -213,6 +214,7 @@ def test_a_server_that_hangs(make_gateway, scripted_server):
         ({"model": "frobnicate"}, "model", ("no provider", "frobnicate")),
         ({"model": "frob/nicate"}, "model", ("no provider", "frob/nicate")),
         ({"api_key": None}, "auth", ("set OPENAI_API_KEY",)),
+        ({"api_key": SecretStr("…")}, "auth", ("has the character …", "set OPENAI_API_KEY")),
         (
             {"model": "anthropic/claude-x", "api_key": None, "api_base": None},
             "auth",

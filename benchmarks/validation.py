@@ -17,16 +17,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from pyoxigraph import Literal, NamedNode, Quad
-from starlette.requests import HTTPConnection
 
 from graphrag_rdf.config import Settings
 from graphrag_rdf.config.sections import ValidationSection
 from graphrag_rdf.engine import Engine
+from graphrag_rdf.ingest.gate import Gate
 from graphrag_rdf.rdf.namespaces import RAG, RDF, Graphs
 from graphrag_rdf.resources import folder
 from graphrag_rdf.schema.shapes import read_shapes
 from graphrag_rdf.schema.validation import Change, validate_all, validate_change
-from graphrag_rdf.server.validation import Gate
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.embedded import EmbeddedStore
 
@@ -88,9 +87,9 @@ def main() -> None:
         mode = ValidationSection(shapes=(str(Path(place) / "shapes.ttl"),))
         with Engine.open(config=Settings(store=str(Path(place) / "served"), validation=mode)) as engine:
             engine.store.bulk_add(_facts(facts))
-            gate, client = Gate(engine), HTTPConnection({"type": "http", "headers": []})
+            gate = Gate(engine)
             for what, update in _UPDATES.items():
-                taken, _ = _timed(lambda update=update: gate.update(client, update, "urn:x:"))  # type: ignore[misc]
+                taken, _ = _timed(lambda update=update: gate.update(update, "urn:x:"))  # type: ignore[misc]
                 print(f"| {what} | | 1 | {taken:.3f} | {taken / whole:.4f} |")
 
 

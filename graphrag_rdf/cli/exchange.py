@@ -17,13 +17,11 @@ from graphrag_rdf.cli.command import (
     iri_of,
     model_option,
     output_option,
-    require_shapes,
     shapes_options,
-    shapes_overrides,
 )
-from graphrag_rdf.cli.output import format_option, note, one_line, say, warn
+from graphrag_rdf.cli.output import format_option, note, one_line, say, warn, warn_of_results
 from graphrag_rdf.cli.process import DONE, IN_PART, ended_at_once, outcome, stop_requests
-from graphrag_rdf.cli.session import load, open_engine
+from graphrag_rdf.cli.session import open_engine, validating
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
 
@@ -198,8 +196,7 @@ def import_command(
     communities. Nothing is fetched from the network. An interrupted import continues when you run it again.
     """
     overrides: dict[str, Any] = {"llm.model": model, "embedding.model": embedding_model}
-    overrides |= shapes_overrides(shapes, validation)
-    require_shapes(load(overrides).settings, validation)
+    overrides = validating(shapes, validation, overrides)
     if files[0] == "evalset" and len(files) > 1:
         return _import_evalset(files[1:], overrides, extraction, titles=not no_titles, form=form)
     if files[0] == TABLES and len(files) == 2:
@@ -234,8 +231,8 @@ def import_command(
             if item["kind"] == "imported":
                 counts += f", {item['facts']:,} facts, {item['entities']:,} new entities"
                 counts += f", {item['traces']:,} traces" if item["traces"] else ""
-                counts += f", {item['broken']:,} results of the shapes" if item["broken"] else ""
             say(one_line(f"{item['file']}: {item['kind']}: {counts}"))
+    warn_of_results(sum(item["broken"] for item in found))
     return code
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 import click
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Group, server_options
-from graphrag_rdf.cli.output import format_option, one_line, say
-from graphrag_rdf.cli.session import open_engine, server_of
+from graphrag_rdf.cli.command import Group, server_options, shapes_options
+from graphrag_rdf.cli.output import format_option, one_line, say, warn_of_results
+from graphrag_rdf.cli.session import open_engine, refuse, server_of, validating
 from graphrag_rdf.errors import GraphRagError, UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import text_of, to_python
@@ -92,6 +92,7 @@ def remove(subject_: str, predicate_: str, object_: str, dry_run: bool, form: st
 @click.option("--subject", metavar="NEW", help="New subject of the fact.")
 @click.option("--predicate", metavar="NEW", help="New predicate of the fact.")
 @click.option("--object", "object", metavar="NEW", help="New object of the fact.")
+@shapes_options
 @_fact
 def correct(subject_: str, predicate_: str, object_: str, dry_run: bool, form: str, **how: Any) -> None:
     """Correct a fact: remove it, and add the corrected one.
@@ -107,6 +108,7 @@ def correct(subject_: str, predicate_: str, object_: str, dry_run: bool, form: s
         )
     done = _decided((subject_, predicate_, object_), instead, dry_run=dry_run, **how)
     _print(done, form, dry_run=dry_run, none="its sentences are left out already")
+    warn_of_results(done.get("broken", 0))
 
 
 def _decided(
@@ -117,6 +119,8 @@ def _decided(
     dry_run: bool,
     server: str | None,
     token_file: Path | None,
+    shapes: tuple[str, ...] = (),
+    validation: str | None = None,
     **how: Any,
 ) -> dict[str, Any]:
     """Make or undo a decision about a fact, here or on a server; its result as JSON."""
@@ -124,10 +128,11 @@ def _decided(
         _nothing_beside_undo({**how, **(instead or {})})
     client = server_of(server, token_file)
     if client is not None:
+        refuse({"shapes": shapes, "validation": validation})
         if undo:
             return client.undo_about(named, dry_run=dry_run)
         return client.decide(named, instead, dry_run=dry_run, **how)
-    with open_engine() as engine:
+    with open_engine(validating(shapes, validation)) as engine:
         facts = engine.facts
         if undo:
             done = facts.undo_about(*named, dry_run=dry_run)

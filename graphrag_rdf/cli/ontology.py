@@ -11,11 +11,11 @@ import click
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Group, model_option, output_option
+from graphrag_rdf.cli.command import Group, model_option, output_option, shapes_options
 from graphrag_rdf.cli.exchange import destination
-from graphrag_rdf.cli.output import format_option, note, one_line, pairs, say, styled, warn
+from graphrag_rdf.cli.output import format_option, note, one_line, pairs, say, styled, warn, warn_of_results
 from graphrag_rdf.cli.process import DONE, FAILED
-from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.cli.session import open_engine, validating
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
 
@@ -171,18 +171,27 @@ def diff(files: tuple[Path, ...], form: str) -> int:
 @click.argument("files", metavar="PATH...", nargs=-1, required=True, type=_files)
 @click.option("--by", metavar="NAME", help="Name of the person who edited them.")
 @click.option("--reason", metavar="TEXT", help="Recorded with the decisions about facts.")
+@shapes_options
 @format_option("text", "json", "jsonl")
-def apply(files: tuple[Path, ...], by: str | None, reason: str | None, form: str) -> None:
+def apply(
+    files: tuple[Path, ...],
+    by: str | None,
+    reason: str | None,
+    shapes: tuple[str, ...],
+    validation: str | None,
+    form: str,
+) -> None:
     """Apply what `ontology diff` shows: a new version of an ontology; removed, corrected and new facts.
 
     `facts undo` takes removals and corrections back.
     """
     from graphrag_rdf.exchange.owl_edits import apply_edits
 
-    with open_engine() as engine:
+    with open_engine(validating(shapes, validation)) as engine:
         found = apply_edits(engine, files, datetime.now(UTC), by, reason)
     if not output.write(form, found):
         _show_differences(found)
+    warn_of_results(sum(each.broken for each in found))
 
 
 def _show_differences(found: list[Difference]) -> None:

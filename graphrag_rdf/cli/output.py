@@ -20,7 +20,7 @@ import click
 
 from graphrag_rdf.cli.command import given_options
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ngettext, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.report import LlmCounts
@@ -66,6 +66,19 @@ def warn(text: str) -> None:
     if is_quiet():
         return
     click.echo(f"{styled('warning:', fg='yellow', err=True)} {safe(text)}", err=True)
+
+
+def warn_of_results(broken: int, *, unvalidated: bool = False) -> None:
+    """Say that what was written breaks shapes, or was not validated."""
+    if unvalidated:
+        warn(tr("the shapes were not checked: the store is behind an endpoint, which cannot try an update"))
+    if broken:
+        told = ngettext(
+            "{count:,} result of the SHACL shapes: {command}",
+            "{count:,} results of the SHACL shapes: {command}",
+            broken,
+        )
+        warn(told.format(count=broken, command="graphrag-rdf queries run validation/results -p limit=100"))
 
 
 def warn_of(warning: Mapping[str, Any]) -> None:

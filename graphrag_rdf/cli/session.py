@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
 
-from graphrag_rdf.cli.command import given_options
+from graphrag_rdf.cli.command import given_options, require_shapes, shapes_overrides
 from graphrag_rdf.errors import StoreError, StoreLockedError, UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.loopback import is_loopback
@@ -36,6 +36,19 @@ def load(overrides: Mapping[str, Any] | None = None, *, require_trust: bool = Tr
     named = {"store": given.get("store"), "collection": given.get("collection")}
     values = {**named, **(overrides or {})}
     return load_settings(given.get("config"), values, require_trust=require_trust)
+
+
+def validating(
+    shapes: Sequence[str], mode: str | None, more: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The settings that the options `--shapes` and `--validation` give, with others.
+
+    Raises:
+        UsageError: there is a mode, but no shapes.
+    """
+    overrides = {**(more or {}), **shapes_overrides(shapes, mode)}
+    require_shapes(load(overrides).settings, mode)
+    return overrides
 
 
 def in_folder(settings: Settings) -> bool:

@@ -13,10 +13,10 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import click
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Command, Group, key_values
-from graphrag_rdf.cli.output import format_option, pairs, safe, say, styled
+from graphrag_rdf.cli.command import Command, Group, key_values, shapes_options
+from graphrag_rdf.cli.output import format_option, pairs, safe, say, styled, warn_of_results
 from graphrag_rdf.cli.process import ended_by_interrupt
-from graphrag_rdf.cli.session import load, open_engine
+from graphrag_rdf.cli.session import load, open_engine, validating
 from graphrag_rdf.errors import UsageError, did_you_mean
 from graphrag_rdf.i18n import tr
 
@@ -49,6 +49,7 @@ _UPDATE = re.compile(
         'graphrag-rdf sparql "SELECT ?s ?p ?o { ?s ?p ?o } LIMIT 10"',
         "graphrag-rdf sparql -f query.rq --format csv > out.csv",
         'graphrag-rdf sparql --union "SELECT ?text { ?evidence tg:sourceText ?text }"',
+        "graphrag-rdf sparql --update -f change.ru --shapes shapes.ttl --validation reject",
     ],
 )
 @click.argument("query", required=False)
@@ -61,20 +62,33 @@ _UPDATE = re.compile(
 )
 @click.option("--update", is_flag=True, help="Run an update, which changes the store.")
 @click.option("--union", is_flag=True, help="Query the union of all graphs as the default graph.")
+@shapes_options
 @format_option(*RESULT_FORMATS)
-def sparql_command(query: str | None, file: Path | None, update: bool, union: bool, form: str) -> None:
+def sparql_command(
+    query: str | None,
+    file: Path | None,
+    update: bool,
+    union: bool,
+    shapes: tuple[str, ...],
+    validation: str | None,
+    form: str,
+) -> None:
     """Run a SPARQL 1.1 QUERY (RDF 1.2: triple terms are <<( s p o )>>) on the store.
 
     Facts are in the default graph; provenance is in urn:graph:source, traces are in urn:graph:retrieval. The
     prefixes of the program (tg, rag, prov, rdfs, skos, dcterms …) need no declaration.
     """
+    from graphrag_rdf.ingest.gate import Gate
     from graphrag_rdf.sparql.render import with_prefixes
 
     if update and union:
         raise UsageError(tr("--union is for queries"), hint=tr("updates name graphs by GRAPH, WITH or USING"))
+    if (shapes or validation) and not update:
+        raise UsageError(tr("--shapes and --validation are for updates"), hint=tr("add --update"))
+    overrides = validating(shapes, validation)
     written = _text(query, file)
     text = with_prefixes(written)
-    with open_engine(beside=not update) as engine:
+    with open_engine(overrides, beside=not update) as engine:
         if not update:
             try:
                 with ended_by_interrupt():
@@ -87,9 +101,12 @@ def sparql_command(query: str | None, file: Path | None, update: bool, union: bo
                     ) from error
                 raise
             return
+        passed = Gate(engine).update(text)
         before = engine.store.count()
         engine.store.update(text)
         say(tr("done: {value:+,} quads").format(value=engine.store.count() - before))
+        passed.keep()
+        warn_of_results(len(passed.results), unvalidated=passed.unvalidated)
         engine.indexer.catch_up()
 
 

@@ -28,8 +28,8 @@ from graphrag_rdf.exchange.trustgraph import count_traces, take_records
 from graphrag_rdf.ingest.decisions import Decision, Groups, person_quads, read_decisions, stated_merge
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.fact_decisions import Withheld, read_withheld
+from graphrag_rdf.ingest.gate import Gate, Passed
 from graphrag_rdf.ingest.names import unsettled
-from graphrag_rdf.ingest.validation import validate_import
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import (
     DC,
@@ -133,6 +133,7 @@ def take_facts(
     name: str,
     source: NamedNode | None,
     by: str | None = None,
+    passed: Passed | None = None,
 ) -> Taken | None:
     """Import the triples of a file as facts, and index their entities.
 
@@ -142,12 +143,13 @@ def take_facts(
         name: of the file, for people.
         source: where it came from, if known.
         by: name of the person whose statements these are.
+        passed: by the gate, with other changes; else they are validated here.
 
     Returns:
         what was new; None when the same file was imported before.
 
     Raises:
-        BrokenShapesError: they break SHACL shapes, see `ingest.validation`; then nothing is imported.
+        BrokenShapesError: they break SHACL shapes, see `ingest.gate`; then nothing is imported.
         StoreError: when the blob store or the store cannot be written; then nothing is imported.
     """
     store = engine.store
@@ -163,7 +165,9 @@ def take_facts(
     changes, new_entities = _changes(engine, document, subgraph, file)
     changes.add += records
     statements = [(fact.subject, fact.predicate, fact.object) for fact in file.facts]
-    broken = validate_import(engine, statements, subgraph, changes)
+    if passed is None:
+        passed = Gate(engine).facts(statements, stage="import")
+        passed.write(changes, [subgraph])
     engine.blobs.put(data)
     changes.add += _provenance(name, source, document, subgraph, len(data))
     activity = iris.activity(subgraph)
@@ -177,7 +181,7 @@ def take_facts(
     ]
     store.commit(changes)
     _finish(engine, file.entities)
-    return Taken(file.fact_count, new_entities, count_traces(records), broken)
+    return Taken(file.fact_count, new_entities, count_traces(records), len(passed.results))
 
 
 def _finish(engine: Engine, entities: Iterable[NamedNode]) -> None:

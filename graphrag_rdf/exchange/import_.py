@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +21,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.dump import BY_SUFFIX, format_of
 from graphrag_rdf.exchange.foreign import take_facts
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.ingest.gate import Gate
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.formats import check_entities
 from graphrag_rdf.rdf.namespaces import ENDPOINT_NODE, RAG, RDF, STORE_NODE, Graphs
@@ -51,7 +52,7 @@ class ImportReport:
         facts, entities: new ones, when imported.
         settings, decisions: when restored.
         traces: when restored or imported.
-        broken: results of a validation with SHACL shapes, when imported.
+        broken: results of a validation with SHACL shapes.
     """
 
     kind: Choice["restored", "imported", "loaded", "unchanged"]
@@ -90,13 +91,14 @@ def import_file(
     summary = _look(file, form)
     if summary.is_dump:
         with parsing(file):
-            settings = restore(engine, file, read_quads(file, form), summary, merge=merge)
+            settings, broken = restore(engine, file, lambda: read_quads(file, form), summary, merge=merge)
         return ImportReport(
             "restored",
             summary.quads,
             settings=settings,
             decisions=summary.decisions,
             traces=summary.traces,
+            broken=broken,
         )
     with parsing(file):
         source = NamedNode(file.resolve().as_uri())
@@ -142,8 +144,10 @@ def _load_into(engine: Engine, file: Path, form: RdfFormat, graph: NamedNode) ->
         )
     with parsing(file):
         quads = [Quad(q.subject, q.predicate, q.object, graph) for q in read_quads(file, form)]
+    passed = Gate(engine).quads(quads, stage="import")
     engine.store.commit(Changes(add=quads, content=False))
-    return ImportReport("loaded", len(quads))
+    passed.keep()
+    return ImportReport("loaded", len(quads), broken=len(passed.results))
 
 
 def read_quads(file: Path, form: RdfFormat) -> Iterator[Quad]:
@@ -260,7 +264,9 @@ class DumpSummary:
             self.classic = True
 
 
-def restore(engine: Engine, file: Path, quads: Iterable[Quad], summary: DumpSummary, *, merge: bool) -> int:
+def restore(
+    engine: Engine, file: Path, read: Callable[[], Iterable[Quad]], summary: DumpSummary, *, merge: bool
+) -> tuple[int, int]:
     """Write a dump into the store and rebuild the indexes.
 
     Everything in a dump is restored except commit numbers. In an empty store, the version, migrations and
@@ -271,10 +277,14 @@ def restore(engine: Engine, file: Path, quads: Iterable[Quad], summary: DumpSumm
     the same import finishes it. Two stores with different versions of a document cannot be merged, because
     their chunks would contradict each other.
 
+    Args:
+        read: gives the quads of the dump, and may be called again.
+
     Returns:
-        the number of settings of the dump that take effect.
+        the number of settings of the dump that take effect, and of results of SHACL shapes.
 
     Raises:
+        BrokenShapesError: the dump breaks SHACL shapes, see `ingest.gate`; then nothing is restored.
         UsageError: when the store is not empty and `merge` is not set, both have different versions of a
             document, or the dump is from a newer version or in RDF-star syntax.
     """
@@ -302,23 +312,27 @@ def restore(engine: Engine, file: Path, quads: Iterable[Quad], summary: DumpSumm
         )
     if occupied:
         _refuse_other_versions(engine, file, summary)
+
+    def quads() -> Iterable[Quad]:
+        return decode(read()) if summary.classic else read()
+
+    passed = Gate(engine).dump(_kept(quads(), set(), with_system=not occupied), merge=occupied)
     node = NamedNode((_MERGE if occupied else _RESTORE) + dump)
     note = Quad(node, RDF.type, RAG.Restore, Graphs.SYSTEM)
     store.commit(Changes(add=[note]))
     store.sync()  # otherwise the bulk load could reach the disk before this commit
     own = [] if occupied else _self_description(engine)
-    if summary.classic:
-        quads = decode(quads)
     told: set[Quad] = set()
-    store.bulk_add(_kept(quads, told, with_system=not occupied))
+    store.bulk_add(_kept(quads(), told, with_system=not occupied))
     store.commit(Changes(remove=[quad for quad in own if quad not in told]))
     migrate(store)
     if occupied:
         _settle(engine)
     store.commit(Changes(remove=[note]))
+    passed.keep()
     store.optimize()
     engine.indexer.catch_up()
-    return 0 if occupied else summary.settings
+    return 0 if occupied else summary.settings, len(passed.results)
 
 
 def _hash_of(file: Path) -> str:

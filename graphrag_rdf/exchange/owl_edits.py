@@ -24,6 +24,7 @@ from graphrag_rdf.exchange.owl import FACTS, LINKS, exported_facts
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.entity_decisions import refresh_links
 from graphrag_rdf.ingest.fact_decisions import Person, correct_fact, remove_facts
+from graphrag_rdf.ingest.gate import Gate, Passed
 from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.namespaces import OWL, RDF, RDFS, SKOS, XSD
 from graphrag_rdf.rdf.terms import Term, text_of
@@ -48,9 +49,13 @@ class Difference:
         added, removed: statements of the file, and of the store, only.
         changed: removed and added ones with the same subject and predicate, where there is one of each.
         names: added and removed names of entities, which are not applied: names come from documents.
+        broken: results of SHACL shapes, when applied.
     """
 
-    JSON: ClassVar = ("file", "ontology", "known", "of_facts", "added", "removed", "changed", "names")
+    JSON: ClassVar = (
+        *("file", "ontology", "known", "of_facts", "added", "removed", "changed", "names"),
+        "broken",
+    )
 
     file: str
     ontology: str
@@ -60,6 +65,7 @@ class Difference:
     removed: list[Said] = field(default_factory=list)
     changed: list[tuple[Said, Said]] = field(default_factory=list)
     names: list[Said] = field(default_factory=list)
+    broken: int = 0
 
     @property
     def is_empty(self) -> bool:
@@ -98,35 +104,78 @@ def apply_edits(
 
     Raises:
         UsageError: see `find_differences`.
+        BrokenShapesError: the facts break SHACL shapes, see `ingest.gate`; then nothing is applied.
     """
     found = _compared(engine, paths)
-    person = Person(by, reason)
-    for difference, file, exported in found:
+    person, gate = Person(by, reason), Gate(engine)
+    edits = {
+        id(difference): _edits(engine, difference, file, exported)
+        for difference, file, exported in found
+        if difference.of_facts and not difference.is_empty
+    }
+    passed = {key: gate.facts(edit.after, edit.before, stage="edited file") for key, edit in edits.items()}
+    for difference, file, _ in found:
         if difference.is_empty:
             continue
-        if not difference.of_facts:
-            settings = engine.settings
-            namespace, keep = settings.extract.namespace, settings.reasoning.keep
-            load_ontologies(engine.store, [file.path], namespace, now, by=by, keep=keep)
-            refresh_links(engine)
+        if difference.of_facts:
+            allowed = passed[id(difference)]
+            edits[id(difference)].apply(engine, file, person, allowed)
+            difference.broken = len(allowed.results)
             continue
-        said = {_said(triple, {}): triple for triple in file.triples}
-        facts = {_said(triple, {}): fact for triple, fact in exported.items()}
-        remove_facts(engine, [facts[one] for one in difference.removed], person)
-        for before, after in difference.changed:
-            instead = _stated(engine, said[after], facts[before], exported)
-            correct_fact(engine, facts[before], instead, person)
-        if difference.added:
-            new = [Triple(*_stated(engine, said[one], None, exported)) for one in difference.added]
-            about = {term for triple in new for term in (triple.subject, triple.object)}
-            about -= {triple.subject for triple in exported}  # those that have names
-            new += [t for t in file.triples if t.predicate in _NAMES and t.subject in about]
-            data = serialize(new, format=RdfFormat.N_TRIPLES)
-            assert data is not None  # noqa: S101 - no output was given
-            quads = [Quad(t.subject, t.predicate, t.object) for t in new]
-            source = NamedNode(file.path.resolve().as_uri())
-            take_facts(engine, data, quads, name=file.path.name, source=source, by=by)
+        settings = engine.settings
+        namespace, keep = settings.extract.namespace, settings.reasoning.keep
+        load_ontologies(engine.store, [file.path], namespace, now, by=by, keep=keep)
+        refresh_links(engine)
     return [difference for difference, *_ in found]
+
+
+@dataclass(frozen=True, slots=True)
+class _Edits:
+    """The changes of facts that a file makes; `corrected` are pairs of old and new facts."""
+
+    removed: Sequence[Statement]
+    corrected: Sequence[tuple[Statement, Statement]]
+    new: Sequence[Triple]
+
+    @property
+    def before(self) -> list[Statement]:
+        """The facts that go."""
+        return [*self.removed, *(before for before, _ in self.corrected)]
+
+    @property
+    def after(self) -> list[tuple[Term, Term, Term]]:
+        """The facts and names that come."""
+        new = [(triple.subject, triple.predicate, triple.object) for triple in self.new]
+        return [*(after for _, after in self.corrected), *new]
+
+    def apply(self, engine: Engine, file: OntologyFile, person: Person, passed: Passed) -> None:
+        """Write the changes, and the report of the gate that they passed."""
+        remove_facts(engine, self.removed, person)
+        for before, after in self.corrected:
+            correct_fact(engine, before, after, person, passed=passed)
+        if self.new:
+            data = serialize(self.new, format=RdfFormat.N_TRIPLES)
+            assert data is not None  # noqa: S101 - no output was given
+            quads = [Quad(t.subject, t.predicate, t.object) for t in self.new]
+            source = NamedNode(file.path.resolve().as_uri())
+            name, by = file.path.name, person.name
+            take_facts(engine, data, quads, name=name, source=source, by=by, passed=passed)
+        passed.keep()
+
+
+def _edits(engine: Engine, difference: Difference, file: OntologyFile, exported: Exported) -> _Edits:
+    """What a difference of an export of facts asks for."""
+    said = {_said(triple, {}): triple for triple in file.triples}
+    facts = {_said(triple, {}): fact for triple, fact in exported.items()}
+    corrected = [
+        (facts[before], _stated(engine, said[after], facts[before], exported))
+        for before, after in difference.changed
+    ]
+    new = [Triple(*_stated(engine, said[one], None, exported)) for one in difference.added]
+    about = {term for triple in new for term in (triple.subject, triple.object)}
+    about -= {triple.subject for triple in exported}  # those that have names
+    new += [t for t in file.triples if t.predicate in _NAMES and t.subject in about]
+    return _Edits([facts[one] for one in difference.removed], corrected, new)
 
 
 Exported: TypeAlias = Mapping[Triple, Statement]

@@ -21,6 +21,7 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.decisions import PERSON, person_quads
 from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.entity_decisions import read_groups, settle
+from graphrag_rdf.ingest.gate import Gate, Passed
 from graphrag_rdf.ingest.names import KnownNames, as_literal, unsettled
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement, spelled, text_of_statement
@@ -133,6 +134,7 @@ class Edited:
         sentences: the quoted sentences. Questions still use them unless the decision leaves them out.
         also: facts that still hold and say the same of an entity that is merged with the fact's.
         entities: new ones.
+        broken: results of SHACL shapes.
     """
 
     decisions: list[FactDecision] = field(default_factory=list)
@@ -141,6 +143,7 @@ class Edited:
     sentences: list[NamedNode] = field(default_factory=list)
     also: list[Statement] = field(default_factory=list)
     entities: list[NamedNode] = field(default_factory=list)
+    broken: int = 0
 
     def as_json(self, called: Callable[[Term], str] = text_of) -> dict[str, object]:
         """The keys of `facts remove|correct|undo --format json`; `called` is what people call a term."""
@@ -153,6 +156,7 @@ class Edited:
             "sentences": [sentence.value for sentence in self.sentences],
             "also": [spelled(fact, called) for fact in self.also],
             "entities": [entity.value for entity in self.entities],
+            "broken": self.broken,
         }
 
 
@@ -201,16 +205,19 @@ def correct_fact(
     names: Iterable[tuple[NamedNode, str]] = (),
     with_sentences: bool = False,
     dry_run: bool = False,
+    passed: Passed | None = None,
 ) -> Edited:
     """Decide that another fact holds in the place of one.
 
     Args:
+        passed: by the gate of SHACL shapes, with other changes; else the correction is validated here.
         names: of new things in the other fact.
         with_sentences, dry_run: as of `remove_facts`. The sentences of a fact that was corrected before can
             be left out later: give the same correction again, or none (`instead` is the fact).
 
     Raises:
         UsageError: as `remove_facts`; when both are the same, or one of them was removed before.
+        BrokenShapesError: the correction breaks SHACL shapes, see `ingest.gate`.
     """
     person = person or Person()
     before = read_fact_decisions(engine.store)
@@ -239,6 +246,11 @@ def correct_fact(
     changes = Changes(add=[*_quads(out), *decision.provenance(evidence)], remove=_assertions(out.facts))
     changes.add += prov.contained(decision.subgraph, *instead)
     changes.add += _names(engine, decision, names, out)
+    if passed is None:
+        passed = Gate(engine).facts([instead], [fact], stage="correction", dry_run=dry_run)
+        if passed.results:
+            passed.write(changes, [decision.subgraph])
+    out.broken = len(passed.results)
     if not dry_run:
         _commit(engine, person, out, changes)
     return out

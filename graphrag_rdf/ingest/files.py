@@ -47,7 +47,8 @@ from graphrag_rdf.ingest.schedule import Progress, Stop
 from graphrag_rdf.ingest.stages import IngestPipeline, ingest_pipeline
 from graphrag_rdf.ingest.summaries import STAGE as SUMMARY
 from graphrag_rdf.ingest.summaries import refresh_summaries
-from graphrag_rdf.ingest.validation import REASON, opened_shapes, validate_written
+from graphrag_rdf.ingest.validation import REASON, validate_written
+from graphrag_rdf.ingest.validation_reports import opened_shapes
 from graphrag_rdf.rdf.terms import Term, node_of
 from graphrag_rdf.schema.shapes import Shapes
 from graphrag_rdf.store.base import Changes

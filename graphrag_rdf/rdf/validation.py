@@ -48,7 +48,7 @@ class ValidationFacts:
     """What is told of a validation.
 
     Attributes:
-        stage: ingest, import, graph store, update.
+        stage: ingest, import, restore, edited file, correction, graph store, update.
         mode: reject or report.
         shapes: files and graphs, as IRIs.
         shapes_hash: SHA-256 of the shapes.

@@ -16,6 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.ingest.gate import BrokenShapesError
 from graphrag_rdf.server.caching import ZIPPED
 from graphrag_rdf.server.http import problems
 from graphrag_rdf.server.http.access import Access
@@ -25,6 +26,7 @@ from graphrag_rdf.server.http.negotiation import takes_gzip
 from graphrag_rdf.server.pages.rendering import on_error
 from graphrag_rdf.server.routes.openapi import routes
 from graphrag_rdf.server.service import COMMIT, MIN_COMMIT, Service
+from graphrag_rdf.server.validation import on_broken_shapes
 
 _COMPRESSED_FROM = 1024
 _LEVEL = 4
@@ -90,7 +92,10 @@ def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlet
         routes=routes(),
         middleware=_middleware(settings, gate, metrics),
         lifespan=lifespan,
-        exception_handlers=dict.fromkeys((problems.Problem, HTTPException, GraphRagError), on_error),
+        exception_handlers={
+            **dict.fromkeys((problems.Problem, HTTPException, GraphRagError), on_error),
+            BrokenShapesError: on_broken_shapes,
+        },
     )
     app.state.service, app.state.access, app.state.metrics = service, access, metrics
     app.state.gate = gate

@@ -19,6 +19,7 @@ from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.ingest.gate import Gate
 from graphrag_rdf.reader_process.evaluate import Job
 from graphrag_rdf.server.execution.explanations import Explanations
 from graphrag_rdf.server.execution.frozen import FrozenCopies
@@ -30,7 +31,6 @@ from graphrag_rdf.server.http.guard import Concurrency
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.runs import Runs
 from graphrag_rdf.server.statistics import Counter
-from graphrag_rdf.server.validation import Gate
 from graphrag_rdf.server.writer import WriteQueue
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.folder import DEFAULT_COLLECTION
@@ -92,6 +92,7 @@ class Service:
         self.settings = settings
         self.read_only = engine.read_only
         self.gate = Gate(engine)
+        self.gate.require_shapes()
         self.writes = WriteQueue(engine.store.refresh)
         self.runs = Runs(settings.answers)
         self.concurrency = Concurrency(_PER_CLIENT, "queries")

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 import pyoxigraph as ox
@@ -84,6 +84,43 @@ def without_star(query: str, variables: Collection[str]) -> str | None:
     used = dict.fromkeys(token.text[1:] for token in found if token.kind == "variable")
     named = " ".join(f"?{name}" for name in used if name in variables)
     return f"{query[:star]} {named} {query[star + 1 :]}"
+
+
+def is_word(token: Token, word: str) -> bool:
+    """Whether a token is a keyword."""
+    return token.kind == "word" and token.text.upper() == word
+
+
+def outermost(found: Sequence[Token], word: str) -> Iterator[int]:
+    """Positions of a keyword outside of braces."""
+    depth = 0
+    for index, token in enumerate(found):
+        depth += {"{": 1, "}": -1}.get(token.text, 0)
+        if depth == 0 and is_word(token, word):
+            yield index
+
+
+def only_inserts(update: str) -> bool:
+    """Whether all operations are INSERT DATA, so that what they add does not depend on the store."""
+    found = list(tokens(update))
+    parts = [found[start:end] for start, end in operations(found) if start < end]
+    return all(
+        next(outermost(operation, "INSERT"), None) is not None
+        and next(outermost(operation, "DATA"), None) is not None
+        and not any(next(outermost(operation, word), None) for word in ("DELETE", "WHERE"))
+        for operation in parts
+    )
+
+
+def operations(found: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Beginning and end of each operation: semicolons outside of braces separate them."""
+    start = depth = 0
+    for index, token in enumerate(found):
+        depth += {"{": 1, "}": -1}.get(token.text, 0)
+        if depth == 0 and token.text == ";":
+            yield start, index
+            start = index + 1
+    yield start, len(found)
 
 
 _STAR = re.compile(r"SELECT\b[^{?$(]*\*", re.IGNORECASE)

@@ -133,3 +133,132 @@ def test_faults_of_evidence_show_chunk_and_document(run: Run, shapes: Path) -> N
     assert quoted
     assert quoted[0]["sources"][0]["title"] == "Pennock"
     assert quoted[0]["sources"][0]["quote"]
+
+
+REJECT = ("--validation", "reject")
+UPDATE = f"INSERT DATA {{ {FACTS} }}"
+
+
+def results(run: Run) -> str:
+    return run("queries", "run", "validation/results", "-p", "limit=9", "--format", "csv").out
+
+
+def has_fact(run: Run, subject: str = "urn:a", *more: str) -> bool:
+    return subject in run("sparql", "SELECT ?s { ?s r:founded ?o }".replace("r:founded", FOUNDED), *more).out
+
+
+FOUNDED = "<http://trustgraph.ai/r/founded>"
+
+
+@pytest.mark.parametrize(
+    "update",
+    [UPDATE, f"INSERT {{ ?o {FOUNDED} <urn:b> }} WHERE {{ ?s {FOUNDED} ?o }}"],
+    ids=["data", "where"],
+)
+def test_updates_that_break_the_shapes_are_refused_or_reported(run: Run, shapes: Path, update: str) -> None:
+    assert run("ingest", "pennock.txt").code == 0
+    subject = "urn:a" if update == UPDATE else "tarnay-electric-light-company"
+    refused = run("sparql", "--update", update, "--shapes", shapes, *REJECT)
+    assert refused.code == 2
+    assert "1 violation of the shapes: " in refused.err
+    assert "only banks are founded" in refused.err
+    assert "nothing was written" in refused.err
+    assert not has_fact(run, subject)
+    assert "only banks are founded" in results(run)
+    assert list((shapes.parent / "graphrag-store").rglob("trial-*")) == []
+    reported = run("sparql", "--update", update, "--shapes", shapes)
+    assert reported.code == 0
+    assert "warning: 1 result of the SHACL shapes" in reported.err
+    assert has_fact(run, subject)
+    assert results(run).count("only banks are founded") == 2
+
+
+def test_updates_that_conform_say_nothing(run: Run, shapes: Path) -> None:
+    assert run("ingest", "pennock.txt").code == 0
+    found = run("sparql", "--update", "INSERT DATA { <urn:a> <urn:p> 1 }", "--shapes", shapes, *REJECT)
+    assert (found.code, found.err) == (0, "")
+    assert run("sparql", "ASK { ?s ?p ?o }", "--shapes", shapes).code == 2, "queries write nothing"
+
+
+def test_files_for_a_graph_are_validated_with_the_facts(run: Run, shapes: Path) -> None:
+    graph = ("--graph", "urn:g", "--shapes", shapes)
+    refused = run("import", "facts.ttl", *graph, *REJECT)
+    assert refused.code == 2
+    assert "only banks are founded" in refused.err
+    assert not has_fact(run, "urn:a", "--union")
+    (shapes.parent / "bank.ttl").write_text("<urn:b> a <urn:Bank> .")
+    assert run("import", "bank.ttl", "--shapes", shapes, *REJECT).code == 0
+    allowed = run("import", "facts.ttl", *graph, *REJECT, "--format", "json")
+    assert (allowed.code, allowed.json["kind"], allowed.json["broken"]) == (0, "loaded", 0)
+    assert has_fact(run, "urn:a", "--union")
+
+
+def test_dumps_are_validated_before_they_are_restored(run: Run, shapes: Path) -> None:
+    assert run("ingest", "pennock.txt").code == 0
+    assert run("export", "--format", "nquads", "-o", "dump.nq").code == 0
+    other = ("--store", "other")
+    refused = run("import", "dump.nq", "--shapes", shapes, *REJECT, *other)
+    assert refused.code == 2
+    assert "Walter Pennock · founded · Tarnay Electric Light Company: only banks" in refused.err
+    assert run("sparql", "SELECT ?s { ?s ?p ?o }", *other, "--format", "csv").out == "s\n"
+    assert (
+        "only banks are founded" in run("queries", "run", "validation/results", "-p", "limit=9", *other).out
+    )
+    reported = run("import", "dump.nq", "--shapes", shapes, *other, "--format", "json")
+    assert (reported.code, reported.json["kind"], reported.json["broken"]) == (0, "restored", 1)
+    assert "1 result of the SHACL shapes" in reported.err
+    assert run("forget", "pennock.txt", *other).code == 0
+    kept = run("sparql", "SELECT ?v { GRAPH ?g { ?r sh:value ?v ; prov:wasDerivedFrom ?s } }", *other)
+    assert "tarnay" not in kept.out, "results go with the document that they are about"
+    assert run("check", *other).code == 0
+
+
+def test_a_dump_is_validated_with_the_store_that_it_is_added_to(run: Run, shapes: Path) -> None:
+    assert run("ingest", "pennock.txt").code == 0
+    assert run("export", "--format", "nquads", "-o", "dump.nq").code == 0
+    other, company = ("--store", "other"), "http://trustgraph.ai/e/tarnay-electric-light-company"
+    (shapes.parent / "note.ttl").write_text("<urn:x> <urn:y> 1 .")
+    assert run("import", "note.ttl", *other).code == 0
+    merge = ("import", "dump.nq", "--merge", "--shapes", shapes, *REJECT, *other)
+    assert run(*merge).code == 2
+    (shapes.parent / "bank.ttl").write_text(f"<{company}> a <urn:Bank> .")
+    assert run("import", "bank.ttl", *other).code == 0
+    assert run(*merge).code == 0
+
+
+def test_corrections_are_validated(run: Run, shapes: Path) -> None:
+    assert run("ingest", "pennock.txt").code == 0
+    fact = ("Walter Pennock", "lived in", "Port Merrin")
+    how = ("--predicate", "founded", "--shapes", shapes)
+    dry = run("facts", "correct", *fact, *how, *REJECT, "--dry-run")
+    assert (dry.code, results(run).count("banks")) == (2, 0), "a dry run keeps no report"
+    refused = run("facts", "correct", *fact, *how, *REJECT)
+    assert refused.code == 2
+    assert "Walter Pennock · founded · Port Merrin: only banks are founded" in refused.err
+    assert run("facts", "list", "--format", "json").json == []
+    assert results(run).count("only banks") == 1
+    reported = run("facts", "correct", *fact, *how, "--format", "json")
+    assert (reported.code, reported.json["broken"]) == (0, 1)
+    assert "1 result of the SHACL shapes" in reported.err
+    assert run("check").code == 0
+    assert run("facts", "undo", reported.json["decisions"][0]["iri"]).code == 0
+    assert run("check").code == 0
+
+
+def test_edited_individuals_are_validated_as_a_whole(run: Run, shapes: Path) -> None:
+    assert run("ingest", "pennock.txt").code == 0
+    assert run("ontology", "export", "owl").code == 0
+    facts = shapes.parent / "owl" / "facts.ttl"
+    lines = facts.read_text().replace("/r/lived-in>", "/r/founded>").replace("r:lived-in", "r:founded")
+    facts.write_text(lines)
+    listed = run("facts", "list", "--format", "json").json
+    refused = run("ontology", "apply", facts, "--shapes", shapes, *REJECT)
+    assert refused.code == 2, refused.out
+    assert "Walter Pennock · founded · Port Merrin: only banks are founded" in refused.err
+    assert run("facts", "list", "--format", "json").json == listed == [], "nothing was removed either"
+    reported = run("ontology", "apply", facts, "--shapes", shapes, "--format", "json")
+    assert reported.code == 0
+    assert [each["broken"] for each in reported.json] == [1]
+    assert "1 result of the SHACL shapes" in reported.err
+    assert "Port Merrin" in run("ontology", "validate", shapes).out
+    assert run("check").code == 0

@@ -16,7 +16,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange import import_file
 from graphrag_rdf.ingest.forget import forget_documents
-from graphrag_rdf.ingest.validation import BrokenShapesError
+from graphrag_rdf.ingest.gate import BrokenShapesError
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG, Graphs
 from graphrag_rdf.rdf.terms import node_of
 from graphrag_rdf.store.base import Changes, plain_quads

@@ -20,9 +20,9 @@ from graphrag_rdf.errors import MalformedError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.reader_process.evaluate import Job, Output, QueryFailed, write_graph, write_results
 from graphrag_rdf.server.execution.queries import Answer
-from graphrag_rdf.server.execution.sparql_text import outermost, query_outside_bookkeeping
+from graphrag_rdf.server.execution.sparql_text import query_outside_bookkeeping
 from graphrag_rdf.sparql.complaints import NO_CALLS, complaint
-from graphrag_rdf.sparql.tokens import tokens, with_base
+from graphrag_rdf.sparql.tokens import outermost, tokens, with_base
 from graphrag_rdf.store.answers import graph_lines, read_graph, stream_results
 from graphrag_rdf.store.endpoint import GRAPH, RESULTS
 from graphrag_rdf.store.remote import RemoteStore

@@ -23,7 +23,15 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.server.execution.nesting import check_nesting
 from graphrag_rdf.server.http.problems import Problem
-from graphrag_rdf.sparql.tokens import CallsOtherServerError, Token, masked_calls, tokens
+from graphrag_rdf.sparql.tokens import (
+    CallsOtherServerError,
+    Token,
+    is_word,
+    masked_calls,
+    operations,
+    outermost,
+    tokens,
+)
 
 _VOLATILE = re.compile(r"\b(?:NOW|RAND|UUID|STRUUID|BNODE)\s*\(", re.IGNORECASE)
 _GRAPH = re.compile(r"\bGRAPH\b", re.IGNORECASE)
@@ -93,7 +101,7 @@ def inspect_update(text: str, allowed: Collection[str] = ()) -> str | None:
 def _roams(found: Sequence[Token]) -> bool:
     if next(outermost(found, "FROM"), None) is not None:
         return False
-    return any(_is_word(word, "GRAPH") and name.kind == "variable" for word, name in pairwise(found))
+    return any(is_word(word, "GRAPH") and name.kind == "variable" for word, name in pairwise(found))
 
 
 def _masked(text: str, allowed: frozenset[str]) -> str | None:
@@ -142,7 +150,7 @@ def outside_bookkeeping(update: str) -> str:
     """
     found = list(tokens(update))
     changes: list[Change] = []
-    for start, end in _operations(found):
+    for start, end in operations(found):
         operation = found[start:end]
         where = next((i for i in outermost(operation, "WHERE")), None)
         if where is None or next(outermost(operation, "USING"), None) is not None:
@@ -167,7 +175,7 @@ def nothing_missed(update: str, allowed: Collection[str] = ()) -> str:
     """
     found = list(tokens(update))
     changes: list[Change] = []
-    for start, end in _operations(found):
+    for start, end in operations(found):
         operation = found[start:end]
         changes += [
             _inserted(operation[index].offset + len("CLEAR"), " SILENT")
@@ -181,43 +189,11 @@ def nothing_missed(update: str, allowed: Collection[str] = ()) -> str:
     return _changed(update, changes)
 
 
-def outermost(found: Sequence[Token], word: str) -> Iterator[int]:
-    """Positions of a keyword outside of braces."""
-    depth = 0
-    for index, token in enumerate(found):
-        depth += {"{": 1, "}": -1}.get(token.text, 0)
-        if depth == 0 and _is_word(token, word):
-            yield index
-
-
-def only_inserts(update: str) -> bool:
-    """Whether all operations are INSERT DATA, so that what they add does not depend on the store."""
-    found = list(tokens(update))
-    operations = [found[start:end] for start, end in _operations(found) if start < end]
-    return all(
-        next(outermost(operation, "INSERT"), None) is not None
-        and next(outermost(operation, "DATA"), None) is not None
-        and not any(next(outermost(operation, word), None) for word in ("DELETE", "WHERE"))
-        for operation in operations
-    )
-
-
-def _operations(found: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Beginning and end of each operation: semicolons outside of braces separate them."""
-    start = depth = 0
-    for index, token in enumerate(found):
-        depth += {"{": 1, "}": -1}.get(token.text, 0)
-        if depth == 0 and token.text == ";":
-            yield start, index
-            start = index + 1
-    yield start, len(found)
-
-
 def _filters(found: Sequence[Token], where: int) -> Iterator[Change]:
     """The filter after each `GRAPH ?g { … }` that follows a WHERE."""
     for index in range(where + 1, len(found) - 2):
         word, variable, opened = found[index : index + 3]
-        if _is_word(word, "GRAPH") and variable.kind == "variable" and opened.text == "{":
+        if is_word(word, "GRAPH") and variable.kind == "variable" and opened.text == "{":
             end = found[_closing(found, index + 2)]
             yield _inserted(end.offset + 1, f" FILTER({variable.text} != <{Graphs.SYSTEM.value}>)")
 
@@ -272,10 +248,6 @@ def _is_silent_load(operation: Sequence[Token]) -> bool:
 
 def _is_iri(token: Token) -> bool:
     return token.kind == "iri" or (token.kind == "word" and ":" in token.text)
-
-
-def _is_word(token: Token, word: str) -> bool:
-    return token.kind == "word" and token.text.upper() == word
 
 
 def _inserted(place: int, text: str) -> Change:

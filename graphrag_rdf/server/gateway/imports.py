@@ -120,7 +120,7 @@ async def _write(socket: WebSocket, name: str, quads: list[Quad]) -> None:
         from graphrag_rdf.exchange.foreign import take_facts
 
         for graph, triples in graphs.items():
-            passed = service.gate.graph(socket, graph, triples, replace=False)
+            passed = service.gate.graph(graph, triples, replace=False)
             service.graphs.write_graph(graph, triples, replace=False)
             passed.keep()
         if facts:

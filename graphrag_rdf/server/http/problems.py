@@ -23,11 +23,14 @@ from graphrag_rdf.errors import (
     UsageError,
 )
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.ingest.gate import BrokenShapesError, CannotValidateError
 from graphrag_rdf.sparql.complaints import evaluation_status
 
 log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
+REPORT = "GraphRAG-Validation"
+"""Response header: the IRI of the kept report of a validation with SHACL, if it has results."""
 CLIENT_LEFT = 499
 """Status, only for the log, of a request whose client has disconnected."""
 
@@ -122,6 +125,10 @@ def problem_of(error: GraphRagError) -> Problem:
     if isinstance(error, SearchIndexError):
         log.error("%s", error.message)
         return Problem(503, tr("the search index cannot be used at present"), headers={"Retry-After": "30"})
+    if isinstance(error, BrokenShapesError):
+        return Problem(422, error.message, headers={REPORT: error.kept.value} if error.kept else {})
+    if isinstance(error, CannotValidateError):
+        return Problem(501, error.message, **hint_of(error))
     if isinstance(error, EvaluationError):
         return Problem(evaluation_status(error.message), error.message, **hint_of(error))
     if isinstance(error, MalformedError):

@@ -83,7 +83,8 @@ async def static_file(request: Request) -> Response:
 
 # --- problems ------------------------------------------------------------------------------------------
 
-_FORMS = (Format((MEDIA_TYPE, "application/json"), None, ""), HTML)
+PROBLEMS = (Format((MEDIA_TYPE, "application/json"), None, ""), HTML)
+"""The formats of problems."""
 
 
 def _methods(connection: HTTPConnection) -> list[str]:
@@ -98,7 +99,7 @@ async def on_error(connection: HTTPConnection, error: Exception) -> Response:
     problem = problem_from(error)
     if problem.status == 405:
         problem.headers["Allow"] = ", ".join(_methods(connection))
-    choice = negotiate(connection.headers.get("accept"), _FORMS)
+    choice = negotiate(connection.headers.get("accept"), PROBLEMS)
     if choice is None or choice.format is not HTML:
         return problem.response()
     page = render("problem", problem=problem.document())

@@ -37,6 +37,7 @@ from graphrag_rdf.server.http.negotiation import (
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.routes.sparql import run, settled, written
 from graphrag_rdf.server.service import Service, address_of, service_of, site_of
+from graphrag_rdf.server.validation import headers_of
 
 _PARTS = 1000
 _HINTS = {
@@ -153,10 +154,10 @@ async def _delete(request: Request, target: Target) -> Response:
         if not _exists(service, target):
             raise Problem(404, tr("there is no graph {graph}").format(graph=graph))
         hold(request, service, exists=True)
-        passed = service.gate.graph(request, graph, (), replace=True)
+        passed = service.gate.graph(graph, (), replace=True)
         service.graphs.drop_graph(graph)
         passed.keep()
-        return settled(service), passed.headers
+        return settled(service), headers_of(passed)
 
     commit, headers = await service.writes.run(drop)
     return written(request, service, commit, 204, **headers)
@@ -183,10 +184,10 @@ async def _write(
         triples = parse()
         fresh = not _exists(service, target)
         hold(request, service, exists=not fresh)
-        passed = service.gate.graph(request, graph, triples, replace=replace)
+        passed = service.gate.graph(graph, triples, replace=replace)
         store.write_graph(graph, triples, replace=replace)
         passed.keep()
-        return settled(service), passed.headers
+        return settled(service), headers_of(passed)
 
     commit, headers = await service.writes.run(write)
     if fresh and graph is not None:
@@ -297,10 +298,10 @@ async def _add_dataset(request: Request, service: Service, rdf: Format) -> Respo
     def write() -> tuple[int, Mapping[str, str]]:
         quads = _quads(text, rdf, base, named=True)
         hold(request, service, exists=True)
-        passed = service.gate.quads(request, quads)
+        passed = service.gate.quads(quads)
         service.graphs.write_quads(quads)
         passed.keep()
-        return settled(service), passed.headers
+        return settled(service), headers_of(passed)
 
     commit, headers = await service.writes.run(write)
     return written(request, service, commit, 204, **headers)

@@ -46,6 +46,7 @@ from graphrag_rdf.server.jobs import is_union, job_of
 from graphrag_rdf.server.routes.dataset import describe_service
 from graphrag_rdf.server.routes.suggestions import explained
 from graphrag_rdf.server.service import COMMIT, Service, address_of, client_of, service_of
+from graphrag_rdf.server.validation import headers_of
 from graphrag_rdf.sparql.complaints import NO_CALLS, complaint
 from graphrag_rdf.store.migrations import migrate
 
@@ -307,14 +308,14 @@ async def run_update(request: Request, text: str | None, parameters: Parameters)
         try:
             _judge(inspect_update(update, allowed), update)
             update = outside_bookkeeping(with_dataset(update, _iris(default), _iris(named)))
-            passed = service.gate.update(request, update, base)
+            passed = service.gate.update(update, base)
             service.graphs.update(update, base, content=content)
             passed.keep()
         except (Problem, UsageError) as refused:
             if update != text:
                 _complain_of(text, refused)
             raise
-        return settled(service), passed.headers
+        return settled(service), headers_of(passed)
 
     commit, headers = await service.writes.run(write)
     return written(request, service, commit, 204, **headers)

@@ -18,6 +18,7 @@ Macros that templates use:
 | `contains(c, s, p, o)` | container `c` (subgraph) contains the fact |
 | `reifies(r, s, p, o)` | `r` is a reifier (evidence) of the fact |
 | `edge_term(x, s, p, o)` | `x tg:edge` the fact |
+| `also_stated(x, s, p, o)` | selection `x` of a trace also stands for the fact |
 | `retracts(d, s, p, o)` | decision `d` retracts the fact |
 | `asserts_instead(d, s, p, o)` | correction `d` asserts the fact instead |
 | `inferred_from(i, s, p, o)` | inference `i` of a trace has the fact as a premise |
@@ -55,6 +56,7 @@ _PREFIX_USE = re.compile(r"(?<![\w:#-])([a-z][a-z-]*):(?=[A-Za-z_])")
 _MACRO_PREFIXES = (
     *(("contains(", prefix) for prefix in ("tg", "rdf")),
     *(("edge_term(", prefix) for prefix in ("tg", "rdf")),
+    *(("also_stated(", prefix) for prefix in ("rag", "rdf")),
     *(("retracts(", prefix) for prefix in ("rag", "rdf")),
     *(("asserts_instead(", prefix) for prefix in ("rag", "rdf")),
     *(("inferred_from(", prefix) for prefix in ("rag", "rdf")),
@@ -199,6 +201,7 @@ class Renderer:
             contains=self._linked("tg:contains"),
             reifies=self._linked("rdf:reifies"),
             edge_term=self._linked("tg:edge"),
+            also_stated=self._linked("rag:alsoStatedAs"),
             retracts=self._linked("rag:retracts"),
             asserts_instead=self._linked("rag:assertsInstead"),
             inferred_from=self._linked("rag:premise"),

@@ -480,6 +480,7 @@ TEMPLATES = (
     "retrieval/quoted-facts",
     "retrieval/names",
     "retrieval/relation-names",
+    "retrieval/same-facts",
     "retrieval/facts-by-hand",
     "retrieval/metadata-facts",
     "retrieval/imports",

@@ -361,9 +361,12 @@ def _told(selection: Selection) -> str:
 
 
 def edge_json(edge: Edge) -> dict[str, Any]:
-    """The keys of `citations[].edge`: terms in N-Triples' values and labels; `inferred` if it was."""
+    """The keys of `citations[].edge`: terms in N-Triples' values and labels; `inferred` if it was; `also`,
+    the facts that say the same, if there are any.
+    """
     found: dict[str, Any] = fact_json(Fact(*edge.triple, edge.s_label, edge.p_label, edge.o_label))
-    return found | ({"inferred": True} if edge.inferred else {})
+    found |= {"inferred": True} if edge.inferred else {}
+    return found | ({"also": [fact_json(fact) for fact in edge.also_facts]} if edge.also_facts else {})
 
 
 def fact_json(fact: Fact) -> dict[str, str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
 from pyoxigraph import NamedNode
@@ -24,6 +25,7 @@ from graphrag_rdf.steps.evidence import Line, collect, hit_of
 from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.ground import concepts_by_rules
 from graphrag_rdf.steps.prompts import ask_model
+from graphrag_rdf.steps.same_facts import as_one
 from graphrag_rdf.steps.selection import RANKED, best_facts, fit_chunks
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.trace.kinds import ItemKind, item, place_in_list, said
@@ -157,7 +159,7 @@ def _look_up(
         chunk.reasoning = f"look-up “{phrase}”: {chunk.reasoning}"
     calls = [quad.object for quad in step.quads[recorded:] if quad.predicate == RAG.call]
     step.quads += [context.recorder.quad(node, RAG.call, call) for call in calls]
-    _merge(state, asked)
+    _merge(context, state, step, asked)
     return chunks
 
 
@@ -168,12 +170,14 @@ def _tokens(state: State, selection: Selection) -> int:
     return count_tokens(text[offset : offset + length])
 
 
-def _merge(state: State, asked: State) -> None:
+def _merge(context: Context, state: State, step: Step, asked: State) -> None:
     """Add the sentences and facts of a look-up to those that were found before."""
     known = {hit.sentence for hit in state.hits}
     state.hits = [*(hit for hit in asked.hits if hit.sentence not in known), *state.hits]
-    facts = {edge.triple for edge in state.edges}
-    state.edges = [*(edge for edge in asked.edges if edge.triple not in facts), *state.edges]
+    facts = {fact for edge in state.edges for fact in (edge.triple, *edge.also)}
+    found = [edge for edge in asked.edges if edge.triple not in facts]
+    kept = {id(edge) for edge in as_one(partial(context.select, step), [*state.edges, *found])}
+    state.edges = [edge for edge in (*found, *state.edges) if id(edge) in kept]
 
 
 def choose(context: Context, state: State, parameters: Parameters, step: Step) -> list[Selection]:

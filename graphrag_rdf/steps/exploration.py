@@ -65,6 +65,7 @@ class Edge:
         authority: see `Selected`; known while the run lasts.
         asked: words by which the question may ask for it, beside its own.
         sentences: the sentences it was quoted from.
+        also: facts that say the same by merged relations or entities; their sentences are among these.
         unverified: a model gave a quote for it that its chunk does not hold.
         inferred: it follows from facts and ontologies, and nothing asserts it.
         selected, removed: in a trace, whether it was selected, and why it holds no more.
@@ -72,7 +73,7 @@ class Edge:
 
     JSON: ClassVar = (
         *("iri", "edge=fact", "score", "score_parts", "rank", "hop", "direction", "edge_id", "selected"),
-        "removed",
+        *("removed", "also=also_facts"),
     )
 
     triple: Statement = said(TG.edge, words=True, fact=True)
@@ -85,6 +86,8 @@ class Edge:
     ends: tuple[NamedNode, ...] = ()
     asked: str = ""
     sentences: tuple[NamedNode, ...] = ()
+    also: tuple[Statement, ...] = said(RAG.alsoStatedAs, words=True, fact=True, default=())
+    also_facts: tuple[Fact, ...] = ()
     lexical: float = said(RAG.lexicalScore, default=0.0)
     vector: float | None = said(RAG.vectorScore, default=None)
     graph: float = said(RAG.graphScore, default=0.0)
@@ -295,10 +298,11 @@ def label_entities(reading: Reading, found: Sequence[Any]) -> None:
 
 
 def _complete_edges(reading: Reading, found: Sequence[Edge]) -> None:
-    facts = reading.facts(one.triple for one in found)
+    facts = reading.facts(fact for one in found for fact in (one.triple, *one.also))
     removed = reading.removed(facts)
     for edge in found:
         edge.fact = facts.get(edge.triple)
+        edge.also_facts = tuple(facts[fact] for fact in edge.also)
         edge.removed = removed.get(edge.triple)
         edge.selected = reading.selects(edge.triple)
 

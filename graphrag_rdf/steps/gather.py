@@ -42,6 +42,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.rdf.namespaces import METADATA
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.exploration import Activated, Edge, PassageHit, PassagePath
+from graphrag_rdf.steps.same_facts import as_one, by_preference
 from graphrag_rdf.steps.search import QuestionSearch, fact_of, number_of, whole_of
 from graphrag_rdf.steps.sources import chunk_of, mentions_of
 from graphrag_rdf.steps.state import Carrier, Parameters, SentenceHit, Triple
@@ -396,14 +397,15 @@ class Gathering:
         """
         names = self.search.names(sentences)
         excluded = set(self.state.exclude)
-        edges = {fact: self._edge(fact, names) for fact in sentences}
-        edges = {fact: edge for fact, edge in edges.items() if excluded.isdisjoint(edge.ends)}
-        if not edges:
-            return []
-        for fact, edge in edges.items():
+        edges = [self._edge(fact, names) for fact in sentences]
+        edges = [edge for edge in edges if excluded.isdisjoint(edge.ends)]
+        for edge in edges:
+            fact = edge.triple
             edge.sentences, edge.unverified = tuple(sentences[fact]), fact in unverified
             edge.inferred = fact in inferred
-        return self._ranked(edges)
+        edges.sort(key=lambda edge: _in_order(edge.triple))
+        found = as_one(self.search.rows, by_preference(edges))
+        return self._ranked({edge.triple: edge for edge in found}) if found else []
 
     def _ranked(self, edges: Mapping[Triple, Edge]) -> list[Edge]:
         """Edges by their score, from themselves and the sentences that say them."""

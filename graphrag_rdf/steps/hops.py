@@ -27,6 +27,7 @@ from graphrag_rdf.steps.exploration import (
 )
 from graphrag_rdf.steps.kinds import Hops, Limit, Share, Some, StepKind, StepParameters, Way, Weight, register
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
+from graphrag_rdf.steps.same_facts import as_one
 from graphrag_rdf.steps.search import QuestionSearch, fact_of, number_of
 from graphrag_rdf.steps.sources import chunk_of, left_out, mentions_of
 from graphrag_rdf.steps.state import Context, Parameters, SentenceHit, State, Triple
@@ -87,6 +88,7 @@ class _Exploration:
         self.search = QuestionSearch(context, state, parameters, self.step, _SEARCHED)
         self.reached: dict[str, float] = {}  # canonical entity -> how surely
         self.edges: dict[Triple, Edge] = {}
+        self.known: set[Triple] = set()  # these, and facts that say the same
         self.names: dict[str, Row] = {}  # thing -> its label and canonical entity
         self.hits: dict[str, SentenceHit] = {}
         self.considered = 0
@@ -166,7 +168,7 @@ class _Exploration:
                 surest[triple] = row
         fresh: dict[Triple, Edge] = {}
         for triple, row in surest.items():
-            if triple not in self.edges:
+            if triple not in self.known:
                 edge = self._edge(row, hop)
                 if not any(end.value in excluded for end in edge.ends):
                     fresh[triple] = edge
@@ -174,7 +176,8 @@ class _Exploration:
         for edge in fresh.values():
             edge.lexical = 0.5 * self.search.words.coverage(edge.text, edge.asked)
         candidates = sorted(fresh.values(), key=lambda edge: (-edge.lexical, str(edge.triple)))
-        candidates = candidates[: self.parameters["max_reranker_input"]]
+        candidates = as_one(self.search.rows, candidates[: self.parameters["max_reranker_input"]])
+        self.known |= {fact for edge in candidates for fact in (edge.triple, *edge.also)}
         self._evidence(candidates)
         for edge in candidates:
             self._score_edge(edge)
@@ -195,7 +198,7 @@ class _Exploration:
         """The sentences that the edges were quoted from: what they share with the question is their score."""
         if not edges:
             return
-        by_triple = {edge.triple: edge for edge in edges}
+        by_triple = {fact: edge for edge in edges for fact in (edge.triple, *edge.also)}
         rows = self.search.rows("retrieval/evidence-sentences", edges=list(by_triple))
         for row in rows:
             edge = by_triple.get(fact_of(row))
@@ -324,6 +327,7 @@ HOPS = register(
                     "retrieval/mentioned-entities",
                     "retrieval/names",
                     "retrieval/relation-names",
+                    "retrieval/same-facts",
                     "retrieval/edges",
                     "retrieval/evidence-sentences",
                     "retrieval/sentence-texts",  # where no facts are followed

@@ -36,6 +36,7 @@ from graphrag_rdf.steps.local_items import (
     NearEntity,
     ReportTaken,
 )
+from graphrag_rdf.steps.same_facts import as_one
 from graphrag_rdf.steps.search import QuestionSearch, as_shares, fact_of, number_of, whole_of
 from graphrag_rdf.steps.selection import fit_chunks, record_chunks, record_selections
 from graphrag_rdf.steps.sources import attach_sources, mentions_of, sentence_sources
@@ -302,10 +303,13 @@ class _Surroundings:
     def _supported(self, edges: Sequence[Edge]) -> list[Selection]:
         """Those facts that have a source, with their sources and the sentences that they were quoted from."""
         quoted: dict[Triple, list[NamedNode]] = {}
-        for row in self._search.rows("retrieval/evidence-sentences", edges=[edge.triple for edge in edges]):
+        facts = {edge.triple: [edge.triple, *edge.also] for edge in edges}
+        every = [fact for own in facts.values() for fact in own]
+        for row in self._search.rows("retrieval/evidence-sentences", edges=every):
             quoted.setdefault(fact_of(row), []).append(node_of(row["sentence"]))
         for edge in edges:
-            edge.sentences = tuple(sorted(quoted.get(edge.triple, ()), key=str))
+            said = {sentence for fact in facts[edge.triple] for sentence in quoted.get(fact, ())}
+            edge.sentences = tuple(sorted(said, key=str))
         selections = [Selection(score=edge.score, edge=edge) for edge in edges]
         attach_sources(self._context, self._state, self._step, selections)
         return [one for one in selections if any(s.verified or not s.chunk for s in one.sources)]
@@ -320,23 +324,24 @@ class _Surroundings:
             if row["p"] != RDF.type and {row["s"], row["o"]}.isdisjoint(self._state.exclude):
                 origins.setdefault(fact_of(row), []).append(node_of(row["from"]))
         names = self._search.names(origins)
-        edges = [self._search.edge(fact, names) for fact in sorted(origins, key=str)]
+        found = [self._search.edge(fact, names) for fact in sorted(origins, key=str)]
+        edges = as_one(self._search.rows, found)
         said = []
         for number, edge in enumerate(edges):
             if edge.triple[1] in METADATA and not edge.asked:
                 continue
             likeness = self._search.words.coverage(edge.text, edge.asked)
-            for near in dict.fromkeys(origins[edge.triple]):
+            for near in dict.fromkeys(n for fact in (edge.triple, *edge.also) for n in origins[fact]):
                 far = next((end.value for end in edge.ends if end != near), text_of(edge.triple[2]))
                 said.append((number, near.value, far, self._near[near.value], likeness))
         entities = list(self._near)
-        found = (
+        rows = (
             self._search.decide("selection/relations", facts=said, entities=entities, limit=_RANKED)
             if said
             else []
         )
         best = []
-        for row in found:
+        for row in rows:
             edge = edges[whole_of(row["number"])]
             edge.score = number_of(row["score"])
             best.append(edge)
@@ -468,6 +473,7 @@ _SHARED = (
     "retrieval/edges",
     "retrieval/names",
     "retrieval/relation-names",
+    "retrieval/same-facts",
     "selection/relations",
     "retrieval/evidence-sentences",
     "selection/fitting",

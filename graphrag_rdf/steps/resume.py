@@ -144,6 +144,7 @@ def _selection(one: Selected) -> Selection:
         fact = one.fact
         triple = (fact.s, fact.p, fact.o)
         selection.edge = Edge(triple, fact.s_label, fact.p_label, fact.o_label, 0, "out", fact.s)
+        selection.edge.also, selection.edge.also_facts = one.also, one.also_facts
         selection.shown = selection.edge.text
     elif one.sentence is not None:
         selection.hit = SentenceHit(one.sentence)

@@ -200,7 +200,7 @@ def record_selections(context: Context, step: Step, selections: Sequence[Selecti
         selection.lexical, selection.vector, selection.graph = about.lexical, about.vector, about.graph
         selection.reranked, selection.authority = about.reranked, about.authority
         if selection.edge:
-            selection.triple = selection.edge.triple
+            selection.triple, selection.also = selection.edge.triple, selection.edge.also
             selection.hop, selection.edge_id = selection.edge.hop, selection.edge.label_hash
         elif selection.hit:
             selection.chunk = NamedNode(chunk_of(selection.hit.sentence.value))

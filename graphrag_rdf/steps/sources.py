@@ -78,8 +78,10 @@ def attach_sources(context: Context, state: State, step: Step, selections: Seque
     """Give each selection all its sources: a fact its quotes, or without one the chunks that it was read
     from, and what else it came from.
     """
-    edges = {selection.edge.triple: [selection] for selection in selections if selection.edge}
-    edges |= _premises_of(context, selections)
+    edges = _premises_of(context, selections)
+    for selection in selections:
+        for fact in (selection.edge.triple, *selection.edge.also) if selection.edge else ():
+            edges.setdefault(fact, []).append(selection)
     if edges:
         _attach_to_facts(context, state, step, edges)
     hits = {selection.hit.sentence.value: selection for selection in selections if selection.hit}
@@ -111,7 +113,7 @@ def _attach_to_facts(
             for place in places.get(text_of(row["origin"]), ()):
                 entry = place.order(None, None), place.source
                 found.setdefault(row["number"], []).append(entry)
-    for number, own in found.items():
+    for number, own in sorted(found.items(), key=lambda item: int(text_of(item[0]))):
         for selection in edges[facts[int(text_of(number))]]:
             _add(selection, (source for _, source in sorted(own, key=itemgetter(0))))
     others = {facts[int(text_of(row["number"]))] for row in origins if "offset" not in row}

@@ -126,6 +126,7 @@ class Selected:
 
     Attributes:
         triple: the fact; None once it was erased, and of sentences and chunks.
+        also: facts that say the same by merged relations or entities; their sources are among these.
         chunk: of a sentence or chunk.
         char_offset, char_length: of a chunk that was too long: what of it was selected.
         marker: its number in the answer; None when it is not cited.
@@ -142,10 +143,11 @@ class Selected:
     JSON: ClassVar[tuple[str, ...]] = (
         *("iri", "edge=fact", "chunk", "sentence", "score", "score_parts", "rank", "hop", "edge_id"),
         *("authority", "concept", "reasoning", "marker", "closest", "removed", "sources"),
-        "inferences",
+        *("inferences", "also=also_facts"),
     )
 
     triple: Statement | None = said(TG.edge, words=True, fact=True, default=None)
+    also: tuple[Statement, ...] = said(RAG.alsoStatedAs, words=True, fact=True, default=())
     chunk: NamedNode | None = said(TG.document, default=None)
     sentence: NamedNode | None = said(RAG.selectedSentence, default=None)
     char_offset: int | None = said(TG.charOffset, default=None)
@@ -168,6 +170,7 @@ class Selected:
     evidence: tuple[NamedNode, ...] = said(RAG.supportedBy, default=())
     taken_from: NamedNode | None = said(PROV.wasDerivedFrom, default=None)
     fact: Fact | None = None
+    also_facts: tuple[Fact, ...] = ()
     removed: DecisionNote | None = None
     closest: bool = False
     inferences: list[Inference] = field(default_factory=list)
@@ -193,12 +196,13 @@ def score_parts(scored: Any) -> dict[str, float | None]:
 
 def complete_selections(reading: Reading, found: Sequence[Selected]) -> None:
     """Give selections their facts, sources, and whether they hold no more or are closest to an answer."""
-    facts = reading.facts(one.triple for one in found)
+    facts = reading.facts(fact for one in found for fact in (one.triple, *one.also))
     removed = reading.removed(facts)
     for one in found:
         assert one.iri is not None  # noqa: S101 - it was read
         if one.triple is not None:
             one.fact, one.removed = facts[one.triple], removed.get(one.triple)
+            one.also_facts = tuple(facts[fact] for fact in one.also)
         one.sources = tuple(reading.sources[one.iri.value])
         one.closest = bool(reading.subjects(RAG.closest, one.iri))
 

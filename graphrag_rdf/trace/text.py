@@ -355,6 +355,8 @@ def write_why(page: Lines, selection: Selected) -> None:
     if selection.removed:
         page.paragraph(f"{selection.removed}", "        ", tr("Holds no more: "))
     write_inferences(page, selection.inferences, "        ")
+    for fact in selection.also_facts:
+        page.paragraph(fact_words(fact), "        ", "The same fact: ")
     if selection.reasoning:
         page.paragraph(selection.reasoning, "        ", "Reason: ")
     if selection.concept:

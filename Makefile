@@ -134,9 +134,9 @@ endif
 ontology: setup
 	$(BIN)/python docs/generate.py
 
-# the messages of the program, collected into its catalogues, which are compiled
+# the messages of the program, collected into its catalogues, which are compiled; NEW=fr begins another one
 messages: $(STAMPS)/dev
-	$(BIN)/python docs/messages.py
+	$(BIN)/python docs/messages.py $(if $(NEW),--new "$(NEW)")
 
 # packages with hashes, for each system and Python from 3.11 on: to build, to run (with the extra mcp), to test
 COMPILE = $(TOOLS)/bin/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes \

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
-from babel.messages.catalog import Catalog
+from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_dir
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
@@ -76,6 +76,11 @@ def updated(path: Path, messages: Catalog) -> Catalog:
     return found
 
 
+def _translated(message: Message) -> bool:
+    """Whether a message has a translation, with all its plural forms."""
+    return all([message.string] if isinstance(message.string, str) else message.string)
+
+
 def main() -> None:
     """Update and compile all catalogues."""
     messages = template()
@@ -100,7 +105,7 @@ def main() -> None:
             write_po(file, found, width=110, sort_output=True, omit_header=False, include_lineno=False)
         with path.with_suffix(".mo").open("wb") as file:
             write_mo(file, found)
-        missing = sum(not message.string for message in found if message.id)
+        missing = sum(not _translated(message) for message in found if message.id)
         print(f"{path.parts[-3]}: {len(found):,} messages, {missing:,} without a translation")
 
 

@@ -21,14 +21,17 @@ LOCKS := deploy/locks
 TOOLS := $(STAMPS)/tools
 TRUSTGRAPH := 2.11.1
 MSGRAPHRAG := 3.3.0
+PYTHON_CLIENTS := SPARQLWrapper==2.0.0 rdflib==7.6.0 pandas==3.1.1
+# Comunica 5 needs Node.js 22
+NODE_CLIENTS := @comunica/query-sparql@4.5.0 sparql-http-client@3.1.0 @rdfjs/data-model@2 @zazuko/yasgui@4.6.2
 MODELS := $(if $(MODEL),--model "$(MODEL)") $(if $(EMBEDDING_MODEL),--embedding-model "$(EMBEDDING_MODEL)")
 # through the environment, so that quotes in a question are the question's
 export QUESTION = $(Q)
 
-.PHONY: help setup ingest ask serve test test-remote test-trustgraph test-msgraphrag test-schema lint format bench docs ontology messages lock sbom clean
+.PHONY: help setup ingest ask serve test test-remote test-trustgraph test-msgraphrag test-schema test-clients lint format bench docs ontology messages lock sbom clean
 
 help:
-	@echo 'make setup | ingest DOCS=… | ask Q="…" | serve | test | test-remote | test-trustgraph | test-msgraphrag | test-schema | lint | bench | docs | ontology | messages | lock | sbom | clean'
+	@echo 'make setup | ingest DOCS=… | ask Q="…" | serve | test | test-remote | test-trustgraph | test-msgraphrag | test-schema | test-clients | lint | bench | docs | ontology | messages | lock | sbom | clean'
 
 setup: $(STAMPS)/setup
 
@@ -66,7 +69,7 @@ serve: setup
 	$(PROGRAM) serve
 
 test: $(STAMPS)/dev
-	$(BIN)/python -m pytest $(if $(SLOW),-m "not trustgraph and not msgraphrag and not schematools") $(or $(TESTS),--numprocesses 2 --dist loadfile)
+	$(BIN)/python -m pytest $(if $(SLOW),-m "not trustgraph and not msgraphrag and not schematools and not clients") $(or $(TESTS),--numprocesses 2 --dist loadfile)
 
 # the tests of the spine on every kind of store that is installed, or on KINDS=oxigraph,serve,jena
 test-remote: $(STAMPS)/dev
@@ -103,6 +106,18 @@ $(STAMPS)/schematools: $(BIN)/python
 	$(PYTHON) -m venv $(STAMPS)/schematools-env
 	$(STAMPS)/schematools-env/bin/python -m pip install --quiet --disable-pip-version-check \
 		langchain-community==0.4.2 sparql-llm==0.1.4
+	@touch $@
+
+# SPARQL clients, unmodified, against our server: they need Node.js 20 and npm, take 400 MB, and CI does not install
+# them. Tests of YASGUI need chromium, those of Jena's commands Debian's libapache-jena-java; else they are skipped.
+test-clients: $(STAMPS)/dev $(STAMPS)/clients
+	CLIENTS=$(STAMPS) $(BIN)/python -m pytest -m clients -rs tests/clients
+
+$(STAMPS)/clients: $(BIN)/python
+	@mkdir -p $(STAMPS)/clients-node
+	$(PYTHON) -m venv $(STAMPS)/clients-env
+	$(STAMPS)/clients-env/bin/python -m pip install --quiet --disable-pip-version-check $(PYTHON_CLIENTS)
+	npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(STAMPS)/clients-node $(NODE_CLIENTS)
 	@touch $@
 
 lint: $(STAMPS)/dev

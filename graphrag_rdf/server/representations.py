@@ -90,8 +90,9 @@ async def represent(request: Request, forms: Callable[[Service], Forms]) -> Resp
     """
     require(request, "read")
     service = service_of(request)
-    accept = accepted(request.headers.get("accept"), parameter(request, "format"))
-    dialect = parameter(request, "dialect")
+    asked = Parameters.of_query_string(request.scope["query_string"])
+    accept = accepted(request.headers.get("accept"), asked.all("format"))
+    dialect = asked.one("dialect")
 
     def make() -> tuple[str, bytes]:
         found = forms(service)

@@ -28,6 +28,12 @@ import sys
 from langchain_community.graphs import RdfGraph
 print(RdfGraph(query_endpoint=sys.argv[1], standard="owl").get_schema)
 """
+LANGCHAIN_QUERY = """
+import sys
+from langchain_community.graphs import RdfGraph
+graph = RdfGraph(query_endpoint=sys.argv[1], standard="rdf")
+print(graph.query("SELECT ?what { ?who <http://trustgraph.ai/r/designed> ?what }"))
+"""
 SPARQL_LLM = """
 import json, sys
 import fastembed
@@ -63,6 +69,10 @@ def test_langchain_sees_classes_and_properties(served: Endpoint) -> None:
     assert f"<{R}was-opened-on-value>" in values
     assert f"<{R}was-opened-on-value>" not in things
     assert f"<{R}designed>" not in values
+
+
+def test_langchain_queries(served: Endpoint) -> None:
+    assert "skell-tidal-station" in run(LANGCHAIN_QUERY, f"{served.url}/sparql")
 
 
 def test_sparql_llm_sees_partitions(served: Endpoint) -> None:

@@ -464,6 +464,49 @@ def test_the_parameter_format_wins_over_accept(asked: str, content_type: str, gr
     assert graphs.post("/sparql", data=parameters).headers["content-type"] == content_type
 
 
+@pytest.mark.parametrize(
+    "query_string",
+    [
+        "format=tsv&format=text%2Ftab-separated-values",  # SPARQLWrapper
+        "format=text/tab-separated-values&format=",
+        "format=excel&format=tsv",
+    ],
+)
+def test_the_first_known_format_counts(query_string: str, graphs: httpx.Client) -> None:
+    got = graphs.get(f"/sparql?query=ASK%7B%7D&{query_string}")
+    assert got.headers["content-type"] == "text/tab-separated-values; charset=utf-8"
+
+
+def test_names_of_formats_that_clients_use(graphs: httpx.Client) -> None:
+    for name, media_type in (
+        ("n3", "text/turtle"),
+        ("rdf+xml", "application/rdf+xml"),
+        ("application/rdf+xml", "application/rdf+xml"),
+        ("json-ld", "application/ld+json"),
+    ):
+        got = graphs.get(f"/sparql?query=CONSTRUCT%20WHERE%20%7B?s%20?p%20?o%7D&format={name}")
+        assert got.headers["content-type"].startswith(media_type)
+
+
+@pytest.mark.parametrize(
+    "query_string",
+    [
+        "dialect=classic?query={}",
+        "dialect=classic?format=json&query={}",
+        "union-default-graph?dialect=classic?query={}",
+        "union-default-graph=true&dialect=classic?query={}",
+    ],
+)
+def test_a_query_that_is_appended_to_an_address_with_parameters(
+    query_string: str, client: httpx.Client
+) -> None:
+    client.post("/update", data={"update": "INSERT DATA { <urn:s> <urn:p> <<( <urn:a> <urn:b> 'what?' )>> }"})
+    headers = {"Accept": "application/sparql-results+json"}
+    query = "SELECT%20?o%20%7B%20?s%20<urn:p>%20?o%20FILTER(?o%20!=%20'dialect=?')%7D"
+    got = client.get(f"/sparql?{query_string.format(query)}", headers=headers)
+    assert [row["o"]["type"] for row in got.json()["results"]["bindings"]] == ["uri"]
+
+
 def test_formats_of_graphs_and_unknown_ones(graphs: httpx.Client) -> None:
     query = "CONSTRUCT WHERE { ?s ?p ?o }"
     got = graphs.get("/sparql", params={"query": query, "format": "nt"})

@@ -128,6 +128,10 @@ def test_who_needs_a_token_is_told_how_to_give_it(guarded: Endpoint, answering: 
         assert client.post("/update", data=UPDATE).headers["www-authenticate"].startswith("Bearer")
         basic = client.get("/health", headers={"Authorization": "Basic dXNlcjpwYXNz"})
         assert basic.status_code == 401
+        assert client.get("/health", headers={"Authorization": "Basic ?"}).status_code == 401
+        assert client.get("/health", headers={"Authorization": "Digest dXNlcjpwYXNz"}).status_code == 401
+        assert client.post("/update", data=UPDATE, auth=("anybody", READ)).status_code == 403
+        assert client.post("/update", data=UPDATE, auth=("anybody", WRITE)).status_code == 204
     with answering.client() as client:
         assert "serve --help" in client.post("/update", data=UPDATE).json()["hint"]
 

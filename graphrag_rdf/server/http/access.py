@@ -1,4 +1,4 @@
-"""Bearer tokens (RFC 6750) and their roles."""
+"""Tokens and their roles: bearer tokens (RFC 6750), or passwords of clients without them (RFC 7617)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import logging
 import stat
+from base64 import b64decode
 from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
@@ -83,8 +84,13 @@ class Access:
         if authorization is None:
             return self.anonymous, None
         scheme, _, token = authorization.decode("latin-1").partition(" ")
-        if scheme.lower() != "bearer" or not token.strip():
-            raise Problem(401, tr("only bearer tokens are supported"), headers=_SCHEME)
+        if scheme.lower() == "basic":
+            token = _password(token)
+        elif scheme.lower() != "bearer":
+            token = ""
+        if not token.strip():
+            detail = tr("send the token as a bearer token, or as the password of any user")
+            raise Problem(401, detail, headers=_SCHEME)
         return self.role_of(token.strip())
 
     def role_of(self, token: str) -> tuple[Role, str]:
@@ -184,6 +190,14 @@ def read_tokens(path: Path) -> list[tuple[Role, SecretStr]]:
             )
         found.append((role, SecretStr(words[1])))
     return found
+
+
+def _password(credentials: str) -> str:
+    """The password of Basic authentication; empty when it is malformed."""
+    try:
+        return b64decode(credentials, validate=True).decode("latin-1").partition(":")[2]
+    except ValueError:
+        return ""
 
 
 def _digest(token: str) -> bytes:

@@ -105,6 +105,10 @@ FORMATS: Mapping[str, str] = {
     "rdfxml": "application/rdf+xml",
     "jsonld": "application/ld+json",
     "html": "text/html",
+    "n3": "text/turtle",
+    "rdf": "application/rdf+xml",
+    "rdf+xml": "application/rdf+xml",
+    "json-ld": "application/ld+json",
 }
 """Value of the request parameter `format` → Accept header of the same meaning."""
 
@@ -177,26 +181,27 @@ def _context() -> str:
     return json.dumps(vocabulary_context())
 
 
-def accepted(header: str | None, asked: str | None) -> str | None:
+def accepted(header: str | None, asked: Sequence[str]) -> str | None:
     """The Accept header, or what the request parameter `format` says in its place.
 
     Args:
-        asked: a media type, or a key of `FORMATS`.
+        asked: media types, or keys of `FORMATS`. The first known one counts: SPARQLWrapper sends `tsv` and
+            its media type. A space stands for the `+` of a media type that was not percent-encoded.
 
     Raises:
-        Problem: 400 when there is no such format.
+        Problem: 400 when none of them is a format.
     """
-    if asked is None:
-        return header
-    if "/" in asked:
-        return asked
-    if asked not in FORMATS:
+    named = [name.replace(" ", "+") for name in asked if name]
+    for name in named:
+        if (found := name if "/" in name else FORMATS.get(name)) is not None:
+            return found
+    if named:
         raise Problem(
             400,
-            tr("unknown format {asked!r}").format(asked=asked),
+            tr("unknown format {asked!r}").format(asked=named[0]),
             hint=tr("use a media type or one of: {formats}").format(formats=", ".join(FORMATS)),
         )
-    return FORMATS[asked]
+    return header
 
 
 def in_dialect(choice: Choice, asked: str | None) -> Choice:

@@ -95,7 +95,7 @@ async def _read(request: Request, target: Target) -> Response:
     service = service_of(request)
     formats = DATASETS if target.whole else GRAPHS
     asked = Parameters.of_query_string(request.scope["query_string"])
-    choice = negotiate(accepted(request.headers.get("accept"), asked.one("format")), formats)
+    choice = negotiate(accepted(request.headers.get("accept"), asked.all("format")), formats)
     if choice is None:
         raise Problem(
             406, tr("Accept or format names no supported format of graphs"), hint=_HINTS[target.whole]

@@ -168,7 +168,7 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
     if text is None:
         return await asyncio.to_thread(describe_service, request)
     results, graph = forms_for(
-        accepted(request.headers.get("accept"), parameters.one("format")), parameters.one("dialect")
+        accepted(request.headers.get("accept"), parameters.all("format")), parameters.one("dialect")
     )
     if results is None and graph is None:
         raise Problem(406, tr("Accept names no supported format"))

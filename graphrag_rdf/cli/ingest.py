@@ -254,6 +254,7 @@ def show_report(report: IngestReport, by: str) -> None:
     pairs(lines)
     for warning in report.warnings:
         output.warn_of(warning)
+    _list_contradictions(report.contradictions.first if report.contradictions else ())
     _list_rest(report.failures, report.skipped, report.missing)
     if report.stopped == "interrupted":
         output.warn(tr("interrupted: the work so far is kept; run the same command again to continue"))
@@ -267,6 +268,19 @@ def validated(found: ValidationCounts) -> str:
     if found.mode == "reject":
         told += f"; rejected: {found.rejected:,} facts (facts rejected --reason breaks_shape)"
     return told + (" (queries run validation/results)" if found.violations or found.warnings else "")
+
+
+def _list_contradictions(found: Sequence[Mapping[str, Any]]) -> None:
+    """The justification of contradictions, as the report has it."""
+    for one in found:
+        say(f"  {output.one_line(one['focus'])} {output.one_line(one['message'])} [{one['rule']}]")
+        for premise in one["premises"]:
+            fact = premise["fact"]
+            words = ", ".join(fact[name] for name in ("s_label", "p_label", "o_label"))
+            say(f"    {premise['held']}: ({output.one_line(words)})")
+            for source in premise["sources"]:
+                quote = f"“{source['quote']}” ({source['title']})" if source["quote"] else source["name"]
+                say(f"      {output.one_line(quote)}")
 
 
 def _list_rest(failures: Sequence[FailureReport], skipped: Sequence[str], missing: Sequence[str]) -> None:

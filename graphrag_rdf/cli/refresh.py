@@ -430,31 +430,21 @@ def inferences(profile: str | None, form: str) -> int:
     contradict it, and their quotes and documents. Exit code 1 if something contradicts an ontology.
     """
     with open_engine({"reasoning.profile": profile}) as engine:
-        from graphrag_rdf.schema.reasoning import infer
-        from graphrag_rdf.trace.sources import premises
+        from graphrag_rdf.schema.reasoning import find_inconsistencies, infer
+        from graphrag_rdf.trace.sources import contradictions
         from graphrag_rdf.trace.text import render_premises
 
         engine.indexer.recover()
         report = infer(engine.store, engine.settings.reasoning.profile)
-        known = premises(engine.store, (fact for one in report.inconsistencies for fact in one.statements))
-    shown = [
-        {
-            "rule": one.rule,
-            "focus": one.focus,
-            "message": one.message,
-            "premises": [known[fact] for fact in one.statements],
-        }
-        for one in report.inconsistencies
-    ]
-    if not output.write(form, {"profile": report.profile, "rules": report.rules, "inconsistencies": shown}):
+        found = contradictions(engine.store, [*find_inconsistencies(engine.store)])
+    if not output.write(form, {"profile": report.profile, "rules": report.rules, "inconsistencies": found}):
         pairs([(rule, f"{number:,} triples") for rule, number in report.rules.items() if number])
         if not any(report.rules.values()):
             say(tr("nothing inferred"))
-        for one in report.inconsistencies:
+        for one in found:
             output.warn(output.safe(f"{one.focus} {one.message} [{one.rule}]"))
-            found = [known[fact] for fact in one.statements]
-            say(render_premises(found, width=reading_width(), colour=colours()).rstrip("\n"))
-    return FAILED if report.inconsistencies else DONE
+            say(render_premises(one.premises, width=reading_width(), colour=colours()).rstrip("\n"))
+    return FAILED if found else DONE
 
 
 @click.group(cls=Group, examples=["graphrag-rdf index status", "graphrag-rdf index rebuild"])

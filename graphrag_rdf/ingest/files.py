@@ -19,6 +19,7 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.authority import apply_authority
 from graphrag_rdf.ingest.claims import NO_LLM, refresh_claims
 from graphrag_rdf.ingest.community_reports import STAGE, refresh_communities
+from graphrag_rdf.ingest.contradictions import report_contradictions
 from graphrag_rdf.ingest.duplicates import warn_of_duplicates
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.entity_links import apply as apply_links
@@ -50,6 +51,7 @@ from graphrag_rdf.ingest.summaries import refresh_summaries
 from graphrag_rdf.ingest.validation import REASON, validate_written
 from graphrag_rdf.ingest.validation_reports import opened_shapes
 from graphrag_rdf.rdf.terms import Term, node_of
+from graphrag_rdf.schema.reasoning import NewTriples
 from graphrag_rdf.schema.shapes import Shapes
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.folder import is_store
@@ -173,6 +175,7 @@ def begin(
     at, spent = time.perf_counter(), engine.budget.usage
     pipeline, indexer = ingest_pipeline(engine.settings), engine.indexer
     indexer.recover()
+    indexer.noted = NewTriples()
     shapes = opened_shapes(engine.store, engine.settings.validation) if "validate" in pipeline else None
     if "synonyms" in pipeline and engine.settings.extract.synonyms is not None:
         apply_synonyms(engine, engine.settings.extract.synonyms)
@@ -198,6 +201,9 @@ def ended(begun: Begun) -> IngestReport:
     for entry in begun.pipeline.end:
         if entry.stage in AFTER_DOCUMENTS:
             AFTER_DOCUMENTS[entry.stage](begun)
+    if engine.indexer.noted is not None:
+        report_contradictions(engine.store, engine.indexer.noted, report)
+        engine.indexer.noted = None
     report.llm = since(begun.spent, engine.budget.usage)
     report.seconds = round(time.perf_counter() - begun.at, 3)
     return report

@@ -26,7 +26,7 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import SKOS
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.schema.observed import observe
-from graphrag_rdf.schema.reasoning import Profile
+from graphrag_rdf.schema.reasoning import NewTriples, Profile
 from graphrag_rdf.store.base import Row, Store, in_batches
 
 if TYPE_CHECKING:
@@ -140,6 +140,10 @@ def _sentence(iri: str, chunk: Record, offset: int, length: int) -> Record:
 class StoreIndexer:
     """Keeps the indexes in step with the store, never ahead of it.
 
+    Attributes:
+        error: of the embedding model, if it failed.
+        noted: where updates of kept inferences note what is new; None if nobody asks.
+
     Args:
         text: the text index.
         vectors, embedder: the vector index and what makes its vectors; None without an embedding model.
@@ -171,6 +175,7 @@ class StoreIndexer:
         self._sentences: dict[str, Sequence[Sentence]] = {}
         self._unflushed = 0  # chunks since the store was flushed
         self.error: str | None = None
+        self.noted: NewTriples | None = None
 
     def changed(self, *, chunks: Iterable[NamedNode] = (), entities: Iterable[NamedNode] = ()) -> None:
         """Note chunks and entities that were written."""
@@ -262,7 +267,10 @@ class StoreIndexer:
         """
         self._schema_behind = False
         settled = settle_relations(self._store, self._namespace)
-        return settled + observe(self._store, self._namespace, self._keep)
+        found = observe(self._store, self._namespace, self._keep)
+        if found.inferences is not None and self.noted is not None:
+            self.noted.note(found.inferences)
+        return settled + found.quads
 
     def _put_on_disk(self, *, whole: bool) -> None:
         """Sync the store, or flush it once enough was written since the last flush: after every

@@ -157,6 +157,18 @@ class ValidationCounts:
     report: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class ContradictionCounts:
+    """What contradicts the ontologies since a run.
+
+    Attributes:
+        first: the first ones as `refresh inferences --format json` has them, with their premises.
+    """
+
+    count: int
+    first: list[dict[str, Any]]
+
+
 @dataclass(slots=True)
 class IngestReport:
     """The outcome of an ingest.
@@ -175,6 +187,8 @@ class IngestReport:
         communities: number in the store, if they were built.
         links: number of entities that were linked to vocabularies, if that is set.
         validation: what a validation with SHACL shapes found, if there was one.
+        contradictions: with the ontologies, that new facts make; None without any, or if inferences are not
+            kept.
         stopped: why the run ended early (`budget`, `interrupted`), None if it did not.
         missing: documents of these folders that are in the store but no longer on disk.
     """
@@ -194,6 +208,7 @@ class IngestReport:
     communities: int | None = None
     links: int | None = None
     validation: ValidationCounts | None = None
+    contradictions: ContradictionCounts | None = None
     failures: list[FailureReport] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)

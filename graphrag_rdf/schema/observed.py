@@ -12,6 +12,7 @@ Each namespace has its schema, `<{namespace}schema>`, an `owl:Ontology` of class
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from pyoxigraph import Triple
@@ -19,11 +20,24 @@ from pyoxigraph import Triple
 from graphrag_rdf.rdf.iris import OBSERVED_SCHEMA
 from graphrag_rdf.rdf.namespaces import OWL, RAG, RDF, SCHEMA, SKOS
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.schema.reasoning import Profile, forget_inferences, update
+from graphrag_rdf.schema.reasoning import InferenceReport, Profile, forget_inferences, update
 from graphrag_rdf.store.base import Changes, Store
 
 
-def observe(store: Store, namespace: str, keep: Profile | None = None) -> int:
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The outcome of `observe`.
+
+    Attributes:
+        quads: how many the store has more.
+        inferences: the update, if inferences are kept.
+    """
+
+    quads: int
+    inferences: InferenceReport | None = None
+
+
+def observe(store: Store, namespace: str, keep: Profile | None = None) -> Observed:
     """Declare the relations and types of the graph of facts again, in one transaction.
 
     What was inferred from facts and declarations may no longer follow. It is brought up to date, or removed.
@@ -32,18 +46,15 @@ def observe(store: Store, namespace: str, keep: Profile | None = None) -> int:
         namespace: in which extraction mints now; those in which it did before stay declared while facts use
             them.
         keep: keep inferences up to date, by the rules of this profile.
-
-    Returns:
-        how many quads the store has more.
     """
     if keep is None:
         if store.ask("reasoning/any"):
             forget_inferences(store)
-        return _declare(store, namespace)
+        return Observed(_declare(store, namespace))
     before = store.count()
     _declare(store, namespace)
-    update(store, keep)
-    return store.count() - before
+    report = update(store, keep)
+    return Observed(store.count() - before, report)
 
 
 def _declare(store: Store, namespace: str) -> int:

@@ -38,7 +38,6 @@ INCONSISTENCIES = ("cax-dw", "prp-fp", "prp-asyp", "prp-irp", "prp-pdw")
 _PREMISES = {"prp-trp": 3}
 """Number of premises of a rule, if not 2."""
 
-_LIMIT = 100
 _AT_ONCE = 50_000
 """Triples of a transaction."""
 
@@ -73,14 +72,32 @@ class InferenceReport:
     Attributes:
         profile: whose rules ran.
         rules: rule → number of triples that it inferred; a triple counts for the first rule that finds it.
-        inconsistencies: up to 100 of each rule; those that are there after an update are not looked for.
         incremental: whether only changes since the last time were looked at.
+        new: facts, axioms and inferences that are new since then; empty if all was inferred again.
     """
 
     profile: Profile
     rules: dict[str, int] = field(default_factory=dict)
-    inconsistencies: list[Inconsistency] = field(default_factory=list)
     incremental: bool = False
+    new: set[Triple] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class NewTriples:
+    """What several updates of inferences found to be new.
+
+    Attributes:
+        triples: facts, axioms and inferences.
+        is_unknown: an update began from scratch, so that it did not see what is new.
+    """
+
+    triples: set[Triple] = field(default_factory=set)
+    is_unknown: bool = False
+
+    def note(self, report: InferenceReport) -> None:
+        """Add what an update found."""
+        self.triples |= report.new
+        self.is_unknown = self.is_unknown or not report.incremental
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +125,6 @@ def infer(store: Store, profile: Profile) -> InferenceReport:
     if any(report.rules.values()):
         _follow(store, report, Graphs.INFERRED)  # the rules have seen the facts, but not all inferences
     _finish(store, profile)
-    report.inconsistencies.extend(_inconsistencies(store))
     return report
 
 
@@ -134,7 +150,10 @@ def update(store: Store, profile: Profile) -> InferenceReport:
         found = set(store.construct(f"reasoning/{rule}", **step(0, Graphs.LOST, check=True)))
         report.rules[rule] += _write(store, found, Graphs.INFERRED, Graphs.NEW)
     _run(store, "gained")
+    report.new.update(quad.triple for quad in store.quads(Graphs.NEW))
     _follow(store, report, Graphs.NEW)
+    if report.new:  # not what was withdrawn and came back
+        report.new.difference_update(quad.triple for quad in store.quads(Graphs.LOST))
     _finish(store, profile)
     return report
 
@@ -181,6 +200,8 @@ def _follow(store: Store, report: InferenceReport, delta: NamedNode) -> None:
             new = set(store.construct(f"reasoning/{rule}", **step(changed, delta)))
             report.rules[rule] += _write(store, new)
             found |= new
+        if report.incremental:
+            report.new.update(found)
         if not found:
             return
         _empty(store, Graphs.NEW)
@@ -253,9 +274,14 @@ def forget_inferences(store: Store) -> None:
     _run(store, "clear")
 
 
-def _inconsistencies(store: Store) -> Iterator[Inconsistency]:
+def find_inconsistencies(store: Store, limit: int = 100) -> Iterator[Inconsistency]:
+    """What contradicts the ontologies.
+
+    Args:
+        limit: most of each rule.
+    """
     for rule in INCONSISTENCIES:
-        for row in store.select(f"reasoning/{rule}", limit=_LIMIT):
+        for row in store.select(f"reasoning/{rule}", limit=limit):
             named = (("a1", "a2", "a3"), ("focus", "p1", "o1"), ("s2", "p2", "o2"))
             premises = [Triple(*(row[name] for name in names)) for names in named]  # type: ignore[arg-type]
             said = tuple(dict.fromkeys(premises))

@@ -15,6 +15,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.schema.proofs import prove, where_held
+from graphrag_rdf.schema.reasoning import Inconsistency
 from graphrag_rdf.store.base import Row, Store, in_batches
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.documents import Source, read_source, with_names
@@ -119,6 +120,23 @@ class Premise:
     held: str
     inferences: tuple[Inference, ...] = ()
     sources: tuple[FactSource, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """What contradicts an ontology, with its justification.
+
+    Attributes:
+        rule: see `schema.reasoning.INCONSISTENCIES`.
+        focus: IRI of the thing.
+        message: what is wrong with it.
+        premises: the axiom and the facts that contradict it.
+    """
+
+    rule: str
+    focus: str
+    message: str
+    premises: tuple[Premise, ...]
 
 
 def source_tree(store: Store, document: str) -> SourceTree:
@@ -249,6 +267,15 @@ def premises(store: Store, facts: Iterable[Edge]) -> dict[Edge, Premise]:
         )
         for fact in wanted
     }
+
+
+def contradictions(store: Store, found: Sequence[Inconsistency]) -> list[Contradiction]:
+    """Inconsistencies with the sources of their premises."""
+    known = premises(store, (fact for one in found for fact in one.statements))
+    return [
+        Contradiction(one.rule, one.focus, one.message, tuple(known[fact] for fact in one.statements))
+        for one in found
+    ]
 
 
 def _inferred_sources(store: Store, edges: Sequence[Edge]) -> list[FactSource]:

@@ -122,3 +122,54 @@ def test_inferences_follow_documents(run: Run, folder: Path, monkeypatch: pytest
     assert "“The Gannet sank in Skell Sound.”" in shown.out
     kept = 'ASK { GRAPH ?g { ?s ?p ?o } FILTER(CONTAINS(STR(?s), "e/heron") || STR(?o) = "Heron") }'
     assert "no" in run("sparql", kept).out
+
+
+def test_an_ingest_reports_contradictions_that_its_facts_make(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHRAG_RDF_REASONING__AUTO", "true")
+    for name, said in (("a", "The Heron sank"), ("b", "The Gannet sank"), ("c", "The Petrel left")):
+        (folder / f"{name}.txt").write_text(f"{PROSE} {said} in Skell Sound.")
+    (folder / "ships.ttl").write_text(SHIPS)
+    (folder / "towns.ttl").write_text(TOWN)
+    assert run("ontology", "load", "ships.ttl").code == 0
+    first = run("ingest", "a.txt", "--format", "json").json
+    assert (first["contradictions"], first["warnings"]) == (None, [])
+    assert run("ontology", "load", "towns.ttl").code == 0  # now the Heron is a contradiction
+    second = run("ingest", "b.txt", "--format", "json").json
+    (warning,) = second["warnings"]
+    assert warning["type"] == "contradictions"
+    assert warning["detail"].startswith(
+        "1 new contradiction with the ontologies: (Gannet, is a, Town) and (Gannet, is a, Ship) (B). "
+    )
+    assert second["contradictions"]["count"] == 1, "not that of the Heron"
+    (one,) = second["contradictions"]["first"]
+    assert (one["rule"], one["focus"]) == ("cax-dw", "http://trustgraph.ai/e/gannet")
+    typed = [premise for premise in one["premises"] if premise["held"] == "inferred"]
+    assert {source["quote"] for each in typed for source in each["sources"]} == {
+        "The Gannet sank in Skell Sound."
+    }
+    assert len(run("refresh", "inferences", "--format", "json").json["inconsistencies"]) == 2
+    assert run("ingest", "c.txt", "--format", "json").json["contradictions"] is None
+    (folder / "b.txt").write_text(f"{PROSE} The Gannet sank in Skell Sound. The Tern sank in Skell Sound.")
+    shown = run("ingest", "b.txt")
+    assert "new contradiction" in shown.err
+    assert "    inferred: (Tern, is a, Town)\n      “The Tern sank in Skell Sound.” (B)\n" in shown.out
+
+
+def test_after_a_start_from_scratch_all_contradictions_are_reported(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "a.txt").write_text(f"{PROSE} The Heron sank in Skell Sound.")
+    (folder / "b.txt").write_text(f"{PROSE} The Petrel left Port Merrin.")
+    (folder / "ships.ttl").write_text(SHIPS)
+    (folder / "towns.ttl").write_text(TOWN)
+    assert run("ingest", "a.txt").code == 0
+    assert run("ontology", "load", "ships.ttl", "towns.ttl").code == 0
+    assert run("ingest", "a.txt", "--refresh", "--format", "json").json["contradictions"] is None, (
+        "auto is off"
+    )
+    monkeypatch.setenv("GRAPHRAG_RDF_REASONING__AUTO", "true")
+    found = run("ingest", "b.txt", "--format", "json").json
+    assert found["contradictions"]["count"] == 1
+    assert "old ones included: (Heron, is a, Town)" in found["warnings"][0]["detail"]

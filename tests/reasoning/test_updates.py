@@ -85,6 +85,13 @@ def from_scratch(store: EmbeddedStore, profile: Profile = "rl") -> set[Triple]:
     return triples(fresh, Graphs.INFERRED)
 
 
+def held(store: EmbeddedStore) -> set[Triple]:
+    """Facts, axioms and inferences."""
+    return {
+        each for graph in (Graphs.ONTOLOGY, DefaultGraph(), Graphs.INFERRED) for each in triples(store, graph)
+    }
+
+
 def some(kinds: st.SearchStrategy[Triple]) -> st.SearchStrategy[set[Triple]]:
     return st.sets(kinds, max_size=6)
 
@@ -118,8 +125,11 @@ def test_updates_give_what_is_inferred_from_scratch(
             for graph in (Graphs.ONTOLOGY, DefaultGraph())
         ]
         gone = [set(random.sample(each, random.randint(0, len(each)))) for each in known]  # type: ignore[attr-defined]
+        before = held(store)
         change(store, (gone[0], more_axioms), (gone[1], more_facts))
-        assert update(store, profile).incremental
+        report = update(store, profile)
+        assert report.incremental
+        assert held(store) - before <= report.new <= held(store)
         assert triples(store, Graphs.INFERRED) == from_scratch(store, profile)
         for graph in (Graphs.LOST, Graphs.NEW, Graphs.CHANGED):
             assert not triples(store, graph)
@@ -224,7 +234,8 @@ def test_the_observed_schema_follows_and_then_the_inferences() -> None:
     store = kept_store()
     change(store, facts=(set(), {Triple(n("bob"), n("knows"), n("ada"))}))
     before = len(store)
-    assert observe(store, DEFAULT_NAMESPACE, "rl") == len(store) - before
+    observed = observe(store, DEFAULT_NAMESPACE, "rl")
+    assert observed.quads == len(store) - before
     assert is_kept(store, "rl")
     assert Triple(n("bob"), TYPE, n("Person")) in triples(store, Graphs.INFERRED)
     observe(store, DEFAULT_NAMESPACE)

@@ -9,7 +9,8 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import groupby, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,6 +18,7 @@ import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command
+from graphrag_rdf.cli.exchange import not_in_dumps
 from graphrag_rdf.cli.output import format_option, one_line, say, styled
 from graphrag_rdf.cli.process import DONE, FAILED
 from graphrag_rdf.cli.session import copy_beside, in_folder, load, open_engine
@@ -45,6 +47,8 @@ _BEHIND = (
     "graphrag-rdf index rebuild"
 )
 _MEMORY_MB = 768
+_SHOWN = 3
+"""Findings of one check in the text; JSON has all."""
 OWN_SHAPES = "own"
 """`--shapes` without a value."""
 _SKIPPED = (
@@ -101,19 +105,31 @@ def check_command(full: bool, shapes: tuple[str, ...], memory_mb: int | None, fo
     except ProcessEndedError as error:
         found = [_plain(_given_up(error))]
     if not output.write(form, found):
-        for finding in found:
-            mark = styled(finding.severity, fg=_COLOURS[finding.severity])
-            about = f"{finding.focus_label} " if finding.focus_label else ""
-            say(f"{mark}  {one_line(finding.check)}  {one_line(about + finding.focus)}")
-            say(output.wrapped(finding.message, indent="    "))
-            for place in finding.sources:
-                page = f", page {place.page_number}" if place.page_number else ""
-                quote = f"“{place.quote}” " if place.quote else ""
-                say(output.wrapped(one_line(f"{quote}({place.title}{page})"), indent="      "))
+        for check, group in groupby(found, key=attrgetter("check")):
+            _show(check, list(group))
         say(_summary(found))
     if not full:
         output.note(_SKIPPED)
     return FAILED if any(finding.severity == "error" for finding in found) else DONE
+
+
+def _show(check: str, found: Sequence[Finding]) -> None:
+    """Print the findings of a check; of many only the first ones."""
+    shown = found if len(found) <= _SHOWN + 1 else found[:_SHOWN]
+    for finding in shown:
+        mark = styled(finding.severity, fg=_COLOURS[finding.severity])
+        about = f"{finding.focus_label} " if finding.focus_label else ""
+        say(f"{mark}  {one_line(finding.check)}  {one_line(about + finding.focus)}")
+        say(output.wrapped(finding.message, indent="    "))
+        for place in finding.sources:
+            page = f", page {place.page_number}" if place.page_number else ""
+            quote = f"“{place.quote}” " if place.quote else ""
+            say(output.wrapped(one_line(f"{quote}({place.title}{page})"), indent="      "))
+    if more := len(found) - len(shown):
+        said = tr("and {more:,} more of {check}; --format json lists all").format(more=more, check=check)
+        say(output.wrapped(said, indent="  "))
+    if check == "object-missing" and more:
+        say(output.wrapped(not_in_dumps(), indent="  "))
 
 
 def _findings(*, full: bool, shapes: Sequence[str], copy: Path | None = None) -> list[Finding]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 TABLES = "ms-graphrag"
 """The word before a folder of tables of Microsoft GraphRAG."""
-_FORMATS = ("trig", "nquads", "turtle", "ntriples", "rdfxml", "graphml")
+_FORMATS = ("trig", "nquads", "turtle", "ntriples", "rdfxml", "jsonld", "graphml")
 
 
 @click.command(
@@ -52,7 +52,7 @@ _FORMATS = ("trig", "nquads", "turtle", "ntriples", "rdfxml", "graphml")
     type=click.Choice(_FORMATS),
     default="trig",
     show_default=True,
-    help="Output format; trig and nquads hold all graphs, the others one.",
+    help="Output format; trig, nquads and jsonld hold all graphs, the others one.",
 )
 @click.option("--graph", metavar="IRI", help="Export only this graph; urn:graph:facts for the facts.")
 @click.option(
@@ -60,7 +60,7 @@ _FORMATS = ("trig", "nquads", "turtle", "ntriples", "rdfxml", "graphml")
     type=click.Choice(("rdf12", "rdf-star", "classic")),
     default="rdf12",
     show_default=True,
-    help="Syntax of triple terms.",
+    help="Syntax of triple terms; jsonld is always classic.",
 )
 @output_option
 @click.option("--counts", is_flag=True, help="Print the numbers of quads or rows as JSON (with -o or DIR).")
@@ -74,8 +74,8 @@ def export_command(
 ) -> None:
     """Write the store, or one of its graphs, as RDF or GraphML.
 
-    import restores a dump of the whole store in trig or nquads, in the dialect rdf12 or classic. After
-    ms-graphrag: write parquet tables, which Microsoft GraphRAG 3 reads, into a folder.
+    import restores a dump of the whole store in trig, nquads or jsonld, in the dialect rdf12 or classic.
+    After ms-graphrag: write parquet tables, which Microsoft GraphRAG 3 reads, into a folder.
     """
     from graphrag_rdf.exchange import export_graph
 
@@ -232,8 +232,19 @@ def import_command(
                 counts += f", {item['facts']:,} facts, {item['entities']:,} new entities"
                 counts += f", {item['traces']:,} traces" if item["traces"] else ""
             say(one_line(f"{item['file']}: {item['kind']}: {counts}"))
+    if any(item["kind"] == "restored" for item in found):
+        note(not_in_dumps())
     warn_of_results(sum(item["broken"] for item in found))
     return code
+
+
+def not_in_dumps() -> str:
+    """What a restored store lacks."""
+    return tr(
+        "A dump holds no blobs: original files, whole texts, prompts, queries and outputs of traces. Ingest "
+        "or import of the same files restores theirs; those of traces come only from a backup of the "
+        "store's folder."
+    )
 
 
 def _build_communities(engine: Engine) -> int:

@@ -1,7 +1,8 @@
 """Export: the store, or one of its graphs, as a file.
 
-A dump of the whole store in TriG or N-Quads, dialect `rdf12` or `classic`, contains all quads and can be
-restored. Blobs (original bytes, prompts, rendered queries) are not part of a dump; chunks contain their text.
+A dump of the whole store in TriG, N-Quads or JSON-LD, dialect `rdf12` or `classic`, contains all quads and
+can be restored. Blobs (original bytes, prompts, rendered queries) are not part of a dump; chunks contain
+their text.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ from graphrag_rdf.exchange.graphml import write_graphml
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.formats import NOT_XML
 from graphrag_rdf.rdf.iris import ANONYMOUS
+from graphrag_rdf.rdf.jsonld import write_jsonld
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
 from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.sparql.render import Dialect, encode
 from graphrag_rdf.sparql.star import write_star
 from graphrag_rdf.store.base import Store, plain_quads
+from graphrag_rdf.store.vocabularies import vocabulary_context
 
-_DATASETS = frozenset({"trig", "nquads"})
+_DATASETS = frozenset({"trig", "nquads", "jsonld"})
 _XML_NAME_END = re.compile(r"[^\W\d][\w.-]*\Z")
 
 
@@ -57,11 +60,11 @@ def export_graph(
     """Write the store, or one graph of it.
 
     Args:
-        form: trig and nquads hold all graphs. turtle, ntriples and rdfxml hold one: the facts, unless `graph`
-            names another. graphml holds entities with their values, and the relations
+        form: trig, nquads and jsonld hold all graphs. turtle, ntriples and rdfxml hold one: the facts,
+            unless `graph` names another. graphml holds entities with their values, and the relations
             between them.
         graph: only this one; `urn:graph:facts` for the facts, wherever the store has them.
-        dialect: the syntax of triple terms.
+        dialect: the syntax of triple terms; `jsonld` is `classic` for `rdf12`, too.
 
     Raises:
         UsageError: when the format is unknown, or cannot express the dialect or the data.
@@ -75,6 +78,10 @@ def export_graph(
         return ExportReport(*(0, *write_graphml(store, plain_quads(store, Graphs.FACTS), output)))
     if form == "rdfxml" and dialect == "rdf-star":
         raise UsageError(tr("RDF/XML has no syntax for RDF-star"), hint=tr("use --dialect rdf12 or classic"))
+    if form == "jsonld":
+        if dialect == "rdf-star":
+            raise UsageError(tr("JSON-LD has no syntax for RDF-star"), hint=tr("leave out --dialect"))
+        dialect = "classic"
     wanted = graph if graph is not None or form in _DATASETS else Graphs.FACTS
     counted = _Counter(encode(plain_quads(store, wanted), dialect))
     quads: Iterable[Quad] = counted
@@ -86,6 +93,8 @@ def export_graph(
     try:
         if dialect == "rdf-star":
             write_star(quads, output, RDF_FORMATS[form])
+        elif form == "jsonld":
+            write_jsonld(quads, output, vocabulary_context())
         else:
             _serialize(quads, output, form)
     except TypeError as error:
@@ -143,7 +152,7 @@ def _fit_for_xml(quad: Quad) -> Quad:
     return quad
 
 
-Format: TypeAlias = Choice["trig", "nquads", "turtle", "ntriples", "rdfxml", "graphml"]
+Format: TypeAlias = Choice["trig", "nquads", "turtle", "ntriples", "rdfxml", "jsonld", "graphml"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 RDF_FORMATS: Mapping[str, RdfFormat] = {
@@ -152,6 +161,7 @@ RDF_FORMATS: Mapping[str, RdfFormat] = {
     "turtle": RdfFormat.TURTLE,
     "ntriples": RdfFormat.N_TRIPLES,
     "rdfxml": RdfFormat.RDF_XML,
+    "jsonld": RdfFormat.JSON_LD,
 }
 
 BY_SUFFIX: Mapping[str, RdfFormat] = {

@@ -25,21 +25,38 @@ TURTLE = """@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2
 """
 
 
-@pytest.mark.parametrize("form", ["trig", "nquads"])
+@pytest.mark.parametrize("form", ["trig", "nquads", "jsonld"])
 def test_dump_and_restore(run: Run, store: Path, form: str) -> None:
     run("ask", QUESTION)
-    dump = f"dump.{'trig' if form == 'trig' else 'nq'}"
+    dump = f"dump.{'nq' if form == 'nquads' else form}"
     found = run("export", "--format", form, "-o", dump, "--counts")
     assert found.code == 0
     assert found.json["quads"] > 100
     restored = run("import", dump, "--store", "restored", "--format", "json")
     assert restored.code == 0, restored.err
     assert restored.json["kind"] == "restored"
+    assert "A dump holds no blobs" in restored.err
     assert "Andrew Orr" in run("ask", QUESTION, "--store", "restored").out
     assert run("import", dump).code == 2
 
 
-@pytest.mark.parametrize("form", ["trig", "nquads", "turtle", "ntriples", "graphml"])
+def test_a_check_of_a_restored_store_is_short(run: Run, store: Path) -> None:
+    run("ask", QUESTION)
+    run("export", "-o", "dump.trig")
+    run("import", "dump.trig", "--store", "restored")
+    found = run("check", "--store", "restored", "--format", "json").json
+    assert {(one["check"], one["severity"]) for one in found} == {("object-missing", "warning")}
+    assert len(found) > 20
+    shown = run("check", "--store", "restored")
+    assert shown.code == 0
+    assert shown.out.count("object-missing  ") == 3
+    text = " ".join(shown.out.split())
+    assert f"and {len(found) - 3} more of object-missing; --format json lists all" in text
+    assert "those of traces come only from a backup" in text
+    assert text.endswith(f"0 errors, {len(found)} warnings")
+
+
+@pytest.mark.parametrize("form", ["trig", "nquads", "turtle", "ntriples", "rdfxml", "jsonld", "graphml"])
 def test_formats(run: Run, store: Path, form: str) -> None:
     found = run("export", "--format", form)
     assert found.code == 0, found.err

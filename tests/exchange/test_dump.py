@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from xml.etree import ElementTree
 
@@ -15,7 +16,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange import FORMATS, Format, export_graph
 from graphrag_rdf.exchange.dump import RDF_FORMATS
-from graphrag_rdf.rdf.namespaces import RDF, TG, Graphs
+from graphrag_rdf.rdf.namespaces import RDF, RDFS, TG, Graphs
 from graphrag_rdf.sparql.render import Dialect, decode
 from graphrag_rdf.store.base import Changes, plain_quads
 from tests.support.sample_stores import store_of
@@ -80,6 +81,22 @@ def test_a_dataset_comes_back_as_it_was(quads: list[Quad], form: Format) -> None
 def test_a_classic_dataset_comes_back_as_it_was(quads: list[Quad]) -> None:
     read = decode(parse(written(quads, "nquads", "classic"), format=RdfFormat.N_QUADS))
     assert without_numbers(read) == stored(quads)
+
+
+@given(quads=FLAT)
+def test_a_dataset_in_json_ld_comes_back_as_it_was(quads: list[Quad]) -> None:
+    read = decode(parse(written(quads, "jsonld"), format=RdfFormat.JSON_LD))
+    assert without_numbers(read) == stored(quads)
+
+
+def test_json_ld_has_our_context_and_no_rdf_star() -> None:
+    quads = [Quad(NamedNode("urn:s"), RDFS.label, Literal("Petrel", language="en"))]
+    document = json.loads(written(quads, "jsonld"))
+    assert document["@context"]["rdfs"] == str(RDFS)
+    (node,) = (node for node in document["@graph"] if node["@id"] == "urn:s")
+    assert node["rdfs:label"] == {"@value": "Petrel", "@language": "en"}
+    with pytest.raises(UsageError, match="RDF-star"):
+        written(quads, "jsonld", "rdf-star")
 
 
 @given(quads=DATASETS)

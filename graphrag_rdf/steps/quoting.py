@@ -47,7 +47,13 @@ from graphrag_rdf.steps.answer import MARGIN
 from graphrag_rdf.steps.sources import chunk_of, chunk_texts, mentions_of, sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.table_rows import TableRow, answer_from_row, rows_among, table_row
-from graphrag_rdf.steps.words import QuestionWords, answered_words, asks_for_a_kind, shows_what_is_asked
+from graphrag_rdf.steps.words import (
+    QuestionWords,
+    answered_words,
+    asks_for_a_kind,
+    said_otherwise,
+    shows_what_is_asked,
+)
 from graphrag_rdf.trace.documents import Source
 from graphrag_rdf.trace.model import ScoreShare
 from graphrag_rdf.trace.recorder import Step
@@ -305,6 +311,7 @@ def _weighed(
         little = len(beyond) < 2 and not one.alone  # a fact alone may end in one word
         one.factor *= _SHOWN if shown or defined else _LITTLE if little else 1.0
         spoken = from_row.question_words if from_row else words.spoken_of(one.text)
+        spoken |= words.spoken_of(*said_otherwise(state.question, one.text))
         asking = words.spoken_of(one.selection.asked)
         if words.weights.keys() - asking <= spoken:  # of a fact: all else that is asked is what it is about
             spoken |= asking

@@ -12,6 +12,7 @@ from pydantic import Field
 from pyoxigraph import Literal
 
 from graphrag_rdf.documents.sentences import without_emoji
+from graphrag_rdf.extract.names import mostly_cjk
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.model import Completion
 from graphrag_rdf.rdf.namespaces import RAG, TG
@@ -35,6 +36,7 @@ from graphrag_rdf.steps.checking import (
     nothing_found,
     uncited,
 )
+from graphrag_rdf.steps.chinese_questions import yes_or_no
 from graphrag_rdf.steps.evidence import Evidence, Line, collect, hit_of
 from graphrag_rdf.steps.kinds import Few, Limit, Share, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.prompts import stream_model
@@ -146,6 +148,7 @@ def extractive(context: Context, state: State, parameters: Parameters) -> Iterat
     if found.quotes and (state.vouched or found.margin >= parameters["min_margin"]):
         quotes = _cite(context, state, step, found)
         text = " ".join(f"{_as_sentence(quote)} [{quote.selection.marker}]" for quote in quotes)
+        text = yes_or_no(state.question, [quote.text for quote in quotes]) + text
     else:
         text = _unknown(context, state, step, found)
     yield context.recorder.text_chunk(text)
@@ -330,7 +333,8 @@ def _as_sentence(sentence: Candidate) -> str:
     named = edge is not None and edge.s_label.lower() in sentence.source.title.lower()
     if edge and pronoun and named and edge.s_label not in line:
         line = f"{pronoun[0]} [{edge.s_label}]{line[pronoun.end() :]}"
-    return line if without_emoji(line)[-1:] in '.!?。！？…"”’)' else f"{line.rstrip(',;:')}."
+    stop = "。" if mostly_cjk(line) else "."
+    return line if without_emoji(line)[-1:] in '.!?。！？…"”’)' else f"{line.rstrip(',;:，；：')}{stop}"
 
 
 _TEMPLATES = (

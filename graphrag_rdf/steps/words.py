@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.extract.names import is_chinese
 from graphrag_rdf.index.analyse import analyse, common_words, primary_language, stop_words
 from graphrag_rdf.rdf.namespaces import DCTERMS
+from graphrag_rdf.steps import chinese_questions
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.text import TextIndex
@@ -127,7 +129,9 @@ class QuestionWords:
     @classmethod
     def of(cls, question: str, language: str | None, index: TextIndex | None) -> QuestionWords:
         """Weigh a question; without an index all words weigh the same. Words that only ask do not count."""
-        rest = _ANYTHING.sub(" ", question)
+        chinese = is_chinese(question, language)
+        rest = chinese_questions.without_asking(question) if chinese else _ANYTHING.sub(" ", question)
+        kinds = chinese_questions.kinds_asked(question) if chinese else []
         question = rest if analyse(rest, language) else question
         if index is None:
             rarity = dict.fromkeys(analyse(question, language), 1.0)
@@ -136,6 +140,9 @@ class QuestionWords:
         asking = _asking(primary_language(language))
         telling = {term: weight for term, weight in rarity.items() if term not in asking and not _binds(term)}
         rarity = telling or rarity
+        # what shows the kind of thing asked for says as much as a word
+        mean = sum(rarity.values()) / max(1, len(rarity))
+        rarity.update((analyse(phrase, language)[0], mean) for phrase in kinds)
         total = sum(rarity.values())
         weights = {term: weight / total for term, weight in rarity.items()} if total else {}
         return cls(weights, language, _between(analyse(question, language)))
@@ -210,12 +217,22 @@ def answered_words(question: str, sentence: str) -> list[str]:
     """The words by which a question asks for a kind of thing (a date, a number, a name, a place) that a
     sentence shows: “which date” of one with a date, which need not have the word.
     """
+    if is_chinese(question, None) and is_chinese(sentence, None):
+        return chinese_questions.answered_words(question, sentence)
     asked = ((asks.search(question), shows) for asks, shows in _ASKED)
     return [found[0] for found, shows in asked if found and shows.search(sentence)]
 
 
+def said_otherwise(question: str, sentence: str) -> list[str]:
+    """The words of a question in Chinese for which a sentence has another one that means the same."""
+    chinese = is_chinese(question, None) and is_chinese(sentence, None)
+    return chinese_questions.said_otherwise(question, sentence) if chinese else []
+
+
 def asks_for_a_kind(question: str) -> bool:
     """Whether a question asks for a date, a number, a name or a place."""
+    if is_chinese(question, None):
+        return bool(chinese_questions.kinds_asked(question))
     return any(asks.search(question) for asks, _ in _ASKED)
 
 

@@ -1,0 +1,192 @@
+"""What questions in Chinese ask for: 谁, 什么, 何时, 哪里, 多少, 为什么, 是否.
+
+A phrase that asks is cut out before the words of a question are weighed: no answer has to have it, nor the
+pairs of characters across its borders. Whether a sentence shows the kind of thing asked for is told by dates,
+numbers with the measure word asked for, names and conjunctions. 是否 is answered by a sentence that has the
+words of the question in its order, and that states or denies them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from graphrag_rdf.extract.chinese import names_in, tokens_of
+from graphrag_rdf.extract.chinese_prose import denials_in, doubts_of
+from graphrag_rdf.extract.lexicon import read_table
+from graphrag_rdf.extract.numbers import HAN_DATE
+from graphrag_rdf.han import simplified
+
+_SMALL = frozenset("uxy")  # tags of particles and marks, which a sentence may lack
+_DIGIT = "[\\d〇零一二两三四五六七八九十百千万亿半]"
+_MEASURE = (
+    "平方公里|平方米|公里|千米|英里|小时|分钟|美元|[个座名台艘条只家位所次种批项件部辆架间层届人年月天秒岁元吨米度倍"
+    "页本篇张场支队棵头匹国州省市县节门]"
+)
+_LENGTH = "米|公里|千米|厘米|毫米|英里|英尺|英寸|海里|里|丈|尺|码|层"
+_WEIGHT = "吨|公斤|千克|克|磅|斤"
+_TIME = "年|个月|月|周|星期|天|日|小时|分钟|秒|世纪"
+_DATE = re.compile(
+    rf"{HAN_DATE}|\d{{1,4}} ?年|{_DIGIT}{{1,3}} ?月|{_DIGIT} ?世纪|{_DIGIT}年代|年间|公元前?|时期"
+)
+_REASON = re.compile("因为|由于|因此|因而|所以|导致|造成|引起|致使|使得|以便|为了|原因|缘故|出于|之故")
+_NUMBER = re.compile(rf"\d|(?<!第)(?:[二两三四五六七八九十百千万亿]|一(?=[百千万亿成半]|{_MEASURE}))")
+
+
+class _Kind(NamedTuple):
+    """A kind of question.
+
+    Attributes:
+        asks: the phrases that ask for it, in simplified characters; a group `of` is the measure word.
+        shows: whether a sentence shows such a thing, of the question, the phrase and the sentence.
+    """
+
+    asks: re.Pattern[str]
+    shows: Callable[[str, re.Match[str], str], bool] | None
+
+
+def _names(question: str, sentence: str, types: frozenset[str | None]) -> bool:
+    """Whether a sentence has a name of one of these types that the question has not."""
+    found = names_in(sentence)
+    return any(one.type in types and sentence[one.start : one.end] not in question for one in found)
+
+
+def _who(question: str, _: re.Match[str], sentence: str) -> bool:
+    return _names(question, sentence, frozenset({"Person", "Organisation", None}))
+
+
+def _where(question: str, _: re.Match[str], sentence: str) -> bool:
+    return _names(question, sentence, frozenset({"Place"}))
+
+
+def _when(_: str, __: re.Match[str], sentence: str) -> bool:
+    return _DATE.search(sentence) is not None
+
+
+def _why(_: str, __: re.Match[str], sentence: str) -> bool:
+    return _REASON.search(sentence) is not None
+
+
+def _how_many(_: str, asked: re.Match[str], sentence: str) -> bool:
+    if unit := asked["of"]:
+        return re.search(rf"{_DIGIT}[余多]?{unit}", sentence) is not None
+    return _NUMBER.search(sentence) is not None
+
+
+def _which_number(_: str, __: re.Match[str], sentence: str) -> bool:
+    return re.search(f"第 ?{_DIGIT}", sentence) is not None
+
+
+def _how_much_of(units: str) -> Callable[[str, re.Match[str], str], bool]:
+    shown = re.compile(rf"{_DIGIT}[余多]? ?(?:{units})")
+    return lambda _, __, sentence: shown.search(sentence) is not None
+
+
+# Of phrases that begin at one place the longest counts, else the first.
+_KINDS = tuple(
+    _Kind(re.compile(asks), shows)
+    for asks, shows in (
+        (r"(?:是|在|于)*(?:什么时候|什么时间|什么日期|何时|何年|几时|几月几日|几月|几号)", _when),
+        (r"(?:是|在|于)*哪一?个?(?:年份|年代|世纪|年|天|日)", _when),
+        (r"(?:是|因)*(?:(?<![称名作成认视做变定分译])为什么|为何|为啥|何以|什么原因|何故)", _why),
+        (r"(?:是|在|位于|于|来自)*(?:哪里|哪儿|何处|何地|什么地方|哪个地方)", _where),
+        (r"在?哪一?[个座些]?(?=城市|国家|国|省|市|县|州|地区|地方|区域|大陆|岛|镇|村)", _where),
+        (r"第几(?:名|位|届|次|个|大)?", _which_number),
+        (rf"(?:共|总共|一共)?有?(?:多少|几)(?=(?P<of>{_MEASURE})?)", _how_many),
+        (r"(?:共|总共|一共)?有?多(?:长时间|久)", _how_much_of(_TIME)),
+        (r"有?多(?:长|高|远|深|宽|厚)", _how_much_of(f"{_LENGTH}|{_TIME}")),
+        (r"有?多重", _how_much_of(_WEIGHT)),
+        (r"有?多(?:大|快)", _how_much_of(_MEASURE)),
+        (r"(?:是|由|被)?(?:谁|何人|哪一?位)是?", _who),
+        (r"叫什么名字|名叫什么|姓什么", _who),
+        (r"(?:是|为|叫|叫做)?(?:什么|啥|何物)是?|如何|怎么样?|怎样", None),
+        (r"是?哪(?:一?(?:个|座|艘|家|所|些|种|条|部))?", None),
+        (r"是否|是不是|有没有|有无|能否|可否|会不会|能不能|吗(?=[？?。]?$)", None),
+        (r"[呢吧呀啊]?[？?。]?$", None),
+    )
+)
+_WHETHER = re.compile(r"(?P<there>有没有|有无)|是否|是不是|吗(?=[？?。]?$)")
+_ANSWERS = {False: ("否。", "是。"), True: ("没有。", "有。")}
+"""No and yes, in both forms of Chinese; of questions whether there is something."""
+
+
+@lru_cache(maxsize=64)
+def _asked(question: str) -> tuple[tuple[_Kind, re.Match[str]], ...]:
+    """The phrases of a question that ask, in its order, and the kinds of question."""
+    plain = simplified(question)
+    found = [(kind, match) for kind in _KINDS for match in kind.asks.finditer(plain) if match[0]]
+    apart: list[tuple[_Kind, re.Match[str]]] = []
+    for kind, match in sorted(found, key=lambda one: (one[1].start(), -one[1].end())):
+        if not apart or match.start() >= apart[-1][1].end():
+            apart.append((kind, match))
+    return tuple(apart)
+
+
+def without_asking(question: str) -> str:
+    """A question with blanks for the phrases that ask."""
+    for _, match in _asked(question):
+        question = question[: match.start()] + " " * len(match[0]) + question[match.end() :]
+    return question
+
+
+def kinds_asked(question: str) -> list[str]:
+    """The phrases by which a question asks for a date, a number, a name, a place or a reason."""
+    return [match[0] for kind, match in _asked(question) if kind.shows]
+
+
+def answered_words(question: str, sentence: str) -> list[str]:
+    """The phrases by which a question asks for a kind of thing that a sentence shows."""
+    plain, text = simplified(question), simplified(sentence)
+    return [match[0] for kind, match in _asked(question) if kind.shows and kind.shows(plain, match, text)]
+
+
+def said_otherwise(question: str, sentence: str) -> list[str]:
+    """The words of a question for which a sentence has another one that means the same."""
+    plain, text = simplified(question), simplified(sentence)
+    return [
+        word
+        for words in _same()
+        for word in words
+        if word in plain and any(other in text for other in words if other != word)
+    ]
+
+
+@cache
+def _same() -> tuple[tuple[str, ...], ...]:
+    rows: str = read_table("zh")["questions"]["same"]
+    return tuple(tuple(row.split()) for row in rows.splitlines())
+
+
+def yes_or_no(question: str, sentences: Sequence[str]) -> str:
+    """The answer to a question with 是否 or the like that goes before the sentences quoted: "是。", "否。",
+    or "" where none of them states or denies all that is asked, or where they disagree.
+    """
+    plain = simplified(question)
+    whether = _WHETHER.search(plain)
+    if whether is None or any(denials_in(token.text) for token in tokens_of(without_asking(plain))):
+        return ""
+    words = [token.text for token in tokens_of(without_asking(plain)) if token.tag[0] not in _SMALL]
+    found = (_states(words, simplified(sentence)) for sentence in sentences)
+    said = {one for one in found if one is not None}
+    return _ANSWERS[whether["there"] is not None][said.pop()] if len(said) == 1 else ""
+
+
+def _states(words: Sequence[str], sentence: str) -> bool | None:
+    """Whether a sentence states (True) or denies (False) what has these words in this order."""
+    places, end = [], 0
+    for word in words:
+        place = sentence.find(word, end)
+        if place < 0:
+            return None
+        end = place + len(word)
+        places.append(place)
+    if not places:
+        return None
+    doubts = doubts_of(sentence, places[0], end)
+    if doubts - {"negated"}:
+        return None
+    inside = [token.text for token in tokens_of(sentence) if places[0] <= token.start < end]
+    denials = sum(map(denials_in, inside))
+    return None if denials > 1 or (not denials and doubts) else not denials

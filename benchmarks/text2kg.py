@@ -7,6 +7,7 @@ Reads the Wikidata-TekGen half of Text2KGBench (Mihindukulasooriya et al., ISWC 
 answers of Vicuna-13B. The first row of an ontology is the figures that the benchmark publishes for them, the
 second what its measures give here, the third those of the facts that an ingest guided by the ontology keeps
 of the same answers, which a scripted server gives word by word, the fourth those of a guided ingest by rules.
+After all ontologies follow F1 of those with odd and with even numbers, and what became of their gold triples.
 The ontology is the benchmark's OWL file and its JSON file together: gold triples have relations that only the
 former lists.
 """
@@ -17,9 +18,11 @@ import json
 import re
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from datetime import UTC, date, datetime
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from statistics import fmean
@@ -74,15 +77,19 @@ def main(arguments: Sequence[str]) -> int:
     as_recorded: dict[str, Score] = {}
     guided: dict[str, Score] = {}
     by_rules: dict[str, Score] = {}
+    causes: dict[str, Counter[Cause]] = {}
     for name in arguments or names:
         answers = _answers(folder, name)
         as_recorded[name] = _measured(folder, name, answers)
-        guided[name] = _measured(folder, name, guided_triples(folder, name, _responses(folder, name)))
+        kept = guided_triples(folder, name, _responses(folder, name))
+        guided[name] = _measured(folder, name, kept)
+        causes[name] = _causes(folder, name, answers, kept)
         by_rules[name] = _measured(folder, name, guided_triples(folder, name, None))
         _show(name, published[name], as_recorded[name], guided[name], by_rules[name])
     if len(guided) > 1:
         means = (_mean(found.values()) for found in (as_recorded, guided, by_rules))
         _show("all", published["all"], *means)
+        _show_halves(as_recorded, guided, causes)
     return 0
 
 
@@ -92,6 +99,21 @@ def _show(name: str, published: Mapping[str, Any], recorded: Score, guided: Scor
     for kind, score in rows.items():
         figures = [f"{figure:.2f}" for figure in astuple(score)]
         print(f"| {name} | {kind} | {' | '.join(figures[:4])} | {' · '.join(figures[4:])} |", flush=True)
+
+
+def _show_halves(
+    recorded: Mapping[str, Score], guided: Mapping[str, Score], causes: Mapping[str, Counter[Cause]]
+) -> None:
+    odd = {name for name in guided if int(name.split("_")[0]) % 2}
+    halves = {half: names for half, names in (("odd", odd), ("even", guided.keys() - odd)) if names}
+    print("\n| ontologies | F1 as recorded | F1 guided |\n|---|---|---|")
+    for half, names in halves.items():
+        before, after = (fmean(scores[name].f1 for name in names) for scores in (recorded, guided))
+        print(f"| {half} numbers | {before:.4f} | {after:.4f} |")
+    print(f"\n| gold triples, guided | {' | '.join(halves)} |\n|{'---|' * (len(halves) + 1)}")
+    sums = [sum((causes[name] for name in names), Counter()) for names in halves.values()]
+    for cause in Cause:
+        print(f"| {cause} | {' | '.join(f'{found[cause] / found.total():.1%}' for found in sums)} |")
 
 
 # --- measures ---------------------------------------------------------------------------------------------
@@ -183,6 +205,52 @@ def _mean(scores: Iterable[Score]) -> Score:
 
 def _underscored(relation: str) -> str:
     return relation.replace(" ", "_")
+
+
+class Cause(StrEnum):
+    """What became of a gold triple in guided extraction."""
+
+    RIGHT = "right"
+    UNUSED = "the answer does not use the relation"
+    REJECTED = "the answer says so, rejected"
+    ALL_REJECTED = "all with the relation rejected"
+    REVERSED = "reversed"
+    PART = "subject or object shorter or longer"
+    SUBJECT = "other subject"
+    OBJECT = "other object"
+    BOTH = "both differ"
+
+
+def _causes(
+    folder: Path, name: str, answers: Mapping[str, Sequence[Triple]], kept: Mapping[str, Sequence[Triple]]
+) -> Counter[Cause]:
+    """What became of the gold triples, each of a sentence counted once."""
+    found: Counter[Cause] = Counter()
+    for row in _rows(folder / "ground_truth" / f"ont_{name}_ground_truth.jsonl"):
+        said = {_key(triple) for triple in answers.get(row["id"], ())}
+        facts = {_key(triple) for triple in kept.get(row["id"], ())}
+        gold = {_key((t["sub"], t["rel"], t["obj"])) for t in row["triples"]}
+        found.update(_cause(triple, said, facts) for triple in gold)
+    return found
+
+
+def _cause(gold: tuple[str, ...], said: set[tuple[str, ...]], facts: set[tuple[str, ...]]) -> Cause:
+    subject, relation, value = gold
+    ends = [(s, o) for s, r, o in facts if r == relation]
+    near = [(s, o) for s, o in ends if s == subject or o == value]
+    if gold in facts:
+        return Cause.RIGHT
+    if gold in said:
+        return Cause.REJECTED
+    if not ends:
+        return Cause.ALL_REJECTED if any(r == relation for _, r, _ in said) else Cause.UNUSED
+    if (value, subject) in ends:
+        return Cause.REVERSED
+    if any((s in subject or subject in s) and (o in value or value in o) for s, o in near):
+        return Cause.PART
+    if any(o == value for _, o in near):
+        return Cause.SUBJECT
+    return Cause.OBJECT if near else Cause.BOTH
 
 
 def _key(triple: Triple) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from graphrag_rdf.schema.selection import Selector, TermVectors
 
 Mode: TypeAlias = Literal["strict", "open"]
 
-GUIDED_VERSION = "4"
+GUIDED_VERSION = "5"
 """Changes when the same facts would be brought into other terms, or checked otherwise."""
 
 _LONGEST = 200  # characters of a description in a prompt

@@ -8,6 +8,9 @@ A line may begin with a bullet, a number or a label such as "Triples:". In prose
 with no blank before the parenthesis. Of several commas, the one counts that has names of the text on both
 sides: the subject may be "Lock, Stock and Barrel". If there is none, but all parts are names of the text, the
 first is the subject, and each of the others an object.
+
+Names lose what belongs to the notation: escapes of Markdown, quotes, a comma at the end, parentheses around
+them, and underscores for blanks, unless the text writes them so.
 """
 
 from __future__ import annotations
@@ -27,6 +30,8 @@ _QUOTED = re.compile(rf"[(\[]\s*({_QUOTE})\s*,\s*({_QUOTE})\s*,\s*({_QUOTE})\s*[
 _BETWEEN = re.compile(r"\s*(?:\||->|→)\s*")
 _GAPS = re.compile(r"[\W_]+")
 _HEADS = frozenset(("predicate", "property", "relation", "relationship"))  # of a table
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")  # CommonMark 2.4
+_STRAY = " \t\"'`*,;"
 _LONGEST = 2000  # characters of a line
 
 
@@ -39,9 +44,9 @@ def statements_in(answer: str, text: str) -> list[dict[str, str]]:
     """
     run = _run(text)
     found: dict[tuple[str, ...], None] = {}
-    for line in answer.replace("\\_", "_").splitlines():
-        for parts in _line(line[:_LONGEST], run):
-            stripped = tuple(part.strip().strip("\"'").strip() for part in parts)
+    for line in _ESCAPE.sub(r"\1", answer).splitlines():
+        for subject, predicate, value in _line(line[:_LONGEST], run):
+            stripped = (_name(subject, text), predicate.strip(_STRAY), _name(value, text))
             if all(map(_run, stripped)) and stripped[1].casefold() not in _HEADS:
                 found[stripped] = None
     return [dict(zip(("subject", "predicate", "object"), parts, strict=True)) for parts in found]
@@ -89,6 +94,14 @@ def _ends(written: str, run: str) -> list[tuple[str, str]]:
         if all(_is_in(each, run) for each in (cuts[at - 1][0], *parts[at:])):
             return [(cuts[at - 1][0], each) for each in parts[at:]]
     return cuts[:1]
+
+
+def _name(written: str, text: str) -> str:
+    """A name without what belongs to the notation."""
+    name = written.strip(_STRAY)
+    if name.startswith("(") and name.find(")") == len(name) - 1:
+        name = name[1:-1].strip(_STRAY)
+    return name if name in text else name.replace("_", " ")
 
 
 def _is_in(name: str, run: str) -> bool:

@@ -6,25 +6,30 @@ What fails is a rejected candidate, with the reason in words:
     breaks_functional, breaks_inverse_functional, breaks_cardinality    there is more than one in the text
     breaks_disjoint    a second type of an entity that excludes the first
     names_class    subject or object is called as a class, and is of no other class, so it is no individual
-    not_in_text    of the object a word, of the subject more than half of the words, or of a date the year is
-                   neither in the chunk nor in what is told of it
+    not_in_text    of the object a word, of the subject a number or more than half of the words, or of a date
+                   the year is neither in the chunk nor in what is told of it
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.extract.guided import Guide
 from graphrag_rdf.extract.model import ChunkContext, EntityCandidate, Extraction, Rejected, RelationCandidate
 from graphrag_rdf.extract.names import match_key
-from graphrag_rdf.index.analyse import analyse
+from graphrag_rdf.index.analyse import analyse, fold
 from graphrag_rdf.rdf.namespaces import XSD
 from graphrag_rdf.schema.conformance import Candidate, Verdict, check, check_together, disjoint_pairs
 from graphrag_rdf.store.base import Store
 
+_WORD = re.compile(r"[^\W_]+")
+_NUMBER = re.compile(r"\d+")
+_YEARS = re.compile(r"\b(\d\d)(\d\d)\s?[-–/]\s?\1(\d\d)\b")
 _DATES = frozenset(kind.value for kind in (XSD.date, XSD.dateTime, XSD.gYear, XSD.gYearMonth))
 
 
@@ -50,15 +55,39 @@ class ReadText:
         self._text = "\n".join(parts)
         self._language = language
         self._words = frozenset(analyse(self._text, language))
+        self._numbers = frozenset(_NUMBER.findall(f"{self._text}\n{_short_years(self._text)}"))
+        written = _WORD.findall(fold(self._text))
+        self._starts = {0, *accumulate(map(len, written))}  # of words, run together
+        self._run = "".join(written)
 
-    def share(self, name: str) -> float:
-        """The share of the words of a name that occur, in any form and order."""
+    def names(self, name: str, least: float) -> bool:
+        """Whether the text names something.
+
+        All numbers of the name have to occur: NGC 6085 is not NGC 6104. The text may part the words
+        otherwise, or by hyphens: "race walker" names a racewalker.
+
+        Args:
+            name: as a model gives it.
+            least: the share of its words that have to occur, in any form and order.
+        """
         words = set(analyse(name, self._language))
-        return len(words & self._words) / len(words) if words else 1.0
+        if len(words & self._words) >= least * len(words):
+            return self._numbers.issuperset(_NUMBER.findall(_short_years(name)))
+        return self._has_run("".join(_WORD.findall(fold(name))))
+
+    def _has_run(self, letters: str) -> bool:
+        """Whether whole words are these letters, run together."""
+        places = (place.start() for place in re.finditer(re.escape(letters), self._run))
+        return any({place, place + len(letters)} <= self._starts for place in places)
 
     def has_year(self, date: str) -> bool:
         """Whether the year of a date occurs, at least its last two digits."""
         return date.lstrip("-")[2:4] in self._text
+
+
+def _short_years(text: str) -> str:
+    """2001-2002 as 2001-02."""
+    return _YEARS.sub(r"\1\2-\3", text)
 
 
 def conforming(store: Store, guide: Guide, found: Extraction, text: ReadText) -> Extraction:
@@ -175,7 +204,7 @@ def _fault(
         if called is not None and all(each.value == called.iri for each in classes):
             return "names_class", f"{name} is a class"
     for name, least in _names(relation):
-        if text.share(name) < least:
+        if not text.names(name, least):
             return "not_in_text", f"the text does not name {name}"
     if relation.datatype in _DATES and not text.has_year(relation.object):
         return "not_in_text", f"the text does not have the year of {relation.object}"

@@ -45,6 +45,24 @@ def test_underscores_that_are_escaped_for_markdown() -> None:
     assert said("cast\\_member(Night Ferry, Ida Lund)") == [("Night Ferry", "cast_member", "Ida Lund")]
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "director((Night Ferry), Noriko Abe,)",
+        "director(Night_Ferry, Noriko_Abe)",
+        "director(\\*Night Ferry\\*, `Noriko Abe`)",
+        'director(\\"Night Ferry\\", Noriko Abe)',
+    ],
+)
+def test_names_lose_what_belongs_to_the_notation(answer: str) -> None:
+    assert said(answer) == [DIRECTED]
+
+
+def test_underscores_of_the_text_stay() -> None:
+    found = statements_in("type(night_ferry, film)", "The table night_ferry is about a film.")
+    assert [each["subject"] for each in found] == ["night_ferry"]
+
+
 def test_commas_and_parentheses_in_names() -> None:
     assert said("cast member(Lock, Stock and Barrel,Ida Lund)") == [
         ("Lock, Stock and Barrel", "cast member", "Ida Lund")

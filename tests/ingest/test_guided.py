@@ -15,6 +15,8 @@ from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.exchange.ontologies import load_ontologies
+from graphrag_rdf.extract.model import NO_CHUNK_CONTEXT
+from graphrag_rdf.ingest.conforming import ReadText
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, TG, XSD, Graphs
 from graphrag_rdf.schema.draft import DraftRequest, draft, find_terms
 from graphrag_rdf.store.base import plain_quads
@@ -143,6 +145,7 @@ def test_values_take_the_datatype_of_the_range(ingest: Ingest) -> None:
         (statement("Night Ferry", "release date", "some day"), "breaks_datatype", "the value is no xsd:date"),
         (statement("Night Ferry", "release date", "4 June 1963"), "not_in_text", "the year of 1963-06-04"),
         (statement("Night Ferry", "cast member", "Rita Moor"), "not_in_text", "does not name Rita Moor"),
+        (statement("Night Ferry 2", "director", "Noriko Abe"), "not_in_text", "does not name Night Ferry 2"),
         (statement("Night Ferry", "cast member", "person"), "names_class", "person is a class"),
         (
             statement("Night Ferry", "genre", "western"),
@@ -179,6 +182,35 @@ def test_a_thing_may_be_called_as_a_class_of_which_it_is_not(ingest: Ingest) -> 
 def test_a_longer_name_of_what_the_text_is_about_is_kept(ingest: Ingest) -> None:
     found = facts(ingest([statement("The Night Ferry to Oslo", "director", "Noriko Abe")]))
     assert f"{FILMS}#director" in {each.predicate.value for each in found}
+
+
+def test_words_may_be_parted_otherwise(ingest: Ingest) -> None:
+    text = f"{TEXT} Uno Moe-Berg wrote the music."
+    found = facts(ingest([statement("Nightferry", "composer", "Uno Moeberg")], text=text))
+    assert f"{FILMS}#composer" in {each.predicate.value for each in found}
+
+
+@pytest.mark.parametrize(
+    ("name", "is_named"),
+    [
+        ("the race of 1998", True),
+        ("the race of 1997", False),
+        ("the season of 2001-2002", True),  # for 2001-02
+        ("the season of 2001-2003", False),
+        ("the season of 1998", True),
+        ("the race of 2002", False),
+        ("racewalker", True),
+        ("race-walker", True),
+        ("acewalker", False),
+        ("NGC 6104", True),
+        ("NGC 6085", False),
+        ("NGC", True),
+    ],
+)
+def test_names_in_a_text(name: str, is_named: bool) -> None:
+    text = "The race walker won the race of 1998, and twice in the season of 2001-02. NGC 6104 is a galaxy."
+    read = ReadText(text, title="a", context=NO_CHUNK_CONTEXT, language="en")
+    assert read.names(name, 0.5) == is_named
 
 
 def test_a_number_is_not_the_object_of_an_object_property(ingest: Ingest) -> None:

@@ -120,7 +120,7 @@ def write_merges(
 
     Args:
         columns, rows: their table.
-        applied: they were merged.
+        applied: they were decided on.
     """
     items = [proposal.as_json() for proposal in found]
     if form == "json":
@@ -132,9 +132,17 @@ def write_merges(
     output.table(columns, rows)
     command = click.get_current_context().command_path
     if applied:
-        say(tr("merged {count} pairs; undo with: {command} --undo").format(count=len(items), command=command))
+        say(
+            tr("decided on {count} pairs; undo with: {command} --undo").format(
+                count=len(items), command=command
+            )
+        )
     else:
-        say(tr("{count} pairs; merge them with: {command} --apply").format(count=len(items), command=command))
+        say(
+            tr("{count} pairs; decide on them with: {command} --apply").format(
+                count=len(items), command=command
+            )
+        )
 
 
 def _in_effect(engine: Engine, iris: Sequence[str], sort: Sort) -> list[Decision]:
@@ -161,6 +169,10 @@ def _in_effect(engine: Engine, iris: Sequence[str], sort: Sort) -> list[Decision
     return [known[iri] for iri in dict.fromkeys(iris)]
 
 
+_LINKS = {"merge": "represents", "split": "is not", "inverse": "is the inverse of"}
+"""What a decision says of the first thing and the others."""
+
+
 def write_decisions(found: Sequence[Decision], form: str, none: str = "", done: str = "decided") -> None:
     """Print decisions.
 
@@ -183,6 +195,8 @@ def write_decisions(found: Sequence[Decision], form: str, none: str = "", done: 
             say(one_line(f"{done} {item['iri']}: {member} {relation} {to['target']}{when}".strip()))
             continue
         chosen = item["canonical"] or item["apart"]
+        if item["kind"] == "inverse":
+            chosen = item["members"][0] if item["members"] else ""
         others = ", ".join(member for member in item["members"] if member != chosen)
-        link = "represents" if item["kind"] == "merge" else "is not"
+        link = _LINKS[item["kind"]]
         say(one_line(f"{done} {item['iri']}: {chosen} {link} {others}{when}".strip()))

@@ -1,4 +1,4 @@
-"""`relations`: list relations, and decide which of them are the same."""
+"""`relations`: list relations, and decide which of them are the same, or inverse."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from graphrag_rdf.ingest.decisions import Sort
     from graphrag_rdf.ingest.relation_decisions import Objects
 
-WAYS = ("ontology", "meaning", "model")
+WAYS = ("form", "ontology", "meaning", "model")
 
 
 @click.group(cls=Group, examples=["graphrag-rdf relations list --match work"])
 def relations_command() -> None:
-    """List the relations of facts, and decide which of them are the same."""
+    """List the relations of facts, and decide which of them are the same, or inverse."""
 
 
 @relations_command.command("list", examples=["graphrag-rdf relations list --match work --limit 10"])
@@ -51,20 +51,21 @@ def list_(text: str, limit: int, form: str) -> None:
         rows = store.select("predicates/list", text=[text] if text else [], limit=limit)
         relations = [node_of(row["relation"]) for row in rows]
         members = store.select("predicates/members", relations=relations) if relations else []
-        things = sorted({*relations, *(node_of(row["member"]) for row in members)}, key=str)
+        inverses = {node_of(row["inverse"]) for row in rows if "inverse" in row}
+        things = sorted({*relations, *inverses, *(node_of(row["member"]) for row in members)}, key=str)
         labels = one_label(store.select("retrieval/labels", things=things)) if things else []
     names = {text_of(row["thing"]): text_of(row["label"]) for row in labels}
+
+    def called(iri: str) -> dict[str, Any]:
+        return {"iri": iri, "name": names.get(iri) or phrase_of(iri)}
+
     found: list[dict[str, Any]] = [
         {
-            "iri": text_of(row["relation"]),
-            "name": names.get(text_of(row["relation"])) or phrase_of(text_of(row["relation"])),
+            **called(text_of(row["relation"])),
             "facts": int(text_of(row["facts"])),
+            "inverse": called(text_of(row["inverse"])) if "inverse" in row else None,
             "members": [
-                {
-                    "iri": text_of(one["member"]),
-                    "name": names.get(text_of(one["member"])) or phrase_of(text_of(one["member"])),
-                    "facts": int(text_of(one["facts"])),
-                }
+                {**called(text_of(one["member"])), "facts": int(text_of(one["facts"]))}
                 for one in members
                 if one["canonical"] == row["relation"]
             ],
@@ -72,8 +73,11 @@ def list_(text: str, limit: int, form: str) -> None:
         for row in rows
     ]
     if not output.write(form, found):
-        told = [(e["name"], e["facts"], _also(e), e["iri"]) for e in found]
-        output.table(("name", "facts", "also called", "iri"), told)
+        told = [
+            (e["name"], e["facts"], _also(e), e["inverse"]["name"] if e["inverse"] else "", e["iri"])
+            for e in found
+        ]
+        output.table(("name", "facts", "also called", "inverse", "iri"), told)
 
 
 def _also(entry: dict[str, Any]) -> str:
@@ -108,6 +112,33 @@ def merge_(
     write_decisions(made, form, tr("they are merged already"))
 
 
+@relations_command.command(
+    "inverse", examples=['graphrag-rdf relations inverse employs "works for" --by "R. Tennant"']
+)
+@click.argument("relation", metavar="RELATION")
+@click.argument("other", metavar="INVERSE")
+@reason_option
+@confidence_option
+@by_option
+@format_option()
+def inverse_(
+    relation: str, other: str, reason: str | None, confidence: float, by: str | None, form: str
+) -> None:
+    """Decide that two relations to things, named by label or IRI, say the same in opposite directions.
+
+    No fact is rewritten. Undo the decision with: graphrag-rdf relations undo
+    """
+    from graphrag_rdf.ingest.decisions import Merge
+    from graphrag_rdf.ingest.fact_decisions import Person
+    from graphrag_rdf.ingest.relation_decisions import invert, pair_of_things
+
+    with open_engine() as engine:
+        members = pair_of_things([_called(engine, name) for name in (relation, other)])
+        wanted = [Merge(members[0], members, reason, confidence)]
+        made = invert(engine, wanted, by=Person(by).node, name=by)
+    write_decisions(made, form, tr("they are inverse already"))
+
+
 @relations_command.command("split", examples=["graphrag-rdf relations split authored"])
 @click.argument("relation", metavar="RELATION")
 @reason_option
@@ -139,14 +170,18 @@ def _called(engine: Engine, name: str) -> dict[Objects, NamedNode]:
         "graphrag-rdf relations normalise --undo",
     ],
 )
-@proposal_options("merges", apply="Merge them.", limit="Maximum number of pairs or decisions.")
+@proposal_options(
+    "decisions",
+    apply="Merge them, or decide that they are inverse.",
+    limit="Maximum number of pairs or decisions.",
+)
 @click.option(
     "--by",
     "ways",
     multiple=True,
     type=click.Choice(WAYS),
-    help="Compare with loaded ontologies, by embeddings, or ask the model; may be repeated. "
-    "Default: ontology and meaning.",
+    help="Pair active and passive, compare with loaded ontologies, by embeddings, or ask the model; may be "
+    "repeated. Default: all but the model.",
 )
 @click.option(
     "--min-score",
@@ -165,7 +200,7 @@ def normalise(
     model: str | None,
     form: str,
 ) -> None:
-    """Find relations whose names say the same; list them, merge them, or undo the merges.
+    """Find relations that say the same, or the same in opposite directions; list them, decide, or undo it.
 
     Names that differ in form only, such as works at and worked at, are merged by each ingest.
     """
@@ -176,7 +211,7 @@ def normalise(
         if act == "undo":
             undo_all(engine, normalisation.standing(engine.store), undo, limit, form)
             return
-        proposals = _propose(engine, ways or WAYS[:2], min_score, limit)
+        proposals = _propose(engine, ways or WAYS[:3], min_score, limit)
         if act == "apply":
             normalisation.apply(engine, proposals)
     columns = ("score", "rule", "name", "other name", "facts", "other facts")
@@ -193,6 +228,8 @@ def _propose(engine: Engine, ways: tuple[str, ...], min_score: float, limit: int
 
     known = normalisation.read_known(engine)
     pairs: list[normalisation.Pair] = []
+    if "form" in ways:
+        pairs += normalisation.by_form(known)
     if "ontology" in ways:
         pairs += normalisation.by_ontology(engine.store, known)
     if "meaning" in ways:

@@ -9,6 +9,9 @@ Decisions are replayed in the order in which they were made. Those that follow f
 alone, and have no time, come first. So a split separates what was merged before it, and a later merge of the
 two has the last word.
 
+Two relations may also be inverse (`rag:RelationInverse`): "employs" says of a firm and a person what "works
+for" says of the person and the firm.
+
 Entities also have links (`rag:EntityLink`, `ingest.entity_links`) to things of a reference vocabulary. A link
 by `owl:sameAs` also merges: what is the same as one thing is one, and facts of an imported reference graph
 are found with those of texts.
@@ -34,7 +37,7 @@ from graphrag_rdf.rdf.namespaces import OWL, PROV, RAG, RDF, RDFS, Graphs
 from graphrag_rdf.rdf.terms import Term, datetime_, double, node_of, now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Store
 
-Kind = Choice["merge", "split", "link"]
+Kind = Choice["merge", "split", "link", "inverse"]
 _FIRST = datetime.min.replace(tzinfo=UTC)
 
 
@@ -46,7 +49,7 @@ class Sort:
         name: of one such thing, for people.
         command: the command that lists the decisions.
         prefix: of the IRIs of decisions, before `merge` and `split`.
-        merge, split, link: classes of the decisions.
+        merge, split, link, inverse: classes of the decisions.
         canonical: leads from a thing to the one that stands for it, and from a merge to that one.
     """
 
@@ -57,19 +60,31 @@ class Sort:
     split: NamedNode
     canonical: NamedNode
     link: NamedNode | None = None
+    inverse: NamedNode | None = None
 
     @property
     def kinds(self) -> dict[Kind, NamedNode]:
         """Kind of decision → its class."""
-        found: dict[Kind, NamedNode] = {"merge": self.merge, "split": self.split}
-        return found if self.link is None else {**found, "link": self.link}
+        found: dict[Kind, NamedNode | None] = {
+            "merge": self.merge,
+            "split": self.split,
+            "link": self.link,
+            "inverse": self.inverse,
+        }
+        return {kind: type_ for kind, type_ in found.items() if type_ is not None}
 
 
 ENTITIES = Sort(
     "entity", "entities", "", RAG.EntityMerge, RAG.EntitySplit, RAG.canonicalEntity, RAG.EntityLink
 )
 RELATIONS = Sort(
-    "relation", "relations", "relation-", RAG.RelationMerge, RAG.RelationSplit, RAG.canonicalRelation
+    "relation",
+    "relations",
+    "relation-",
+    RAG.RelationMerge,
+    RAG.RelationSplit,
+    RAG.canonicalRelation,
+    inverse=RAG.RelationInverse,
 )
 
 
@@ -101,10 +116,11 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A decision that things are one, or not.
+    """A decision that things are one, or not, or that relations are inverse.
 
     Attributes:
-        members: the things that it is about, sorted by IRI; of a link, the one that is linked.
+        members: the things that it is about, sorted by IRI; of a link, the one that is linked; of an
+            inverse, the two relations.
         canonical: of a merge, the thing that represents all.
         apart: of a split, the member that is not one with the others.
         by: the agent that decided: a rule or a person.
@@ -222,6 +238,7 @@ class Groups:
 
     def __init__(self, decisions: Iterable[Decision]) -> None:
         merges: list[tuple[NamedNode | None, set[NamedNode]]] = []
+        inverses: list[tuple[NamedNode, ...]] = []
         self._kept_apart: list[tuple[NamedNode, frozenset[NamedNode]]] = []
         self._links: dict[NamedNode, list[Link]] = {}
         for decision in decisions:
@@ -229,6 +246,8 @@ class Groups:
                 continue
             if decision.kind == "merge":
                 merges.append((decision.canonical, set(decision.members)))
+            elif decision.kind == "inverse":
+                inverses.append(decision.members)
             elif decision.link is not None:
                 for member in decision.members:
                     self._links.setdefault(member, []).append(decision.link)
@@ -249,6 +268,11 @@ class Groups:
             first = next(iter(members), None)
             if canonical is not None and first is not None and canonical in self._group[first]:
                 self._preferred.setdefault(id(self._group[first]), []).append(canonical)
+        self._inverse: dict[NamedNode, NamedNode] = {}
+        for one, other in (pair for pair in reversed(inverses) if len(pair) == 2):
+            left, right = self.of(one), self.of(other)
+            if one not in right and self._inverse.keys().isdisjoint({*left, *right}):
+                self._inverse |= {**dict.fromkeys(left, other), **dict.fromkeys(right, one)}
 
     def __contains__(self, entity: NamedNode) -> bool:
         return len(self._group.get(entity, ())) > 1 or entity in self._links
@@ -261,6 +285,10 @@ class Groups:
     def of(self, entity: NamedNode) -> Collection[NamedNode]:
         """The things that are one with this one, itself included."""
         return self._group.get(entity, {entity})
+
+    def inverse_of(self, relation: NamedNode) -> NamedNode | None:
+        """A relation that says the same in the other direction, by the newest decision."""
+        return self._inverse.get(relation)
 
     def are_kept_apart(self, one: NamedNode, other: NamedNode) -> bool:
         """Whether a split keeps two groups apart."""
@@ -346,6 +374,44 @@ def decide_merges(
     return made
 
 
+def decide_inverses(store: Store, pairs: Iterable[Merge], by: NamedNode) -> list[Decision]:
+    """Decisions that two relations each are inverse, to be written; those that are need none.
+
+    Args:
+        by: the rule or person.
+
+    Raises:
+        UsageError: two are the same relation, or one has another inverse.
+    """
+    made: list[Decision] = []
+    before = read_decisions(store, RELATIONS)
+    record = _recorder(before, RELATIONS)
+    for wanted in pairs:
+        groups = Groups([*before, *made])
+        one, other = wanted.members
+        if one in groups.of(other):
+            raise UsageError(
+                tr("{one} and {other} are the same relation").format(one=one.value, other=other.value),
+                hint=tr("graphrag-rdf relations decisions shows what was merged"),
+            )
+        known = {relation: groups.inverse_of(relation) for relation in (one, other)}
+        if known[one] is not None and known[one] in groups.of(other):
+            continue
+        for relation, inverse in known.items():
+            if inverse is not None:
+                raise UsageError(
+                    tr("{relation} is the inverse of {other}").format(
+                        relation=relation.value, other=inverse.value
+                    ),
+                    hint=tr(
+                        "merge what has the same inverse: graphrag-rdf relations merge; or undo the decision"
+                    ),
+                )
+        decision = record("inverse", by, {one, other}, min(one, other, key=str))
+        made.append(replace(decision, reason=wanted.reason, confidence=wanted.confidence))
+    return made
+
+
 def stated_merge(
     canonical: NamedNode, members: Iterable[NamedNode], *, by: NamedNode, source: NamedNode
 ) -> Decision:
@@ -403,7 +469,7 @@ def _recorder(
     before: Sequence[Decision], sort: Sort
 ) -> Callable[[Kind, NamedNode, set[NamedNode], NamedNode], Decision]:
     """Makes decisions. Their IRIs depend on the agent, the content, and the number of equal decisions."""
-    made = Counter((d.kind, d.by, d.members, d.canonical or d.apart) for d in before)
+    made = Counter((d.kind, d.by, d.members, _chosen(d)) for d in before)
     moment = now()
 
     def record(kind: Kind, by: NamedNode, things: set[NamedNode], chosen: NamedNode) -> Decision:
@@ -412,10 +478,17 @@ def _recorder(
         number = made[key]
         made[key] += 1
         iri = decision_iri(sort, kind, by, chosen, members, number)
-        canonical, apart = (chosen, None) if kind == "merge" else (None, chosen)
+        canonical = chosen if kind == "merge" else None
+        apart = chosen if kind == "split" else None
         return Decision(iri, kind, members, canonical, apart, by=by, made=moment)
 
     return record
+
+
+def _chosen(decision: Decision) -> NamedNode | None:
+    if decision.kind == "inverse":
+        return next(iter(decision.members), None)
+    return decision.canonical or decision.apart
 
 
 def decision_iri(

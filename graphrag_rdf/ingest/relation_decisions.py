@@ -1,7 +1,8 @@
 """Decisions about which relations are one: by their form, by people, by models; and their canonical links.
 
 See `decisions` for what a decision is. `rag:canonicalRelation` leads from *every* relation of the facts to
-the one that stands for it, usually itself. Facts keep the relation that their document has.
+the one that stands for it, usually itself. Facts keep the relation that their document has. `owl:inverseOf`
+leads from one that stands for others to its inverse, and back, in the same graph.
 
 Relations whose names differ in form only ("work at", "works at") are one without being asked
 (`schema.relation_forms`). These decisions follow from the relations as they are: `settle_relations` makes
@@ -28,6 +29,7 @@ from graphrag_rdf.ingest.decisions import (
     Decision,
     Groups,
     Merge,
+    decide_inverses,
     decide_merges,
     decide_split,
     decided,
@@ -36,7 +38,7 @@ from graphrag_rdf.ingest.decisions import (
     undone,
 )
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.namespaces import RAG, XSD, Graphs
+from graphrag_rdf.rdf.namespaces import OWL, RAG, XSD, Graphs
 from graphrag_rdf.rdf.terms import best_label, node_of, spellings, text_of, to_python
 from graphrag_rdf.rdf.wording import phrase_of, words_of
 from graphrag_rdf.schema.relation_forms import Form, form_of
@@ -241,8 +243,8 @@ def settle_relations(store: Store, namespace: str) -> int:
     groups = Groups([*follows.values(), *(d for d in decisions if d.iri not in stands)])
     wanted = _links(relations, groups, minted)
     have = {
-        _link(node_of(row["relation"]), node_of(row["canonical"]))
-        for row in store.select("predicates/canonical-links")
+        Quad(node_of(row["relation"]), node_of(row["link"]), node_of(row["other"]), Graphs.DERIVED)
+        for row in store.select("predicates/links")
     }
     changes.remove += sorted(have - wanted, key=str)
     changes.add += sorted(wanted - have, key=str)
@@ -258,7 +260,18 @@ def _links(relations: Mapping[NamedNode, Relation], groups: Groups, minted: tupl
         present = {one for one in groups.of(iri) if one in relations or not one.value.startswith(minted)}
         canonical = groups.standing_for(iri, present)
         found |= {_link(iri, canonical), _link(canonical, canonical)}
+        if (inverse := groups.inverse_of(iri)) is not None:
+            others = [
+                one for one in groups.of(inverse) if one in relations or not one.value.startswith(minted)
+            ]
+            if others:
+                other = groups.standing_for(inverse, others)
+                found |= {_link(other, other), _inverse(canonical, other), _inverse(other, canonical)}
     return found
+
+
+def _inverse(relation: NamedNode, other: NamedNode) -> Quad:
+    return Quad(relation, OWL.inverseOf, other, Graphs.DERIVED)
 
 
 def _link(relation: NamedNode, canonical: NamedNode) -> Quad:
@@ -273,6 +286,16 @@ def merge(
 ) -> list[Decision]:
     """Decide that relations are one; see `entity_decisions.merge`."""
     made = decide_merges(engine.store, merges, by, RELATIONS)
+    if made:
+        _commit(engine, decided(made, by, name, RELATIONS))
+    return made
+
+
+def invert(
+    engine: NeededComponents, pairs: Iterable[Merge], *, by: NamedNode = PERSON, name: str | None = None
+) -> list[Decision]:
+    """Decide that relations are inverse; see `decisions.decide_inverses`."""
+    made = decide_inverses(engine.store, pairs, by)
     if made:
         _commit(engine, decided(made, by, name, RELATIONS))
     return made
@@ -355,6 +378,21 @@ def relations_called(store: Store, name: str, namespace: str) -> dict[Objects, N
             )
         found[kinds[one]] = one
     return found
+
+
+def pair_of_things(called: Sequence[Mapping[Objects, NamedNode]]) -> tuple[NamedNode, NamedNode]:
+    """The two relations to things that two names name.
+
+    Raises:
+        UsageError: one name has relations to values only.
+    """
+    if any("things" not in one for one in called):
+        raise UsageError(
+            tr("relations to values have no inverse"),
+            hint=tr("graphrag-rdf relations list shows the IRIs; those of values end in -value"),
+        )
+    one, other = (each["things"] for each in called)
+    return one, other
 
 
 def together(called: Sequence[Mapping[Objects, NamedNode]]) -> list[list[NamedNode]]:

@@ -1,9 +1,10 @@
-"""Relation normalisation: proposes which relations are one, and decides on those that are sure enough.
+"""Relation normalisation: proposes which relations are one or inverse, and decides on those that are sure.
 
 Names that differ in form only need no proposal: `relation_decisions` merges them. Here relations are compared
 with the properties of loaded ontologies, and with each other by the embeddings of their names. A model's
 groups come from `tuning.relations`. Relations to things are never merged with relations to values, nor
-relations whose ends have contradicting types, nor those that a split keeps apart.
+relations whose ends have contradicting types, nor those that a split keeps apart. Active and passive names
+are inverse, as are relations of which an ontology or a model says so.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from graphrag_rdf.ingest.relation_decisions import (
     Ends,
     Objects,
     Relation,
+    invert,
     merge,
     read_ends,
     read_relations,
@@ -27,7 +29,7 @@ from graphrag_rdf.ingest.relation_decisions import (
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.rdf.wording import words_of
-from graphrag_rdf.schema.relation_forms import form_of, function_words, same_words
+from graphrag_rdf.schema.relation_forms import Form, form_of, function_words, same_words, voices
 from graphrag_rdf.store.base import Store
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ MIN_SCORE = 0.9
 """The least score that is proposed and applied by default."""
 MODEL_SCORE = 0.9
 """Confidence in the groups of a model."""
-_EQUIVALENT, _NAMED = 1.0, 0.95
+_DECLARED, _NAMED = 1.0, 0.95
 _SURE = 0.89  # the most that likeness of meaning alone can say
 _NEAREST = 20  # pairs of each relation, at most
 _BLOCK = 512
@@ -48,12 +50,15 @@ _REASONS = {
     "ontology": "an ontology has a property with this name",
     "meaning": "the names mean alike",
     "model": "a model says that the names mean the same",
+    "form-inverse": "one name is the passive of the other",
+    "inverse": "an ontology declares them inverse",
+    "model-inverse": "a model says that they mean the same in opposite directions",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two relations that may be one, the one that is kept first.
+    """Two relations that may be one, the one that is kept first; or inverse.
 
     Attributes:
         rule: a key of `_REASONS`.
@@ -64,6 +69,11 @@ class Pair:
     other: NamedNode
     rule: str
     score: float
+
+    @property
+    def inverse(self) -> bool:
+        """Whether they may be inverse."""
+        return self.rule.endswith("inverse")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +105,7 @@ class Proposal:
             "keep": self.pair.keep.value,
             "score": round(self.pair.score, 4),
             "rule": self.pair.rule,
+            "inverse": self.pair.inverse,
             "reason": self.reason,
         }
 
@@ -107,11 +118,13 @@ class Known:
         relations: by IRI.
         groups: as decisions have them.
         canonical: relations that stand for themselves, the most frequent first.
+        undone: pairs of which it was decided, and undone, that they are inverse.
     """
 
     relations: Mapping[NamedNode, Relation]
     groups: Groups
     canonical: list[NamedNode]
+    undone: Sequence[tuple[NamedNode, ...]] = ()
 
     def facts(self, relation: NamedNode) -> int:
         """The facts of a relation and of all that are one with it."""
@@ -134,20 +147,41 @@ class Known:
 def read_known(engine: NeededComponents) -> Known:
     """The relations of a store."""
     relations = read_relations(engine.store, engine.settings.extract.namespace)
-    groups = Groups(read_decisions(engine.store, RELATIONS))
+    decisions = read_decisions(engine.store, RELATIONS)
+    groups = Groups(decisions)
     standing = {groups.standing_for(one, relations.keys()) for one in relations}
-    known = Known(relations, groups, [])
+    undone = [d.members for d in decisions if d.kind == "inverse" and d.undone and len(d.members) > 1]
+    known = Known(relations, groups, [], undone)
     known.canonical = sorted(
         (one for one in standing if one in relations), key=lambda one: (-known.facts(one), one.value)
     )
     return known
 
 
+# --- by form ---
+
+
+def by_form(known: Known) -> Iterator[Pair]:
+    """Relations of which one is named in the active and the other in the passive: inverses."""
+    active: dict[Form, list[NamedNode]] = defaultdict(list)
+    passive: list[tuple[Form, NamedNode]] = []
+    for relation in known.of("things"):
+        for name in known.names(relation):
+            turned, form = voices(name, known.relations[relation].language)
+            if turned:
+                passive.append((form, relation))
+            elif form:
+                active[form].append(relation)
+    for form, relation in passive:
+        for other in active[form]:
+            yield Pair(other, relation, "form-inverse", _NAMED)
+
+
 # --- by ontologies ---
 
 
 def by_ontology(store: Store, known: Known) -> Iterator[Pair]:
-    """Relations that have the name of exactly one property, and properties that are equivalent."""
+    """Relations that have the name of exactly one property, and properties that are equivalent or inverse."""
     names: dict[tuple[bool, object], set[NamedNode]] = defaultdict(set)
     for row in store.select("predicates/loaded"):
         prop, values = node_of(row["property"]), to_python(row["literal"]) is True
@@ -155,13 +189,14 @@ def by_ontology(store: Store, known: Known) -> Iterator[Pair]:
             other = node_of(row["equivalent"])
             if prop in known.relations and other in known.relations:
                 keep, second = sorted((prop, other), key=lambda one: (-known.facts(one), one.value))
-                yield Pair(keep, second, "equivalent", _EQUIVALENT)
+                yield Pair(keep, second, "equivalent", _DECLARED)
             continue
         name = row["name"]
         language = name.language if isinstance(name, Literal) else None
         for each in (text_of(name), words_of(prop.value)):
             if form := form_of(each, language and language.split("-")[0]):
                 names[values, form].add(prop)
+    named: set[NamedNode] = set()
     for relation in known.canonical:
         told = known.relations[relation]
         if not told.minted:
@@ -172,7 +207,12 @@ def by_ontology(store: Store, known: Known) -> Iterator[Pair]:
             for prop in names.get((told.objects == "values", form_of(name, told.language)), ())
         }
         if len(fitting) == 1:
+            named |= fitting
             yield Pair(fitting.pop(), relation, "ontology", _NAMED)
+    for row in store.select("predicates/inverses"):
+        pair = node_of(row["property"]), node_of(row["inverse"])
+        if all(one in named or not known.relations.keys().isdisjoint(known.groups.of(one)) for one in pair):
+            yield Pair(*pair, "inverse", _DECLARED)
 
 
 # --- by meaning ---
@@ -216,8 +256,8 @@ def choose(
     limit: int | None = None,
     by: str | None = None,
 ) -> list[Proposal]:
-    """The pairs that nothing contradicts, the best first, ties by number of facts. A group of n relations
-    gives n - 1 pairs.
+    """The pairs that nothing contradicts, the best first, ties by number of facts; after them those that are
+    inverse. A group of n relations gives n - 1 pairs.
 
     Args:
         by: the model that proposed them.
@@ -227,7 +267,7 @@ def choose(
     ends = _ends(engine.store, known, ordered)
     group: dict[NamedNode, set[NamedNode]] = {}
     found: list[Proposal] = []
-    for pair in ordered:
+    for pair in (one for one in ordered if not one.inverse):
         left = group.setdefault(pair.keep, {pair.keep})
         right = group.setdefault(pair.other, {pair.other})
         if pair.other in left or not _fit(known, ends, left, right):
@@ -237,9 +277,19 @@ def choose(
                 ends[one].add(ends[other])  # what joins later must agree with all
         together = left | right
         group.update(dict.fromkeys(together, together))
-        names = _name(known, pair.keep), _name(known, pair.other)
-        found.append(Proposal(pair, names, (_facts(known, pair.keep), _facts(known, pair.other)), by))
+        found.append(_proposal(known, pair, by))
+    taken: set[NamedNode] = set()
+    for pair in (one for one in ordered if one.inverse):
+        left, right = ({*known.groups.of(one), *group.get(one, {one})} for one in (pair.keep, pair.other))
+        if taken.isdisjoint(left | right) and _may_be_inverse(known, ends, pair, left, right):
+            taken |= left | right
+            found.append(_proposal(known, pair, by))
     return found if limit is None else found[:limit]
+
+
+def _proposal(known: Known, pair: Pair, by: str | None) -> Proposal:
+    names = _name(known, pair.keep), _name(known, pair.other)
+    return Proposal(pair, names, (_facts(known, pair.keep), _facts(known, pair.other)), by)
 
 
 def _ends(store: Store, known: Known, pairs: Iterable[Pair]) -> dict[NamedNode, Ends]:
@@ -269,6 +319,20 @@ def _fit(
     )
 
 
+def _may_be_inverse(
+    known: Known, ends: Mapping[NamedNode, Ends], pair: Pair, left: set[NamedNode], right: set[NamedNode]
+) -> bool:
+    """Whether two relations, with those that are one with each, may be inverse."""
+    turned = Ends(ends[pair.other].objects, ends[pair.other].subjects)
+    return (
+        left.isdisjoint(right)
+        and all(known.groups.inverse_of(one) is None for one in left | right)
+        and all(known.relations[one].objects == "things" for one in left | right if one in known.relations)
+        and not any(left & {*members} and right & {*members} for members in known.undone)
+        and ends[pair.keep].agree(turned)
+    )
+
+
 def _same_kind(known: Known, one: NamedNode, other: NamedNode) -> bool:
     kinds = {known.relations[each].objects for each in (one, other) if each in known.relations}
     return len(kinds) < 2
@@ -291,6 +355,12 @@ def _name(known: Known, relation: NamedNode) -> str:
     return known.relations[relation].label if relation in known.relations else words_of(relation.value)
 
 
+def inverses(pairs: Iterable[Sequence[NamedNode]]) -> Iterator[Pair]:
+    """The pairs that a model takes for inverse."""
+    for one, other in pairs:
+        yield Pair(one, other, "model-inverse", MODEL_SCORE)
+
+
 def grouped(known: Known, groups: Iterable[Sequence[NamedNode]]) -> Iterator[Pair]:
     """The pairs of a model's groups; the most frequent of each is kept."""
     for members in groups:
@@ -301,10 +371,15 @@ def grouped(known: Known, groups: Iterable[Sequence[NamedNode]]) -> Iterator[Pai
 
 def apply(engine: NeededComponents, proposals: Sequence[Proposal]) -> list[Decision]:
     """Decide on proposals; the decisions, in their order."""
-    wanted = [
-        Merge(p.pair.keep, (p.pair.keep, p.pair.other), p.reason, round(p.pair.score, 4)) for p in proposals
-    ]
-    return merge(engine, wanted, by=RULE)
+
+    def wanted(*, inverse: bool) -> list[Merge]:
+        pairs = [p for p in proposals if p.pair.inverse == inverse]
+        return [
+            Merge(p.pair.keep, (p.pair.keep, p.pair.other), p.reason, round(p.pair.score, 4)) for p in pairs
+        ]
+
+    made = merge(engine, wanted(inverse=False), by=RULE)
+    return made + invert(engine, wanted(inverse=True), by=RULE)
 
 
 def standing(store: Store) -> list[Decision]:

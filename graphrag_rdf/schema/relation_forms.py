@@ -225,6 +225,22 @@ def function_words(name: str) -> tuple[str, ...]:
     return tuple(sorted(word for word in form_of(name) if word in _little() or word == _PASSIVE))
 
 
+def voices(name: str, language: str | None = None) -> tuple[bool, Form]:
+    """Whether an English name is passive with "by", and the form that its active and passive have in common.
+
+    Equal for "founded" and "was founded by", of which one is the inverse of the other; empty for names that
+    have no form.
+    """
+    form = form_of(name, language)
+    passive = form[-2:] == ("by", _PASSIVE)
+    return passive, tuple(map(_active, form[:-2] if passive else form))
+
+
+def _active(word: str) -> str:
+    """The base form of a participle that is kept as it is ("written=")."""
+    return _plain(word) if word.endswith("=") else word
+
+
 def same_words(one: str, other: str) -> bool:
     """Whether two names have the same words, but for those that mean little by themselves."""
     return _content(one) == _content(other)

@@ -135,16 +135,19 @@ def shown_schema(context: Context, state: State, step: Step, parameters: Paramet
 
 
 class _Merged:
-    """The relations that are one by decisions: in a query each stands for all."""
+    """The relations that are one or inverse by decisions: in a query each stands for all."""
 
     def __init__(self, context: Context, step: Step) -> None:
         self._canonical: dict[NamedNode, NamedNode] = {}
         self._members: defaultdict[NamedNode, list[NamedNode]] = defaultdict(list)
+        self._inverse: dict[NamedNode, NamedNode] = {}
         template, commit = "predicates/merged", context.store.knowledge_commit()
         for row in keep(context, step, template, commit, lambda: context.select(step, template)):
             relation, canonical = node_of(row["relation"]), node_of(row["canonical"])
             self._canonical[relation] = canonical
             self._members[canonical].append(relation)
+            if "inverse" in row:
+                self._inverse[canonical] = node_of(row["inverse"])
 
     @property
     def groups(self) -> dict[str, list[str]]:
@@ -163,8 +166,9 @@ class _Merged:
         return [canonical, *(one for one in self._members.get(canonical, ()) if one != canonical)]
 
     def path(self, canonical: NamedNode) -> str:
-        """All of them, as a path of one step."""
-        return "|".join(map(written, self.members(canonical)))
+        """All of them and their inverses, as a path of one step."""
+        back = self.members(self._inverse[canonical]) if canonical in self._inverse else []
+        return "|".join([*map(written, self.members(canonical)), *(f"^{written(one)}" for one in back)])
 
 
 def _near(context: Context, state: State, step: Step) -> list[Row]:

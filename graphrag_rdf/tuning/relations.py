@@ -1,4 +1,4 @@
-"""Relations grouped by a model: which of them are one under several names.
+"""Relations grouped by a model: which of them are one under several names, and which are inverse.
 
 The model sees the most frequent relations in blocks, those to things and those to values apart, each with its
 number of facts and an example under an id. It is asked a second time if an answer cannot be read. Ids that it
@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from graphrag_rdf.extract.prompts import one_line
 from graphrag_rdf.ingest.extractors import prompt_folder
 from graphrag_rdf.ingest.relation_decisions import Objects
-from graphrag_rdf.ingest.relation_normalisation import Known, Pair, grouped
+from graphrag_rdf.ingest.relation_normalisation import Known, Pair, grouped, inverses
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.llm.repair import ask_for, in_form
 from graphrag_rdf.rdf.terms import node_of, text_of
@@ -35,12 +35,16 @@ _BLOCK = 100
 _LONGEST = 100
 
 
-class _Answer(BaseModel):
+class Answer(BaseModel):
+    """What a model answers, in ids: groups of relations that are one, and pairs that are inverse."""
+
     groups: list[list[str]]
+    inverses: list[list[str]] = []
 
 
 def by_model(engine: Engine, known: Known, model: str) -> tuple[list[Pair], Counter[str]]:
-    """Pairs of relations that a model takes for one; and what of its answers was left out, by reason.
+    """Pairs of relations that a model takes for one or for inverse; and what of its answers was left out, by
+    reason.
 
     Raises:
         LlmError: the model failed, or its second answer cannot be read either.
@@ -51,21 +55,24 @@ def by_model(engine: Engine, known: Known, model: str) -> tuple[list[Pair], Coun
     for objects in kinds:
         for block in in_batches(known.of(objects)[:MOST], _BLOCK):
             if len(block) > 1:
-                pairs += grouped(known, _asked(engine, known, block, model, dropped))
+                shown = {f"r{number}": relation for number, relation in enumerate(block, 1)}
+                answer = _asked(engine, known, shown, model, things=objects == "things")
+                pairs += grouped(known, _members(answer.groups, shown, dropped))
+                pairs += inverses(_pairs(answer.inverses, shown, dropped))
     return pairs, dropped
 
 
 def _asked(
-    engine: Engine, known: Known, block: Sequence[NamedNode], model: str, dropped: Counter[str]
-) -> Iterator[list[NamedNode]]:
+    engine: Engine, known: Known, shown: Mapping[str, NamedNode], model: str, *, things: bool
+) -> Answer:
     examples = {
         node_of(row["relation"]): text_of(row["example"])
-        for row in select_in_batches(engine.store, "predicates/examples", "relations", block)
+        for row in select_in_batches(engine.store, "predicates/examples", "relations", list(shown.values()))
     }
-    shown = {f"r{number}": relation for number, relation in enumerate(block, 1)}
     prompt = render(
         (prompt_folder(engine.settings, PIPELINE, PROMPT),),
         PROMPT,
+        things=things,
         relations=[
             {
                 "id": key,
@@ -89,11 +96,11 @@ def _asked(
         model=model,
         json_mode=True,
     )
-    yield from _members(answer, shown, dropped)
+    return answer if things else answer.model_copy(update={"inverses": []})
 
 
-def read_answer(text: str) -> list[list[str]]:
-    """The groups in an answer, as ids.
+def read_answer(text: str) -> Answer:
+    """The groups and pairs in an answer.
 
     Raises:
         ValueError: why there are none, without words of the answer.
@@ -102,7 +109,7 @@ def read_answer(text: str) -> list[list[str]]:
     item = next((one for one in items if isinstance(one, dict) and "groups" in one), None)
     if item is None:
         raise ValueError('there is no JSON object with "groups"')
-    return in_form(_Answer, item).groups
+    return in_form(Answer, item)
 
 
 def _members(
@@ -115,3 +122,14 @@ def _members(
             dropped["unknown_or_repeated_id"] += missing
         if len(members) > 1:
             yield members
+
+
+def _pairs(
+    answer: Sequence[Sequence[str]], shown: Mapping[str, NamedNode], dropped: Counter[str]
+) -> Iterator[list[NamedNode]]:
+    for ids in answer:
+        members = [shown[key] for key in dict.fromkeys(ids) if key in shown]
+        if len(members) == len(ids) == 2:
+            yield members
+        else:
+            dropped["not_a_pair_of_relations"] += 1

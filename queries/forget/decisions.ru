@@ -2,7 +2,7 @@
 # kind: update
 # summary: Remove entities and relations that no document names from decisions, and decisions that have nothing left to decide.
 DELETE { GRAPH <urn:graph:system> { ?decision ?property ?entity } } WHERE {
-  VALUES ?kind { rag:EntityMerge rag:EntitySplit rag:EntityLink rag:RelationMerge rag:RelationSplit }
+  VALUES ?kind { rag:EntityMerge rag:EntitySplit rag:EntityLink rag:RelationMerge rag:RelationSplit rag:RelationInverse }
   GRAPH <urn:graph:system> {
     ?decision a ?kind ;
       ?property ?entity .
@@ -19,7 +19,7 @@ DELETE { GRAPH <urn:graph:system> { ?decision ?property ?entity } } WHERE {
   FILTER NOT EXISTS { GRAPH <urn:graph:system> { ?decision prov:hadPrimarySource ?file } }
 } ;
 DELETE { GRAPH <urn:graph:system> { ?decision ?property ?value } } WHERE {
-  VALUES ?kind { rag:EntityMerge rag:EntitySplit rag:RelationMerge rag:RelationSplit }
+  VALUES ?kind { rag:EntityMerge rag:EntitySplit rag:RelationMerge rag:RelationSplit rag:RelationInverse }
   GRAPH <urn:graph:system> {
     ?decision a ?kind ;
       ?property ?value .

@@ -1,6 +1,6 @@
 # name: ontology/observe
 # kind: update
-# summary: Declare the relations and types that facts use, with labels, counts, domains and ranges as observed.
+# summary: Declare the relations and types that facts use, with labels, counts, domains, ranges and inverses as observed and decided.
 # params:
 #   namespaces: {type: "string[]", sample: ["http://trustgraph.ai/"], about: "in which extraction mints"}
 INSERT {
@@ -135,6 +135,15 @@ INSERT { GRAPH <urn:graph:ontology> { ?relation rag:valueRelation ?value } } WHE
     BIND(IRI(CONCAT(STR(?relation), "-value")) AS ?value)
     ?value rdfs:isDefinedBy ?schema ;
       a owl:DatatypeProperty .
+  }
+} ;
+INSERT { GRAPH <urn:graph:ontology> { ?relation owl:inverseOf ?inverse } } WHERE {
+  GRAPH <urn:graph:derived> { ?relation owl:inverseOf ?inverse }
+  GRAPH <urn:graph:ontology> {
+    ?schema a rag:ObservedSchema .
+    ?relation rdfs:isDefinedBy ?schema ;
+      a owl:ObjectProperty .
+    ?inverse a owl:ObjectProperty .
   }
 } ;
 # relations that are one: the one that stands for them is above the others and has their names

@@ -10,7 +10,7 @@ from tests.support.commands import Run
 def test_list_merge_and_undo(run: Run, store: Path) -> None:
     before = run("relations", "list", "--format", "json").json
     assert [one["facts"] for one in before] == sorted((one["facts"] for one in before), reverse=True)
-    assert before[0].keys() == {"iri", "name", "facts", "members"}
+    assert before[0].keys() == {"iri", "name", "facts", "inverse", "members"}
     things = [one for one in before if "/r/" in one["iri"] and not one["iri"].endswith("-value")]
     first, second = things[0], things[1]
     made = run("relations", "merge", first["iri"], second["iri"], "--by", "R. T.", "--format", "json")
@@ -41,6 +41,28 @@ def test_split(run: Run, store: Path) -> None:
     (decision,) = run("relations", "split", second, "--format", "json").json
     assert decision["apart"] == second
     assert run("relations", "split", second).code == 2
+
+
+def test_inverse(run: Run, store: Path) -> None:
+    relations = [
+        one["iri"] for one in run("relations", "list", "--format", "json").json if "/r/" in one["iri"]
+    ]
+    values = next(iri for iri in relations if iri.endswith("-value"))
+    first, second, third = [iri for iri in relations if not iri.endswith("-value")][:3]
+    found = run("relations", "inverse", first, second, "--reason", "for a test")
+    assert f"{min(first, second)} is the inverse of {max(first, second)}" in found.out
+    listed = {one["iri"]: one["inverse"] for one in run("relations", "list", "--format", "json").json}
+    assert (listed[first]["iri"], listed[second]["iri"], listed[third]) == (second, first, None)
+    assert run("relations", "inverse", second, first).out == "they are inverse already\n"
+    for other, said in ((first, "same relation"), (third, "is the inverse of"), (values, "have no inverse")):
+        refused = run("relations", "inverse", first, other)
+        assert (refused.code, said in refused.err) == (2, True), refused.err
+    (decision,) = (
+        d for d in run("relations", "decisions", "--format", "json").json if d["kind"] == "inverse"
+    )
+    assert run("check").code == 0
+    assert "undone" in run("relations", "undo", decision["iri"]).out
+    assert all(one["inverse"] is None for one in run("relations", "list", "--format", "json").json)
 
 
 def test_unknown_names(run: Run, store: Path) -> None:

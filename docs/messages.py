@@ -24,6 +24,8 @@ from babel.messages.pofile import read_po, write_po
 
 from graphrag_rdf.cli.app import COMMANDS, root
 from graphrag_rdf.i18n import DOMAIN, LOCALES
+from graphrag_rdf.steps.kinds import kinds
+from graphrag_rdf.trace.kinds import node_kinds
 
 PROJECT = Path(__file__).resolve().parent.parent
 KEYWORDS = {"tr": None, "later": None, "_": None, "gettext": None, "ngettext": (1, 2)}
@@ -41,6 +43,9 @@ def template() -> Catalog:
         found.add(message, locations=[(f"graphrag_rdf/{file}", 0)], auto_comments=comments, context=context)
     for text in _help(root):
         found.add(text, locations=[("graphrag_rdf/cli", 0)])
+    kinds()  # imports the steps, which declare their nodes
+    for kind in node_kinds().values():
+        found.add(kind.name.capitalize(), locations=[("graphrag_rdf/trace/kinds.py", 0)])
     for _, _, message, _, context in extract_from_dir(Path(click.__file__).parent, [("**.py", "python")]):
         found.add(message, locations=[("click", 0)], context=context)
     return found

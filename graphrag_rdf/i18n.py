@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping
 from contextvars import ContextVar, Token
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 DOMAIN = "graphrag_rdf"
 LOCALES = Path(__file__).resolve().parent / "locale"
@@ -106,6 +110,31 @@ def set_language(tag: str) -> Token[gettext.NullTranslations | None]:
         tag: one of `languages()`.
     """
     return _current.set(_translations(tag))
+
+
+def install(environment: Environment) -> None:
+    """Let the templates of pages translate.
+
+    They have `_("… %(name)s", name=…)`, `ngettext` and `{% trans %}` for constants, which are markup, and
+    `tr(text)` for other texts. Values go through the environment's own `finalize`, and are escaped.
+    """
+    from markupsafe import Markup
+
+    show = environment.finalize or (lambda value: value)
+
+    def filled(text: str, values: Mapping[str, object]) -> str:
+        return Markup(text) % {name: show(value) for name, value in values.items()}  # noqa: S704 - a constant
+
+    def markup(message: str, **values: object) -> str:
+        return filled(tr(message), values)
+
+    def counted(one: str, more: str, num: int, **values: object) -> str:
+        return filled(ngettext(one, more, num), {"num": num, **values})
+
+    environment.add_extension("jinja2.ext.i18n")
+    environment.newstyle_gettext = True  # type: ignore[attr-defined]
+    functions = {"_": markup, "gettext": markup, "ngettext": counted, "tr": tr}
+    environment.globals.update(functions, language=language, direction=direction)
 
 
 @cache

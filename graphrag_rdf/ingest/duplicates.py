@@ -17,13 +17,13 @@ from typing import Any
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.ingest.report import IngestReport
 from graphrag_rdf.rdf.terms import Term, text_of, to_python
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
 
-SAME, NEARLY = "same text", "nearly the same text"
+SAME, NEARLY = later("same text"), later("nearly the same text")
 _SHARE = 0.6
 """Equal chunks, of the document that has more, from which two documents are nearly the same."""
 _WORDS_SHARE = 0.5

@@ -11,8 +11,9 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from graphrag_rdf import i18n
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
@@ -22,7 +23,7 @@ from graphrag_rdf.server.http import problems
 from graphrag_rdf.server.http.access import Access
 from graphrag_rdf.server.http.envelope import Envelope, Metrics
 from graphrag_rdf.server.http.guard import Gate, Guard, Rate, known_hosts
-from graphrag_rdf.server.http.negotiation import takes_gzip
+from graphrag_rdf.server.http.negotiation import parse_accept_language, takes_gzip
 from graphrag_rdf.server.pages.rendering import on_error
 from graphrag_rdf.server.routes.openapi import routes
 from graphrag_rdf.server.service import COMMIT, MIN_COMMIT, Service
@@ -32,6 +33,36 @@ _COMPRESSED_FROM = 1024
 _LEVEL = 4
 _MCP = ("Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name")
 """Headers of the Model Context Protocol."""
+
+
+class _Localised:
+    """Gives a request the messages of a language that it accepts, and pages their Content-Language."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        header = dict(scope["headers"]).get(b"accept-language", b"").decode("latin-1")
+        if header and (found := i18n.best(parse_accept_language(header))):
+            i18n.set_language(found)
+
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(raw=message["headers"])
+                if headers.get("content-type", "").startswith(_IN_WORDS):
+                    headers["Content-Language"] = i18n.language()
+                    headers.add_vary_header("Accept-Language")
+            await send(message)
+
+        await self._app(scope, receive, told)
+
+
+_IN_WORDS = ("text/html", problems.MEDIA_TYPE)
+"""Media types of answers that are written for people."""
 
 
 class _Compressed(GZipMiddleware):
@@ -114,6 +145,7 @@ def _middleware(settings: ServerSection, gate: Gate, metrics: Metrics) -> list[M
     )
     return [
         Middleware(Envelope, metrics=metrics, cross_origin=bool(settings.cors)),
+        Middleware(_Localised),
         Middleware(Guard, gate=gate),
         *([cors] if settings.cors else []),
         Middleware(_Compressed, minimum_size=_COMPRESSED_FROM, compresslevel=_LEVEL),

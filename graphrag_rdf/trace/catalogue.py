@@ -11,7 +11,7 @@ from typing import Any
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.rdf.terms import Term, now
 from graphrag_rdf.store.base import Changes, Row, Store
 from graphrag_rdf.store.blobs import BlobStore
@@ -207,19 +207,19 @@ UNFINISHED = "unfinished"
 """The code of a run that was never closed: it still runs, or it was killed."""
 
 OUTCOMES: Mapping[str, str] = {
-    "completed": "answered",
-    "unanswered": "no answer: closest chunks",
-    "failed": "failed",
-    "cancelled": "cancelled",
-    UNFINISHED: "not finished",
-    FOREIGN: "in TrustGraph's form",
+    "completed": later("answered"),
+    "unanswered": later("no answer: closest chunks"),
+    "failed": later("failed"),
+    "cancelled": later("cancelled"),
+    UNFINISHED: later("not finished"),
+    FOREIGN: later("in TrustGraph's form"),
 }
 """Code → words."""
 
 
 def outcome_told(outcome: str | None) -> str:
     """The words for an outcome; None is a run that was never closed."""
-    return OUTCOMES.get(outcome or UNFINISHED, outcome or "")
+    return tr(OUTCOMES.get(outcome or UNFINISHED, outcome or ""))
 
 
 def count_outcomes(store: Store) -> dict[str, int]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pyoxigraph import Literal, NamedNode
 
+from graphrag_rdf import i18n
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.catalogue import outcome_told
@@ -403,4 +404,5 @@ def environment() -> Environment:
         finalize=visible,
     )
     found.filters.update(PAGE_FILTERS)
+    i18n.install(found)
     return found

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import gettext
 import importlib.util
+import re
 import string
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from babel.messages.catalog import Catalog, Message
+from babel.messages.catalog import Message
 
 from graphrag_rdf import errors, i18n
 from tests.docs.markdown import REPOSITORY
@@ -22,19 +23,15 @@ messages = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(messages)
 
 CATALOGUES = sorted(i18n.LOCALES.glob(f"*/LC_MESSAGES/{i18n.DOMAIN}.po"))
+TEMPLATE = messages.template()
+"""The messages of the program, collected before tests declare steps of their own."""
 IDS = [path.parts[-3] for path in CATALOGUES]
 
 
-@pytest.fixture(scope="module")
-def template() -> Catalog:
-    """The messages of the program."""
-    return messages.template()
-
-
 @pytest.mark.parametrize("path", CATALOGUES, ids=IDS)
-def test_a_catalogue_has_the_messages_of_the_program(template: Catalog, path: Path) -> None:
+def test_a_catalogue_has_the_messages_of_the_program(path: Path) -> None:
     """None is missing and none is stale; else run `make messages`."""
-    wanted = {message.id for message in template if message.id}
+    wanted = {message.id for message in TEMPLATE if message.id}
     assert {message.id for message in messages.catalogue(path) if message.id} == wanted
 
 
@@ -68,8 +65,9 @@ def _forms(message: Message) -> Iterator[tuple[str, str]]:
 
 
 def _placeholders(text: str) -> set[tuple[str, str, str]]:
-    if "{" not in text or "python-format" in text:
-        return set()
+    found = {(name, kind, "%") for name, kind in re.findall(r"%\((\w+)\)(\w)", text)}
+    if found or "{" not in text:
+        return found
     try:
         parts = list(string.Formatter().parse(text))
     except ValueError:  # braces of SPARQL or JSON in a help text, which is not formatted

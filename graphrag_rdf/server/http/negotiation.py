@@ -256,6 +256,18 @@ def takes_gzip(header: str) -> bool:
     return False
 
 
+@lru_cache(maxsize=512)
+def parse_accept_language(header: str) -> tuple[str, ...]:
+    """The tags of an Accept-Language header (RFC 9110 §12.5.4), the best first, without those of `q=0`."""
+    found = []
+    for part in _split(header, ","):
+        tag, *rest = part.split(";")
+        quality = _number(_parameters(rest).get("q", "1"))
+        if quality and tag.strip() not in ("", "*"):
+            found.append((tag.strip(), quality))
+    return tuple(tag for tag, _ in sorted(found, key=lambda one: -one[1]))
+
+
 def content_type(header: str | None) -> tuple[str, dict[str, str]]:
     """(media type in lower case, parameters) of a Content-Type header; empty for a missing one."""
     name, *parameters = _split(header or "", ";")

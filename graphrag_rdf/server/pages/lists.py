@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.server.pages.links import Links
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import Part
 from graphrag_rdf.server.service import Service
-from graphrag_rdf.trace.catalogue import OUTCOMES, TraceSummary, outcome_told
+from graphrag_rdf.trace.catalogue import TraceSummary, outcome_told
 from graphrag_rdf.trace.model import Fact
 
 
@@ -90,7 +91,7 @@ def traces_page(
     links = links_of(service)
     pipeline = {"kind": kind} if kind else {}
     kept = {**pipeline, **({"match": part.match} if part.match else {})}
-    every = [("all", None, sum(counts.values())), *((OUTCOMES.get(c, c), c, n) for c, n in counts.items())]
+    every = [(tr("all"), None, sum(counts.values())), *((outcome_told(c), c, n) for c, n in counts.items())]
     choices = [
         (
             f"{name} ({number:,})",
@@ -100,13 +101,13 @@ def traces_page(
         for name, code, number in every
     ]
     listing = Listing(
-        title="Questions and how they were answered",
+        title=tr("Questions and how they were answered"),
         path="/traces",
-        names=("Question", "Outcome", "Asked", "Seconds#", "Pipeline"),
+        names=(tr("Question"), tr("Outcome"), tr("Asked"), tr("Seconds") + "#", tr("Pipeline")),
         rows=[
             (
                 Cell(
-                    trace.question or "(a question that was erased)",
+                    trace.question or tr("(a question that was erased)"),
                     links.trace(trace.iri),
                     inside=trace.parent is not None,
                 ),
@@ -117,7 +118,7 @@ def traces_page(
             )
             for trace in traces
         ],
-        search="Words of a question",
+        search=tr("Words of a question"),
         query=service.engine.store.render(
             "trace/list",
             pipelines=[kind] if kind else [],
@@ -126,10 +127,10 @@ def traces_page(
             limit=part.limit,
             offset=part.offset,
         ),
-        empty="Nothing matches." if part.match or outcome or kind else "No questions yet.",
+        empty=tr("Nothing matches.") if part.match or outcome or kind else tr("No questions yet."),
         choices=choices if sum(counts.values()) else (),
         chosen={**pipeline, **({"outcome": outcome} if outcome else {})},
-        more=(("Ask something", "/ask"),),
+        more=((tr("Ask something"), "/ask"),),
     )
     each = kept or outcome
     return list_page(listing, part, sum(bool(each) or trace.parent is None for trace in traces))
@@ -139,23 +140,23 @@ def entities_page(service: Service, items: Sequence[Mapping[str, Any]], part: Pa
     """Entities, those with most facts first."""
     links = links_of(service)
     listing = Listing(
-        title="Entities",
+        title=tr("Entities"),
         path="/entities",
-        names=("Name", "Facts#"),
+        names=(tr("Name"), tr("Facts") + "#"),
         rows=[
             (
                 Cell(
                     item["name"],
                     links.entity(item["iri"]),
-                    f"{item['members']} in one" if item["members"] > 1 else "",
+                    tr("{number} in one").format(number=item["members"]) if item["members"] > 1 else "",
                 ),
                 Cell(f"{item['facts']:,}"),
             )
             for item in items
         ],
-        search="Part of a name",
+        search=tr("Part of a name"),
         query=service.engine.store.render("entities/list", text=part.match, limit=part.offset + part.limit),
-        empty="No entity has this name." if part.match else "There are no entities.",
+        empty=tr("No entity has this name.") if part.match else tr("There are no entities."),
     )
     return list_page(listing, part)
 
@@ -164,27 +165,27 @@ def facts_page(service: Service, facts: Sequence[Fact], part: Part) -> str:
     """Facts in the order of the store: sorting them all would take seconds."""
     links = links_of(service)
     listing = Listing(
-        title="Facts",
+        title=tr("Facts"),
         path="/facts",
-        names=("Subject", "Relation", "Object", "Sources"),
+        names=(tr("Subject"), tr("Relation"), tr("Object"), tr("Sources")),
         rows=[
             (
                 Cell(fact.s_label, links(fact.s.value)),
                 Cell(fact.p_label, links(fact.p.value)),
                 Cell(fact.o_label, links(fact.o.value) if not hasattr(fact.o, "datatype") else None),
-                Cell("source", links.fact(fact)),
+                Cell(tr("source"), links.fact(fact)),
             )
             for fact in facts
         ],
-        search="Part of a name or value",
+        search=tr("Part of a name or value"),
         query=service.engine.store.render(
             "facts/list",
             texts=[part.match] if part.match else [],
             limit=part.limit,
             offset=part.offset,
         ),
-        empty="No fact contains this text." if part.match else "There are no facts.",
-        more=(("Decisions about facts", "/facts/decisions"),),
+        empty=tr("No fact contains this text.") if part.match else tr("There are no facts."),
+        more=((tr("Decisions about facts"), "/facts/decisions"),),
     )
     return list_page(listing, part)
 

@@ -10,7 +10,8 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Match, Route
 
-from graphrag_rdf.i18n import tr
+from graphrag_rdf import i18n
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.server.http.negotiation import Format, negotiate
 from graphrag_rdf.server.http.problems import MEDIA_TYPE, Problem, problem_from
 from graphrag_rdf.server.representations import HTML
@@ -22,20 +23,20 @@ if TYPE_CHECKING:
 
 
 NAVIGATION = (
-    ("/", "Home"),
-    ("/ask", "Ask"),
-    ("/traces", "Questions"),
-    ("/documents", "Documents"),
-    ("/entities", "Entities"),
-    ("/facts", "Facts"),
-    ("/sparql-editor", "SPARQL"),
-    ("/ontology", "Ontology"),
+    ("/", later("Home")),
+    ("/ask", later("Ask")),
+    ("/traces", later("Questions")),
+    ("/documents", later("Documents")),
+    ("/entities", later("Entities")),
+    ("/facts", later("Facts")),
+    ("/sparql-editor", later("SPARQL")),
+    ("/ontology", later("Ontology")),
 )
 
 FURTHER = (
-    ("/facts/decisions", "Decisions about facts"),
-    ("/dataset", "What the store holds"),
-    ("/queries", "Queries of the program"),
+    ("/facts/decisions", later("Decisions about facts")),
+    ("/dataset", later("What the store holds")),
+    ("/queries", later("Queries of the program")),
 )
 
 
@@ -62,6 +63,7 @@ def _environment() -> Environment:
         finalize=visible,
     )
     environment.filters.update(PAGE_FILTERS)
+    i18n.install(environment)
     environment.globals.update(navigation=NAVIGATION, further=FURTHER, size=human_size)
     return environment
 

@@ -13,7 +13,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.ingest.duplicates import Duplicate, find_duplicates
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.json_values import to_json
@@ -149,14 +149,14 @@ def _tree(store: Store, iri: NamedNode) -> Any:
 # --- the page of the list ------------------------------------------------------------------------------
 
 _COLUMNS = (
-    ("title", "Document", False),
-    ("size", "Size", True),
-    ("pages", "Pages", True),
-    ("chunks", "Chunks", True),
-    ("facts", "Facts", True),
-    ("language", "Language", False),
-    ("added", "Added", False),
-    ("failures", "Failures", True),
+    ("title", later("Document"), False),
+    ("size", later("Size"), True),
+    ("pages", later("Pages"), True),
+    ("chunks", later("Chunks"), True),
+    ("facts", later("Facts"), True),
+    ("language", later("Language"), False),
+    ("added", later("Added"), False),
+    ("failures", later("Failures"), True),
 )
 """Sort key of each column, its heading, and whether it is a number."""
 

@@ -83,7 +83,7 @@ def updated(path: Path, messages: Catalog) -> Catalog:
 
 def _translated(message: Message) -> bool:
     """Whether a message has a translation, with all its plural forms."""
-    return all([message.string] if isinstance(message.string, str) else message.string)
+    return bool(message.string) and all([*message.string])
 
 
 def main() -> None:

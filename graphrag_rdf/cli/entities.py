@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Group, iri_of
+from graphrag_rdf.cli.command import Group, iri_of, model_option
 from graphrag_rdf.cli.decided import (
     add_record_commands,
     by_option,
@@ -22,6 +22,7 @@ from graphrag_rdf.cli.decided import (
     write_merges,
 )
 from graphrag_rdf.cli.output import format_option, one_line, say
+from graphrag_rdf.cli.process import DONE, IN_PART
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
     from graphrag_rdf.ingest.decisions import Sort
     from graphrag_rdf.ingest.entity_links import Proposal
+    from graphrag_rdf.tuning.links import Judged
 
 
 @click.group(cls=Group, examples=["graphrag-rdf entities list --match harbour"])
@@ -106,6 +108,7 @@ def _show(found: dict[str, Any]) -> None:
     rows += [("description", f"{found['description']} ({by})")] if found["description"] else []
     for link in found["links"]:
         how = f"{link['name']}, {link['method']}, {link['confidence']:.2f}"
+        how += f"; {link['reason']}" if link["reason"] else ""
         rows.append((local_name(link["relation"]), f"{link['thing']} ({how})"))
     output.pairs(rows)
     for link in found["links"]:
@@ -201,6 +204,7 @@ def normalise(act: str | None, limit: int | None, min_score: float, form: str) -
         "graphrag-rdf entities link --vocabulary places.ttl --dry-run",
         "graphrag-rdf entities link --vocabulary http://example.org/places --apply",
         "graphrag-rdf entities link --undo",
+        "graphrag-rdf entities link --by-model --model openai/gpt-4.1-mini --apply",
         'graphrag-rdf entities link "Port Merrin" http://example.org/places#merrin',
     ],
 )
@@ -220,6 +224,10 @@ def normalise(act: str | None, limit: int | None, min_score: float, form: str) -
     help="Minimum confidence of a link.",
 )
 @click.option("--again", is_flag=True, help="Also propose links that were undone.")
+@click.option(
+    "--by-model", is_flag=True, help="Ask the model about entities that several things fit equally well."
+)
+@model_option
 @reason_option
 @by_option
 @format_option("text", "json", "jsonl")
@@ -231,15 +239,17 @@ def link(
     limit: int | None,
     min_confidence: float,
     again: bool,
+    by_model: bool,
+    model: str | None,
     reason: str | None,
     by: str | None,
     form: str,
-) -> None:
+) -> int:
     """Link entities to a reference vocabulary: SKOS concepts and OWL individuals, loaded or imported.
 
     Names find candidates; the sentences that mention an entity, and types, decide. Entities that fit several
-    things, or mean different things in different documents, are listed and not linked. With ENTITY, and THING
-    by its IRI, the link is your decision.
+    things, or mean different things in different documents, are listed and not linked; with --by-model, a
+    model judges the first kind. With ENTITY, and THING by its IRI, the link is your decision.
     """
     from graphrag_rdf.ingest import entity_links
     from graphrag_rdf.ingest.entity_decisions import undo
@@ -247,23 +257,45 @@ def link(
 
     if entity and (not thing or act):
         raise UsageError(tr("a link by hand needs ENTITY and the IRI of THING, and none of --apply, --undo"))
-    with open_engine(beside=not entity and act not in ("apply", "undo")) as engine:
+    overrides = {"llm.model": model}
+    judged: Judged | None = None
+    with open_engine(overrides, beside=not entity and act not in ("apply", "undo")) as engine:
         if entity and thing:
             node, agent = engine.entity(entity), Person(by).node
             made = entity_links.link_by_hand(engine, node, iri_of(thing), by=agent, name=by, reason=reason)
             write_decisions([made], form)
-            return
+            return DONE
         if act == "undo":
             undo_all(engine, entity_links.standing(engine.store), undo, limit, form)
-            return
+            return DONE
         name = _vocabulary(engine, vocabulary, may_load=act == "apply") if vocabulary else None
         chosen = entity_links.choose_vocabularies(engine.store, name)
         found = entity_links.propose(engine, chosen, min_confidence=min_confidence, again=again)
+        if by_model:
+            judged = _judged(engine, found, min_confidence)
+            found = judged.proposals
         links = [one for one in found if one.outcome == "link"][:limit]
         left = [one for one in found if one.outcome != "link"]
         if act == "apply":
             entity_links.apply(engine, links)
     _print_links(links, left, form, applied=act == "apply")
+    for failure in judged.failures if judged else ():
+        output.warn(tr("the model did not judge some entities, which are left: {why}").format(why=failure))
+    for why, number in judged.dropped.items() if judged else ():
+        output.note(
+            tr("left out of the model's answers: {number} × {reason}").format(number=number, reason=why)
+        )
+    return IN_PART if judged and judged.failures else DONE
+
+
+def _judged(engine: Engine, found: Sequence[Proposal], min_confidence: float) -> Judged:
+    from graphrag_rdf.errors import ConfigError
+    from graphrag_rdf.tuning.links import by_model
+
+    model = engine.settings.llm.model
+    if model is None:
+        raise ConfigError(tr("--by-model needs a language model"), hint=tr("name one with --model"))
+    return by_model(engine, found, model, min_confidence)
 
 
 def _vocabulary(engine: Engine, name: str, *, may_load: bool) -> str:
@@ -310,7 +342,7 @@ def _print_links(links: Sequence[Proposal], left: Sequence[Proposal], form: str,
             local_name(one.relation.value) if one.outcome == "link" else one.outcome,
             one.best.thing.value,
             one_line(one.best.matched.value),
-            one.best.method,
+            f"{one.best.method}, {one.by}" if one.by else one.best.method,
         )
         for one in (*links, *left)
     ]

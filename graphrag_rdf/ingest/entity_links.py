@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 RULE = iris.agent("graphrag-rdf-link")
 """The agent of these decisions."""
+MODEL = iris.agent("graphrag-rdf-link-by-model")
+"""The agent of those that a model judged; their reason names it."""
 MIN_CONFIDENCE, MARGIN = 0.8, 0.05
 ALT_LABEL = 0.95
 """Likeness of an entity's name and an alternative name."""
@@ -102,6 +104,8 @@ class Proposal:
         best: the surest candidate.
         others: the next ones, surest first.
         evidence: sentences that fit the description of the best one.
+        barred: candidates that it is not by a decision.
+        by, why: the model that judged it, and its reason; None by rule.
     """
 
     entity: NamedNode
@@ -111,6 +115,14 @@ class Proposal:
     best: Candidate
     others: tuple[Candidate, ...] = ()
     evidence: tuple[NamedNode, ...] = ()
+    barred: frozenset[NamedNode] = frozenset()
+    by: str | None = None
+    why: str | None = None
+
+    @property
+    def reason(self) -> str | None:
+        """What the model says, for people; without words of documents."""
+        return f"{self.by} says: {self.why}" if self.by else None
 
     @property
     def relation(self) -> NamedNode:
@@ -130,6 +142,8 @@ class Proposal:
             "relation": self.relation,
             "vocabulary": self.vocabulary,
             "evidence": self.evidence,
+            "by": self.by,
+            "reason": self.reason,
             "others": [_as_json(other) for other in self.others],
         }
 
@@ -203,7 +217,10 @@ def propose(
             some = {entity: candidates[entity] for entity in batch}
             names = {entity: open_[entity].names for entity in batch}
             decided = _decide(engine, vocabulary, things, some, names, min_confidence, margin)
-            found += [one for one in decided if one.best.thing not in open_[one.entity].barred]
+            for one in decided:
+                barred = open_[one.entity].barred
+                if one.best.thing not in barred:
+                    found.append(replace(one, barred=barred))
     found.sort(key=lambda p: (p.outcome != "link", -p.best.confidence, p.entity.value))
     pairs: set[frozenset[NamedNode]] = set()  # two imported files link to each other; one way is enough
     once = []
@@ -226,12 +243,14 @@ def apply(engine: NeededComponents, proposals: Iterable[Proposal]) -> list[Decis
             continue
         target = one.best.thing
         number = count[(one.entity,), target]
+        agent = MODEL if one.by else RULE
         made.append(
             Decision(
-                iris.decision("link", RULE.value, one.entity.value, target.value, number),
+                iris.decision("link", agent.value, one.entity.value, target.value, number),
                 "link",
                 (one.entity,),
-                by=RULE,
+                by=agent,
+                reason=one.reason,
                 confidence=round(one.best.confidence, 4),
                 made=moment,
                 link=Link(
@@ -302,7 +321,8 @@ def link_by_hand(
 
 def standing(store: Store) -> list[Decision]:
     """The links that were made here and stand."""
-    return [d for d in read_decisions(store) if d.by == RULE and d.link is not None and d.undone is None]
+    found = read_decisions(store)
+    return [d for d in found if d.by in (RULE, MODEL) and d.link is not None and d.undone is None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +330,7 @@ class KnownLink:
     """A link as readers see it.
 
     Attributes:
-        relation, thing, method, confidence, decision: of the decision.
+        relation, thing, method, confidence, decision, reason: of the decision.
         name: of the thing, that matched, with its `language`.
         evidence: the sentences, with `text`, `chunk`, `document` and `title`.
     """
@@ -323,6 +343,7 @@ class KnownLink:
     confidence: float
     decision: NamedNode
     evidence: tuple[dict[str, str], ...] = ()
+    reason: str | None = None
 
 
 def read_links(store: Store, members: Sequence[NamedNode]) -> list[KnownLink]:
@@ -351,6 +372,7 @@ def read_links(store: Store, members: Sequence[NamedNode]) -> list[KnownLink]:
                 text_of(row["method"]),
                 float(text_of(row["confidence"])),
                 decision,
+                reason=text_of(row["reason"]) if "reason" in row else None,
             ),
         )
         if "sentence" in row and (quote := told.get(node_of(row["sentence"]))):

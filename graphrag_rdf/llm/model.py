@@ -250,6 +250,11 @@ TAGS = (
     "examples",
     "ontology",
     "statements",
+    "entities",
+    "relations",
+    "types",
+    "texts",
+    "entries",
 )
 """The tags of our prompts."""
 

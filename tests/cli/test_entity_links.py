@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.support.commands import Run
+from tests.support.scripted_server import Request, ScriptedServer
 
 VOCABULARY = """
 @prefix : <http://example.org/places#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -108,3 +111,44 @@ def test_a_vocabulary_that_changes_changes_the_names(run: Run, place: Path) -> N
     assert run("entities", "show", "Merkur").code == 2
     assert run("entities", "show", "Mercury", "--format", "json").json["links"]
     assert run("check").code == 0
+
+
+def test_a_model_judges_what_several_things_fit(
+    run: Run, folder: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "note.txt").write_text("Ada Lovelace admired Mercury.")
+    (folder / "places.ttl").write_text(VOCABULARY)
+    assert run("ingest", "note.txt", "--model", "none").code == 0
+    assert run("ontology", "load", "places.ttl").code == 0
+    link = ("entities", "link", "--by-model")
+    refused = run(*link)
+    assert refused.code == 2
+    assert "--model" in refused.err
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__MODEL", "openai/scripted")
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_BASE", scripted_server.base_url)
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "sk-test")
+    scripted_server.answer_with(lambda _: "I cannot know that.")
+    unread = run(*link, "--apply")
+    assert unread.code == 3
+    assert "the model did not judge some entities, which are left" in unread.err
+    assert "1 link made" in unread.out, "that of Ada Lovelace, by rule"
+    assert "1 unsure" in unread.out
+
+    def choose(request: Request) -> str:
+        (metal,) = re.findall(r"(t\d+): .*liquid metal", request.prompt)
+        (said,) = re.findall(r"(s\d+) \(Note\)", request.prompt)
+        (asked,) = re.findall(r"^(e\d+): Mercury", request.prompt, re.MULTILINE)
+        return json.dumps({"links": [{"entity": asked, "thing": metal, "sentences": [said]}]})
+
+    scripted_server.answer_with(choose)
+    shown = run(*link)
+    assert shown.code == 0
+    assert "exact, openai/scripted" in shown.out
+    made = run(*link, "--apply", "--format", "json").json
+    (one,) = made["links"]
+    assert (one["thing"], one["by"]) == ("http://example.org/places#metal", "openai/scripted")
+    assert one["reason"] == "openai/scripted says: the texts fit its description"
+    assert "openai/scripted says" in run("entities", "show", "Mercury").out
+    assert run("check").code == 0
+    assert "undone" in run("entities", "link", "--undo").out
+    assert run("entities", "show", "Mercury", "--format", "json").json["links"] == []

@@ -21,6 +21,7 @@ OUTSIDE = {
     "SECURITY.md": "security.md",
     "THIRD_PARTY.md": "third-party.md",
     "examples/README.md": "examples.md",
+    "examples/README.zh.md": "zh/examples.md",
 }
 """Path in the repository → path in the site."""
 _INSIDE = {inside: outside for outside, inside in OUTSIDE.items()}

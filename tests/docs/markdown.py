@@ -38,7 +38,8 @@ class Command:
 def pages() -> list[Path]:
     """Every page of the documentation."""
     top = [REPOSITORY / name for name in PAGES_AT_THE_TOP]
-    return [*top, REPOSITORY / "examples" / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+    examples = sorted((REPOSITORY / "examples").glob("*.md"))
+    return [*top, *examples, *sorted((REPOSITORY / "docs").rglob("*.md"))]
 
 
 def blocks(page: str, language: str) -> Iterator[tuple[int, str]]:

@@ -38,7 +38,8 @@ WITH_MODEL = ("002.md", "002.en.md")
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A folder as a reader has it after the installation: the samples, and the program on the path."""
-    shutil.copytree(REPOSITORY / "examples" / "documents", tmp_path / "examples" / "documents")
+    for name in ("documents", "zh"):
+        shutil.copytree(REPOSITORY / "examples" / name, tmp_path / "examples" / name)
     program = tmp_path / "bin" / "graphrag-rdf"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m graphrag_rdf "$@"\n')

@@ -12,12 +12,17 @@ from importlib.resources import files
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003134f]")
 
 
+def has_han(text: str) -> bool:
+    """Whether a text has any Chinese character."""
+    return _HAN.search(text) is not None
+
+
 def simplified(text: str) -> str:
     """A text with each traditional character replaced by its most frequent simplified one.
 
     The length stays the same. Characters of Japanese texts are replaced too, so the result must not be shown.
     """
-    return text.translate(_table()) if _HAN.search(text) else text
+    return text.translate(_table()) if has_han(text) else text
 
 
 @lru_cache(maxsize=1)

@@ -12,6 +12,9 @@ back when another entity is called so too, or when no text gives that alias any 
 is Li Hua wherever the store has both forms. The Yuriko of a chat is its speaker YurikoYamamoto if the
 document names both and no other name of the store has that first name; this is taken back when another has.
 
+*Chinese characters*: 臺灣, 台灣 and 台湾 are one name in traditional and simplified characters. The entity
+with the simplified name represents the others.
+
 A decision that was undone is not made again.
 """
 
@@ -26,7 +29,8 @@ from typing import TYPE_CHECKING
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import ConfigError
-from graphrag_rdf.extract.names import apart, match_key, reject_reason, together
+from graphrag_rdf.extract.names import apart, fold, match_key, reject_reason, together
+from graphrag_rdf.han import has_han, simplified
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.decisions import Decision, Groups, Merge, read_decisions
 from graphrag_rdf.ingest.entity_decisions import merge, settle, undo
@@ -160,6 +164,9 @@ def _pair(decision: Decision) -> Pair:
 TOGETHER_RULE = iris.agent("graphrag-rdf-written-together")
 """The agent of these decisions."""
 REASON = "one name has its words written together"
+SCRIPTS_RULE = iris.agent("graphrag-rdf-chinese-characters")
+"""The agent of decisions on traditional and simplified names."""
+SCRIPTS = "one name in traditional and simplified Chinese characters"
 FIRST_NAME = "a chat calls its speaker so"
 # a name that begins so is another one when it is written apart: LaLuna and La Luna
 _PARTICLES = frozenset(
@@ -185,6 +192,8 @@ def join_written_together(engine: NeededComponents, documents: Sequence[NamedNod
     decisions = read_decisions(store)
     if _join(engine, decisions, undecided(decisions, TOGETHER_RULE, _spaced(store, here)), REASON, TOGETHER):
         decisions = read_decisions(store)
+    if _join_scripts(engine, decisions, here):
+        decisions = read_decisions(store)
     if lost := _lost(store, decisions, here):
         undo(engine, lost)
         decisions = read_decisions(store)
@@ -198,6 +207,7 @@ def _join(
     pairs: Sequence[Pair],
     reason: str,
     confidence: float,
+    rule: NamedNode = TOGETHER_RULE,
 ) -> list[Decision]:
     """Merge pairs. The first of a pair, or its representative, represents both."""
     groups = Groups(decisions)
@@ -205,7 +215,40 @@ def _join(
         Merge(groups.standing_for(pair[0], groups.of(pair[0])), pair, reason, confidence)
         for pair in of_one_type(engine.store, pairs)
     ]
-    return merge(engine, merges, by=TOGETHER_RULE)
+    return merge(engine, merges, by=rule)
+
+
+def _join_scripts(engine: NeededComponents, decisions: Sequence[Decision], here: Names) -> list[Decision]:
+    """Merge entities whose names differ only in traditional and simplified characters. The index of words
+    knows names by their simplified form.
+    """
+    names = {name for of_entity in here.values() for name in of_entity if len(name) > 1 and has_han(name)}
+    alike = {
+        tuple(map(NamedNode, entities))
+        for entities in engine.text_index.exact(sorted(names)).values()
+        if len(entities) > 1
+    }
+    labels = {
+        entity: next(iter(sorted(name for name, is_label in known.items() if is_label)), "")
+        for entity, known in names_of(engine.store, alike).items()
+    }
+    pairs: set[Pair] = set()
+    for entities in alike:
+        groups: dict[str, list[NamedNode]] = defaultdict(list)
+        for entity in entities:
+            groups[fold(simplified(labels.get(entity, "")))].append(entity)
+        for key, same in groups.items():
+            # by the simplified name, else the first IRI, so that the order of documents does not matter
+            first, *others = sorted(same, key=lambda one: (fold(labels.get(one, "")) != key, str(one)))
+            pairs.update((first, other) for other in others if key)
+    return _join(
+        engine,
+        decisions,
+        undecided(decisions, SCRIPTS_RULE, sorted(pairs, key=str)),
+        SCRIPTS,
+        TOGETHER,
+        SCRIPTS_RULE,
+    )
 
 
 def _named_in(store: Store, documents: Sequence[NamedNode]) -> dict[str, dict[NamedNode, set[str]]]:

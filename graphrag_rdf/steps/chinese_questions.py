@@ -136,6 +136,11 @@ def kinds_asked(question: str) -> list[str]:
     return [match[0] for kind, match in _asked(question) if kind.shows]
 
 
+def asks_whether(question: str) -> bool:
+    """Whether a question asks for yes or no, so that a sentence that only says the same answers."""
+    return _WHETHER.search(simplified(question)) is not None
+
+
 def answered_words(question: str, sentence: str) -> list[str]:
     """The phrases by which a question asks for a kind of thing that a sentence shows."""
     plain, text = simplified(question), simplified(sentence)

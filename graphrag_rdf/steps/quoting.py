@@ -16,7 +16,8 @@ the candidate with the highest value:
 
 Words that a quote or its title has count for a quarter afterwards, so a question over several documents is
 answered by a chain. A further quote adds a word, or says all that the first one says: it corroborates or
-contradicts. A question in a document is not quoted, nor a heading, nor what says nothing beyond the question.
+contradicts. A question in a document is not quoted, nor a heading, nor what says nothing beyond the question
+(unless that asks whether something is so).
 
 The quotes answer if their margin is large enough, each signal a share of the question by weight of its words:
 
@@ -44,6 +45,7 @@ from graphrag_rdf.index.analyse import analyse, fold
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.rdf.wording import classifies, defines
 from graphrag_rdf.steps.answer import MARGIN
+from graphrag_rdf.steps.chinese_questions import asks_whether
 from graphrag_rdf.steps.sources import chunk_of, chunk_texts, mentions_of, sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.table_rows import TableRow, answer_from_row, rows_among, table_row
@@ -292,6 +294,7 @@ def _weighed(
     texts = chunk_texts(context, state, step, chunks)
     called = {seed.entity.value: seed.matched_text for seed in state.seeds if seed.matched_by == "exact"}
     asked = set(analyse(state.question, state.language))
+    whether = asks_whether(state.question)
     barred = _excluded_names(context, step, state)
     kept = []
     for one in found:
@@ -303,12 +306,17 @@ def _weighed(
             one.factor *= _LINE
         beyond = set(analyse(one.text, state.language)) - asked
         asks = said.rstrip(_CLOSING + _STOPS)[-1:] in _ASKS
-        if not beyond or asks or one.text.startswith("#") or any(name in fold(one.text) for name in barred):
+        if (
+            not (beyond or whether)
+            or asks
+            or one.text.startswith("#")
+            or any(name in fold(one.text) for name in barred)
+        ):
             continue
         shown = answered_words(state.question, _without_names(one, state.question))
         tells, defined = _tells_what_it_is(one, state.question, words)
         one.shows = bool(shown) or tells
-        little = len(beyond) < 2 and not one.alone  # a fact alone may end in one word
+        little = len(beyond) < 2 and not one.alone and not whether  # a fact alone may end in one word
         one.factor *= _SHOWN if shown or defined else _LITTLE if little else 1.0
         spoken = from_row.question_words if from_row else words.spoken_of(one.text)
         spoken |= words.spoken_of(*said_otherwise(state.question, one.text))

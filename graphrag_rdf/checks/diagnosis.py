@@ -122,6 +122,7 @@ def store_facts(engine: Engine) -> dict[str, Any]:
             "version": store_version(store),
             "commit": store.commit_number(),
             "quads": store.count(),
+            **{name: _number(term) for name, term in store.select("server/counts")[0].items()},
             "graphs": {_graph(row): _number(row["quads"]) for row in store.select("system/graph-sizes")},
             "paths": _paths(engine),
             **_endpoint(engine),

@@ -138,10 +138,8 @@ def _show(found: dict[str, Any]) -> None:
 
 def _show_store(found: dict[str, Any]) -> None:
     store = found["store"]
-    pairs(
-        [("version", store["version"]), ("commit", store["commit"]), ("quads", f"{store['quads']:,}")],
-        indent="  ",
-    )
+    numbers = ("version", "commit", "quads", "documents", "entities", "facts")
+    pairs([(name, f"{store[name]:,}") for name in numbers], indent="  ")
     if endpoint := store.get("endpoint"):
         pairs(endpoint.items(), indent="  ")
     pairs([(p["path"], human_size(p["bytes"])) for p in store["paths"].values()], indent="  ")

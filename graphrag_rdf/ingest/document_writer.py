@@ -143,7 +143,7 @@ class DocumentWriter:
         written = write_metadata(self._run, document, parsed, changes)
         if written.quads and self._run.settings.marked:
             changes.add += prov.unvalidated([written.subgraph])
-        self._run.report.facts += written.facts
+        self._run.report.facts += written.new_facts(self._run.store)
         self._run.report.entities += len(written.new_entities)
         self._run.indexer.changed(entities=written.entities)
 

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pyoxigraph import Literal, NamedNode, Quad
+from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
 from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.extract.evidence import Located, locate, locate_by_content
@@ -31,6 +31,7 @@ from graphrag_rdf.ingest.names import KnownNames, Minter
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
 from graphrag_rdf.rdf.terms import primary_subtag, typed
+from graphrag_rdf.store.base import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,10 @@ class FactSettings:
     entity_min_length: int = 2
 
 
+_NO_FACTS = frozenset((RDFS.label, SKOS.altLabel, RDF.type))
+"""Predicates of names and types, as in `server/counts`."""
+
+
 @dataclass(slots=True)
 class Written:
     """The quads of a subgraph, and their numbers.
@@ -119,7 +124,6 @@ class Written:
     subgraph: NamedNode
     named: set[tuple[str, str]] = field(default_factory=set)
     quads: list[Quad] = field(default_factory=list)
-    facts: int = 0
     by_content: int = 0
     unverified: int = 0
     new_entities: list[NamedNode] = field(default_factory=list)
@@ -127,6 +131,16 @@ class Written:
     rejected: list[Rejected] = field(default_factory=list)
     quoted: set[NamedNode] = field(default_factory=set)
     proposed: set[NamedNode] = field(default_factory=set)
+
+    def new_facts(self, store: Store) -> int:
+        """How many facts a commit would assert that the store does not assert already; names and types do not
+        count."""
+        edges = {
+            (quad.subject, quad.predicate, quad.object)
+            for quad in self.quads
+            if quad.graph_name == DefaultGraph() and quad.predicate not in _NO_FACTS
+        }
+        return len(edges) - len(store.select("facts/asserted", edges=edges)) if edges else 0
 
     def quote(self, evidence: Iterable[Quad]) -> None:
         """Add the quads of a quote, unless the fact has one that begins there: the first stands."""
@@ -385,7 +399,6 @@ class FactWriter:
                 return
             triple = (node, SKOS.definition, Literal(candidate.definition))
             out.quads += self._withheld.contained(out.subgraph, *triple)
-            out.facts += 1
             self._quote(out, chunk, triple, said, candidate)
 
     def _quote(
@@ -445,7 +458,6 @@ class FactWriter:
             o = self._object(relation)
             self._name(out, o, relation.object, None if relation.object_iri else language)
         out.quads += self._withheld.contained(out.subgraph, s, p, o)
-        out.facts += 1
         return s, p, o
 
 

@@ -20,7 +20,7 @@ from graphrag_rdf.ingest.relations import build_relations, built
 from graphrag_rdf.ingest.retract import retract_chunks, retract_metadata, retract_subgraphs
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.fact_decisions import Statement
-from graphrag_rdf.rdf.namespaces import Graphs
+from graphrag_rdf.rdf.namespaces import RDF, Graphs
 from graphrag_rdf.rdf.terms import Term, local_name, node_of, now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches
 from graphrag_rdf.trace.kinds import erased_words
@@ -257,7 +257,7 @@ def _find(store: Store, documents: Sequence[NamedNode]) -> _Found:
     for row in store.select("forget/facts", sources=sources):
         if bool(to_python(row["alone"])):
             lost.append((node_of(row["s"]), node_of(row["p"]), row["o"]))  # type: ignore[arg-type]
-        else:
+        elif row["p"] != RDF.type:
             found.counts.kept_facts += 1
     traces = {node_of(row["trace"]) for row in store.select("forget/traces", sources=sources)}
     by_fact = select_in_batches(store, "forget/traces-of-facts", "edges", lost, _BATCH)
@@ -276,7 +276,7 @@ def _find(store: Store, documents: Sequence[NamedNode]) -> _Found:
         fresh = {node_of(row["session"]) for row in related} - traces
         traces |= fresh
     found.traces = sorted(traces, key=str)
-    found.counts.facts = len(lost)
+    found.counts.facts = sum(predicate != RDF.type for _, predicate, _ in lost)
     found.counts.entities = len(entities)
     found.counts.traces = len(traces)
     return found

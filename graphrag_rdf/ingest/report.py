@@ -174,7 +174,7 @@ class IngestReport:
     """The outcome of an ingest.
 
     Attributes:
-        facts: relations and definitions found in new extractions.
+        facts: that the store did not have. A fact that several chunks state counts once.
         entities: entities new to the store.
         quads: quads written.
         rejected: numbers of rejected candidates, by reason.

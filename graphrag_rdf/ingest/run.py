@@ -279,7 +279,9 @@ class ChunkWriter:
         written = [layer]
         if not self._mentions_only:
             written.append(self._extraction(task, extracted, fit, layer, changes))
+        facts = sum(each.new_facts(self._run.store) for each in written)
         self._commit(task, changes, set[NamedNode]().union(*(each.entities for each in written)))
+        self._run.report.facts += facts
         self._count(*written)
 
     def _write_failed(self, task: Task, error: Failure) -> None:
@@ -305,7 +307,6 @@ class ChunkWriter:
 
     def _count(self, *written: Written) -> None:
         for each in written:
-            self._run.report.facts += each.facts
             self._run.report.by_content += each.by_content
             self._run.report.unverified += each.unverified
             self._run.report.entities += len(each.new_entities)

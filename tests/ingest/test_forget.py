@@ -117,7 +117,7 @@ def test_counts_are_what_goes(two: Path, engine_of: MakeEngine) -> None:
             for q in quads
             if str(q.graph_name) == "DEFAULT"
             and q.subject not in found
-            and not q.predicate.value.endswith(("#label", "#altLabel"))
+            and not q.predicate.value.endswith(("#label", "#altLabel", "#type"))
         }
         entities = {q.subject for q in quads if q.predicate == RAG.canonicalEntity}
         return len(plain), len(entities), sum(q.object == TG.Chunk for q in quads)

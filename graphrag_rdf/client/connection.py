@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from graphrag_rdf.client.formats import events
 from graphrag_rdf.errors import GraphRagError, UsageError, without_credentials
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import language, tr
 from graphrag_rdf.loopback import is_loopback
 from graphrag_rdf.trace.messages import GraphRagResponse
 
@@ -114,7 +114,7 @@ class Connection:
 
         import httpx
 
-        headers = {"Accept": accept, "Content-Type": sent}
+        headers = {"Accept": accept, "Accept-Language": language(), "Content-Type": sent}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
         timeout = httpx.Timeout(patience, connect=_CONNECT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import json
 import re
 import socket
@@ -17,6 +18,7 @@ from pyoxigraph import BaseDirection, BlankNode, DefaultGraph, Literal, NamedNod
 
 from graphrag_rdf.client import Client, Question, ServerError, events, read_token
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.i18n import set_language
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.trace.messages import GraphRagResponse
 
@@ -101,6 +103,17 @@ def test_messages_come_as_they_were_sent() -> None:
         "edge_limit": 3,
         "include": ["a"],
     }
+
+
+def test_the_server_learns_the_language_of_messages() -> None:
+    def asked_in(tag: str) -> bytes:
+        set_language(tag)
+        with serving(problem(404, "no")) as (url, received):
+            refused(url)
+        return re.findall(rb"accept-language: (\S+)", received[0].lower())[0]
+
+    assert contextvars.copy_context().run(asked_in, "zh-CN") == b"zh-cn"
+    assert contextvars.copy_context().run(asked_in, "en") == b"en"
 
 
 @pytest.mark.parametrize("end", [b"", b"0\r\n\r\n", b"40\r\ndata: {"])

@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TypeVar
 
 from graphrag_rdf.from_thread import ThreadRun
@@ -28,7 +29,7 @@ _PATIENCE, _LOOK = 4.0, 0.02
 
 
 class Runs:
-    """The threads in which questions are answered.
+    """The threads in which questions are answered, in the language of the request.
 
     Args:
         size: questions at once.
@@ -48,7 +49,7 @@ class Runs:
         """
         self._enter()
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+            return await asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, work)
         finally:
             self.under_way -= 1
 
@@ -61,7 +62,7 @@ class Runs:
         self._enter()
         run = Run(begin, self._ended)
         self._open.add(run)
-        self._threads.submit(run.work)
+        self._threads.submit(copy_context().run, run.work)
         return run
 
     def _enter(self) -> None:

@@ -10,6 +10,8 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
 from typing import Any, TypeVar
 
 from graphrag_rdf.errors import StoreError
@@ -58,7 +60,7 @@ class WriteQueue:
         result = asyncio.wrap_future(done)
         result.add_done_callback(self._finished)
         self.waiting += 1
-        (self._long if long else self._short).append((write, done))
+        (self._long if long else self._short).append((partial(copy_context().run, write), done))
         with deep_stacks():
             self._thread.submit(self._next)
         return await asyncio.shield(result)

@@ -7,6 +7,7 @@ import hmac
 import secrets
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from pathlib import Path
 
 from graphrag_rdf.i18n import tr
@@ -45,7 +46,7 @@ class FrozenCopies:
         """
         if not hmac.compare_digest(key.encode(), self.key.encode()):
             raise Problem(403, tr("this is not the key of the store that the server has open"))
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._make)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, copy_context().run, self._make)
 
     async def unread(self, seconds: float) -> bool:
         """Wait until no process reads one of the present copies; whether that was so in time."""

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from functools import partial
 
 from graphrag_rdf.errors import GraphRagError
@@ -71,7 +72,7 @@ class Queries:
         answer = Answer(min_commit, self._seconds, self._ended)
         self._open.add(answer)
         with deep_stacks():
-            self._threads.submit(answer.work, self._evaluate, job)
+            self._threads.submit(copy_context().run, answer.work, self._evaluate, job)
         try:
             while not await answer.begun(_LOOK):
                 await _require(gone)

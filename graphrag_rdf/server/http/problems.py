@@ -22,7 +22,7 @@ from graphrag_rdf.errors import (
     TooLargeError,
     UsageError,
 )
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.ingest.gate import BrokenShapesError, CannotValidateError
 from graphrag_rdf.sparql.complaints import evaluation_status
 
@@ -80,8 +80,8 @@ class TransferAborted(Exception):  # noqa: N818 - it says what was done
 
 
 _OF_ROUTES = {
-    404: {"detail": "nothing is at this path", "hint": "/openapi.json names all paths"},
-    405: {"detail": "this path does not take this method"},
+    404: {"detail": later("nothing is at this path"), "hint": later("/openapi.json names all paths")},
+    405: {"detail": later("this path does not take this method")},
 }
 """Details for what Starlette refuses with a status only."""
 
@@ -89,8 +89,8 @@ _OF_ROUTES = {
 def problem_from(error: Exception) -> Problem:
     """The problem for what a route raised, Starlette's refusals and known errors included."""
     if isinstance(error, HTTPException):
-        more = _OF_ROUTES.get(error.status_code, {"detail": error.detail})
-        return Problem(error.status_code, headers=error.headers, **more)
+        said = {name: tr(text) for name, text in _OF_ROUTES.get(error.status_code, {}).items()}
+        return Problem(error.status_code, headers=error.headers, **(said or {"detail": error.detail}))
     if isinstance(error, GraphRagError):
         return problem_of(error)
     assert isinstance(error, Problem)  # noqa: S101 - there are no others that it is registered for

@@ -429,7 +429,11 @@ def erase_and_mark(traces: Sequence[NamedNode]) -> list[tuple[str, dict[str, Any
     """The updates that erase the words of traces."""
     of_steps, of_items = erased_words()
     words = {"of_steps": of_steps, "of_items": of_items}
-    return [("forget/erase-traces", {"traces": traces, **words}), ("forget/mark-traces", {"traces": traces})]
+    return [("forget/erase-traces", {"traces": traces, **words}), _mark(traces)]
+
+
+def _mark(traces: Sequence[NamedNode]) -> tuple[str, dict[str, Any]]:
+    return "forget/mark-traces", {"traces": traces, "now": now()}
 
 
 def _mark_traces(store: Store, erased: Sequence[str]) -> None:
@@ -437,7 +441,7 @@ def _mark_traces(store: Store, erased: Sequence[str]) -> None:
     for some in in_batches(erased, _BATCH):
         rows = store.select("forget/traces-of-objects", objects=some)
         if traces := [node_of(row["trace"]) for row in rows]:
-            store.commit(Changes(updates=[("forget/mark-traces", {"traces": traces})], content=False))
+            store.commit(Changes(updates=[_mark(traces)], content=False))
 
 
 def _hash_names(store: Store, names: Sequence[NamedNode]) -> None:

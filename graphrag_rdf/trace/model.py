@@ -450,6 +450,7 @@ class Trace:
         outcome: completed, unanswered, failed or cancelled; None while it runs, and after a kill.
         stopped_by: what ended the flow: done, empty, or the limit that was reached; None of a sequence.
         source_forgotten: whether words of it were erased with a document.
+        erased: when they first were, if that is recorded.
         steps: in order, the question first.
         marks: what people think of it.
         continues: the earlier session that it goes on with.
@@ -461,7 +462,7 @@ class Trace:
     JSON: ClassVar = (
         *("iri", "kind", "form", "label", "question", "question_iri"),
         *("started", "ended", "seconds", "outcome", "stopped_by"),
-        *("model", "parameters", "commit", "source_forgotten", "answer", "steps", "warnings"),
+        *("model", "parameters", "commit", "source_forgotten", "erased", "answer", "steps", "warnings"),
         *("feedback=marks", "continues", "pipeline_hash", "include", "exclude"),
     )
 
@@ -487,6 +488,7 @@ class Trace:
     stopped_by: str | None = None
     form: str = "graphrag-rdf"
     runs: Mapping[str, Trace] = field(default_factory=dict)
+    erased: datetime | None = None
 
     def step(self, iri: str) -> TraceStep | None:
         """The step of an IRI."""

@@ -117,6 +117,7 @@ def read_trace(
         parameters=json.loads(_first(one, RAG.parameters) or "{}"),
         commit=_whole(one, RAG.commit),
         source_forgotten=bool(_first(one, RAG.sourceForgotten)),
+        erased=_moment(one, RAG.erasedAtTime),
         steps=steps,
         marks=tuple(read_marks(store, session)),
         continues=_text(one, RAG.continues),

@@ -138,7 +138,9 @@ def _session(page: Lines, trace: Trace, full: bool) -> None:
     ]
     page.paragraph(" · ".join(fact for fact in facts if fact), "    ")
     if trace.source_forgotten:
-        page.paragraph(tr("Words of this trace were erased because a document was forgotten."), "    ")
+        when = f" ({trace.erased:%Y-%m-%d %H:%M})" if trace.erased else ""
+        said = tr("Words of this trace were erased because a document was forgotten.")
+        page.paragraph(said + when, "    ")
     if trace.continues:
         page.paragraph(trace.continues, "    ", tr("Goes on with: "))
     for mark in trace.marks:

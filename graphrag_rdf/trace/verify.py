@@ -33,6 +33,8 @@ from graphrag_rdf.trace.text import fact_words
 _LINE = re.compile(r"^\[(\d+)\]\*? (.+)$", re.MULTILINE)  # of the evidence in a prompt
 _SHOWN = 5  # failures that a detail spells out
 _ALIKE = 1e-9  # scores that differ less are the same: the order in which an engine adds up is its own
+_STRUCTURE = frozenset({"session", "chain"})
+"""Checks of what erasing leaves."""
 _ANSWERS = (TG.Synthesis, TG.Conclusion)
 _UNRECORDED = (
     "this form records no quotes, offsets, hashes, prompts, citations or queries, so these are not checked"
@@ -69,6 +71,9 @@ def verify_trace(store: Store, blobs: BlobStore, iri: NamedNode | str) -> list[C
     | ranking | queries that decided return the rows that were recorded, unless the store has changed since |
     | sources | no source was forgotten since; one that an edit retired is named, as its text is kept |
 
+    Of a trace whose words were erased, because a document was forgotten, one more (`erased`) says so, and
+    names the checks that therefore cannot be made and are left out. The structure stays: session and chain.
+
     Of a trace in TrustGraph's form the first three and the last are checked, and whether the texts are here.
     It records nothing by which the others could be checked.
 
@@ -77,7 +82,18 @@ def verify_trace(store: Store, blobs: BlobStore, iri: NamedNode | str) -> list[C
     """
     trace = read_trace(store, iri, blobs)
     verifier = _Verifier(store, blobs, trace)
-    return list(verifier.checks() if trace.form == OWN else verifier.checks_of_foreign())
+    found = list(verifier.checks() if trace.form == OWN else verifier.checks_of_foreign())
+    return _erased(trace, found) if trace.source_forgotten else found
+
+
+def _erased(trace: Trace, found: Sequence[Check]) -> list[Check]:
+    """The checks of a trace whose words were erased."""
+    lost = [one.check for one in found if one.ok is False and one.check not in _STRUCTURE]
+    when = f"{trace.erased:%Y-%m-%d %H:%M}" if trace.erased else tr("at an unknown time")
+    said = tr("words of this trace were erased, because a document was forgotten: {when}").format(when=when)
+    if lost:
+        said += "; " + tr("not checked: {checks}").format(checks=", ".join(lost))
+    return [Check("erased", None, said), *(one for one in found if one.check not in lost)]
 
 
 class _Verifier:

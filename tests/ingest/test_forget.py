@@ -16,6 +16,7 @@ from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG, Graphs
 from graphrag_rdf.store.base import Changes
+from graphrag_rdf.trace.verify import verify_trace
 from tests.ingest.conftest import (
     MakeEngine,
     assert_same,
@@ -203,3 +204,27 @@ def test_traces_of_others_keep_what_they_share_with_erased_ones(two: Path, engin
     assert all(check.ok for check in engine.traces.verify(kept.iri))
     assert engine.traces[erased.iri].answer is None
     assert run_checks(engine.store, engine.blobs) == []
+
+
+def test_an_erased_trace_is_verified_as_such(two: Path, engine_of: MakeEngine) -> None:
+    """Erasing is legal: one line says so and when; what is left must still hold."""
+    engine = engine_of()
+    engine.ingest([two])
+    assert list(engine.ask("Who met Charles Babbage?"))
+    (listed,) = engine.traces.list()
+    forget_documents(engine, find_documents(engine.store, ["docs/secret.txt"]))
+    trace = engine.traces[listed.iri]
+    assert trace.erased is not None
+    assert trace.ended is not None
+    assert trace.erased >= trace.ended
+    checks = verify_trace(engine.store, engine.blobs, listed.iri)
+    assert [one for one in checks if one.ok is False] == []
+    first = checks[0]
+    assert (first.check, first.ok) == ("erased", None)
+    assert f"{trace.erased:%Y-%m-%d %H:%M}" in first.detail
+    assert "not checked: " in first.detail
+    assert {"session", "chain"} <= {one.check for one in checks if one.ok}
+    derived = [q for q in engine.store.quads(Graphs.RETRIEVAL) if q.predicate == PROV.wasDerivedFrom]
+    engine.store.commit(Changes(remove=derived))
+    again = verify_trace(engine.store, engine.blobs, listed.iri)
+    assert [one.check for one in again if one.ok is False] == ["chain"]

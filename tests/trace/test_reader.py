@@ -200,8 +200,8 @@ def test_json_is_plain_and_has_stable_keys(trace: Trace) -> None:
     found = json.loads(json.dumps(to_json(trace)))
     assert list(found) == [
         "iri", "kind", "form", "label", "question", "question_iri", "started", "ended", "seconds", "outcome",
-        "stopped_by", "model", "parameters", "commit", "source_forgotten", "answer", "steps", "warnings",
-        "feedback", "continues", "pipeline_hash", "include", "exclude",
+        "stopped_by", "model", "parameters", "commit", "source_forgotten", "erased", "answer", "steps",
+        "warnings", "feedback", "continues", "pipeline_hash", "include", "exclude",
     ]  # fmt: skip
     assert [s["type"] for s in found["steps"]] == [
         "question",

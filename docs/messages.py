@@ -3,9 +3,9 @@
     python docs/messages.py            # update and compile graphrag_rdf/locale/*/LC_MESSAGES/graphrag_rdf.po
     python docs/messages.py --new fr   # begin the catalogue of a language
 
-`make messages` runs it. Messages are `tr("…")` and `ngettext("…", "…", n)` in Python, `{{ _("…") }}` and
-`{% trans %}` in templates of pages, help texts of commands, and click's own. A test fails if a message has no
-translation, or a translation has no message.
+`make messages` runs it. Messages are `tr("…")`, `ngettext("…", "…", n)` and `counted("…", "…", n)` in Python,
+`{{ _("…") }}` and `{% trans %}` in templates of pages, help texts of commands, and click's own. A test fails if
+a message has no translation, or a translation has no message.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from graphrag_rdf.steps.kinds import kinds
 from graphrag_rdf.trace.kinds import node_kinds
 
 PROJECT = Path(__file__).resolve().parent.parent
-KEYWORDS = {"tr": None, "later": None, "_": None, "gettext": None, "ngettext": (1, 2)}
+KEYWORDS = {"tr": None, "later": None, "_": None, "gettext": None, "ngettext": (1, 2), "counted": (1, 2)}
 _SOURCES = [("**.py", "python"), ("**.html.j2", "jinja2.ext:babel_extract")]
 _OPTIONS = {"**.html.j2": {"trimmed": "true", "newstyle_gettext": "true"}}
 

@@ -38,6 +38,11 @@ def ngettext(one: str, more: str, number: int) -> str:
     return (_current.get() or _process).ngettext(one, more, number)
 
 
+def counted(one: str, more: str, number: int) -> str:
+    """A number of things: the message with `{count}` in the form that the number needs."""
+    return ngettext(one, more, number).format(count=number)
+
+
 def later(message: str) -> str:
     """The message itself: marks one that `tr` translates later."""
     return message

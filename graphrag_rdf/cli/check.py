@@ -29,7 +29,7 @@ from graphrag_rdf.errors import (
     StoreMissingError,
     is_out_of_memory,
 )
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import counted, tr
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -283,7 +283,12 @@ def _summary(found: list[Finding]) -> str:
     errors = sum(finding.severity == "error" for finding in found)
     if not found:
         return "no errors, no warnings"
-    return f"{errors:,} errors, {len(found) - errors:,} warnings"
+    return ", ".join(
+        (
+            counted("{count:,} error", "{count:,} errors", errors),
+            counted("{count:,} warning", "{count:,} warnings", len(found) - errors),
+        )
+    )
 
 
 # --- a process with a memory limit -----------------------------------------------------------------

@@ -12,7 +12,7 @@ from graphrag_rdf.cli.command import F, Group
 from graphrag_rdf.cli.output import format_option, one_line, say
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ngettext, tr
 from graphrag_rdf.rdf.terms import local_name
 
 if TYPE_CHECKING:
@@ -132,17 +132,18 @@ def write_merges(
     output.table(columns, rows)
     command = click.get_current_context().command_path
     if applied:
-        say(
-            tr("decided on {count} pairs; undo with: {command} --undo").format(
-                count=len(items), command=command
-            )
+        told = ngettext(
+            "decided on {count} pair; undo with: {command} --undo",
+            "decided on {count} pairs; undo with: {command} --undo",
+            len(items),
         )
     else:
-        say(
-            tr("{count} pairs; decide on them with: {command} --apply").format(
-                count=len(items), command=command
-            )
+        told = ngettext(
+            "{count} pair; decide on it with: {command} --apply",
+            "{count} pairs; decide on them with: {command} --apply",
+            len(items),
         )
+    say(told.format(count=len(items), command=command))
 
 
 def _in_effect(engine: Engine, iris: Sequence[str], sort: Sort) -> list[Decision]:

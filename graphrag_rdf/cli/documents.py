@@ -13,7 +13,7 @@ from graphrag_rdf.cli.command import Command, Group, server_options
 from graphrag_rdf.cli.output import colours, format_option, one_line, pairs, reading_width, say
 from graphrag_rdf.cli.session import open_engine, server_of
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import counted, tr
 from graphrag_rdf.trace.lines import human_size
 
 if TYPE_CHECKING:
@@ -299,7 +299,14 @@ def forget_command(documents: tuple[str, ...], dry_run: bool, form: str) -> None
                 f"{forgotten.facts:,} (kept, as other documents support them: {forgotten.kept_facts:,})",
             ),
             ("entities", f"{forgotten.entities:,}"),
-            ("traces", f"text of {forgotten.traces:,} traces that use them"),
+            (
+                "traces",
+                counted(
+                    "text of {count:,} trace that uses them",
+                    "text of {count:,} traces that use them",
+                    forgotten.traces,
+                ),
+            ),
         ],
         indent="  ",
     )

@@ -25,7 +25,7 @@ from graphrag_rdf.cli.output import format_option, one_line, say
 from graphrag_rdf.cli.process import DONE, IN_PART
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import counted, tr
 from graphrag_rdf.rdf.terms import local_name, node_of, one_label, text_of, to_python
 
 if TYPE_CHECKING:
@@ -347,9 +347,9 @@ def _print_links(links: Sequence[Proposal], left: Sequence[Proposal], form: str,
         for one in (*links, *left)
     ]
     output.table(columns, rows)
-    counted = Counter(one.outcome for one in left)
-    listed = "".join(f", {number} {outcome}" for outcome, number in sorted(counted.items()))
-    number = "1 link" if len(links) == 1 else f"{len(links):,} links"
+    outcomes = Counter(one.outcome for one in left)
+    listed = "".join(f", {number} {outcome}" for outcome, number in sorted(outcomes.items()))
+    number = counted("{count:,} link", "{count:,} links", len(links))
     if applied:
         say(
             tr("{number} made{listed}; undo with: graphrag-rdf entities link --undo").format(

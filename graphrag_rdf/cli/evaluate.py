@@ -26,7 +26,7 @@ from graphrag_rdf.cli.process import FAILED, outcome, say_error, stop_requests
 from graphrag_rdf.cli.progress import question_counter, reading_then_questions
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import GraphRagError, UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import counted, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -175,7 +175,9 @@ def say_head(found: Mapping[str, Any]) -> None:
     """Print what was measured, in a line above a table."""
     asked, of, seconds = found["n"], found.get("of", found["n"]), found["seconds_per_question"]
     told = [
-        f"{asked:,} questions" if asked == of else f"{asked:,} of {of:,} questions",
+        f"{asked:,} of {of:,} questions"
+        if asked != of
+        else counted("{count:,} question", "{count:,} questions", asked),
         f"extraction {found['extraction']}" if found["extraction"] else "documents of the store",
         models_of(found),
     ]

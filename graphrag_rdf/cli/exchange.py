@@ -23,7 +23,7 @@ from graphrag_rdf.cli.output import format_option, note, one_line, say, warn, wa
 from graphrag_rdf.cli.process import DONE, IN_PART, ended_at_once, outcome, stop_requests
 from graphrag_rdf.cli.session import open_engine, validating
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import counted, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -123,10 +123,14 @@ def _export_tables(given: tuple[str, ...], *, counts: bool) -> None:
         )
 
 
+def _quads(number: int) -> str:
+    return counted("{count:,} quad", "{count:,} quads", number)
+
+
 def _written(report: ExportReport, path: Path | None) -> str:
     place = path or "stdout"
     if not report.entities:
-        return f"wrote {report.quads:,} quads to {place}"
+        return f"wrote {_quads(report.quads)} to {place}"
     written = f"{report.entities:,} entities, {report.relations:,} relations and {report.values:,} values"
     if not report.left_out:
         return f"wrote {written} to {place}"
@@ -223,14 +227,17 @@ def import_command(
         code = _build_communities(engine) if imported and engine.settings.communities.auto else DONE
     if not output.write(form, found[0] if len(found) == 1 else found):
         for item in found:
-            counts = f"{item['quads']:,} quads"
+            counts = _quads(item["quads"])
             if item["kind"] == "restored":  # people check these, since they take effect
                 counts += "".join(
                     f", {item[name]:,} {name}" for name in ("settings", "decisions", "traces") if item[name]
                 )
             if item["kind"] == "imported":
-                counts += f", {item['facts']:,} facts, {item['entities']:,} new entities"
-                counts += f", {item['traces']:,} traces" if item["traces"] else ""
+                counts += ", " + counted("{count:,} fact", "{count:,} facts", item["facts"])
+                new = counted("{count:,} new entity", "{count:,} new entities", item["entities"])
+                counts += f", {new}"
+                if item["traces"]:
+                    counts += ", " + counted("{count:,} trace", "{count:,} traces", item["traces"])
             say(one_line(f"{item['file']}: {item['kind']}: {counts}"))
     if any(item["kind"] == "restored" for item in found):
         note(not_in_dumps())

@@ -23,7 +23,7 @@ from graphrag_rdf.cli.output import counts, format_option, pairs, planned, say, 
 from graphrag_rdf.cli.process import DONE, IN_PART, outcome, stop_requests
 from graphrag_rdf.cli.session import client_of, in_folder, load, open_engine, refuse
 from graphrag_rdf.errors import DocumentError, StoreMissingError, UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import counted, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.client import Client
@@ -264,9 +264,11 @@ def show_report(report: IngestReport, by: str) -> None:
 
 def validated(found: ValidationCounts) -> str:
     """What a validation found, for people."""
-    told = f"{found.violations:,} violations, {found.warnings:,} warnings"
+    told = counted("{count:,} violation", "{count:,} violations", found.violations)
+    told += ", " + counted("{count:,} warning", "{count:,} warnings", found.warnings)
     if found.mode == "reject":
-        told += f"; rejected: {found.rejected:,} facts (facts rejected --reason breaks_shape)"
+        facts = counted("{count:,} fact", "{count:,} facts", found.rejected)
+        told += f"; rejected: {facts} (facts rejected --reason breaks_shape)"
     return told + (" (queries run validation/results)" if found.violations or found.warnings else "")
 
 
@@ -335,7 +337,7 @@ def _show_estimate(found: Estimate, by: str) -> None:
     lines: list[tuple[str, object]] = [
         ("documents", counts(found.documents) or "none"),
         ("chunks", counts(found.chunks) or "none"),
-        ("to extract", f"{found.extracted:,} chunks, by {by}"),
+        ("to extract", f"{counted('{count:,} chunk', '{count:,} chunks', found.extracted)}, by {by}"),
     ]
     if llm.calls:
         lines.append(("model", planned(llm.calls, llm.in_tokens, llm.out_tokens, llm.cost_usd)))
@@ -397,7 +399,8 @@ def left_out(rejected: Mapping[str, int], most: int) -> str:
         f"{number:,} {_WORDS.get(code, code.replace('_', ' '))}" for code, number in ranked[:most]
     )
     more = f" and {len(ranked) - most} more reasons" if len(ranked) > most else ""
-    return f"{sum(rejected.values()):,} statements: {told}{more}"
+    number = counted("{count:,} statement", "{count:,} statements", sum(rejected.values()))
+    return f"{number}: {told}{more}"
 
 
 # --- sending documents to a server -----------------------------------------------------------------

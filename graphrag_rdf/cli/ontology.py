@@ -13,11 +13,21 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group, model_option, output_option, shapes_options
 from graphrag_rdf.cli.exchange import destination
-from graphrag_rdf.cli.output import format_option, note, one_line, pairs, say, styled, warn, warn_of_results
+from graphrag_rdf.cli.output import (
+    count_triples,
+    format_option,
+    note,
+    one_line,
+    pairs,
+    say,
+    styled,
+    warn,
+    warn_of_results,
+)
 from graphrag_rdf.cli.process import DONE, FAILED
 from graphrag_rdf.cli.session import open_engine, validating
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import counted, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.exchange.owl_edits import Difference
@@ -62,7 +72,7 @@ def load(files: tuple[Path, ...], form: str) -> None:
         )
     if output.write(form, report):
         return
-    pairs([(iri, f"{number:,} triples") for iri, number in report.loaded.items()])
+    pairs([(iri, count_triples(number)) for iri, number in report.loaded.items()])
     pairs([(iri, "unchanged") for iri in report.unchanged])
 
 
@@ -446,4 +456,4 @@ def remove(ontology: str, form: str) -> None:
         number = remove_ontology(engine.store, ontology, settings.extract.namespace, settings.reasoning.keep)
         refresh_links(engine)
     if not output.write(form, {"versions": number}):
-        pairs([("removed", f"{number:,} versions")])
+        pairs([("removed", counted("{count:,} version", "{count:,} versions", number))])

@@ -20,7 +20,7 @@ import click
 
 from graphrag_rdf.cli.command import given_options
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import ngettext, tr
+from graphrag_rdf.i18n import counted, ngettext, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.report import LlmCounts
@@ -310,15 +310,24 @@ def counts(numbers: Any) -> str:
     return ", ".join(f"{number:,} {name}" for name, number in named.items() if number)
 
 
+def count_triples(number: int) -> str:
+    """A number of triples, in words."""
+    return counted("{count:,} triple", "{count:,} triples", number)
+
+
 def usage(llm: LlmCounts) -> str:
     """The calls, tokens and cost of a model, in a line."""
-    parts = [f"{llm.calls:,} calls", f"{llm.cached:,} cached"]
+    parts = [_calls(llm.calls), f"{llm.cached:,} cached"]
     if llm.in_tokens is not None:
         kept = f" ({llm.cached_in_tokens:,} from the provider's cache)" if llm.cached_in_tokens else ""
         parts.append(f"{llm.in_tokens:,}{kept} + {llm.out_tokens or 0:,} tokens")
     if llm.cost_usd is not None:
         parts.append(f"{llm.cost_usd:.4f} USD")
     return ", ".join(parts)
+
+
+def _calls(number: int) -> str:
+    return counted("{count:,} call", "{count:,} calls", number)
 
 
 def model_rows(left_out: Mapping[str, int], llm: LlmCounts) -> list[tuple[str, object]]:
@@ -336,4 +345,4 @@ def model_rows(left_out: Mapping[str, int], llm: LlmCounts) -> list[tuple[str, o
 def planned(calls: int, in_tokens: int | None, out_tokens: int | None, cost_usd: float | None) -> str:
     """The estimated calls, tokens and cost of a model, in a line."""
     cost = "price unknown" if cost_usd is None else f"{cost_usd:.2f} USD"
-    return f"{calls:,} calls, about {in_tokens or 0:,} + {out_tokens or 0:,} tokens, {cost}"
+    return f"{_calls(calls)}, about {in_tokens or 0:,} + {out_tokens or 0:,} tokens, {cost}"

@@ -11,6 +11,7 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group, embedding_option, model_option
 from graphrag_rdf.cli.output import (
     colours,
+    count_triples,
     counts,
     format_option,
     model_rows,
@@ -438,7 +439,7 @@ def inferences(profile: str | None, form: str) -> int:
         report = infer(engine.store, engine.settings.reasoning.profile)
         found = contradictions(engine.store, [*find_inconsistencies(engine.store)])
     if not output.write(form, {"profile": report.profile, "rules": report.rules, "inconsistencies": found}):
-        pairs([(rule, f"{number:,} triples") for rule, number in report.rules.items() if number])
+        pairs([(rule, count_triples(number)) for rule, number in report.rules.items() if number])
         if not any(report.rules.values()):
             say(tr("nothing inferred"))
         for one in found:

@@ -18,7 +18,7 @@ from graphrag_rdf.cli.output import format_option, pairs, safe, say, styled, war
 from graphrag_rdf.cli.process import ended_by_interrupt
 from graphrag_rdf.cli.session import load, open_engine, validating
 from graphrag_rdf.errors import UsageError, did_you_mean
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ngettext, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.rdf.terms import Term
@@ -104,7 +104,8 @@ def sparql_command(
         passed = Gate(engine).update(text)
         before = engine.store.count()
         engine.store.update(text)
-        say(tr("done: {value:+,} quads").format(value=engine.store.count() - before))
+        change = engine.store.count() - before
+        say(ngettext("done: {change:+,} quad", "done: {change:+,} quads", abs(change)).format(change=change))
         passed.keep()
         warn_of_results(len(passed.results), unvalidated=passed.unvalidated)
         engine.indexer.catch_up()

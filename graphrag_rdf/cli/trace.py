@@ -14,7 +14,7 @@ from graphrag_rdf.cli.output import colours, format_option, one_line, reading_wi
 from graphrag_rdf.cli.process import DONE, FAILED
 from graphrag_rdf.cli.session import open_engine, refuse, server_instead, server_of
 from graphrag_rdf.errors import StoreLockedError, UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import counted, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.client import Client
@@ -244,11 +244,12 @@ def delete(traces: tuple[str, ...], form: str) -> None:
 
 def _show_pruned(gone: Pruned, form: str) -> None:
     if not output.write(form, gone):
-        say(
-            tr("deleted {traces:,} traces, {objects:,} texts, {chunks:,} retired chunks").format(
-                traces=gone.traces, objects=gone.objects, chunks=gone.chunks
-            )
+        parts = (
+            counted("deleted {count:,} trace", "deleted {count:,} traces", gone.traces),
+            counted("{count:,} text", "{count:,} texts", gone.objects),
+            counted("{count:,} retired chunk", "{count:,} retired chunks", gone.chunks),
         )
+        say(", ".join(parts))
 
 
 def trace_text(engine: Engine, session: str, *, full: bool = False) -> str:

@@ -93,7 +93,7 @@ def test_errors_count_lines_as_written(run: Run, store: Path) -> None:
 def test_update_changes_the_store_and_keeps_the_index_in_step(run: Run, store: Path) -> None:
     found = run("sparql", "--update", 'INSERT DATA { <urn:a> rdfs:label "A new thing" }')
     assert found.code == 0
-    assert found.out == "done: +1 quads\n"
+    assert found.out == "done: +1 quad\n"
     assert run("sparql", 'ASK { <urn:a> rdfs:label "A new thing" }').out == "yes\n"
     assert run("index", "status", "--format", "json").json["indexes"]["text"]["up_to_date"]
 

@@ -76,7 +76,7 @@ def test_prune_and_delete(run: Run, asked: str) -> None:
     assert run("trace", "prune", "--keep", "1", "--format", "json").json["traces"] == 1
     (left,) = run("trace", "list", "--format", "json").json
     assert left["question"] != QUESTION
-    assert run("trace", "delete", "last").out.startswith("deleted 1 traces")
+    assert run("trace", "delete", "last").out.startswith("deleted 1 trace,")
     assert run("trace", "list", "--format", "json").json == []
 
 

@@ -49,7 +49,7 @@ def test_facts_rejected_by_shapes_without_names_are_counted_by_the_shape_around_
 def test_ingest_reports_by_default(run: Run, shapes: Path) -> None:
     result = run("ingest", "pennock.txt", "--shapes", shapes)
     assert result.code == 0
-    assert "1 violations, 0 warnings (queries run validation/results)" in result.out
+    assert "1 violation, 0 warnings (queries run validation/results)" in result.out
     assert "only banks are founded" in run("queries", "run", "validation/results", "-p", "limit=5").out
 
 

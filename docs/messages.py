@@ -4,8 +4,8 @@
     python docs/messages.py --new fr   # begin the catalogue of a language
 
 `make messages` runs it. Messages are `tr("…")`, `ngettext("…", "…", n)` and `counted("…", "…", n)` in Python,
-`{{ _("…") }}` and `{% trans %}` in templates of pages, help texts of commands, and click's own. A test fails if
-a message has no translation, or a translation has no message.
+`{{ _("…") }}` and `{% trans %}` in templates of pages, help texts of commands, and click's own. A test fails
+if a message has no translation, or a translation has no message.
 """
 
 from __future__ import annotations

@@ -120,6 +120,11 @@ class ChineseProse:
             if "".join(part.text for part in parts) in past or all(part.kind == "D" for part in parts):
                 ago, when = True, parts[-1] if parts[-1].kind == "D" else None
                 continue
+            if [part.kind for part in parts] == ["N"]:
+                subject = parts[0]
+                continue
+            if subject and parts[0].text in table()["clauses"]["names_too"]:
+                continue
             facts = list(_read(parts, subject, when, ago=ago))
             when = None
             for fact in facts:
@@ -488,7 +493,10 @@ def _objects(
         return
     joined = {"、", "和", "与", "及", "以及"}
     if all(part.kind == "N" or part.text in joined for part in rest):
-        yield from (((part.start, part.end), True) for part in rest if part.kind == "N")
+        for part, after in zip(rest, (*rest[1:], None), strict=True):
+            # of a place that an address goes on with, the last: 浙江嘉兴
+            if part.kind == "N" and not (after and after.kind == "N" and after.start == part.end):
+                yield (part.start, part.end), True
         return
     if ends.kind == "N" and all(part.kind == "N" or part.text == "的" for part in rest):
         yield (ends.start, ends.end), True  # 东屿省潮东市的白鹤湾

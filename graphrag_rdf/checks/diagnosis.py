@@ -206,7 +206,7 @@ def _relation(row: Row) -> str:
 
 
 def feature_flags(settings: Settings, indexes: Mapping[str, Any]) -> dict[str, bool]:
-    """Features that are on and work. Skipping chunks by their hash can be turned off by `--refresh` only."""
+    """Features that are on and work."""
     stages = {entry.stage for entry in ingest_pipeline(settings).entries()}
     healthy = {name: "error" not in entry for name, entry in indexes["indexes"].items()}
     return {
@@ -216,7 +216,7 @@ def feature_flags(settings: Settings, indexes: Mapping[str, Any]) -> dict[str, b
         "rerank_enabled": settings.rerank.model is not None,
         "entity_extraction_enabled": settings.extract.use != "none",
         "entity_normalize_enabled": not stages.isdisjoint(("synonyms", "written_together", "aliases")),
-        "hash_incremental_enabled": True,
+        "hash_incremental_enabled": settings.extract.incremental,
         "relations_enabled": settings.relations.build,
         "relation_extraction_enabled": settings.llm.model is not None
         and settings.relations.use != "structure",

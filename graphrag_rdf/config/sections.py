@@ -215,6 +215,10 @@ class ExtractSection(Section):
         le=3,
         description="number of times to ask the model to correct facts that break the ontology",
     )
+    incremental: bool = Field(
+        default=True,
+        description="skip chunks whose facts are stored, by their hash; false: each ingest is one with --refresh",
+    )
     gleaning_rounds: int = Field(
         default=0, ge=0, le=5, description="number of times to ask the model for missed facts"
     )

@@ -85,6 +85,7 @@ def estimate(
     """
     found = find(engine, paths, None, exclude)
     extractor = choose_extractor(engine.settings, lambda: engine.gateway, engine.store)
+    refresh = refresh or not engine.settings.extract.incremental
     settings = ingest_settings(engine.settings, refresh=refresh)
     max_bytes = engine.settings.documents.max_bytes
     key, namespace = settings.chunks.key, settings.facts.namespace

@@ -173,6 +173,7 @@ def begin(
         UsageError: when SHACL shapes are set and cannot be used.
     """
     at, spent = time.perf_counter(), engine.budget.usage
+    refresh = refresh or not engine.settings.extract.incremental
     pipeline, indexer = ingest_pipeline(engine.settings), engine.indexer
     indexer.recover()
     indexer.noted = NewTriples()

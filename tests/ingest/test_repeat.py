@@ -47,6 +47,14 @@ def two(docs: Path) -> Path:
     return docs
 
 
+def test_without_increments_each_run_reads_everything_again(two: Path, engine_of: MakeEngine) -> None:
+    engine = engine_of("store", **{"extract.incremental": False})
+    engine.ingest([two])
+    second = engine.ingest([two])
+    assert (second.documents.read_again, second.documents.unchanged) == (2, 0)
+    assert second.facts == 0  # new ones
+
+
 def test_second_run_changes_nothing(two: Path, engine_of: MakeEngine) -> None:
     engine = engine_of("store")
     first = engine.ingest([two])

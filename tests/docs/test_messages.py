@@ -41,8 +41,9 @@ def test_translations_have_the_placeholders_of_their_messages(path: Path) -> Non
     for message in messages.catalogue(path):
         for said, translated in _forms(message):
             assert _placeholders(translated) == _placeholders(said), said
-            assert said[:1].isspace() == translated[:1].isspace(), said
-            assert said[-1:].isspace() == translated[-1:].isspace(), said
+            if any(map(str.isalnum, said)):  # not a comma between two names, which needs no space in Chinese
+                assert said[:1].isspace() == translated[:1].isspace(), said
+                assert said[-1:].isspace() == translated[-1:].isspace(), said
 
 
 @pytest.mark.parametrize("path", CATALOGUES, ids=IDS)

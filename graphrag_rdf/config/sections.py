@@ -217,7 +217,7 @@ class ExtractSection(Section):
     )
     incremental: bool = Field(
         default=True,
-        description="skip chunks whose facts are stored, by their hash; false: each ingest is one with --refresh",
+        description="skip chunks whose facts are stored, by their hash; false: ingest as with --refresh",
     )
     gleaning_rounds: int = Field(
         default=0, ge=0, le=5, description="number of times to ask the model for missed facts"

@@ -202,6 +202,10 @@ def import_command(
     overrides: dict[str, Any] = {"llm.model": model, "embedding.model": embedding_model}
     overrides = validating(shapes, validation, overrides)
     if files[0] == "evalset" and len(files) > 1:
+        if shapes or validation:
+            raise UsageError(
+                tr("evaluation sets are not validated"), hint=tr("leave out --shapes and --validation")
+            )
         return _import_evalset(files[1:], overrides, extraction, titles=not no_titles, form=form)
     if files[0] == TABLES and len(files) == 2:
         return _import_tables(Path(files[1]), overrides, form)
@@ -309,10 +313,11 @@ def _import_tables(folder: Path, overrides: dict[str, Any], form: str) -> int:
         report = import_tables(engine, folder, progress=progress, stop=stop)
     if not output.write(form, report.as_json()):
         _show_tables(report)
-    return outcome(report.stopped, failed=False)
+    return outcome(report.stopped, failed=bool(report.validation and report.validation.rejected))
 
 
 def _show_tables(report: TablesReport) -> None:
+    from graphrag_rdf.cli.ingest import validated
     from graphrag_rdf.exchange.ms_graphrag.report import KEPT, REASONS
 
     for name, counts in report.tables.items():
@@ -345,6 +350,8 @@ def _show_tables(report: TablesReport) -> None:
             facts=report.facts, entities=report.entities, seconds=report.seconds
         )
     )
+    if report.validation is not None:
+        say(tr("shapes: {found}").format(found=validated(report.validation)))
     for reason in dict.fromkeys(problem.reason for problem in report.problems):
         kept = "imported nevertheless" if reason in KEPT else "left out"
         note(f"{reason.replace('_', ' ')}: {REASONS[reason]} ({kept})")

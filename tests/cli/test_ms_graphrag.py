@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.commands import Run
 from tests.support.ms_tables import some_tables, write_parquet
 
@@ -56,3 +58,28 @@ def test_a_wrong_word_is_refused(run: Run, store: Path) -> None:
     found = run("export", "graphrag", "output")
     assert found.code == 2
     assert "graphrag-rdf export ms-graphrag DIR" in found.err
+
+
+def test_tables_pass_the_gate_of_shapes(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("pyshacl")
+    write_parquet(tmp_path / "output", some_tables())
+    (tmp_path / "shapes.ttl").write_text(
+        "@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix r: <http://trustgraph.ai/r/> .\n"
+        "<urn:related> a sh:NodeShape ; sh:targetSubjectsOf r:related-to ;\n"
+        "  sh:property [ sh:path r:related-to ;\n"
+        '  sh:class <http://trustgraph.ai/type/person> ; sh:message "people know people" ] .\n'
+    )
+    gate = ("--shapes", str(tmp_path / "shapes.ttl"), "--validation", "reject")
+    found = run("import", "ms-graphrag", str(tmp_path / "output"), *gate, "--format", "json")
+    assert found.code == 3
+    assert found.json["validation"]["rejected"] == 3
+    kept = run("sparql", "SELECT ?o { ?s <http://trustgraph.ai/r/related-to> ?o }", "--format", "csv").out
+    assert kept.split() == ["o", "http://trustgraph.ai/e/tom-reed"]
+    assert len(run("facts", "rejected", "--reason", "breaks_shape", "--format", "json").json) == 3
+    again = run("import", "ms-graphrag", str(tmp_path / "output"), *gate, "--format", "json")
+    assert (again.code, again.json["facts"], again.json["validation"]) == (0, 0, None)
+    assert run("check").code == 0
+    (tmp_path / "set.json").write_text("{}")
+    refused = run("import", "evalset", "set.json", *gate)
+    assert refused.code == 2
+    assert "evaluation sets are not validated" in refused.err

@@ -29,6 +29,8 @@ from graphrag_rdf.ingest.claims import link_claims
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.plan import GivenChunks, IngestSettings, stored_documents
 from graphrag_rdf.ingest.run import Ingest
+from graphrag_rdf.ingest.validation import validate_written
+from graphrag_rdf.ingest.validation_reports import opened_shapes
 from graphrag_rdf.rdf import iris
 
 if TYPE_CHECKING:
@@ -52,7 +54,8 @@ def import_tables(
         stop: called between chunks; True ends the import, and the next one goes on there.
 
     Raises:
-        UsageError: the folder has no text units, or a table cannot be read.
+        UsageError: the folder has no text units, a table cannot be read, or the SHACL shapes of the settings
+            cannot be used.
         ConfigError: it has parquet files, and the extra for these is not installed.
         StoreError: the store cannot be written.
     """
@@ -60,10 +63,13 @@ def import_tables(
     report = TablesReport()
     tables = read_tables(Path(folder), report)
     texts = read_texts(tables, report, _namespace(engine))
+    shapes = opened_shapes(engine.store, engine.settings.validation)
     with engine.keeping_indexes():
-        run = _ingest(engine, tables, texts, progress, stop)
+        run = _ingest(engine, tables, texts, progress, stop, marked=shapes is not None)
         _take_over(report, run)
         if run.stopped is None:
+            if shapes is not None:
+                report.validation = validate_written(engine, shapes)
             found = find_imported(engine, tables, texts, report)
             _write_rest(engine, tables, found, report)
     report.seconds = round(time.perf_counter() - begun, 3)
@@ -83,6 +89,8 @@ def _ingest(
     texts: Sequence[GivenText],
     progress: Progress | None,
     stop: Stop | None,
+    *,
+    marked: bool,
 ) -> IngestReport:
     extract = engine.settings.extract
     settings = IngestSettings(
@@ -90,6 +98,7 @@ def _ingest(
         facts=FactSettings(extract.namespace, extract.entity_min_length),
         metadata=False,
         version=engine.settings_version,
+        marked=marked,
     )
     extractor = table_extractor(tables, texts, extract.entity_min_length)
     run = Ingest(engine.store, engine.blobs, extractor, engine.indexer, settings, progress, stop)

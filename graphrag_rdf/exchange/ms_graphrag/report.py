@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphrag_rdf.ingest.report import ValidationCounts
 
 REASONS: Mapping[str, str] = {
     "malformed": "a value that the row needs is missing",
@@ -95,6 +98,7 @@ class TablesReport:
         changed: descriptions and weights, chunks with claims, and triples of communities that were written
             or removed.
         communities_kept: the store has communities of its own, so those of the tables were left out.
+        validation: what a validation with SHACL shapes found, if there was one.
     """
 
     tables: dict[str, TableCounts] = field(default_factory=dict)
@@ -105,6 +109,7 @@ class TablesReport:
     entities: int = 0
     changed: int = 0
     communities_kept: bool = False
+    validation: ValidationCounts | None = None
     stopped: str | None = None
     warnings: list[dict[str, str]] = field(default_factory=list)
     seconds: float = 0.0
@@ -139,6 +144,7 @@ class TablesReport:
             "entities": self.entities,
             "changed": self.changed,
             "communities_kept": self.communities_kept,
+            "validation": asdict(self.validation) if self.validation else None,
             "stopped": self.stopped,
             "warnings": self.warnings,
             "seconds": self.seconds,

@@ -157,6 +157,8 @@ class UsageError(GraphRagError):
 class EvaluationError(UsageError):
     """A well-formed query or update that the engine cannot evaluate."""
 
+    exit_code = 1
+
 
 class ConfigError(UsageError):
     """A setting is unknown or has an invalid value."""

@@ -29,6 +29,12 @@ _QUERY_SAID = "a query must begin with SELECT, ASK, CONSTRUCT or DESCRIBE"
 _SHOWN = 100  # characters of a line
 _STATUS = {"not supported": 501, "does not exist": 404, "already exists": 409}
 _UNDECLARED = "Prefix not found"
+_NO_CODE = re.compile(
+    r'"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|<[^<>"{}|^`\s]*>|#[^\n]*',
+    re.DOTALL,
+)
+"""Strings, IRIs and comments."""
+_DECLARATION = re.compile(r"\bPREFIX\s+([\w.-]*):", re.IGNORECASE)
 _PREFIXED = re.compile(r"(?<![\w.<-])([^\W\d_](?:[\w.-]*[\w-])?|):")
 _KNOWN = {
     "dbo": "http://dbpedia.org/ontology/",
@@ -78,10 +84,14 @@ def complaint(text: str, error: Exception) -> str:
     ended = at_end and (more or not line.strip())
     if _ANYTHING in found[3] and column > 1 and not ended:
         column -= 1  # the parser is one character after the wrong one
-    if _UNDECLARED in said and (prefix := _prefix(line, column - 1)) is not None:
-        iri = _KNOWN.get(prefix[1], "…")
-        why = f"the prefix {prefix[0]} is not declared; write before the query: PREFIX {prefix[0]} <{iri}>"
-        return _told(text, number, prefix.start() + 1, why)
+    if _UNDECLARED in said or not said:
+        at = sum(len(each) + 1 for each in lines[: number - 1]) + column - 1
+        if (prefix := _undeclared(text, at)) is not None:
+            iri = _KNOWN.get(prefix[1], "…")
+            why = (
+                f"the prefix {prefix[0]} is not declared; write before the query: PREFIX {prefix[0]} <{iri}>"
+            )
+            return _told(text, *_place(text, prefix.start()), why)
     why = "; ".join(said) or ("unexpected end" if ended else "unexpected text")
     return _told(text, number, column, why)
 
@@ -111,9 +121,12 @@ def _said(listed: str) -> list[str]:
     return [item.strip() for item in _CLASS.sub("", listed).split(",") if " " in item.strip()]
 
 
-def _prefix(line: str, at: int) -> re.Match[str] | None:
-    """The last prefix that begins before a place of a line."""
-    return next((each for each in reversed([*_PREFIXED.finditer(line)]) if each.start() <= at), None)
+def _undeclared(text: str, at: int) -> re.Match[str] | None:
+    """The last prefix before a place that is not declared. In expressions the parser does not name it."""
+    code = _NO_CODE.sub(lambda found: " " * len(found[0]), text)
+    declared = {found[1] for found in _DECLARATION.finditer(code)}
+    used = [found for found in _PREFIXED.finditer(code) if found.start() <= at and found[1] not in declared]
+    return used[-1] if used else None
 
 
 def _prologue(line: str) -> int:

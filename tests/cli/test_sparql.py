@@ -114,3 +114,20 @@ def test_a_mistake_is_shown_where_it_is(run: Run, store: Path) -> None:
     first = run("sparql", "SELECT * { ?s foo:name ?o }").err
     assert "PREFIX foo: <…>" in first
     assert first.count("PREFIX") == 1, "what the program put before it is not shown"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["SELECT (<urn:no-function>(1) AS ?x) {}"], "not supported"),
+        (["--update", "DROP GRAPH <urn:missing>"], "does not exist"),
+        (["--update", "CREATE GRAPH <urn:graph:source>"], "already exists"),
+    ],
+)
+def test_what_the_engine_cannot_do_is_no_wrong_usage(
+    run: Run, store: Path, arguments: list[str], told: str
+) -> None:
+    found = run("sparql", *arguments)
+    assert found.code == 1
+    assert told in found.err
+    assert run("sparql", "--update", "DROP SILENT GRAPH <urn:missing>").code == 0

@@ -38,6 +38,18 @@ def pointed_at(message: str) -> str:
         ),
         ("ASK { ?s a :Ship }", "write before the query: PREFIX : <…>", ":Ship }"),
         ("ASK { ?s <urn:a>|x-1:b ?o . ?o a <urn:c:d> }", "PREFIX x-1: <…>", "x-1:b ?o . ?o a <urn:c:d> }"),
+        (
+            "SELECT ?x { BIND(xsd:date('a:b') AS ?x) }",
+            "PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>",
+            "xsd:date('a:b') AS ?x) }",
+        ),
+        (
+            "PREFIX a: <urn:a:>\nASK { ?s a:b ?o FILTER(?o < a:c && ?o > b:c) } # d:e",
+            "PREFIX b: <…>",
+            "b:c) } # d:e",
+        ),
+        ("ASK { ?s ?p '1'^^ex:type ; <urn:d:e> 'f:g' }", "PREFIX ex: <…>", "ex:type ; <urn:d:e> 'f:g' }"),
+        ("SELECT * { ?s ?p ?o } ORDER BY fn:of(?s)", "PREFIX fn: <…>", "fn:of(?s)"),
         ("SELECT (COUNT(*) AS ?n) ?s { ?s ?p ?o }", "contains a variable that is unbound", "}"),
         ("SELECT * { ?s ?p ?o } LIMIT x", "line 1, column 29", "x"),
         ("SELECT * {\r\n\t?s ?p 'x' ]", "line 2, column 12", "]"),

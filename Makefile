@@ -21,7 +21,7 @@ LOCKS := deploy/locks
 TOOLS := $(STAMPS)/tools
 TRUSTGRAPH := 2.11.1
 MSGRAPHRAG := 3.3.0
-PYTHON_CLIENTS := SPARQLWrapper==2.0.0 rdflib==7.6.0 pandas==3.1.1
+PYTHON_CLIENTS := SPARQLWrapper==2.0.0 rdflib==7.6.0 pandas==3.1.1 "prov[xml]==2.1.1"
 # Comunica 5 needs Node.js 22
 NODE_CLIENTS := @comunica/query-sparql@4.5.0 sparql-http-client@3.1.0 @rdfjs/data-model@2 @zazuko/yasgui@4.6.2
 MODELS := $(if $(MODEL),--model "$(MODEL)") $(if $(EMBEDDING_MODEL),--embedding-model "$(EMBEDDING_MODEL)")

@@ -130,6 +130,27 @@ _PLAIN = {NamedNode: lambda term: term.value, Literal: lambda term: term.value, 
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 """Characters that XML 1.0 cannot express."""
 
+_NOT_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+
+class XmlOutput:
+    """An output of XML in which U+FFFD stands for control characters, such as the form feeds between pages.
+
+    The engine writes them, and parsers refuse them.
+    """
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+
+    def write(self, data: bytes, /) -> int:
+        """Pass a part on."""
+        self._output.write(_NOT_XML.sub(b"\xef\xbf\xbd", data))
+        return len(data)
+
+    def flush(self) -> None:
+        """The engine asks for it."""
+
+
 _DECLARED = re.compile(rb"<!ENTITY\s+(?:(%)\s+)?([^\s'\"<>&;]+)\s+(?:\"([^\"]*)\"|'([^']*)')?")
 _REFERENCE = re.compile(rb"&([^#\s;&<>]{1,256});")
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 import pyoxigraph as ox
 from pyoxigraph import DefaultGraph, NamedNode, Quad, Triple
 
-from graphrag_rdf.rdf.formats import line_end, solutions, write_csv
+from graphrag_rdf.rdf.formats import XmlOutput, line_end, solutions, write_csv
 from graphrag_rdf.rdf.iris import statement
 from graphrag_rdf.rdf.jsonld import write_jsonld
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
@@ -155,7 +155,8 @@ def write_results(found: ox.QuerySolutions | ox.QueryBoolean, job: Job, output: 
             write_csv(found, bounded)
             return
         form = ox.QueryResultsFormat.from_media_type(wanted.media_type)
-        found.serialize(bounded, format=form)  # type: ignore[arg-type]
+        stream = XmlOutput(bounded) if form == ox.QueryResultsFormat.XML else bounded
+        found.serialize(stream, format=form)  # type: ignore[arg-type]
         if isinstance(found, ox.QueryBoolean):
             bounded.write(line_end(wanted.media_type))
     finally:
@@ -250,6 +251,8 @@ def serialize_graph(
     if rdf_format == ox.RdfFormat.JSON_LD:
         write_jsonld(_classic(found), output, json.loads(wanted.context))
         return
+    if rdf_format == ox.RdfFormat.RDF_XML:
+        output = XmlOutput(output)
     ox.serialize(
         _classic(found) if wanted.dialect == "classic" else found,  # type: ignore[arg-type]
         output,  # type: ignore[arg-type]

@@ -18,6 +18,7 @@ from tests.support.endpoint import TOKENS, WRITE, Endpoint
 
 __all__ = ["sample_folder"]
 
+QUESTION = "Who designed the Skell Tidal Station?"
 SCRIPTS = Path(__file__).parent / "scripts"
 ENTITY = "http://trustgraph.ai/e/"
 TG = "https://trustgraph.ai/ns/"
@@ -34,10 +35,12 @@ QUERIES = {
 
 @pytest.fixture(scope="session")
 def served(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
-    """A server with a token, as `serve` starts it."""
+    """A server with a token and a trace, as `serve` starts it."""
     store = tmp_path_factory.mktemp("clients") / "store"
     shutil.copytree(sample_folder, store)
     with Endpoint.start(store, **TOKENS) as endpoint:
+        with endpoint.client() as client:
+            client.post("/ask", json={"question": QUESTION}).raise_for_status()
         yield endpoint
 
 

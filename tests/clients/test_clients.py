@@ -16,6 +16,7 @@ import pytest
 
 from tests.clients.conftest import ENTITY, QUERIES, SCRIPTS, as_expected, place, run, said
 from tests.docs.markdown import REPOSITORY, blocks
+from tests.support.commands import program
 from tests.support.endpoint import TOKENS, WRITE, Endpoint
 
 pytestmark = pytest.mark.clients
@@ -46,8 +47,25 @@ def test_sparqlwrapper(served: Endpoint) -> None:
     assert all(sent.values()), sent
 
 
-def test_rdflib(served: Endpoint) -> None:
-    found = said(python("rdflib_client.py"), served)
+def exported(served: Endpoint, folder: Path, form: str, suffix: str, *options: str) -> str:
+    """A file of `trace export`."""
+    file = folder / f"trace.{suffix}"
+    command = program(
+        "--store", served.store, "trace", "export", "last", "--format", form, "-o", file, *options
+    )
+    run(command)
+    return str(file)
+
+
+def test_rdflib(served: Endpoint, tmp_path: Path) -> None:
+    dump = tmp_path / "dump.jsonld"
+    run(program("--store", served.store, "export", "--format", "jsonld", "-o", dump))
+    traces = [
+        exported(served, tmp_path, "jsonld", "jsonld"),
+        exported(served, tmp_path, "turtle", "ttl", "--dialect", "classic"),
+        exported(served, tmp_path, "trig", "trig", "--dialect", "classic"),
+    ]
+    found = said(python("rdflib_client.py"), served, files=[*traces, str(dump)])
     as_expected(found)
     for method in ("GET", "POST", "POST_FORM"):
         for form in ("xml", "json", "csv", "tsv"):
@@ -61,6 +79,21 @@ def test_rdflib(served: Endpoint) -> None:
     assert found["store"] == found["json-ld"] > 1000
     assert found["ontology"]
     assert found["void"]
+    for path, sizes in found["addresses"].items():
+        assert len(set(sizes)) == 1, (path, sizes)
+        assert sizes[0] > 5
+    assert len({found[path] for path in traces}) == 1
+    assert found[str(dump)] > found["store"]  # with the store's bookkeeping
+
+
+def test_prov(served: Endpoint, tmp_path: Path) -> None:
+    files = {
+        form: exported(served, tmp_path, name, form)
+        for form, name in (("xml", "provx"), ("json", "prov-json"))
+    }
+    found = said(python("prov_client.py"), served, files=files)
+    assert found["xml"] == found["json"]
+    assert min(found["xml"]) > 0
 
 
 def test_pandas(served: Endpoint) -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote, urlencode
+from xml.etree import ElementTree
 
 import httpx
 import pyoxigraph as ox
@@ -443,6 +444,20 @@ def test_the_setting_makes_the_default_graph_a_union(tmp_path: Path) -> None:
             assert found == expected
         description = client.get("/sparql", headers={"Accept": "text/turtle"}).text
         assert "UnionDefaultGraph" in description
+
+
+def test_xml_has_no_control_characters(graphs: httpx.Client) -> None:
+    """XML cannot hold the form feeds between pages."""
+    text = "SELECT ('page 1\\u000Cpage\\u00012\\t' AS ?o) {}"
+    row = ElementTree.fromstring(graphs.get("/sparql", params={"query": text, "format": "xml"}).content)
+    assert [one.text for one in row.iter("{http://www.w3.org/2005/sparql-results#}literal")] == [
+        "page 1\ufffdpage\ufffd2\t"
+    ]
+    graph = "CONSTRUCT { <urn:s> <urn:p> ?o } WHERE { BIND('page 1\\u000C' AS ?o) }"
+    data = graphs.get("/sparql", params={"query": graph, "format": "rdfxml"}).content
+    (triple,) = ox.parse(data, format=ox.RdfFormat.RDF_XML)
+    assert triple.object.value == "page 1\ufffd"
+    assert "\\f" in graphs.get("/sparql", params={"query": graph, "format": "nt"}).text
 
 
 # --- beyond the protocol ------------------------------------------------------------------------------

@@ -45,4 +45,24 @@ found["store"] = len(Dataset(default_union=True).parse(f"{url}/store?dialect=cla
 found["json-ld"] = len(Dataset(default_union=True).parse(f"{url}/store", format="json-ld"))
 found["ontology"] = len(Graph().parse(f"{url}/ontology")) > 100
 found["void"] = len(Graph().parse(f"{url}/.well-known/void")) > 100
+
+# every address in every format of RDF 1.1
+forms = {"turtle": "turtle", "rdfxml": "xml", "nt": "nt", "jsonld": "json-ld"}
+found["addresses"] = {
+    path: [
+        len(Dataset(default_union=True).parse(f"{url}{path}dialect=classic&format={form}", format=name))
+        for form, name in forms.items()
+    ]
+    for path in (
+        f"/resource?iri={entity}&",
+        "/store?graph=urn:graph:source&",
+        "/traces?",
+        "/traces/last?",
+        "/documents?",
+        "/entities/elspeth-marwick?",
+        "/queries/entities/list?",
+    )
+}
+for path in given["files"]:
+    found[path] = len(Dataset(default_union=True).parse(path))
 print(json.dumps(found))

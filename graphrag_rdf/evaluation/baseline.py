@@ -112,7 +112,7 @@ def _asked(engine: Engine, pipeline: Pipeline, question: str, ranked: Sequence[_
     tokens = int(values.get("evidence_tokens", 0))
     lines = evidence.fitting(tokens, tokens, ())
     if not lines or step is None:
-        return {"answer": nothing_found(state.language), "answered": False}
+        return {"answer": nothing_found(state.language, state.question), "answered": False}
     prompt = render(
         pipeline.prompt_folders,
         {**step.kind.prompts, **step.prompts}["answer"],

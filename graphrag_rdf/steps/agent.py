@@ -353,7 +353,7 @@ def conclude(context: Context, state: State, parameters: Parameters) -> Iterator
     answer = next((turn.answer for turn in _turns(state)[-1:]), None)
     if answer is None:
         state.answered = False
-        state.answer = not_answered(state.language)
+        state.answer = not_answered(state.language, state.question)
         state.warn(
             "limit_reached",
             tr("the agent was stopped before it had an answer: limit of {stopped}").format(stopped=stopped),

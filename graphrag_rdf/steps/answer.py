@@ -183,7 +183,7 @@ def read_answer(state: State, known: AbstractSet[int], answer: str | None = None
     state.answer = text
     if refused or not text:
         state.answered = False
-        state.answer = state.answer or not_answered(state.language)
+        state.answer = state.answer or not_answered(state.language, state.question)
         why = "says that it does not know" if refused else "wrote no answer"
         state.warn("answer_refused", tr("the model {why}").format(why=why))
 

@@ -23,6 +23,7 @@ from graphrag_rdf.extract.lexicon import base_language
 from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.extract.names import CJK, apart
 from graphrag_rdf.extract.numbers import scales
+from graphrag_rdf.han import simplified
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.steps.figures import Figure, figures, follows, known_figures
 
@@ -116,14 +117,19 @@ _AT_END = re.compile(r"\s*\W?NO ANSWER\W*$")
 _SHORT = 30  # characters of an apology that says nothing else
 
 
-def not_answered(language: str | None) -> str:
-    """What the program says where the documents found do not answer; English where it has no other words."""
-    return _said("not_answered", language)
+def not_answered(language: str | None, question: str = "") -> str:
+    """What the program says where the documents found do not answer; English where it has no other words.
+
+    Args:
+        language: of the question, BCP 47.
+        question: tells whether Chinese is written in traditional characters.
+    """
+    return _said("not_answered", language, question)
 
 
-def nothing_found(language: str | None) -> str:
-    """What the program says where nothing was found."""
-    return _said("nothing_found", language)
+def nothing_found(language: str | None, question: str = "") -> str:
+    """What the program says where nothing was found; see `not_answered`."""
+    return _said("nothing_found", language, question)
 
 
 def is_sentinel(text: str) -> bool:
@@ -149,6 +155,11 @@ def says_unknown(sentence: str, *, cites: bool) -> bool:
         sentence: without markers of citations.
         cites: whether it cites something: then it must speak of its evidence ("… do not say").
     """
+    plain = simplified(sentence)  # of Japanese, too, so both are searched
+    return _says_unknown(sentence, cites) or (plain != sentence and _says_unknown(plain, cites))
+
+
+def _says_unknown(sentence: str, cites: bool) -> bool:
     keys: list[tuple[str, ...]] = [("evidence",)] if cites else [("evidence",), ("own",), ("about", "no")]
     for found in ([_any(key).search(sentence) for key in together] for together in keys):
         ends = [match.end() for match in found if match]
@@ -167,9 +178,11 @@ def _table() -> dict[str, dict[str, Any]]:
     return tomllib.loads(_TABLE.read_text("utf-8"))
 
 
-def _said(key: str, language: str | None) -> str:
+def _said(key: str, language: str | None, question: str) -> str:
     table = _table()
-    return str(table.get(base_language(language) or "en", table["en"])[key])
+    words = table.get(base_language(language) or "en", table["en"])
+    traditional = base_language(language) == "zh" and simplified(question) != question
+    return str(words["traditional"][key] if traditional else words[key])
 
 
 @cache
@@ -375,9 +388,10 @@ def _language(question: str, claims: Sequence[Claim], language: str | None) -> I
 
 
 def _folded(text: str) -> str:
-    """Without case and accents, and with one blank between words, also between those of LiHua."""
+    """Without case, accents and traditional characters, with one blank between words, also those of LiHua."""
     plain = unicodedata.normalize("NFKD", apart(text))
-    return " ".join("".join(c for c in plain if not unicodedata.combining(c)).casefold().split())
+    bare = "".join(c for c in plain if not unicodedata.combining(c)).casefold()
+    return simplified(" ".join(bare.split()))
 
 
 def _letters(folded: str) -> str:

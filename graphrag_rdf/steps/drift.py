@@ -578,7 +578,7 @@ def _suggested(
 
 def _no_answer(context: Context, state: State, step: Step) -> Iterator[GraphRagResponse]:
     state.answered = False
-    state.answer = not_answered(state.language)
+    state.answer = not_answered(state.language, state.question)
     state.warn("not_answered", tr("Neither the reports nor an answer to a follow-up question answer it."))
     yield context.recorder.text_chunk(state.answer)
     yield finish_answer(context, state, step)

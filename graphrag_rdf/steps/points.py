@@ -448,7 +448,7 @@ def _joined(point: Point, evidence: Mapping[NamedNode, Sequence[Selection]]) -> 
 
 def _unanswered(context: Context, state: State, step: Step) -> Iterator[GraphRagResponse]:
     """Say that the reports do not answer."""
-    state.answered, state.answer = False, not_answered(state.language)
+    state.answered, state.answer = False, not_answered(state.language, state.question)
     state.warn("not_answered", tr("No report of a community says enough about the question."))
     yield context.recorder.text_chunk(state.answer)
     yield finish_answer(context, state, step)

@@ -96,7 +96,7 @@ def _begun(context: Context, state: State) -> tuple[Step, Result, dict[str, str]
     step = context.recorder.step(SYNTHESIS)
     result: Result = state.work.results[0]
     if not result.rows:
-        state.answered, state.answer = False, nothing_found(state.language)
+        state.answered, state.answer = False, nothing_found(state.language, state.question)
         return step, result, {}
     state.result = {
         "template": result.template,

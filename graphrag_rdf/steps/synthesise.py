@@ -208,7 +208,9 @@ def give_out(context: Context, state: State, stream: Iterator[str]) -> Iterator[
             for further in stream:
                 yield context.recorder.text_chunk(further)
             return
-    yield context.recorder.text_chunk(not_answered(state.language) if is_sentinel(held) else held)
+    yield context.recorder.text_chunk(
+        not_answered(state.language, state.question) if is_sentinel(held) else held
+    )
 
 
 def _evidence(context: Context, state: State, step: Step) -> Evidence:
@@ -295,9 +297,9 @@ def _unknown(context: Context, state: State, step: Step, found: Quotes) -> str:
     _closest(context, state, step, found)
     if found.quotes:
         state.warn("not_answered", tr("The evidence covers too little of the question."))
-        return not_answered(state.language)
+        return not_answered(state.language, state.question)
     state.warn("no_relevant_facts", tr("Nothing in the documents shares a name or word with the question."))
-    return nothing_found(state.language)
+    return nothing_found(state.language, state.question)
 
 
 def _closest(context: Context, state: State, step: Step, found: Quotes) -> None:

@@ -145,6 +145,29 @@ def test_answers_that_are_no_refusals(answer):
     assert not refuses(sentences(answer), {1, 2, 3})
 
 
+@pytest.mark.parametrize(
+    "answer", ["文件中沒有提到這一點。", "無法確定。", "資料沒有說明是誰造的。", "文書には記載がありません。"]
+)
+def test_refusals_in_traditional_characters_and_in_japanese(answer):
+    assert refuses(sentences(answer, None), set())
+
+
+def test_a_question_in_traditional_characters_gets_traditional_ones():
+    assert not_answered("zh", "誰造的？") == "我不知道：在文件中找到的內容沒有回答這個問題。"
+    assert not_answered("zh", "谁造的？") == not_answered("zh") != not_answered("zh", "誰造的？")
+    assert not_answered("en", "誰造的？") == not_answered("en")
+    for said in (not_answered("zh", "誰造的？"), nothing_found("zh", "誰造的？")):
+        assert refuses(sentences(said, "zh"), set())
+
+
+def test_names_in_traditional_characters_stand_in_simplified_evidence():
+    cited = ("临港机器厂制造了三座水轮机。梁静宜到场。",)
+    found = check_answer("誰造的？", [Claim("臨港機器廠製造了三座水輪機，梁靜宜到場。[1]", cited)], "zh")
+    assert list(found) == []
+    found = check_answer("誰造的？", [Claim("臨港機器廠的陳立文製造了三座水輪機。[1]", cited)], "zh")
+    assert [kind for kind, _ in found] == ["unsupported_name"]
+
+
 @pytest.mark.parametrize("language", ["en", "de", "fr", "es", "it", "nl", "pt", "zh", "ja", "sw", None])
 def test_what_the_program_says_is_a_refusal_in_every_language(language):
     for said in (not_answered(language), nothing_found(language)):

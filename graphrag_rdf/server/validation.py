@@ -30,7 +30,8 @@ async def on_broken_shapes(connection: HTTPConnection, error: Exception) -> Resp
     Clients that accept no RDF get a problem document or a page. The report has no paths of files.
     """
     assert isinstance(error, BrokenShapesError)  # noqa: S101 - it is registered for these
-    choice = negotiate(connection.headers.get("accept"), (*GRAPHS, *PROBLEMS))
+    forms = (GRAPHS[0], *PROBLEMS, *GRAPHS[1:])  # plain JSON is a problem document, not JSON-LD
+    choice = negotiate(connection.headers.get("accept"), forms)
     if choice is None or not isinstance(choice.format.engine, ox.RdfFormat):
         return await on_error(connection, error)
     triples = [quad.triple for quad in error.report if quad.predicate != PROV.used]

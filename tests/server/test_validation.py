@@ -10,6 +10,9 @@ import httpx
 import pyoxigraph as ox
 import pytest
 
+from graphrag_rdf.config import Settings
+from graphrag_rdf.engine import Engine
+from graphrag_rdf.exchange import import_file
 from tests.support.endpoint import Endpoint
 
 pytest.importorskip("pyshacl")
@@ -178,3 +181,35 @@ def test_malformed_updates_are_reported_as_such(client: httpx.Client) -> None:
 def test_no_copies_are_left(servers: dict[str, Endpoint], client: httpx.Client) -> None:
     client.post("/update", data={"update": "DELETE WHERE { ?s <urn:x> ?o }"}).raise_for_status()
     assert list(Path(servers["reject"].store).rglob("trial-*")) == []
+
+
+def test_corrections_of_facts_are_refused_with_the_offender(tmp_path: Path) -> None:
+    (tmp_path / "shapes.ttl").write_text(SHAPES)
+    (tmp_path / "facts.ttl").write_text(GOOD)
+    with Engine.open(tmp_path / "store", config=Settings()) as engine:
+        import_file(engine, tmp_path / "facts.ttl")
+    env = {
+        "GRAPHRAG_RDF_VALIDATION__SHAPES": f"{tmp_path}/shapes.ttl",
+        "GRAPHRAG_RDF_VALIDATION__MODE": "reject",
+    }
+    ex = "http://example.org/"
+    asked = {"subject": f"<{ex}petrel>", "predicate": f"<{ex}captain>", "object": f"<{ex}ada>"}
+    server = Endpoint.start(tmp_path / "store", "--anonymous", "write", **env)
+    try:
+        with server.client() as client:
+            body = {**asked, "instead": {"object": f"<{ex}kell>"}}
+            refused = client.post("/facts", json=body, headers={"Accept": "application/json"})
+            assert refused.status_code == 422
+            assert "petrel · captain · kell: a ship has a captain, a person" in refused.json()["detail"]
+            assert refused.headers["GraphRAG-Validation"].startswith("urn:graphrag-rdf:validation:")
+            assert client.get("/facts/decisions", headers={"Accept": "application/json"}).json()["items"] == []
+            report = client.post("/facts", json=body, headers={"Accept": "text/turtle"})
+            assert report.status_code == 422
+            assert {t.object.value for t in report_of(report) if t.predicate.value == f"{SH}value"} == {
+                f"{ex}kell"
+            }
+            page = client.post("/facts", json=body, headers={"Accept": "text/html"})
+            assert page.status_code == 422
+            assert "a ship has a captain, a person" in page.text
+    finally:
+        server.stop()

@@ -202,7 +202,9 @@ def test_corrections_of_facts_are_refused_with_the_offender(tmp_path: Path) -> N
             assert refused.status_code == 422
             assert "petrel · captain · kell: a ship has a captain, a person" in refused.json()["detail"]
             assert refused.headers["GraphRAG-Validation"].startswith("urn:graphrag-rdf:validation:")
-            assert client.get("/facts/decisions", headers={"Accept": "application/json"}).json()["items"] == []
+            assert (
+                client.get("/facts/decisions", headers={"Accept": "application/json"}).json()["items"] == []
+            )
             report = client.post("/facts", json=body, headers={"Accept": "text/turtle"})
             assert report.status_code == 422
             assert {t.object.value for t in report_of(report) if t.predicate.value == f"{SH}value"} == {

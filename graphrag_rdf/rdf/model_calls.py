@@ -117,6 +117,7 @@ def evidence(c: ModelCall, found: NamedNode, node: NamedNode, quote: Quote) -> I
         node: the evidence.
     """
     yield source(found, RAG.evidence, node)
+    yield source(node, RDF.type, RAG.Evidence)
     yield source(node, TG.sourceText, Literal(quote.text, language=quote.language))
     if quote.chunk is None:
         yield source(node, RAG.verified, Literal(False))

@@ -153,6 +153,7 @@ def sentence(
 ) -> Iterator[Quad]:
     """A sentence in compact form: its text is a substring of the chunk's, a mention is one quad."""
     node = iris.sentence(chunk_iri, index)
+    yield source(node, RDF.type, RAG.Sentence)
     yield source(node, RAG.sentenceOf, chunk_iri)
     yield source(node, TG.charOffset, integer(offset))
     yield source(node, TG.charLength, integer(length))
@@ -295,6 +296,7 @@ def evidence(
     if qualifiers:
         place = ";".join([str(place), *(f"{prop.value}={value}" for prop, value in qualifiers)])
     node = iris.evidence(subgraph, s, p, o, place)
+    yield source(node, RDF.type, RAG.Evidence)
     for prop, value in qualifiers:
         yield source(node, prop, value)
     yield source(node, RDF.reifies, Triple(s, p, o))

@@ -11,7 +11,7 @@ import pytest
 
 from graphrag_rdf import Engine
 from graphrag_rdf.rdf import prov
-from graphrag_rdf.rdf.namespaces import RAG, TG, Graphs
+from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Changes
 from tests.docs.markdown import ANY, REPOSITORY, line_matches, table
@@ -191,17 +191,12 @@ def test_the_timeline_lists_since_when_until_when_and_when_facts_hold(engine: En
     assert ("1897-03-03", "at", "Walter Pennock", "founded") in listed
 
 
-def test_sentences_and_evidence_have_classes_without_stored_types(engine: Engine) -> None:
-    found = {(row.subject, row.object) for row in engine.store.construct("cookbook/source-types")}
+def test_sentences_and_evidence_have_classes(engine: Engine) -> None:
     quads = list(engine.store.quads())
-    sentences = {q.subject for q in quads if q.predicate == RAG.sentenceOf}
-    evidence = {q.subject for q in quads if q.predicate == TG.sourceText}
-    assert sentences
-    assert evidence
-    assert found == {*((one, RAG.Sentence) for one in sentences), *((one, RAG.Evidence) for one in evidence)}
-    assert not [
-        q for q in quads if q.object in (RAG.Sentence, RAG.Evidence) and q.graph_name == Graphs.SOURCE
-    ]
+    for link, kind in ((RAG.sentenceOf, RAG.Sentence), (TG.sourceText, RAG.Evidence)):
+        nodes = {q.subject for q in quads if q.predicate == link}
+        assert nodes
+        assert nodes == {q.subject for q in quads if (q.predicate, q.object) == (RDF.type, kind)}
 
 
 def test_what_was_retired_does_not_count_as_support(edited: Engine) -> None:

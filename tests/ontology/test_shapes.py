@@ -36,11 +36,11 @@ GOOD = """
 :p a tg:Page ; prov:wasDerivedFrom :d ; tg:pageNumber 1 ; tg:charOffset 0 ; tg:charLength 12 .
 :c a tg:Chunk ; dcterms:isPartOf :d ; prov:wasDerivedFrom :p ; tg:chunkIndex 1 ; tg:charOffset 0 ;
   tg:charLength 12 ; tg:content "Ann met Bob." .
-:s rag:sentenceOf :c ; tg:charOffset 0 ; tg:charLength 12 ; rag:mentions :ann .
+:s a rag:Sentence ; rag:sentenceOf :c ; tg:charOffset 0 ; tg:charLength 12 ; rag:mentions :ann .
 :g a tg:Subgraph ; prov:wasDerivedFrom :c ; prov:wasGeneratedBy :a ; rag:extractor "rules/1" .
-:ev prov:wasDerivedFrom :g ; tg:sourceText "met" ; tg:sourceCharOffset 4 ; tg:sourceCharLength 3 ;
+:ev a rag:Evidence ; prov:wasDerivedFrom :g ; tg:sourceText "met" ; tg:sourceCharOffset 4 ; tg:sourceCharLength 3 ;
   rag:confidence 0.9e0 .
-:un prov:wasDerivedFrom :g ; tg:sourceText "saw" ; rag:verified false .
+:un a rag:Evidence ; prov:wasDerivedFrom :g ; tg:sourceText "saw" ; rag:verified false .
 :run a rag:Session ; tg:query "Who met Bob?" ; rag:pipeline "graph_rag" ; rag:durationMs 12 ;
   prov:startedAtTime "2026-01-02T03:04:05Z"^^xsd:dateTime .
 :q a tg:Question , tg:GraphRagQuestion ; tg:query "Who met Bob?" ; prov:wasGeneratedBy :run .
@@ -87,7 +87,9 @@ def test_good_data_conform(shapes: Graph) -> None:
             "code points",
         ),
         ('"Ann met Bob."', '"Ann met Bob!!"', "length of a chunk"),
-        (":s rag:sentenceOf :c ; tg:charOffset 0", ":s rag:sentenceOf :c ; tg:charOffset 1", "sentence ends"),
+        ("rag:sentenceOf :c ; tg:charOffset 0", "rag:sentenceOf :c ; tg:charOffset 1", "sentence ends"),
+        (":s a rag:Sentence ;", ":s", "a sentence has its class"),
+        (":un a rag:Evidence ;", ":un", "evidence has its class"),
         ("dcterms:isPartOf :d ;", "", "part of one document"),
         ("prov:wasGeneratedBy :a ;", "", "activity made"),
         ("tg:sourceCharOffset 4 ;", "", "not verified"),

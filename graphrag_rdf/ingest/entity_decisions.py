@@ -43,7 +43,7 @@ def read_groups(store: Store) -> Groups:
 
 def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Changes:
     """The changes that give entities, and all that are one with them, the canonical entity that follows from
-    the decisions, and their links to vocabularies.
+    the decisions, their links to vocabularies, and to the canonical one the names of all.
 
     An entity without a name has none, and claims lose their links to it. If an entity loses its canonical
     link to itself, its co-occurrences are removed. Relations and types have no canonical entity and are not
@@ -64,15 +64,19 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
             if entity in present and (entity in have or entity in groups)
         }
         _relink_vocabularies(store, batch, standing, changes)
+        members: dict[NamedNode, list[NamedNode]] = {}
         for entity in batch:
             stands = entity in standing
             target = [groups.standing_for(entity, present)] if stands else []  # type: ignore[arg-type]
+            if target == [entity]:
+                members[entity] = [one for one in groups.of(entity) if one in present and one != entity]
             old = have.get(entity, [])
             changes.remove += [_canonical(entity, one) for one in old if one not in target]
             changes.add += [_canonical(entity, one) for one in target if one not in old]
             if old and not stands:
                 gone.append(entity)
                 changes.remove.append(Quad(entity, RDF.type, RAG.Term, Graphs.DERIVED))
+        _rename(store, batch, members, changes)
     lost = [quad.subject for quad in changes.remove if quad.subject == quad.object]
     moved = [quad for quad in changes.remove if quad.predicate == RAG.canonicalEntity]
     for what in _DERIVED:
@@ -105,6 +109,43 @@ def _relink_vocabularies(
                 wanted.update(Quad(entity, RAG.linkedName, name, Graphs.DERIVED) for name in called)
     changes.remove += sorted(linked - wanted, key=str)
     changes.add += sorted(wanted - linked, key=str)
+
+
+def _rename(
+    store: Store,
+    entities: Sequence[NamedNode],
+    members: Mapping[NamedNode, Sequence[NamedNode]],
+    changes: Changes,
+) -> None:
+    """Add the changes of the names that canonical entities have from those that are one with them.
+
+    They are asserted as aliases, for queries and exports. `rag:mergedName` marks them, so that rules which
+    compare names know which are an entity's own.
+
+    Args:
+        members: canonical entity → those that are one with it.
+    """
+    have = {
+        Quad(node_of(row["entity"]), RAG.mergedName, row["name"], Graphs.DERIVED)
+        for row in store.select("entities/merged-names", entities=entities)
+    }
+    several = {entity: others for entity, others in members.items() if others}
+    things = sorted({*several, *(one for others in several.values() for one in others)}, key=str)
+    names: dict[NamedNode, set[Term]] = {}
+    for row in select_in_batches(store, "labels/known", "things", things):
+        if row["property"] != RAG.displayName:
+            names.setdefault(node_of(row["thing"]), set()).add(row["name"])
+    wanted = {
+        Quad(entity, RAG.mergedName, name, Graphs.DERIVED)
+        for entity, others in several.items()
+        for name in set().union(*(names.get(one, ()) for one in others)) - names.get(entity, set())
+    }
+    changes.remove += sorted(have - wanted, key=str)
+    changes.add += sorted(wanted - have, key=str)
+    changes.add += [
+        _name(node_of(quad.subject), SKOS.altLabel, as_literal(quad.object))
+        for quad in sorted(wanted - have, key=str)
+    ]
 
 
 def _derived(row: Row) -> Quad:
@@ -207,9 +248,12 @@ def settle(store: Store) -> list[NamedNode]:
         store.commit(_drop_unsupported(store, batch))
         store.commit(_elect(store, batch))
         links = relink(store, groups, batch)
-        links.remove += unsettled(batch)
-        links.add += unlinked(batch)
         store.commit(links)
+        unnamed = sorted({q.subject for q in links.remove if q.predicate == RAG.mergedName}, key=str)
+        last = _drop_unsupported(store, [node_of(one) for one in unnamed]) if unnamed else Changes()
+        last.remove += unsettled(batch)
+        last.add += unlinked(batch)
+        store.commit(last)
     _withhold(store)
     return things
 

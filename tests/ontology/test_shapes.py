@@ -38,8 +38,8 @@ GOOD = """
   tg:charLength 12 ; tg:content "Ann met Bob." .
 :s a rag:Sentence ; rag:sentenceOf :c ; tg:charOffset 0 ; tg:charLength 12 ; rag:mentions :ann .
 :g a tg:Subgraph ; prov:wasDerivedFrom :c ; prov:wasGeneratedBy :a ; rag:extractor "rules/1" .
-:ev a rag:Evidence ; prov:wasDerivedFrom :g ; tg:sourceText "met" ; tg:sourceCharOffset 4 ; tg:sourceCharLength 3 ;
-  rag:confidence 0.9e0 .
+:ev a rag:Evidence ; prov:wasDerivedFrom :g ; tg:sourceText "met" ;
+  tg:sourceCharOffset 4 ; tg:sourceCharLength 3 ; rag:confidence 0.9e0 .
 :un a rag:Evidence ; prov:wasDerivedFrom :g ; tg:sourceText "saw" ; rag:verified false .
 :run a rag:Session ; tg:query "Who met Bob?" ; rag:pipeline "graph_rag" ; rag:durationMs 12 ;
   prov:startedAtTime "2026-01-02T03:04:05Z"^^xsd:dateTime .

@@ -28,6 +28,7 @@ _INNER = ("n", "vn", "b", "j", "a", "m")
 _BINDING = re.compile("[的在是有和与及于以由从到被把为了上中下内外]")
 # lists of words that have this tag, whatever jieba says
 _SURE = (("n", "clauses", "nouns"), ("n", "names", "relatives"), ("v", "clauses", "verbs"))
+_GIVEN = ("n", "ng", "a", "ag", "nr", "g", "zg", "nz", "j")  # of the last character of a name
 _RARE = ("zg", "ng", "g", "q")  # of endings that are seldom words of their own: 湾
 _NAMED = ("nr", "ns", "nt", "nz")
 _PARTS = (
@@ -221,23 +222,23 @@ def _vessels(tokens: Sequence[Token]) -> Iterator[Name]:
 
 
 def _people(tokens: Sequence[Token]) -> Iterator[Name]:
-    """Names of people that jieba cuts after the family name, next to what they are: 船长赵永年."""
-    for index, (family, given) in enumerate(pairwise(tokens)):
+    """Names of people that jieba cuts, next to what they are: 船长赵永年, 书记陈家忠."""
+    for index, (first, second) in enumerate(pairwise(tokens)):
+        lengths = (len(first.text), len(second.text))
         if (
-            len(family.text) == 1
-            and family.tag == "nr"
-            and family.text in _characters("families")
-            and given.start == family.end
-            and len(given.text) <= 2
-            and not given.tag.startswith(("x", "u", "p", "c", "d", "m", "eng"))
-            and not _BINDING.search(given.text)
+            first.tag.startswith("nr")
+            and first.text[0] in _characters("families")
+            and second.start == first.end
+            and (lengths in {(1, 1), (1, 2)} or (lengths == (2, 1) and second.tag in _GIVEN))
+            and not second.tag.startswith(("x", "u", "p", "c", "d", "m", "eng"))
+            and not _BINDING.search(second.text)
             and (
                 _tells_who(tokens, index - 1)
                 or _is_title(tokens, index + 2)
-                or _is_subject(tokens, index, family.text + given.text)
+                or _is_subject(tokens, index, first.text + second.text)
             )
         ):
-            yield Name(family.start, given.end, "Person")
+            yield Name(first.start, second.end, "Person")
 
 
 def _tells_who(tokens: Sequence[Token], index: int) -> bool:

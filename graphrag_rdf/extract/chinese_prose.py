@@ -416,6 +416,8 @@ def _subjects(parts: Sequence[Part], index: int) -> tuple[list[Part], int]:
         found.append(parts[index])
         index += 1
         if index < len(parts) and parts[index].text in table()["clauses"]["titles"]:
+            if any(name.type not in {None, "Person"} for name in names_in(found[-1].text)):
+                return [], index  # the president of France, not France
             index += 1
         elif (nouns := _run(parts, index, ("n",))) in {index + 1, index + 2} and _touch(
             parts[index - 1 : nouns]

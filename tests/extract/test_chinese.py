@@ -35,6 +35,7 @@ def names(text: str, language: str | None = "zh") -> list[str]:
         ("格但斯克 (Gdańsk)和海绵 (sponges)。", ["格但斯克", "Gdańsk"]),
         ("冰岛医院从法国购买机器。", ["冰岛", "法国"]),
         ("船长赵永年和父亲沈守信访问了北京。", ["赵永年", "沈守信", "北京"]),
+        ("省委书记陈家忠到场。", ["陈家忠"]),
         ("总经理梁静宜到场。第二天，梁静宜按下电钮。", ["梁静宜", "梁静宜"]),
         ("测量船海燕号比白鹤号小。", ["海燕号", "白鹤号"]),
         ("二号闸门和信号都坏了。", []),
@@ -192,6 +193,7 @@ def test_what_a_sentence_does_not_vouch_for_is_rejected_with_the_reason(text: st
         "石川大桥是青林市的\n大桥。",
         "陈立文的妻子说过很多话。",
         "林玉华负责制造水轮机。",
+        "法国总统访问了日本。",
     ],
 )
 def test_what_fits_no_pattern_gives_nothing(text: str) -> None:

@@ -187,4 +187,18 @@ DELETE { GRAPH <urn:graph:ontology> { ?canonical ?holds ?type } } WHERE {
     FILTER(?holds IN (rdfs:domain, rdfs:range))
     FILTER NOT EXISTS { ?relation ?holds ?type }
   }
+} ;
+# nor of the facts of its inverse
+DELETE { GRAPH <urn:graph:ontology> { ?relation ?holds ?type } } WHERE {
+  GRAPH <urn:graph:ontology> {
+    ?relation owl:inverseOf ?inverse ;
+      rdfs:isDefinedBy ?schema ;
+      ?holds ?type .
+    ?schema a rag:ObservedSchema .
+    FILTER(?holds IN (rdfs:domain, rdfs:range))
+    FILTER NOT EXISTS {
+      ?inverse ?turned ?type .
+      FILTER(?turned IN (rdfs:domain, rdfs:range) && ?turned != ?holds)
+    }
+  }
 }

@@ -59,7 +59,7 @@ class Stage:
 STAGES: tuple[Stage, ...] = (
     Stage("synonyms", "begin", optional=True, settings=("extract.synonyms", "extract.namespace")),
     Stage("discover", "begin"),
-    Stage("plan", "begin", needs=("discover",)),
+    Stage("plan", "begin", needs=("discover",), settings=("extract.incremental",)),
     Stage("read", "each_document", settings=("documents.max_bytes",)),
     Stage(
         "chunk",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from html.parser import HTMLParser
@@ -14,7 +15,7 @@ from tests.support.endpoint import Endpoint
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 _ADDRESSES = ("href", "src", "action", "formaction", "poster", "data")
 SCRIPTS = [{"src": f"/static/{name}.js", "defer": ""} for name in ("ask", "graph", "upload")]
-"""What our own scripts are asked by."""
+"""What our own scripts are asked by, beside the texts that they show."""
 
 
 class Page(HTMLParser):
@@ -57,7 +58,11 @@ class Page(HTMLParser):
         """Nothing runs but our scripts, nothing comes from elsewhere, everything has a name."""
         for tag, attributes in self.tags:
             assert tag not in ("img", "iframe", "object", "embed", "style", "base"), tag
-            assert tag != "script" or attributes in SCRIPTS
+            if tag == "script":
+                assert all(json.loads(attributes.get("data-messages", "{}")).values())
+                assert {
+                    name: value for name, value in attributes.items() if name != "data-messages"
+                } in SCRIPTS
             assert not any(name.startswith("on") or name == "style" for name in attributes), attributes
         for address in self.addresses():
             assert address[0] in "/#", address

@@ -1,6 +1,8 @@
 // Live steps of a question: reads the events of POST /ask. Without it the form is sent and its trace shown.
 "use strict";
 (() => {
+  const messages = JSON.parse(document.currentScript.dataset.messages);
+  const say = (key, values = {}) => messages[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
   const form = document.getElementById("ask");
   const live = document.getElementById("live");
   const steps = document.getElementById("steps");
@@ -30,7 +32,8 @@
       answer.textContent = message.answer.answer;
       finish({ citations: [], closest: [], suggestions: [], warnings: [], ...message.answer });
     } else if (message.response) {  // a thought, an action or an observation of an agent
-      line(`${message.kind[0].toUpperCase()}${message.kind.slice(1)}: ${message.response.slice(0, longest)}`);
+      const text = message.response.slice(0, longest);
+      line(message.kind in messages ? say(message.kind, { text }) : text);
     }
     if (message.error) fail(message.error.message);
   }
@@ -88,7 +91,7 @@
       if (cited.length > shown) {
         const more = document.createElement("details");
         const label = document.createElement("summary");
-        label.textContent = `${cited.length - shown} more of ${marker}`;
+        label.textContent = say("more", { number: cited.length - shown, marker });
         const list = document.createElement("ul");
         list.className = "plainlist";
         list.append(...cited.slice(shown));
@@ -101,14 +104,14 @@
     if (!quotes.children.length) quotes.append(...found.closest.map((source) => citation([null, source])));
     if (!markers.size && quotes.children.length) {
       const heading = document.createElement("h3");
-      heading.textContent = "Closest passages";
+      heading.textContent = say("closest");
       heading.id = "live-closest";
       quotes.before(heading);
     }
   }
 
   function finish(found) {
-    status.textContent = `Done in ${found.seconds.toFixed(2)} s. `;
+    status.textContent = `${say("done", { seconds: found.seconds.toFixed(2) })} `;
     for (const { detail } of found.warnings) {
       const told = document.createElement("p");
       told.className = "warning";
@@ -124,17 +127,17 @@
       link(found.answer, new Set(found.citations.map((c) => c.marker)), address);
       const lead = document.createElement("a");
       lead.href = address;
-      lead.textContent = "See what it rests on";
+      lead.textContent = say("trace");
       const next = document.createElement("a");
       next.href = `/ask?session=${encodeURIComponent(found.question_iri.split(":").pop())}`;
-      next.textContent = "Ask a follow-up";
+      next.textContent = say("next");
       status.append(lead, " · ", next);
       for (const suggestion of found.suggestions) {
         const item = document.createElement("li");
         const lead = document.createElement("a");
         lead.href = `${next.href}&question=${encodeURIComponent(suggestion.question)}`;
         lead.textContent = suggestion.question;
-        item.append(lead, suggestion.by === "graph" ? " (from the graph)" : " (by the model)");
+        item.append(lead, ` (${say(suggestion.by === "graph" ? "graph" : "model")})`);
         list.append(item);
       }
     }
@@ -142,11 +145,11 @@
   }
 
   function fail(text) {
-    status.textContent = `It failed: ${text} `;
+    status.textContent = `${say("failed", { cause: text })} `;
     if (!run) return;
     const lead = document.createElement("a");
     lead.href = `/traces/${encodeURIComponent(run)}`;
-    lead.textContent = "See how far it came";
+    lead.textContent = say("far");
     status.append(lead);
   }
 
@@ -183,7 +186,7 @@
     run = null;
     warnings.textContent = quotes.textContent = "";
     document.getElementById("live-closest")?.remove();
-    status.textContent = "Asking …";
+    status.textContent = say("asking");
     button.disabled = true;
     try {
       const asked = { question: fields.get("question") };

@@ -2,6 +2,8 @@
 // asks for it. The SVG stays what is printed, read aloud and walked by keyboard.
 "use strict";
 (() => {
+  const messages = JSON.parse(document.currentScript.dataset.messages);
+  const say = (key, values = {}) => messages[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
   const LIBRARY = "/static/cytoscape.min.js";
   let library;
 
@@ -14,7 +16,7 @@
       const script = document.createElement("script");
       script.src = LIBRARY;
       script.onload = resolve;
-      script.onerror = () => reject(new Error("the drawing library could not be fetched"));
+      script.onerror = () => reject(new Error(say("library")));
       document.head.append(marker, script);
     });
     return library;
@@ -91,7 +93,7 @@
   // Adds what the page of a node draws and is not there yet, around the node.
   async function grow(graph, node) {
     const response = await fetch(node.data("href"), { headers: { Accept: "text/html" } });
-    if (!response.ok) throw new Error(`its page could not be fetched (${response.status})`);
+    if (!response.ok) throw new Error(say("page", { status: response.status }));
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const svg = page.querySelector("svg.drawing");
     const found = svg ? read(svg) : [];
@@ -142,11 +144,11 @@
 
     const open = document.createElement("a");
     open.hidden = true;
-    const neighbours = button("Show its neighbours", async () => {
+    const neighbours = button(say("neighbours"), async () => {
       neighbours.disabled = true;
       try {
         const added = await grow(graph, chosen);
-        said.textContent = added ? `${added} more` : "Nothing more is drawn on its page.";
+        said.textContent = added ? say("more", { number: added }) : say("nothing");
       } catch (error) {
         said.textContent = error.message;
       } finally {
@@ -161,13 +163,13 @@
       said.textContent = "";
       if (!open.hidden) {
         open.href = node.data("href");
-        open.textContent = `Open ${node.data("label")}`;
+        open.textContent = say("open", { name: node.data("label") });
       }
       graph.elements().toggleClass("faint", false);
       if (node) graph.elements().difference(node.closedNeighborhood()).addClass("faint");
     }
 
-    const turn = button("Move and zoom", async () => {
+    const turn = button(say("move"), async () => {
       turn.disabled = true;
       try {
         await fetchLibrary();
@@ -188,7 +190,7 @@
           }
           place.graph = graph;
         }
-        turn.textContent = place.hidden ? "Move and zoom" : "As drawn";
+        turn.textContent = say(place.hidden ? "move" : "drawn");
         if (place.hidden) choose(null);
       } catch (error) {
         said.textContent = error.message;

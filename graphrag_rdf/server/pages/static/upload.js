@@ -2,6 +2,8 @@
 // Without it the form is sent as it is.
 "use strict";
 (() => {
+  const messages = JSON.parse(document.currentScript.dataset.messages);
+  const say = (key, values = {}) => messages[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
   const area = document.getElementById("upload");
   const form = area.querySelector("form");
   const drop = area.querySelector(".drop");
@@ -33,7 +35,7 @@
     list.append(one.item);
     queue.push(one);
     set(one, "waiting");
-    if (file.size + 4096 > most) set(one, "left out", `larger than the ${Math.floor(most / 1048576)} MB of one request`);
+    if (file.size + 4096 > most) set(one, "left out", say("large", { size: Math.floor(most / 1048576) }));
   }
 
   function remove(one) {
@@ -44,7 +46,7 @@
   // A stage of a file: its words, and how far it is (0 to 1, null: not known).
   function set(one, state, detail = "", part = 0) {
     one.state = state;
-    one.text.textContent = detail ? `${state}: ${detail}` : state;
+    one.text.textContent = detail ? say("detail", { state: say(state), detail }) : say(state);
     one.item.dataset.state = state;
     one.bar.hidden = ended.includes(state);
     if (part === null) one.bar.removeAttribute("value"); else one.bar.value = part;
@@ -61,7 +63,8 @@
     const of = (state) => queue.filter((one) => one.state === state).length;
     const told = ended.map((state) => [of(state), state]).filter(([number]) => number);
     const open = queue.length - told.reduce((sum, [number]) => sum + number, 0);
-    status.textContent = [...told, [open, "to do"]].filter(([n, s]) => n || s === "done").map(([n, s]) => `${n} ${s}`).join(", ");
+    if (open) told.push([open, "to do"]);
+    status.textContent = told.map(([number, state]) => say("counted", { number, state: say(state) })).join(say("comma"));
   }
 
   function warn(text) {
@@ -85,7 +88,7 @@
   async function run() {
     if (request) return;
     if (token && !token.value) {
-      status.textContent = "Enter a token of role write, then choose Upload.";
+      status.textContent = say("token");
       token.focus();
       return;
     }
@@ -96,8 +99,8 @@
     if (queue.some((one) => one.state === "done")) {
       const lead = document.createElement("a");
       lead.href = "/documents?sort=added";
-      lead.textContent = "Show them";
-      status.append(". ", lead);
+      lead.textContent = say("show");
+      status.append(say("stop"), lead);
     }
   }
 
@@ -113,9 +116,9 @@
       function progress({ done, total, path }) {
         const one = by.get(path);
         if (!one) return;
-        if (current && current !== one) set(current, "reading", "its chunks are done", 1);
+        if (current && current !== one) set(current, "reading", say("chunks done"), 1);
         current = one;
-        set(one, "reading", `${done} of ${total} chunks${group.length > 1 ? " sent" : ""}`, total ? done / total : null);
+        set(one, "reading", say(group.length > 1 ? "chunks sent" : "chunks", { done, total }), total ? done / total : null);
       }
 
       function events(end) {
@@ -131,7 +134,7 @@
           else if (kind === "event: report") report = found;
           else problem = found.detail;
         }
-        if (end && !report && !problem) problem = "the server broke off; upload the file again to go on";
+        if (end && !report && !problem) problem = say("broke off");
       }
 
       function finish() {
@@ -140,7 +143,7 @@
             const failed = report.failures.filter((each) => each.path.normalize("NFC") === one.path.normalize("NFC"));
             if (!failed.length) set(one, report.stopped ? "cancelled" : "done");
             else if (failed.some((each) => !each.chunk)) set(one, "failed", failed[0].reason);
-            else set(one, "failed", `${failed.length} chunks, ${failed[0].reason}`);
+            else set(one, "failed", say("failed chunks", { number: failed.length, reason: failed[0].reason }));
           }
           for (const { detail } of report.warnings) warn(detail);
         } else {
@@ -158,19 +161,19 @@
         for (const one of open()) set(one, "sending", "", total ? loaded / total : null);
       };
       request.upload.onload = () => {
-        for (const one of open()) set(one, "sent", "waits for its turn", null);
+        for (const one of open()) set(one, "sent", say("turn"), null);
       };
       request.onprogress = () => { if (request.status === 200) events(false); };
       request.onload = () => {
         if (request.status === 200) events(true);
-        else problem = told(request.responseText) || `the server answered ${request.status}`;
+        else problem = told(request.responseText) || say("status", { status: request.status });
         if (request.status === 401 || request.status === 403) {
           for (const one of queue) if (one.state === "waiting") set(one, "failed", problem);
         }
         finish();
       };
       request.onerror = () => {
-        problem = "the server cannot be reached, or refused the file before it was whole";
+        problem = say("unreachable");
         finish();
       };
       request.onabort = () => {
@@ -186,7 +189,7 @@
   function told(text) {
     try {
       const { detail, hint } = JSON.parse(text);
-      return hint ? `${detail} (${hint})` : detail;
+      return hint ? say("hint", { detail, hint }) : detail;
     } catch {
       return "";
     }
@@ -241,7 +244,7 @@
       if (entries.some(Boolean)) for (const entry of entries.filter(Boolean)) await walk(entry, found);
       else found.push(...plain.map((file) => [file, file.name]));
     } catch (error) {
-      warn(`A dropped folder cannot be read: ${error.message}`);
+      warn(say("folder", { cause: error.message }));
     }
     await take(found);
   });

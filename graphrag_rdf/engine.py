@@ -15,7 +15,7 @@ from graphrag_rdf.components import Components, is_read_only, open_store
 from graphrag_rdf.config import Loaded, Settings, given_settings, load_settings
 from graphrag_rdf.errors import ConfigError, StoreError, UnknownParameterError, UsageError
 from graphrag_rdf.from_thread import from_thread
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.live_settings import LiveSettings, pipeline_folders
 from graphrag_rdf.pipeline import Pipeline, load_pipeline
 from graphrag_rdf.prepare import check_question, depends, prepare
@@ -46,11 +46,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-_TRUST_HINT = "use it with: graphrag-rdf config trust"
+_TRUST_HINT = later("use it with: graphrag-rdf config trust")
 
 
 def _untrusted(key: str, value: object) -> str:
-    return f"the store sets {key} = {value}, which you have not set or trusted on this computer"
+    told = tr("the store sets {key} = {value}, which you have not set or trusted on this computer")
+    return told.format(key=key, value=value)
 
 
 class Engine(Components):
@@ -271,7 +272,7 @@ class Engine(Components):
             ConfigError: when the store names models that the user does not trust.
         """
         for key, value in self.live.now.untrusted.items():
-            raise ConfigError(_untrusted(key, value), hint=_TRUST_HINT)
+            raise ConfigError(_untrusted(key, value), hint=tr(_TRUST_HINT))
 
     def refresh_relations(
         self,
@@ -475,9 +476,10 @@ class Engine(Components):
         for key, value in self.live.now.untrusted.items():
             state.warn(
                 "setting_not_trusted",
-                tr("{key}, so it was ignored: {trust_hint}").format(
-                    key=_untrusted(key, value), trust_hint=_TRUST_HINT
-                ),
+                tr(
+                    "the store sets {key} = {value}, which you have not set or trusted on this computer, so "
+                    "it was ignored: use it with: graphrag-rdf config trust"
+                ).format(key=key, value=value),
             )
         given = {**self.live.now.steps.get(pipeline, {}), **(settings or {})}
         with_model = self.settings.llm.model is not None

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from graphrag_rdf.i18n import later, tr
+
 LlmErrorKind = Literal[
     "auth",
     "model",
@@ -50,11 +52,11 @@ _NO_MEMORY = (
     "Resource temporarily unavailable",
 )
 
-RAISE_FILES = (
+RAISE_FILES = later(
     "raise the limit of open files, e.g. with ulimit -n 1024 (for a container: --ulimit nofile=1024), and "
     "start it again"
 )
-"""The hint when a process may not open enough files."""
+"""The hint when a process may not open enough files; not yet translated."""
 
 
 def short_cause(error: object) -> str:
@@ -73,32 +75,32 @@ def short_cause(error: object) -> str:
 
 
 _FAULTS = {
-    "missing": "it is missing",
-    "extra_forbidden": "unknown key",
-    "int_type": "not a whole number",
-    "int_parsing": "not a whole number",
-    "int_from_float": "not a whole number",
-    "float_type": "not a number",
-    "float_parsing": "not a number",
-    "finite_number": "not a finite number",
-    "bool_type": "neither true nor false",
-    "bool_parsing": "neither true nor false",
-    "string_type": "not a text",
-    "list_type": "not a list",
-    "tuple_type": "not a list",
-    "dict_type": "not a mapping of keys to values",
-    "model_type": "not a mapping of keys to values",
-    "model_attributes_type": "not a mapping of keys to values",
-    "literal_error": "not one of {expected}",
-    "greater_than": "must be more than {gt}",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than": "must be less than {lt}",
-    "less_than_equal": "must be at most {le}",
-    "too_short": "it is empty",
-    "string_too_short": "it is empty",
-    "too_long": "more than {max_length}",
-    "string_too_long": "more than {max_length} characters",
-    "string_pattern_mismatch": "not an absolute IRI",
+    "missing": later("it is missing"),
+    "extra_forbidden": later("unknown key"),
+    "int_type": later("not a whole number"),
+    "int_parsing": later("not a whole number"),
+    "int_from_float": later("not a whole number"),
+    "float_type": later("not a number"),
+    "float_parsing": later("not a number"),
+    "finite_number": later("not a finite number"),
+    "bool_type": later("neither true nor false"),
+    "bool_parsing": later("neither true nor false"),
+    "string_type": later("not a text"),
+    "list_type": later("not a list"),
+    "tuple_type": later("not a list"),
+    "dict_type": later("not a mapping of keys to values"),
+    "model_type": later("not a mapping of keys to values"),
+    "model_attributes_type": later("not a mapping of keys to values"),
+    "literal_error": later("not one of {expected}"),
+    "greater_than": later("must be more than {gt}"),
+    "greater_than_equal": later("must be at least {ge}"),
+    "less_than": later("must be less than {lt}"),
+    "less_than_equal": later("must be at most {le}"),
+    "too_short": later("it is empty"),
+    "string_too_short": later("it is empty"),
+    "too_long": later("more than {max_length}"),
+    "string_too_long": later("more than {max_length} characters"),
+    "string_pattern_mismatch": later("not an absolute IRI"),
 }
 """Kind of fault in pydantic → message in place of its own."""
 
@@ -106,7 +108,7 @@ _FAULTS = {
 def in_words(fault: Mapping[str, Any]) -> str:
     """What is wrong with a value: one of the `errors()` of pydantic's ValidationError."""
     told = _FAULTS.get(fault["type"])
-    return told.format(**fault.get("ctx", {})) if told else fault["msg"].removeprefix("Value error, ")
+    return tr(told).format(**fault.get("ctx", {})) if told else fault["msg"].removeprefix("Value error, ")
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -129,7 +131,12 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     import difflib
 
     near = difflib.get_close_matches(name, list(known), n=3)
-    return f"did you mean {' or '.join(near)}?" if near else otherwise
+    return tr("did you mean {names}?").format(names=alternatives(near)) if near else otherwise
+
+
+def alternatives(names: Iterable[str]) -> str:
+    """Names of which the reader chooses one: `one or two`."""
+    return f" {tr('or')} ".join(names)
 
 
 class GraphRagError(Exception):

@@ -26,7 +26,7 @@ from graphrag_rdf.config import (
     trust,
     with_stored,
 )
-from graphrag_rdf.errors import ConfigError, UnknownParameterError, UsageError
+from graphrag_rdf.errors import ConfigError, UnknownParameterError, UsageError, alternatives
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.stages import own_parameters
 from graphrag_rdf.pipeline import Pipeline, load_pipeline, pipeline_names
@@ -281,7 +281,7 @@ def check_value(key: str, value: Value, folders: Sequence[Path]) -> Value:
         parameters = [k for p in pipelines for k in step_values(load_pipeline(p, folders))]
         if meant := [full for full in parameters if full.partition(".")[2] == key]:
             raise ConfigError(
-                tr("unknown setting"), hint=tr("did you mean {meant}?").format(meant=" or ".join(meant))
+                tr("unknown setting"), hint=tr("did you mean {names}?").format(names=alternatives(meant))
             )
     if is_setting(name) or name not in pipelines:
         found: Value = check_stored(key, value)

@@ -421,10 +421,12 @@ def _without_facts(
         if not done.facts:
             raise UsageError(
                 tr("({fact}) is removed already").format(fact=", ".join(fact)),
-                hint=tr("graphrag-rdf facts list"),
+                hint=tr("see: graphrag-rdf facts list"),
             )
-        named = f"fact ({', '.join(fact)})"
-        yield f"{named}, with its sentences ({len(done.sentences)})" if with_sentences else named
+        told = (
+            tr("fact ({fact}), with its sentences ({sentences})") if with_sentences else tr("fact ({fact})")
+        )
+        yield told.format(fact=", ".join(fact), sentences=len(done.sentences))
 
 
 def _without_documents(engine: Answering, names: Sequence[str]) -> Iterator[str]:

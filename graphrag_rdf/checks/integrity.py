@@ -133,8 +133,8 @@ def _objects(store: Store, blobs: BlobStore) -> Iterator[Violation]:
     present = {iri.value for iri in blobs.objects()}
     sound: dict[str, bool] = {}
     mend = {
-        "checks/document-objects": "run graphrag-rdf ingest (or import) with its file",
-        "checks/trace-objects": "restore it from a backup, or remove the trace with trace prune",
+        "checks/document-objects": tr("run graphrag-rdf ingest (or import) with its file"),
+        "checks/trace-objects": tr("restore it from a backup, or remove the trace with trace prune"),
     }
     for template, way_out in mend.items():
         for row in store.select(template):

@@ -12,6 +12,7 @@ import click
 from graphrag_rdf import __version__
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.process import run_safely
+from graphrag_rdf.errors import alternatives
 from graphrag_rdf.i18n import tr
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -78,11 +79,11 @@ class Root(Group):
             near = difflib.get_close_matches(args[0], COMMANDS, n=3, cutoff=0.7)
             if near:
                 ctx.fail(
-                    tr("unknown command {args!r}. Did you mean {near}?").format(
-                        args=args[0], near=" or ".join(near)
+                    tr("unknown command {name!r}. Did you mean {near}?").format(
+                        name=args[0], near=alternatives(near)
                     )
                 )
-            ctx.fail(tr("unknown command {args!r}").format(args=args[0]))
+            ctx.fail(tr("unknown command {name!r}").format(name=args[0]))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -29,7 +29,7 @@ from graphrag_rdf.errors import (
     StoreMissingError,
     is_out_of_memory,
 )
-from graphrag_rdf.i18n import counted, tr
+from graphrag_rdf.i18n import counted, later, tr
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -39,10 +39,9 @@ if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
     from graphrag_rdf.engine import Engine
 
-_COLOURS = {"error": "red", "warning": "yellow"}
+_COLOURS = {later("error"): "red", later("warning"): "yellow"}
 _STORE = "urn:graphrag-rdf:store"
-_MEND = "run graphrag-rdf index rebuild"
-_BEHIND = (
+_BEHIND = later(
     "a search index is missing, or lacks the newest data. The next question or ingest updates it, or run "
     "graphrag-rdf index rebuild"
 )
@@ -51,7 +50,7 @@ _SHOWN = 3
 """Findings of one check in the text; JSON has all."""
 OWN_SHAPES = "own"
 """`--shapes` without a value."""
-_SKIPPED = (
+_SKIPPED = later(
     "--full also reads every quad through every index of the database, and every record of the search indexes"
 )
 
@@ -109,7 +108,7 @@ def check_command(full: bool, shapes: tuple[str, ...], memory_mb: int | None, fo
             _show(check, list(group))
         say(_summary(found))
     if not full:
-        output.note(_SKIPPED)
+        output.note(tr(_SKIPPED))
     return FAILED if any(finding.severity == "error" for finding in found) else DONE
 
 
@@ -117,14 +116,15 @@ def _show(check: str, found: Sequence[Finding]) -> None:
     """Print the findings of a check; of many only the first ones."""
     shown = found if len(found) <= _SHOWN + 1 else found[:_SHOWN]
     for finding in shown:
-        mark = styled(finding.severity, fg=_COLOURS[finding.severity])
+        mark = styled(tr(finding.severity), fg=_COLOURS[finding.severity])
         about = f"{finding.focus_label} " if finding.focus_label else ""
         say(f"{mark}  {one_line(finding.check)}  {one_line(about + finding.focus)}")
         say(output.wrapped(finding.message, indent="    "))
         for place in finding.sources:
-            page = f", page {place.page_number}" if place.page_number else ""
+            told = tr("({title}, page {page})") if place.page_number else tr("({title})")
+            where = told.format(title=place.title, page=place.page_number)
             quote = f"“{place.quote}” " if place.quote else ""
-            say(output.wrapped(one_line(f"{quote}({place.title}{page})"), indent="      "))
+            say(output.wrapped(one_line(f"{quote}{where}"), indent="      "))
     if more := len(found) - len(shown):
         said = tr("and {more:,} more of {check}; --format json lists all").format(more=more, check=check)
         say(output.wrapped(said, indent="  "))
@@ -164,11 +164,11 @@ def _given_up(error: Exception) -> Violation:
     if (limit := process_limit("RLIMIT_AS")) is not None:
         raise StoreError(
             tr(
-                "the check stopped: {error}. This process may use only {value:,} MB of memory (ulimit -v)"
-            ).format(error=error, value=limit >> 20),
+                "the check stopped: {error}. This process may use only {limit:,} MB of memory (ulimit -v)"
+            ).format(error=error, limit=limit >> 20),
             hint=tr("raise the limit (ulimit -v unlimited), and check again"),
         ) from error
-    return _damage(f"reading the store stopped: {error}")
+    return _damage(tr("reading the store stopped: {error}").format(error=error))
 
 
 def _plain(violation: Violation) -> Finding:
@@ -229,10 +229,11 @@ def _of_indexes(engine: Engine) -> Iterator[Violation]:
         with _errors_of_libraries():
             found = engine.indexer.differences()
             if engine.indexer.is_behind:
-                yield Violation("index-behind", "warning", _STORE, _BEHIND)
+                yield Violation("index-behind", "warning", _STORE, tr(_BEHIND))
                 found = ((focus, message) for focus, message in found if not message.endswith(LACKS))
             for focus, message in islice(found, LIMIT):
-                yield Violation("index-differs", "error", focus, f"{message}: {_MEND}")
+                told = tr("{difference}: run graphrag-rdf index rebuild").format(difference=message)
+                yield Violation("index-differs", "error", focus, told)
     except (SearchIndexError, UnreadableError) as error:
         yield _damage_of_index(error)
 
@@ -260,7 +261,7 @@ def _damage_of_index(error: Exception) -> Violation:
         "index-damaged",
         "error",
         _STORE,
-        tr("the search index cannot be read: {error}: {mend}").format(error=error, mend=_MEND),
+        tr("the search index cannot be read: {error}: run graphrag-rdf index rebuild").format(error=error),
     )
 
 
@@ -269,8 +270,8 @@ def _damage(message: str) -> Violation:
     from graphrag_rdf.checks import Violation
     from graphrag_rdf.store.generations import file_of
 
-    way_out = "restore the store from a backup, or ingest into a new folder"
-    return Violation("database-damaged", "error", file_of(message) or _STORE, f"{message}: {way_out}")
+    told = tr("{damage}: restore the store from a backup, or ingest into a new folder")
+    return Violation("database-damaged", "error", file_of(message) or _STORE, told.format(damage=message))
 
 
 def _size_mb(settings: Settings) -> int:
@@ -282,8 +283,8 @@ def _size_mb(settings: Settings) -> int:
 def _summary(found: list[Finding]) -> str:
     errors = sum(finding.severity == "error" for finding in found)
     if not found:
-        return "no errors, no warnings"
-    return ", ".join(
+        return tr("no errors, no warnings")
+    return tr(", ").join(
         (
             counted("{count:,} error", "{count:,} errors", errors),
             counted("{count:,} warning", "{count:,} warnings", len(found) - errors),
@@ -363,5 +364,5 @@ def _reason(code: int, limit_mb: int) -> str:
     from graphrag_rdf.reader_process.memory import MEMORY_EXIT
 
     if code == MEMORY_EXIT:
-        return f"it needed more than {limit_mb:,} MB of memory"
-    return f"a library ended it (code {code})"
+        return tr("it needed more than {limit:,} MB of memory").format(limit=limit_mb)
+    return tr("a library ended it (code {code})").format(code=code)

@@ -14,7 +14,7 @@ from graphrag_rdf.cli.output import counts, format_option, model_rows, one_line,
 from graphrag_rdf.cli.process import outcome, stop_requests
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.store.base import select_in_batches
 
@@ -102,26 +102,55 @@ def build(
     return outcome(report.reports.stopped, failed=bool(report.reports.failures))
 
 
+_COLUMNS = (
+    later("level"),
+    later("entities"),
+    later("pairs"),
+    later("years"),
+    later("title"),
+    later("iri"),
+)
+
+
 def _show_report(report: CommunitiesReport) -> None:
     build, reports = report.build, report.reports
     origins = build.origins
-    levels = ", ".join(f"{number:,} of level {level}" for level, number in build.communities.items())
+    levels = ", ".join(
+        tr("{number:,} of level {level}").format(number=number, level=level)
+        for level, number in build.communities.items()
+    )
     changed = ", ".join(f"{getattr(build, key):,} {key}" for key in ("added", "kept", "removed"))
     numbers = {"written": reports.written, "kept": reports.kept, "failed": reports.failed}
-    by = f"by {reports.by}" if reports.by != "extractive" else "by quoting, without a model"
+    by = (
+        tr("by {model}").format(model=reports.by)
+        if reports.by != "extractive"
+        else tr("by quoting, without a model")
+    )
     rows: list[tuple[str, object]] = [
-        ("communities", levels or "none"),
-        ("changed", "nothing since the last build" if build.unchanged else changed),
-        ("entities", f"{origins.entities:,}, of these {origins.alone:,} alone"),
+        (tr("communities"), levels or tr("none")),
+        (tr("changed"), tr("nothing since the last build") if build.unchanged else changed),
         (
-            "pairs",
-            f"{origins.edges:,}: {origins.by_facts:,} by facts, {origins.by_sentences:,} by sentences, "
-            f"{origins.by_topics:,} by topics of chunks",
+            tr("entities"),
+            tr("{entities:,}, of these {alone:,} alone").format(
+                entities=origins.entities, alone=origins.alone
+            ),
         ),
-        ("reports", "none" if reports.by == "none" else f"{counts(numbers) or 'none'}, {by}"),
+        (
+            tr("pairs"),
+            tr(
+                "{edges:,}: {by_facts:,} by facts, {by_sentences:,} by sentences, "
+                "{by_topics:,} by topics of chunks"
+            ).format(
+                edges=origins.edges,
+                by_facts=origins.by_facts,
+                by_sentences=origins.by_sentences,
+                by_topics=origins.by_topics,
+            ),
+        ),
+        (tr("reports"), tr("none") if reports.by == "none" else f"{counts(numbers) or 'none'}, {by}"),
     ]
     rows += model_rows(reports.dropped, report.llm)
-    pairs([*rows, ("time", f"{report.seconds:.1f} s")])
+    pairs([*rows, (tr("time"), f"{report.seconds:.1f} s")])
     for warning in report.warnings:
         output.warn_of(warning)
     if reports.stopped:
@@ -150,7 +179,7 @@ def list_(level: int | None, limit: int, form: str) -> None:
         each["central"] = [member["name"] for member in members.get(each["iri"], ()) if member["central"]]
         each["report"] = reports.get(each["iri"])
     if not output.write(form, found):
-        columns = ("level", "entities", "pairs", "years", "title", "iri")
+        columns = [tr(name) for name in _COLUMNS]
         cells = [(c["level"], c["entities"], c["pairs"], _years(c), _title(c), c["iri"]) for c in found]
         output.table(columns, cells, numbers=columns[:3])
 
@@ -294,13 +323,19 @@ def _show(each: dict[str, Any]) -> None:
     members = [one_line(member["name"]) for member in each["members"]]
     pairs(
         [
-            ("entities", f"{len(members):,}: {', '.join(_first(members, _NAMED))}"),
-            ("pairs", f"{each['pairs']:,}, weight {each['weight']:g}"),
-            ("years", _years(each) or "none"),
-            ("part of", each["parent"] or "none"),
-            ("parts", f"{len(each['parts']):,}"),
-            ("chunks", f"{len(each['chunks']):,}"),
-            ("documents", "; ".join(one_line(document["title"]) for document in each["documents"]) or "none"),
+            (tr("entities"), f"{len(members):,}: {', '.join(_first(members, _NAMED))}"),
+            (
+                tr("pairs"),
+                tr("{pairs:,}, weight {weight:g}").format(pairs=each["pairs"], weight=each["weight"]),
+            ),
+            (tr("years"), _years(each) or tr("none")),
+            (tr("part of"), each["parent"] or tr("none")),
+            (tr("parts"), f"{len(each['parts']):,}"),
+            (tr("chunks"), f"{len(each['chunks']):,}"),
+            (
+                tr("documents"),
+                "; ".join(one_line(document["title"]) for document in each["documents"]) or tr("none"),
+            ),
         ],
         indent="  ",
     )

@@ -133,7 +133,7 @@ def history(form: str) -> None:
         )
         for row in rows
     ]
-    output.table(("version", "time", "what", "changes"), shown)
+    output.table((tr("version"), tr("time"), tr("what"), tr("changes")), shown)
 
 
 @config_command.command("restore", examples=["graphrag-rdf config restore 3"])
@@ -243,7 +243,8 @@ def _list(form: str) -> None:
     if output.write(form, rows):
         return
     output.table(
-        ("setting", "value", "origin"), [(row["key"], _text(row["value"]), row["origin"]) for row in rows]
+        (tr("setting"), tr("value"), tr("origin")),
+        [(row["key"], _text(row["value"]), row["origin"]) for row in rows],
     )
 
 

@@ -12,7 +12,7 @@ from graphrag_rdf.cli.command import F, Group
 from graphrag_rdf.cli.output import format_option, one_line, say
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import ngettext, tr
+from graphrag_rdf.i18n import later, ngettext, tr
 from graphrag_rdf.rdf.terms import local_name
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def add_record_commands(
         with open_engine() as engine:
             taken = _in_effect(engine, iris, sort)
             undo(engine, taken)
-        write_decisions(taken, form, done="undone")
+        write_decisions(taken, form, done=tr("undone"))
 
 
 def undo_all(engine: Engine, standing: Sequence[Decision], undo: Undo, limit: int | None, form: str) -> None:
@@ -105,7 +105,7 @@ def undo_all(engine: Engine, standing: Sequence[Decision], undo: Undo, limit: in
     taken = standing[::-1][:limit]
     if taken:
         undo(engine, taken)
-    write_decisions(taken, form, tr("nothing to undo"), done="undone")
+    write_decisions(taken, form, tr("nothing to undo"), done=tr("undone"))
 
 
 def write_merges(
@@ -170,26 +170,27 @@ def _in_effect(engine: Engine, iris: Sequence[str], sort: Sort) -> list[Decision
     return [known[iri] for iri in dict.fromkeys(iris)]
 
 
-_LINKS = {"merge": "represents", "split": "is not", "inverse": "is the inverse of"}
+_LINKS = {"merge": later("represents"), "split": later("is not"), "inverse": later("is the inverse of")}
 """What a decision says of the first thing and the others."""
 
 
-def write_decisions(found: Sequence[Decision], form: str, none: str = "", done: str = "decided") -> None:
+def write_decisions(found: Sequence[Decision], form: str, none: str = "", done: str | None = None) -> None:
     """Print decisions.
 
     Args:
         none: printed if there are none.
-        done: what happened to them; empty for a list.
+        done: what happened to them, by default that they were decided; empty for a list.
     """
     from graphrag_rdf.rdf.json_values import to_json
 
     items: list[dict[str, Any]] = to_json(found)
     if output.write(form, items):
         return
+    done = tr("decided") if done is None else done
     if not items:
         say(none)
     for item in items:
-        when = " (undone)" if item["undone"] and not done else ""
+        when = f" ({tr('undone')})" if item["undone"] and not done else ""
         if item["link"]:
             (member,), to = item["members"], item["link"]
             relation = local_name(to["relation"])
@@ -199,5 +200,5 @@ def write_decisions(found: Sequence[Decision], form: str, none: str = "", done: 
         if item["kind"] == "inverse":
             chosen = item["members"][0] if item["members"] else ""
         others = ", ".join(member for member in item["members"] if member != chosen)
-        link = _LINKS[item["kind"]]
+        link = tr(_LINKS[item["kind"]])
         say(one_line(f"{done} {item['iri']}: {chosen} {link} {others}{when}".strip()))

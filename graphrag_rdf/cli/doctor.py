@@ -14,7 +14,7 @@ from graphrag_rdf.cli.process import DONE, FAILED
 from graphrag_rdf.cli.refresh import show_indexes
 from graphrag_rdf.cli.session import in_folder, load, open_engine
 from graphrag_rdf.errors import ConfigError, GraphRagError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.trace.lines import human_size
 
 if TYPE_CHECKING:
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
 
 _LISTED = 15
+_COUNTED = (
+    later("version"),
+    later("commit"),
+    later("quads"),
+    later("documents"),
+    later("entities"),
+    later("facts"),
+)
 
 
 @click.command(
@@ -72,7 +80,9 @@ def _store(loaded: Loaded, found: dict[str, Any], *, probe: bool) -> int:
     return FAILED if any("error" in entry for entry in found["indexes"].values()) else code
 
 
-_STRANGER = "IRIs begin with {}, the default. Set extract.namespace to your domain before the first ingest"
+_STRANGER = later(
+    "IRIs begin with {namespace}, the default. Set extract.namespace to your domain before the first ingest"
+)
 
 
 def _probed(loaded: Loaded, found: dict[str, Any]) -> int:
@@ -95,10 +105,10 @@ def _show(found: dict[str, Any]) -> None:
     _title(tr("Versions"))
     pairs(found["versions"].items(), indent="  ")
     _title(tr("Extras"))
-    extras = [(name, "; ".join(e["problems"].values()) or "ok") for name, e in found["extras"].items()]
+    extras = [(name, "; ".join(e["problems"].values()) or tr("ok")) for name, e in found["extras"].items()]
     pairs(extras, indent="  ")
     _title(tr("Models"))
-    pairs([(name, model or "none") for name, model in found["models"].items()], indent="  ")
+    pairs([(name, model or tr("none")) for name, model in found["models"].items()], indent="  ")
     for name, entry in found.get("probe", {}).items():
         say(output.safe(f"  {name}: {_said(entry)}"))
     _title(tr("Settings that differ from the defaults"))
@@ -107,9 +117,10 @@ def _show(found: dict[str, Any]) -> None:
         for k, e in found["settings"].items()
         if e["origin"] != "default"
     ]
-    pairs(own or [("none", "")], indent="  ")
+    pairs(own or [(tr("none"), "")], indent="  ")
     if found["settings"]["extract.namespace"]["origin"] == "default":
-        say(output.safe(f"  {_STRANGER.format(found['settings']['extract.namespace']['value'])}"))
+        namespace = found["settings"]["extract.namespace"]["value"]
+        say(output.safe(f"  {tr(_STRANGER).format(namespace=namespace)}"))
     _title(tr("Weights"))
     pairs([(k, f"{e['value']}  ({e['origin']})") for k, e in found["weights"].items()], indent="  ")
     if problem := found.get("settings_error"):
@@ -138,8 +149,7 @@ def _show(found: dict[str, Any]) -> None:
 
 def _show_store(found: dict[str, Any]) -> None:
     store = found["store"]
-    numbers = ("version", "commit", "quads", "documents", "entities", "facts")
-    pairs([(name, f"{store[name]:,}") for name in numbers], indent="  ")
+    pairs([(tr(name), f"{store[name]:,}") for name in _COUNTED], indent="  ")
     if endpoint := store.get("endpoint"):
         pairs(endpoint.items(), indent="  ")
     pairs([(p["path"], human_size(p["bytes"])) for p in store["paths"].values()], indent="  ")
@@ -148,11 +158,12 @@ def _show_store(found: dict[str, Any]) -> None:
     _title(tr("Indexes"))
     show_indexes(found, indent="  ")
     _title(tr("Data made with former settings"))
+    told = tr("{made_with}, now {in_force}: {remedy}")
     drift = [
-        (f"{d['what']}, {d['count']:,}", f"{d['made_with']}, now {d['in_force'] or 'none'}: {d['remedy']}")
+        (f"{d['what']}, {d['count']:,}", told.format(**{**d, "in_force": d["in_force"] or tr("none")}))
         for d in found["configuration_drift"]
     ]
-    pairs(drift or [("nothing", "")], indent="  ")
+    pairs(drift or [(tr("nothing"), "")], indent="  ")
 
 
 def _show_facts(found: dict[str, Any]) -> None:
@@ -160,24 +171,27 @@ def _show_facts(found: dict[str, Any]) -> None:
     _title(tr("Entities"))
     pairs(found["entity_aliases"].items(), indent="  ")
     _title(tr("Feature flags"))
-    pairs([(name, "on" if on else "off") for name, on in found["feature_flags"].items()], indent="  ")
+    pairs([(name, tr("on") if on else tr("off")) for name, on in found["feature_flags"].items()], indent="  ")
     _title(tr("Noise control"))
     noise = found["noise_control"]
-    lengths = f"{noise['entity_min_length']} to {noise['entity_max_length']} characters"
-    rejected = [(f"rejected, {reason}", f"{count:,}") for reason, count in noise["rejected"].items()]
-    rare = f"fewer than {noise['cooccur_min_count']} times"
-    hubs = f"in more than {noise['hub_limit']} chunks"
-    unsure = f"confidence below {noise['relation_min_confidence']:g}"
-    left_out = [
-        ("left out, co-occurrences", rare),
-        ("left out, entities", hubs),
-        ("left out, model relations", unsure),
+    lengths = tr("{entity_min_length} to {entity_max_length} characters").format(**noise)
+    rejected = [
+        (tr("rejected, {reason}").format(reason=reason), f"{count:,}")
+        for reason, count in noise["rejected"].items()
     ]
-    pairs([("names", lengths), *left_out, *rejected[:_LISTED]], indent="  ")
+    rare = tr("fewer than {cooccur_min_count} times").format(**noise)
+    hubs = tr("in more than {hub_limit} chunks").format(**noise)
+    unsure = tr("confidence below {relation_min_confidence:g}").format(**noise)
+    left_out = [
+        (tr("left out, co-occurrences"), rare),
+        (tr("left out, entities"), hubs),
+        (tr("left out, model relations"), unsure),
+    ]
+    pairs([(tr("names"), lengths), *left_out, *rejected[:_LISTED]], indent="  ")
     counts = found["relation_counts"]
     derived = {name: number for name, number in counts.items() if name.startswith("rag:")}
     _title(tr("Relations of chunks and of entities"))
-    pairs([(name, f"{n:,}") for name, n in derived.items()] or [("none", "")], indent="  ")
+    pairs([(name, f"{n:,}") for name, n in derived.items()] or [(tr("none"), "")], indent="  ")
     _title(tr("Facts by relation"))
     said = [(name, f"{n:,}") for name, n in counts.items() if name not in derived]
     pairs(said[:_LISTED], indent="  ")
@@ -186,14 +200,19 @@ def _show_facts(found: dict[str, Any]) -> None:
 def _said(entry: dict[str, Any]) -> str:
     """The result of a probe, in words."""
     if not entry["reachable"]:
-        return f"does not answer: {entry['error']}"
-    parts = [f"answers in {entry['seconds']:.1f} s"]
+        return tr("does not answer: {error}").format(error=entry["error"])
+    parts = [tr("answers in {seconds:.1f} s").format(seconds=entry["seconds"])]
     if "dimension" in entry:
-        parts.append(f"{entry['dimension']} dimensions")
+        parts.append(tr("{dimension} dimensions").format(dimension=entry["dimension"]))
     if entry.get("fits") is False:
-        index = entry["index_dimension"] or "another model"
-        parts.append(f"but the index has {index}: run graphrag-rdf index rebuild")
-    return ", ".join(parts)
+        index = entry["index_dimension"]
+        told = (
+            tr("but the index has {dimension}: run graphrag-rdf index rebuild")
+            if index
+            else tr("but the index has another model: run graphrag-rdf index rebuild")
+        )
+        parts.append(told.format(dimension=index))
+    return tr(", ").join(parts)
 
 
 def _title(text: str) -> None:

@@ -13,14 +13,24 @@ from graphrag_rdf.cli.command import Command, Group, server_options
 from graphrag_rdf.cli.output import colours, format_option, one_line, pairs, reading_width, say
 from graphrag_rdf.cli.session import open_engine, server_of
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import counted, tr
+from graphrag_rdf.i18n import counted, later, tr
 from graphrag_rdf.trace.lines import human_size
 
 if TYPE_CHECKING:
     from graphrag_rdf.trace.documents import DocumentSummary
 
 
-_COLUMNS = ("title", "path", "size", "pages", "chunks", "facts", "lang", "added", "failures")
+_COLUMNS = (
+    later("title"),
+    later("path"),
+    later("size"),
+    later("pages"),
+    later("chunks"),
+    later("facts"),
+    later("lang"),
+    later("added"),
+    later("failures"),
+)
 _NUMBERS = ("size", "pages", "chunks", "facts", "added", "failures")
 _OTHERS = 65
 """Columns of a terminal for everything except title and path."""
@@ -98,11 +108,15 @@ def _show(found: Sequence[DocumentSummary], *, why: bool) -> None:
         say(tr("no documents"))
         return
     room = _room()
-    output.table(_COLUMNS, (_row(document, *room) for document in found), numbers=_NUMBERS)
+    output.table(
+        [tr(name) for name in _COLUMNS],
+        (_row(document, *room) for document in found),
+        numbers=[tr(name) for name in _NUMBERS],
+    )
     failing = [document for document in found if document.failures]
     output.note(
-        tr("documents: {count:,}; facts: {value:,}").format(
-            count=len(found), value=sum(document.facts for document in found)
+        tr("documents: {documents:,}; facts: {facts:,}").format(
+            documents=len(found), facts=sum(document.facts for document in found)
         )
     )
     if failing and not why:
@@ -155,11 +169,13 @@ def _show_failures(found: Sequence[DocumentSummary]) -> None:
             reasons[key] = reasons.get(key, 0) + 1
         say(one_line(document.path))
         for (stage, reason, way_out), times in reasons.items():
-            often = f" ({times:,} chunks)" if times > 1 else ""
-            say(output.wrapped(f"{stage}: {reason}{often}", indent="    ", first="  "))
+            told = f"{stage}: {reason}"
+            if times > 1:
+                told = tr("{failure} ({times:,} chunks)").format(failure=told, times=times)
+            say(output.wrapped(told, indent="    ", first="  "))
             say(output.wrapped(way_out, indent="      ", first="    → "))
     if len(found) > _LISTED:
-        say(tr("… and {value:,} more (--format json lists all)").format(value=len(found) - _LISTED))
+        say(tr("… and {more:,} more (--format json lists all)").format(more=len(found) - _LISTED))
 
 
 def _show_duplicates(pairs: Sequence[Mapping[str, Any]]) -> None:
@@ -170,7 +186,9 @@ def _show_duplicates(pairs: Sequence[Mapping[str, Any]]) -> None:
         (pair["kind"], f"{pair['share']:.0%}", *(_cut(path, 38, end=True) for path in pair["paths"]))
         for pair in pairs
     ]
-    output.table(("kind", "share", "document", "other document"), rows, numbers=("share",))
+    output.table(
+        (tr("kind"), tr("share"), tr("document"), tr("other document")), rows, numbers=(tr("share"),)
+    )
     output.note(
         tr(
             "pairs: {count:,}. To remove a document: graphrag-rdf forget; to leave it out: ingest --exclude"
@@ -289,18 +307,20 @@ def forget_command(documents: tuple[str, ...], dry_run: bool, form: str) -> None
         output.warn_of(warning)
     if output.write(form, {"dry_run": dry_run, **forgotten.as_json()}):
         return
-    say(tr("would be erased:") if dry_run else "erased:")
+    say(tr("would be erased:") if dry_run else tr("erased:"))
     pairs(
         [
-            ("documents", f"{forgotten.documents:,}"),
-            ("chunks", f"{forgotten.chunks:,}"),
+            (tr("documents"), f"{forgotten.documents:,}"),
+            (tr("chunks"), f"{forgotten.chunks:,}"),
             (
-                "facts",
-                f"{forgotten.facts:,} (kept, as other documents support them: {forgotten.kept_facts:,})",
+                tr("facts"),
+                tr("{facts:,} (kept, as other documents support them: {kept_facts:,})").format(
+                    facts=forgotten.facts, kept_facts=forgotten.kept_facts
+                ),
             ),
-            ("entities", f"{forgotten.entities:,}"),
+            (tr("entities"), f"{forgotten.entities:,}"),
             (
-                "traces",
+                tr("traces"),
                 counted(
                     "text of {count:,} trace that uses them",
                     "text of {count:,} traces that use them",

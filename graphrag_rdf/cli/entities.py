@@ -25,7 +25,7 @@ from graphrag_rdf.cli.output import format_option, one_line, say
 from graphrag_rdf.cli.process import DONE, IN_PART
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import counted, tr
+from graphrag_rdf.i18n import ngettext, tr
 from graphrag_rdf.rdf.terms import local_name, node_of, one_label, text_of, to_python
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def list_(text: str, limit: int, form: str) -> None:
         for row in rows
     ]
     if not output.write(form, found):
-        output.table(("name", "facts", "iri"), [(e["name"], e["facts"], e["iri"]) for e in found])
+        output.table((tr("name"), tr("facts"), tr("iri")), [(e["name"], e["facts"], e["iri"]) for e in found])
 
 
 @entities_command.command("show", examples=['graphrag-rdf entities show "Port Merrin"'])
@@ -102,10 +102,10 @@ def show(entity: str, form: str) -> None:
 
 
 def _show(found: dict[str, Any]) -> None:
-    by = found["model"] or "quoted, without a model"
-    rows: list[tuple[str, object]] = [("name", found["name"]), ("IRI", found["iri"])]
-    rows += [("types", ", ".join(found["types"]))] if found["types"] else []
-    rows += [("description", f"{found['description']} ({by})")] if found["description"] else []
+    by = found["model"] or tr("quoted, without a model")
+    rows: list[tuple[str, object]] = [(tr("name"), found["name"]), (tr("IRI"), found["iri"])]
+    rows += [(tr("types"), ", ".join(found["types"]))] if found["types"] else []
+    rows += [(tr("description"), f"{found['description']} ({by})")] if found["description"] else []
     for link in found["links"]:
         how = f"{link['name']}, {link['method']}, {link['confidence']:.2f}"
         how += f"; {link['reason']}" if link["reason"] else ""
@@ -193,7 +193,7 @@ def normalise(act: str | None, limit: int | None, min_score: float, form: str) -
         proposals = normalisation.propose(engine, min_score=min_score, limit=limit)
         if act == "apply":
             normalisation.apply(engine, proposals)
-    columns = ("score", "rule", "name", "other name", "shared documents")
+    columns = (tr("score"), tr("rule"), tr("name"), tr("other name"), tr("shared documents"))
     rows = [(f"{p.score:.2f}", p.rule, *map(one_line, p.names), p.documents) for p in proposals]
     write_merges(proposals, form, columns, rows, applied=act == "apply")
 
@@ -334,7 +334,14 @@ def _print_links(links: Sequence[Proposal], left: Sequence[Proposal], form: str,
     if form == "jsonl":
         output.write_jsonl(to_json([*links, *left]))
         return
-    columns = ("confidence", "entity", "outcome", "thing", "matched name", "method")
+    columns = (
+        tr("confidence"),
+        tr("entity"),
+        tr("outcome"),
+        tr("thing"),
+        tr("matched name"),
+        tr("method"),
+    )
     rows = [
         (
             f"{one.best.confidence:.2f}",
@@ -349,19 +356,21 @@ def _print_links(links: Sequence[Proposal], left: Sequence[Proposal], form: str,
     output.table(columns, rows)
     outcomes = Counter(one.outcome for one in left)
     listed = "".join(f", {number} {outcome}" for outcome, number in sorted(outcomes.items()))
-    number = counted("{count:,} link", "{count:,} links", len(links))
-    if applied:
-        say(
-            tr("{number} made{listed}; undo with: graphrag-rdf entities link --undo").format(
-                number=number, listed=listed
-            )
+    told = (
+        ngettext(
+            "{number:,} link made{others}; undo with: graphrag-rdf entities link --undo",
+            "{number:,} links made{others}; undo with: graphrag-rdf entities link --undo",
+            len(links),
         )
-    else:
-        say(
-            tr("{number}{listed}; make them with: graphrag-rdf entities link --apply").format(
-                number=number, listed=listed
-            )
+        if applied
+        else ngettext(
+            "{number:,} link{others}; make them with: graphrag-rdf entities link --apply",
+            "{number:,} links{others}; make them with: graphrag-rdf entities link --apply",
+            len(links),
         )
+    )
+    # translators: {others} lists entities without a link, as ", 3 ambiguous, 2 uncertain", or is empty
+    say(told.format(number=len(links), others=listed))
 
 
 def _decisions() -> tuple[Sort, Undo]:

@@ -26,7 +26,7 @@ from graphrag_rdf.cli.process import FAILED, outcome, say_error, stop_requests
 from graphrag_rdf.cli.progress import question_counter, reading_then_questions
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import GraphRagError, UsageError
-from graphrag_rdf.i18n import counted, tr
+from graphrag_rdf.i18n import counted, later, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -35,6 +35,18 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _MEASURES = ("retrieval", "answers", "pages")
+_FACTS = (
+    later("texts"),
+    later("facts"),
+    later("precision"),
+    later("forbidden"),
+    later("recall"),
+)
+_FAULTS = {
+    "forbidden": later("forbidden"),
+    "unlisted": later("unlisted"),
+    "missed": later("missed"),
+}
 _SHOWN = {"bm25": "BM25"}
 IN_MEMORY = {"store": ":memory:", "collection": "default"}
 """Settings of a temporary store."""
@@ -167,23 +179,28 @@ def share(value: float | None) -> str:
 
 def models_of(found: Mapping[str, Any]) -> str:
     """The models of the retrieval, for people."""
-    embedding = found["embedding_model"] or "no embeddings"
-    return f"{embedding}, reranked by {found['rerank_model']}" if found["rerank_model"] else embedding
+    embedding = found["embedding_model"] or tr("no embeddings")
+    if not found["rerank_model"]:
+        return str(embedding)
+    told = tr("{embedding}, reranked by {reranker}")
+    return told.format(embedding=embedding, reranker=found["rerank_model"])
 
 
 def say_head(found: Mapping[str, Any]) -> None:
     """Print what was measured, in a line above a table."""
     asked, of, seconds = found["n"], found.get("of", found["n"]), found["seconds_per_question"]
     told = [
-        f"{asked:,} of {of:,} questions"
+        tr("{asked:,} of {of:,} questions").format(asked=asked, of=of)
         if asked != of
         else counted("{count:,} question", "{count:,} questions", asked),
-        f"extraction {found['extraction']}" if found["extraction"] else "documents of the store",
+        tr("extraction {way}").format(way=found["extraction"])
+        if found["extraction"]
+        else tr("documents of the store"),
         models_of(found),
     ]
     if seconds is not None:
-        told.append(f"{seconds:.3f} s per question")
-    output.say(output.safe(f"{found['name']}: {', '.join(told)}"))
+        told.append(tr("{seconds:.3f} s per question").format(seconds=seconds))
+    output.say(output.safe(tr("{name}: {told}").format(name=found["name"], told=tr(", ").join(told))))
 
 
 @click.group(cls=Group, examples=["graphrag-rdf eval retrieval musique.json"])
@@ -257,21 +274,23 @@ def show_pages(found: dict[str, Any]) -> None:
         output.safe(
             tr(
                 "{name}: {n:,} questions about {documents:,} documents of "
-                "{pages:,} pages, {found}, {seconds_per_question:.3f} s a question"
+                "{pages:,} pages, {models}, {seconds_per_question:.3f} s a question"
             ).format(
                 name=found["name"],
                 n=found["n"],
                 documents=found["documents"],
                 pages=found["pages"],
-                found=models_of(found),
+                models=models_of(found),
                 seconds_per_question=found["seconds_per_question"],
             )
         )
     )
     cuts = list(found["found"])
     rows = [(found["pipeline"], found), *found["baselines"].items()]
+    firsts = [tr("first {number}").format(number=k) for k in cuts]
+    known = [tr("{number} of its document").format(number=k) for k in cuts]
     output.table(
-        ["an evidence page among", *(f"first {k}" for k in cuts), *(f"{k} of its document" for k in cuts)],
+        [tr("an evidence page among"), *firsts, *known],
         [
             [
                 name.replace("_", " over "),
@@ -306,8 +325,8 @@ def facts(file: Path, extraction: str, model: str | None, form: str, *, faults: 
         return
     for name, run in found["runs"].items():
         output.say(output.safe(tr("{name}: {texts:,} texts").format(name=name, texts=run["texts"])))
-        for title, groups in (("kind", {"all": run, **run["kinds"]}), ("trait", run["traits"])):
-            columns = [title, "texts", "facts", "precision", "forbidden", "recall"]
+        for title, groups in ((tr("kind"), {tr("all"): run, **run["kinds"]}), (tr("trait"), run["traits"])):
+            columns = [title, *map(tr, _FACTS)]
             rows = [
                 [key, r["texts"], r["facts"], share(r["precision"]), r["forbidden"], share(r["recall"])]
                 for key, r in groups.items()
@@ -317,9 +336,9 @@ def facts(file: Path, extraction: str, model: str | None, form: str, *, faults: 
                 output.table(columns, rows, numbers=columns[1:])
         for fault in run["faults"] if faults else ():
             output.say(f"\n{output.one_line(fault['id'])}: {output.one_line(fault['text'])}")
-            for why in ("forbidden", "unlisted", "missed"):
+            for why, title in _FAULTS.items():
                 for fact in fault[why]:
-                    output.say(f"  {why}: {output.one_line(' | '.join(fact))}")
+                    output.say(f"  {tr(title)}: {output.one_line(' | '.join(fact))}")
 
 
 @eval_command.command(
@@ -361,8 +380,8 @@ def all_sets(folder: Path, only: tuple[str, ...], limit: int | None, form: str, 
             result = error
         except KeyboardInterrupt:
             output.warn(
-                tr("interrupted: {value} of {count} sets were measured").format(
-                    value=number - 1, count=len(jobs)
+                tr("interrupted: {done} of {count} sets were measured").format(
+                    done=number - 1, count=len(jobs)
                 )
             )
             stopped = "interrupted"
@@ -426,36 +445,43 @@ def _show_all(found: dict[str, list[dict[str, Any]]]) -> None:
 def _row(run: dict[str, Any]) -> dict[str, str]:
     """The row of a set, by the names of its columns."""
     ranked, answered = run.get("retrieval", _NOTHING), run.get("answers", {})
-    row = {"set": run["name"], "n": str((run.get("retrieval") or answered)["n"])}
+    row = {tr("set"): run["name"], "n": str((run.get("retrieval") or answered)["n"])}
     for k in ("1", "5"):
         row[f"R@{k}"] = share(ranked["recall"].get(k))
         for name, baseline in ranked["baselines"].items():
             row[f"{_SHOWN.get(name, name)} R@{k}"] = share(baseline["recall"][k])
     if answered:
-        row["contained"] = share(answered["contain_accuracy"])
+        row[tr("contained")] = share(answered["contain_accuracy"])
         for name, baseline in answered["baselines"].items():
-            row[f"{_SHOWN.get(name, name)} contained"] = share(baseline["contain_accuracy"])
-        row["honest"] = share(answered["abstention"])
+            row[tr("{baseline} contained").format(baseline=_SHOWN.get(name, name))] = share(
+                baseline["contain_accuracy"]
+            )
+        row[tr("honest")] = share(answered["abstention"])
     return row
 
 
 _RUNS = ("graph", "bm25", "graph-without-gold", "bm25-without-gold")
-_QUOTED = ("contain_accuracy", "citation_precision", "answered", "abstention")
+_QUOTED = {
+    "contain_accuracy": later("contain accuracy"),
+    "citation_precision": later("citation precision"),
+    "answered": later("answered"),
+    "abstention": later("abstention"),
+}
 _ROWS = (
-    ("questions", "questions"),
-    ("exact match", "exact_match"),
-    ("token F1", "f1"),
-    ("answer contains an expected answer", "contained"),
-    ("cited sentences contain an expected answer", "contain_accuracy"),
-    ("valid citations", "citations_hold"),
-    ("names and numbers found in the cited text", "citation_precision"),
-    ("wrongly declined", "declined"),
-    ("rightly declined (without the gold chunks)", "abstention"),
-    ("calls per question", "calls"),
-    ("input tokens per question", "in_tokens"),
-    ("output tokens per question", "out_tokens"),
-    ("total tokens", "tokens"),
-    ("seconds per question", "seconds_per_question"),
+    (later("questions"), "questions"),
+    (later("exact match"), "exact_match"),
+    (later("token F1"), "f1"),
+    (later("answer contains an expected answer"), "contained"),
+    (later("cited sentences contain an expected answer"), "contain_accuracy"),
+    (later("valid citations"), "citations_hold"),
+    (later("names and numbers found in the cited text"), "citation_precision"),
+    (later("wrongly declined"), "declined"),
+    (later("rightly declined (without the gold chunks)"), "abstention"),
+    (later("calls per question"), "calls"),
+    (later("input tokens per question"), "in_tokens"),
+    (later("output tokens per question"), "out_tokens"),
+    (later("total tokens"), "tokens"),
+    (later("seconds per question"), "seconds_per_question"),
 )
 _NUMBERS = frozenset({"questions", "in_tokens", "out_tokens", "tokens"})
 
@@ -545,18 +571,20 @@ def _show_sparql(found: Mapping[str, Any]) -> None:
     """Print the wrong answers, and a table with a row for each kind."""
     for row in found["questions"]:
         if not row["right"]:
-            told = row["template"] or ("a query of the model" if row["query"] else "no query")
-            rows = f"{row['found']} row(s), expected {row['expected']}"
-            output.say(
-                output.one_line(
-                    tr("wrong {id}: {question} ({told}: {rows})").format(
-                        id=row["id"], question=row["question"], told=told, rows=rows
-                    )
-                )
-            )
+            query = row["template"] or (tr("a query of the model") if row["query"] else tr("no query"))
+            told = tr("wrong {id}: {question} ({query}: {found} row(s), expected {expected})")
+            output.say(output.one_line(told.format(**{**row, "query": query})))
     if found["questions"] and found["right"] < found["rows"]:
         output.say()
-    columns = ["", "questions", "right", "accuracy", "with rows", "calls", "seconds"]
+    columns = [
+        "",
+        tr("questions"),
+        tr("right"),
+        tr("accuracy"),
+        tr("with rows"),
+        tr("calls"),
+        tr("seconds"),
+    ]
     output.table(
         columns,
         [
@@ -566,7 +594,7 @@ def _show_sparql(found: Mapping[str, Any]) -> None:
                 str(run["right"]),
                 *(share(run[key]) for key in ("accuracy", "answered", "calls", "seconds_per_question")),
             ]
-            for name, run in (("all", found), *found["kinds"].items())
+            for name, run in ((tr("all"), found), *found["kinds"].items())
         ],
         numbers=columns[1:],
     )
@@ -588,7 +616,7 @@ def _show_quoted(found: Mapping[str, Any]) -> None:
     say_head(found)
     runs = [(found["pipeline"], found), *found["baselines"].items()]
     output.table(
-        ["", *(name.replace("_", " ") for name in _QUOTED)],
+        ["", *map(tr, _QUOTED.values())],
         [[label, *(share(run[name]) for name in _QUOTED)] for label, run in runs],
     )
 
@@ -604,14 +632,19 @@ def _show_answers(found: Mapping[str, Any]) -> None:
         )
     )
     columns = {found["pipeline"]: found}
-    columns |= {f"{name.upper()} chunks": run for name, run in found["baselines"].items()}
+    columns |= {
+        tr("{baseline} chunks").format(baseline=name.upper()): run for name, run in found["baselines"].items()
+    }
     rows = []
     for label, key in _ROWS:
         cells = [_cell(run, key) for run in columns.values()]
         if any(cells):
-            rows.append([label, *cells])
+            rows.append([tr(label), *cells])
     rows += [
-        [f"answers with {kind}", *(f"{run['warnings'].get(kind, 0):,}" for run in columns.values())]
+        [
+            tr("answers with {warning}").format(warning=kind),
+            *(f"{run['warnings'].get(kind, 0):,}" for run in columns.values()),
+        ]
         for kind in sorted({kind for run in columns.values() for kind in run["warnings"]})
     ]
     output.table(["", *columns], rows, numbers=list(columns))

@@ -23,7 +23,7 @@ from graphrag_rdf.cli.output import counts, format_option, pairs, planned, say, 
 from graphrag_rdf.cli.process import DONE, IN_PART, outcome, stop_requests
 from graphrag_rdf.cli.session import client_of, in_folder, load, open_engine, refuse
 from graphrag_rdf.errors import DocumentError, StoreMissingError, UsageError
-from graphrag_rdf.i18n import counted, tr
+from graphrag_rdf.i18n import counted, later, ngettext, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.client import Client
@@ -207,13 +207,13 @@ def require_documents(
         return found
     if found.errors:
         raise UsageError("; ".join(f"{path}: {reason}" for path, reason in found.errors))
-    from graphrag_rdf.documents.readers import READABLE
+    from graphrag_rdf.documents.readers import readable
 
     left_out = "".join(f"; {folder} is {why}" for folder, why in found.left_out[:_REASONS])
     left_out += "".join(f"; {path}: {why}" for path, why in found.skipped[:_REASONS])
     raise UsageError(
         tr("no document was found in {paths}{left_out}").format(paths=", ".join(paths), left_out=left_out),
-        hint=READABLE,
+        hint=readable(),
     )
 
 
@@ -225,32 +225,42 @@ def show_report(report: IngestReport, by: str) -> None:
     documents, chunks = report.documents, report.chunks
     again = documents.read_again and not (documents.added or documents.updated)
     lines: list[tuple[str, object]] = [
-        ("documents", counts(documents) or "none"),
-        ("chunks", counts(chunks) or "none"),
-        ("facts", f"{report.facts:,} {'read again' if again else 'new'}, by {by}"),
-        ("entities", f"{report.entities:,} new"),
+        (tr("documents"), counts(documents) or tr("none")),
+        (tr("chunks"), counts(chunks) or tr("none")),
+        (
+            tr("facts"),
+            (tr("{facts:,} read again, by {by}") if again else tr("{facts:,} new, by {by}")).format(
+                facts=report.facts, by=by
+            ),
+        ),
+        (tr("entities"), tr("{entities:,} new").format(entities=report.entities)),
     ]
     if report.by_content or report.unverified:
-        told = f"{report.by_content:,} facts located by their content, {report.unverified:,} not found"
-        lines.append(("quotes", f"{told} (queries run cookbook/unverified)"))
+        told = tr(
+            "{by_content:,} facts located by their content, {unverified:,} not found "
+            "(queries run cookbook/unverified)"
+        )
+        located = told.format(by_content=report.by_content, unverified=report.unverified)
+        lines.append((tr("quotes"), located))
     if report.rejected:
-        told = f"{left_out(report.rejected, _REASONS)} (queries run system/rejected-counts)"
-        lines.append(("left out", told))
+        reasons = left_out(report.rejected, _REASONS)
+        told = tr("{reasons} (queries run system/rejected-counts)").format(reasons=reasons)
+        lines.append((tr("left out"), told))
     if report.validation is not None:
-        lines.append(("shapes", validated(report.validation)))
+        lines.append((tr("shapes"), validated(report.validation)))
     if report.relations:
-        lines.append(("relations", counts(report.relations)))
+        lines.append((tr("relations"), counts(report.relations)))
     if report.claims is not None:
-        lines.append(("claims", f"{report.claims:,} new"))
+        lines.append((tr("claims"), tr("{claims:,} new").format(claims=report.claims)))
     if report.summaries is not None:
-        lines.append(("descriptions", f"{report.summaries:,} merged"))
+        lines.append((tr("descriptions"), tr("{summaries:,} merged").format(summaries=report.summaries)))
     if report.links is not None:
-        lines.append(("links", f"{report.links:,} new, to vocabularies"))
+        lines.append((tr("links"), tr("{links:,} new, to vocabularies").format(links=report.links)))
     if report.communities is not None:
-        lines.append(("communities", f"{report.communities:,}"))
+        lines.append((tr("communities"), f"{report.communities:,}"))
     if report.llm.calls or report.llm.cached:
-        lines.append(("model", usage(report.llm)))
-    lines.append(("time", f"{report.seconds:.1f} s"))
+        lines.append((tr("model"), usage(report.llm)))
+    lines.append((tr("time"), f"{report.seconds:.1f} s"))
     pairs(lines)
     for warning in report.warnings:
         output.warn_of(warning)
@@ -335,28 +345,39 @@ def _dry_run(
 def _show_estimate(found: Estimate, by: str) -> None:
     llm = found.llm
     lines: list[tuple[str, object]] = [
-        ("documents", counts(found.documents) or "none"),
-        ("chunks", counts(found.chunks) or "none"),
-        ("to extract", f"{counted('{count:,} chunk', '{count:,} chunks', found.extracted)}, by {by}"),
+        (tr("documents"), counts(found.documents) or tr("none")),
+        (tr("chunks"), counts(found.chunks) or tr("none")),
+        (
+            tr("to extract"),
+            ngettext("{number:,} chunk, by {by}", "{number:,} chunks, by {by}", found.extracted).format(
+                number=found.extracted, by=by
+            ),
+        ),
     ]
     if llm.calls:
-        lines.append(("model", planned(llm.calls, llm.in_tokens, llm.out_tokens, llm.cost_usd)))
+        lines.append((tr("model"), planned(llm.calls, llm.in_tokens, llm.out_tokens, llm.cost_usd)))
         if found.model and not found.measured:
             lines.append(
-                ("", "output tokens of an average model; ingest a few documents first for a better estimate")
+                (
+                    "",
+                    tr(
+                        "output tokens of an average model; ingest a few documents first for a better "
+                        "estimate"
+                    ),
+                )
             )
     if found.uncounted:
-        what = " and ".join(_UNCOUNTED[stage] for stage in found.uncounted)
-        lines.append(("and", f"calls for {what}, as many as the facts will need"))
+        what = f" {tr('and')} ".join(tr(_UNCOUNTED[stage]) for stage in found.uncounted)
+        lines.append((tr("and"), tr("calls for {what}, as many as the facts will need").format(what=what)))
     say(tr("Nothing was written. This would be done:"))
     pairs(lines, indent="  ")
     _list_rest(found.failures, found.skipped, found.missing)
 
 
 _UNCOUNTED = {
-    "extract": "corrections of facts that break the ontology",
-    "summaries": "merged descriptions",
-    "communities": "reports of communities",
+    "extract": later("corrections of facts that break the ontology"),
+    "summaries": later("merged descriptions"),
+    "communities": later("reports of communities"),
 }
 
 _WORDS: Mapping[str, str] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +11,7 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.output import format_option, pairs, safe, say, styled
 from graphrag_rdf.cli.session import open_engine
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.trace.lines import human_size
 
@@ -106,17 +107,25 @@ def _call(engine: Engine, row: Row) -> dict[str, Any]:
 
 
 def _show(call: dict[str, Any]) -> None:
-    kept = f" ({call['cached_in_tokens']} from the provider's cache)" if call["cached_in_tokens"] else ""
-    tokens = "" if call["in_tokens"] is None else f"{call['in_tokens']}{kept} + {call['out_tokens']} tokens"
-    took = "cached" if call["cached"] else f"{call['milliseconds']} ms" if call["milliseconds"] else ""
+    tokens = "" if call["in_tokens"] is None else _tokens(call)
+    took = tr("cached") if call["cached"] else f"{call['milliseconds']} ms" if call["milliseconds"] else ""
     where = call["step"] if "chunk" in call else ""
     head = [call["time"], call["purpose"], where, call["model"], tokens, took]
     say(styled(safe(" · ".join(str(part) for part in head if part)), bold=True))
-    for title, key in (("prompt", "prompt"), ("answer", "completion")):
+    for title, key in ((tr("prompt"), "prompt"), (tr("answer"), "completion")):
         say(styled(f"{title}:", fg="cyan"))
         text = call[key]
         say(safe(text) if text is not None else tr("(not kept, or forgotten)"))
     say()
+
+
+def _tokens(call: Mapping[str, Any]) -> str:
+    told = (
+        tr("{in_tokens} ({cached_in_tokens} from the provider's cache) + {out_tokens} tokens")
+        if call["cached_in_tokens"]
+        else tr("{in_tokens} + {out_tokens} tokens")
+    )
+    return told.format(**call)
 
 
 @click.group(cls=Group, examples=["graphrag-rdf cache stats"])
@@ -135,14 +144,21 @@ def stats(form: str) -> None:
     if output.write(form, found):
         return
     answers = found["answers"]
-    given = f"{answers['entries']:,}, reused {answers['reused']:,} times"
-    rows = [("answers to questions", given if answers["enabled"] else "off (setting answers.cache)")]
+    given = tr("{entries:,}, reused {reused:,} times").format(**answers)
+    rows = [(tr("answers to questions"), given if answers["enabled"] else tr("off (setting answers.cache)"))]
     if not found["enabled"]:
-        rows.append(("answers of models", "off (setting cache.enabled)"))
+        rows.append((tr("answers of models"), tr("off (setting cache.enabled)")))
     else:
-        for name, title in (("llm", "answers of models"), ("embeddings", "vectors of texts")):
+        for name, title in (("llm", tr("answers of models")), ("embeddings", tr("vectors of texts"))):
             rows.append((title, f"{found[name]['entries']:,}, {human_size(found[name]['bytes'])}"))
-        rows.append(("size", f"{human_size(found['bytes'])} of {human_size(found['max_bytes'])}"))
+        rows.append(
+            (
+                tr("size"),
+                tr("{bytes} of {max_bytes}").format(
+                    bytes=human_size(found["bytes"]), max_bytes=human_size(found["max_bytes"])
+                ),
+            )
+        )
     pairs(rows)
 
 
@@ -160,13 +176,13 @@ def clear(answers: bool, llm: bool, embeddings: bool, form: str) -> None:
         erased = clear_caches(engine, [name for name, named in wanted.items() if named])
     if output.write(form, erased):
         return
-    for name, title in _TITLES.items():
+    for name, title in _ERASED.items():
         if name in erased:
-            say(tr("erased {erased:,} {title}").format(erased=erased[name], title=title))
+            say(tr(title).format(number=erased[name]))
 
 
-_TITLES = {
-    "answers": "answers to questions",
-    "llm": "answers of models",
-    "embeddings": "vectors of texts",
+_ERASED = {
+    "answers": later("erased {number:,} answers to questions"),
+    "llm": later("erased {number:,} answers of models"),
+    "embeddings": later("erased {number:,} vectors of texts"),
 }

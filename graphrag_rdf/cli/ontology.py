@@ -338,7 +338,7 @@ def list_(form: str) -> None:
         found = ontology_versions(engine.store)
     if not output.write(form, found):
         rows = [(v.ontology, "yes" if v.active else "no", v.file, v.loaded, v.graph) for v in found]
-        output.table(("ontology", "active", "file", "loaded", "graph"), rows)
+        output.table((tr("ontology"), tr("active"), tr("file"), tr("loaded"), tr("graph")), rows)
 
 
 @ontology_command.command(
@@ -386,10 +386,10 @@ def export(folder: Path, form: str) -> None:
         return
     pairs(
         [
-            ("individuals", f"{report.individuals:,}"),
-            ("assertions", f"{report.assertions:,}"),
-            ("annotated axioms", f"{report.annotations:,}"),
-            ("files", ", ".join(report.files)),
+            (tr("individuals"), f"{report.individuals:,}"),
+            (tr("assertions"), f"{report.assertions:,}"),
+            (tr("annotated axioms"), f"{report.annotations:,}"),
+            (tr("files"), ", ".join(report.files)),
         ]
     )
     if report.texts:
@@ -456,4 +456,4 @@ def remove(ontology: str, form: str) -> None:
         number = remove_ontology(engine.store, ontology, settings.extract.namespace, settings.reasoning.keep)
         refresh_links(engine)
     if not output.write(form, {"versions": number}):
-        pairs([("removed", counted("{count:,} version", "{count:,} versions", number))])
+        pairs([(tr("removed"), counted("{count:,} version", "{count:,} versions", number))])

@@ -65,7 +65,7 @@ def warn(text: str) -> None:
     """Print a warning on stderr, unless -q is given."""
     if is_quiet():
         return
-    click.echo(f"{styled('warning:', fg='yellow', err=True)} {safe(text)}", err=True)
+    click.echo(f"{styled(tr('warning:'), fg='yellow', err=True)} {safe(text)}", err=True)
 
 
 def warn_of_results(broken: int, *, unvalidated: bool = False) -> None:
@@ -164,10 +164,19 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: 
 
 def pairs(items: Iterable[tuple[str, object]], *, indent: str = "") -> None:
     """Names and values, one pair a line."""
-    listed = list(items)
-    longest = max((len(name) for name, _ in listed), default=0)
+    listed = [(safe(name), value) for name, value in items]
+    longest = max((_cells(name) for name, _ in listed), default=0)
     for name, value in listed:
-        say(f"{indent}{safe(name).ljust(longest)}  {one_line(value)}".rstrip())
+        say(f"{indent}{name}{' ' * (longest - _cells(name))}  {one_line(value)}".rstrip())
+
+
+def _cells(text: str) -> int:
+    """The columns that a text takes on a terminal: wide characters take two."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def _console(width: int | None) -> Any:
@@ -317,10 +326,14 @@ def count_triples(number: int) -> str:
 
 def usage(llm: LlmCounts) -> str:
     """The calls, tokens and cost of a model, in a line."""
-    parts = [_calls(llm.calls), f"{llm.cached:,} cached"]
+    parts = [_calls(llm.calls), tr("{cached:,} cached").format(cached=llm.cached)]
     if llm.in_tokens is not None:
-        kept = f" ({llm.cached_in_tokens:,} from the provider's cache)" if llm.cached_in_tokens else ""
-        parts.append(f"{llm.in_tokens:,}{kept} + {llm.out_tokens or 0:,} tokens")
+        told = (
+            tr("{read:,} ({kept:,} from the provider's cache) + {written:,} tokens")
+            if llm.cached_in_tokens
+            else tr("{read:,} + {written:,} tokens")
+        )
+        parts.append(told.format(read=llm.in_tokens, kept=llm.cached_in_tokens, written=llm.out_tokens or 0))
     if llm.cost_usd is not None:
         parts.append(f"{llm.cost_usd:.4f} USD")
     return ", ".join(parts)
@@ -335,14 +348,15 @@ def model_rows(left_out: Mapping[str, int], llm: LlmCounts) -> list[tuple[str, o
     rows: list[tuple[str, object]] = []
     if left_out:
         rows.append(
-            ("left out", counts({code.replace("_", " "): number for code, number in left_out.items()}))
+            (tr("left out"), counts({code.replace("_", " "): number for code, number in left_out.items()}))
         )
     if llm.calls or llm.cached:
-        rows.append(("model", usage(llm)))
+        rows.append((tr("model"), usage(llm)))
     return rows
 
 
 def planned(calls: int, in_tokens: int | None, out_tokens: int | None, cost_usd: float | None) -> str:
     """The estimated calls, tokens and cost of a model, in a line."""
-    cost = "price unknown" if cost_usd is None else f"{cost_usd:.2f} USD"
-    return f"{_calls(calls)}, about {in_tokens or 0:,} + {out_tokens or 0:,} tokens, {cost}"
+    cost = tr("price unknown") if cost_usd is None else f"{cost_usd:.2f} USD"
+    told = tr("{calls}, about {read:,} + {written:,} tokens, {cost}")
+    return told.format(calls=_calls(calls), read=in_tokens or 0, written=out_tokens or 0, cost=cost)

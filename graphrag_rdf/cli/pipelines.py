@@ -29,7 +29,7 @@ def list_(form: str) -> None:
     if form == "json":
         output.write_json(found)
     else:
-        output.table(("name", "summary"), [tuple(one.values()) for one in found])
+        output.table((tr("name"), tr("summary")), [tuple(one.values()) for one in found])
 
 
 @pipelines_command.command("show", examples=["graphrag-rdf pipelines show graph_rag"])
@@ -66,7 +66,10 @@ def show(name: str, form: str) -> None:
             for one in step["parameters"]
         ]
         if rows:
-            output.table(("  parameter", "value", "takes", "about"), [(f"  {a}", *rest) for a, *rest in rows])
+            output.table(
+                (tr("  parameter"), tr("value"), tr("takes"), tr("about")),
+                [(f"  {a}", *rest) for a, *rest in rows],
+            )
 
 
 def describe(pipeline: Pipeline) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import click
 from graphrag_rdf import i18n
 from graphrag_rdf.cli.output import is_quiet, never_fail_to_encode, safe, styled
 from graphrag_rdf.errors import RAISE_FILES, GraphRagError, is_out_of_memory, short_cause
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 
 DONE, FAILED, WRONG_USAGE, IN_PART, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes."""
@@ -64,7 +64,7 @@ def _code(work: Callable[[], Any]) -> int:
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except (KeyboardInterrupt, click.Abort):
-        say_error("interrupted")
+        say_error(tr("interrupted"))
         return INTERRUPTED
     except BrokenPipeError as error:
         if not _reader_left():  # another pipe or connection broke: report it
@@ -84,7 +84,7 @@ def _code(work: Callable[[], Any]) -> int:
         if is_out_of_memory(error):
             return _out_of_memory()
         said = f"{error.filename}: {error.strerror}" if error.filename else short_cause(error)
-        say_error(said, RAISE_FILES if error.errno == errno.EMFILE else None)
+        say_error(said, tr(RAISE_FILES) if error.errno == errno.EMFILE else None)
         _traceback_if_asked()
         return FAILED
     except RecursionError:
@@ -115,9 +115,9 @@ def _out_of_memory() -> int:
 def say_error(message: str, hint: str | None = None) -> None:
     """`error: …` and `hint: …` on stderr."""
     with contextlib.suppress(OSError, ValueError):
-        click.echo(f"{styled('error:', fg='red', err=True)} {safe(message)}", err=True)
+        click.echo(f"{styled(tr('error:'), fg='red', err=True)} {safe(message)}", err=True)
         if hint:
-            click.echo(f"{styled('hint:', fg='cyan', err=True)} {safe(hint)}", err=True)
+            click.echo(f"{styled(tr('hint:'), fg='cyan', err=True)} {safe(hint)}", err=True)
 
 
 def _click_error(error: click.ClickException) -> int:
@@ -166,6 +166,13 @@ def _terminated_like_interrupted() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+_PREFIXES = {
+    logging.DEBUG: later("debug:"),
+    logging.INFO: later("info:"),
+    logging.WARNING: later("warning:"),
+    logging.ERROR: later("error:"),
+    logging.CRITICAL: later("critical:"),
+}
 _LEVELS = {0: logging.WARNING, 1: logging.INFO}
 
 
@@ -176,7 +183,11 @@ class _Terminal(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            level = styled(f"{tr(record.levelname.lower())}:", fg=self.colours.get(record.levelno), err=True)
+            level = styled(
+                tr(_PREFIXES.get(record.levelno, f"{record.levelname.lower()}:")),
+                fg=self.colours.get(record.levelno),
+                err=True,
+            )
             where = f"{record.name}: " if self.level <= logging.DEBUG else ""
             click.echo(f"{level} {where}{safe(record.getMessage())}{_fault(record)}", err=True)
         except (OSError, ValueError):  # stderr is closed
@@ -211,8 +222,8 @@ def set_up_logging(verbose: int = 0, *, quiet: bool = False) -> None:
 T = TypeVar("T")
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_STOPPED = b"\x1b[?25h\ninterrupted; run the command again to continue\n"  # the progress bar hides the cursor
-_STOPPING = b"stopping after the current chunk; press Ctrl-C again to stop at once\n"
+_SHOW_CURSOR = "\x1b[?25h\n"
+"""The progress bar hides it."""
 
 
 @contextlib.contextmanager
@@ -249,7 +260,7 @@ def ended_at_once(work: Callable[[], T], hint: str) -> T:
         try:
             return working.result()
         except KeyboardInterrupt:
-            say_error("interrupted", hint)
+            say_error(tr("interrupted"), hint)
             os._exit(INTERRUPTED)
 
 
@@ -264,6 +275,8 @@ def stop_requests() -> Iterator[Callable[[], bool]]:
     """
     requested = threading.Event()
     quiet = is_quiet()
+    stopped = f"{_SHOW_CURSOR}{tr('interrupted; run the command again to continue')}\n".encode()
+    stopping = f"{tr('stopping after the current chunk; press Ctrl-C again to stop at once')}\n".encode()
     if threading.current_thread() is not threading.main_thread():
         yield requested.is_set
         return
@@ -271,11 +284,11 @@ def stop_requests() -> Iterator[Callable[[], bool]]:
     def request(number: int, frame: FrameType | None) -> None:
         del number, frame
         if requested.is_set():
-            os.write(2, _STOPPED if os.isatty(2) else b"")
+            os.write(2, stopped if os.isatty(2) else b"")
             os._exit(INTERRUPTED)
         requested.set()
         if not quiet:  # written directly: a handler may run in the middle of a print or an import
-            os.write(2, _STOPPING)
+            os.write(2, stopping)
 
     before = {number: signal.signal(number, request) for number in _SIGNALS}
     try:

@@ -172,7 +172,7 @@ def _show_estimate(
     llm = found.llm
     output.say(tr("Nothing was written. This would be done:"))
     model = planned(llm.calls, llm.in_tokens, llm.out_tokens, llm.cost_usd)
-    pairs([(what, counts(number) or "none"), ("model", model)], indent="  ")
+    pairs([(what, counts(number) or "none"), (tr("model"), model)], indent="  ")
 
 
 def _show(report: RelationReport) -> None:
@@ -182,9 +182,9 @@ def _show(report: RelationReport) -> None:
     rows: list[tuple[str, object]] = [(name, f"{number:,}") for name, number in named.items()]
     read = report.read
     if told := counts(read.pairs):
-        rows.append(("pairs of chunks", told))
+        rows.append((tr("pairs of chunks"), told))
     rows += model_rows(read.rejected, report.llm)
-    pairs(rows or [("none", "")])
+    pairs(rows or [(tr("none"), "")])
     for warning in report.warnings:
         output.warn_of(warning)
     if read.stopped:
@@ -258,13 +258,15 @@ def claims(
 
 def _show_claims(report: ClaimReport) -> None:
     rows: list[tuple[str, object]] = [
-        ("claims", f"{report.found:,} new"),
-        ("chunks", counts(report.chunks) or "none"),
+        (tr("claims"), tr("{found:,} new").format(found=report.found)),
+        (tr("chunks"), counts(report.chunks) or tr("none")),
     ]
     if report.unverified:
-        rows.append(("quotes", f"{report.unverified:,} not in their chunk"))
+        rows.append(
+            (tr("quotes"), tr("{unverified:,} not in their chunk").format(unverified=report.unverified))
+        )
     if report.linked:
-        rows.append(("names", f"{report.linked:,} linked to entities"))
+        rows.append((tr("names"), tr("{linked:,} linked to entities").format(linked=report.linked)))
     pairs([*rows, *model_rows(report.rejected, report.llm)])
     for warning in report.warnings:
         output.warn_of(warning)
@@ -322,7 +324,10 @@ def summaries(model: str | None, use: str | None, dry_run: bool, again: bool, fo
 
 def _show_summaries(report: SummaryReport) -> None:
     by = "by quoting, without a model" if report.by == "extractive" else f"by {report.by}"
-    rows: list[tuple[str, object]] = [("descriptions", counts(report.summaries) or "none"), ("made", by)]
+    rows: list[tuple[str, object]] = [
+        (tr("descriptions"), counts(report.summaries) or tr("none")),
+        (tr("made"), by),
+    ]
     pairs([*rows, *model_rows({}, report.llm)])
     for warning in report.warnings:
         output.warn_of(warning)
@@ -401,7 +406,7 @@ def names(sources: tuple[str, ...], every: bool, form: str) -> None:
 
         number = refresh_names(engine, _documents(engine, sources))
     if not output.write(form, {"settled": number}):
-        pairs([("settled", f"{number:,} entities, relations and types")])
+        pairs([(tr("settled"), tr("{number:,} entities, relations and types").format(number=number))])
 
 
 @refresh_command.command("schema", examples=["graphrag-rdf refresh schema"])
@@ -414,7 +419,7 @@ def schema(form: str) -> None:
         rows = engine.store.select("ontology/observed-kinds")
     found = {local_name(text_of(row["kind"])): int(text_of(row["terms"])) for row in rows}
     if not output.write(form, found):
-        pairs([(name, f"{number:,}") for name, number in found.items()] or [("declared", "nothing")])
+        pairs([(name, f"{number:,}") for name, number in found.items()] or [(tr("declared"), tr("nothing"))])
 
 
 @refresh_command.command(

@@ -77,7 +77,7 @@ def list_(text: str, limit: int, form: str) -> None:
             (e["name"], e["facts"], _also(e), e["inverse"]["name"] if e["inverse"] else "", e["iri"])
             for e in found
         ]
-        output.table(("name", "facts", "also called", "inverse", "iri"), told)
+        output.table((tr("name"), tr("facts"), tr("also called"), tr("inverse"), tr("iri")), told)
 
 
 def _also(entry: dict[str, Any]) -> str:

@@ -215,7 +215,7 @@ def _table(store: Store, query: str, *, union: bool) -> bool:
         say("yes" if answer.boolean else "no")
     elif answer.triples is not None:
         rows = [(shown(t.subject), shown(t.predicate), shown(t.object)) for t in answer.triples]
-        output.table(("subject", "predicate", "object"), rows)
+        output.table((tr("subject"), tr("predicate"), tr("object")), rows)
     else:
         found = answer.rows or []
         output.table(
@@ -259,7 +259,10 @@ def list_(purpose: str, form: str) -> None:
         if not purpose or name.startswith(purpose.strip("/") + "/")
     ]
     if not output.write(form, [_described(template) for template in found]):
-        output.table(("name", "kind", "summary"), [(t.name, t.header.kind, t.header.summary) for t in found])
+        output.table(
+            (tr("name"), tr("kind"), tr("summary")),
+            [(t.name, t.header.kind, t.header.summary) for t in found],
+        )
 
 
 @queries_command.command(

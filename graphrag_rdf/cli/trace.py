@@ -102,8 +102,8 @@ def verify(trace: str, form: str) -> int:
 
 def _mark(ok: bool | None) -> str:
     if ok is None:
-        return "not checked"
-    return styled(tr("ok"), fg="green") if ok else styled("FAILED", fg="red", bold=True)
+        return tr("not checked")
+    return styled(tr("ok"), fg="green") if ok else styled(tr("FAILED"), fg="red", bold=True)
 
 
 @trace_command.command(
@@ -382,8 +382,10 @@ def show_differences(found: Iterable[Mapping[str, Any]]) -> None:
     for one in found:
         if (one["what"], one["name"], one.get("run")) != shown:
             shown = one["what"], one["name"], one.get("run")
-            where = f" (in the run “{one['run']}”)" if one.get("run") else ""
-            say(styled(one_line(f"{one['what']} {one['name']}".strip() + where), bold=True))
+            told = f"{one['what']} {one['name']}".strip()
+            if one.get("run"):
+                told = tr("{difference} (in the run “{run}”)").format(difference=told, run=one["run"])
+            say(styled(one_line(told), bold=True))
         for sign, value in (("-", one["before"]), ("+", one["after"])):
             if value is not None:
                 say(output.wrapped(value, indent="    ", first=f"  {sign} "))

@@ -205,13 +205,13 @@ def _show(found: Mapping[str, Any], *, apply: bool) -> None:
         )
     )
     rows = [(name, f"{w['before']:g}", f"{w['after']:g}") for name, w in found["weights"].items()]
-    output.table(("weight", "before", "after"), rows)
+    output.table((tr("weight"), tr("before"), tr("after")), rows)
     say()
     measures = [
         (name, *(_figure(figures, part) for part in ("before", "after", "gain")))
         for name, figures in found["measures"].items()
     ]
-    output.table(("measure (held out)", "before", "after", "gain"), measures)
+    output.table((tr("measure (held out)"), tr("before"), tr("after"), tr("gain")), measures)
     gain = found["measures"]["placing"]
     if found["applied"]:
         note(

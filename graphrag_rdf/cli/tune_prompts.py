@@ -26,7 +26,7 @@ from graphrag_rdf.cli.output import (
 from graphrag_rdf.cli.process import DONE, IN_PART, stop_requests
 from graphrag_rdf.cli.session import in_folder, load, open_engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ngettext, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
@@ -332,10 +332,10 @@ _LISTED = 8
 def show_estimate(found: Mapping[str, Any]) -> None:
     """Print the estimate of `--dry-run`."""
     llm, passages = found["llm"], found["passages"]
-    sampled = f"{passages['seen']:,} sampled, {passages['held_out']:,} held out, of {passages['all']:,}"
+    sampled = tr("{seen:,} sampled, {held_out:,} held out, of {all:,}").format(**passages)
     model = planned(llm["calls"], llm["in_tokens"], llm["out_tokens"], llm["cost_usd"])
     say(tr("Nothing was asked or written. This would be done, at most:"))
-    pairs([("chunks", sampled), ("model", model)], indent="  ")
+    pairs([(tr("chunks"), sampled), (tr("model"), model)], indent="  ")
 
 
 def show(outcome: Outcome, told: Mapping[str, Any], *, apply: bool, in_force: bool) -> None:
@@ -347,26 +347,39 @@ def show(outcome: Outcome, told: Mapping[str, Any], *, apply: bool, in_force: bo
         in_force: whether the written file is in the folder of the setting pipelines.
     """
     data, sample, tokens = outcome.data, outcome.sample, told["prompt"]["tokens"]
-    examples = f"{len(data.examples)} from the documents"
-    if outcome.rejected:
-        examples += f" (rejected: {counts(outcome.rejected)})"
+    found = (
+        tr("{number} from the documents (rejected: {rejected})")
+        if outcome.rejected
+        else tr("{number} from the documents")
+    )
+    examples = found.format(number=len(data.examples), rejected=counts(outcome.rejected))
     rows: list[tuple[str, object]] = [
         (
-            "chunks",
-            f"{len(sample.seen):,} sampled, {len(sample.held_out):,} held out, of {sample.all:,} "
-            f"({outcome.request.selection}, seed {outcome.request.seed})",
+            tr("chunks"),
+            tr("{sampled:,} sampled, {held_out:,} held out, of {all:,} ({selection}, seed {seed})").format(
+                sampled=len(sample.seen),
+                held_out=len(sample.held_out),
+                all=sample.all,
+                selection=outcome.request.selection,
+                seed=outcome.request.seed,
+            ),
         ),
-        ("domain", data.domain),
-        ("persona", data.persona),
-        ("language", data.language or "that of each chunk"),
-        ("entity types", _names(kind.name for kind in data.entity_types)),
-        ("relations", _names(kind.name for kind in data.relation_types)),
-        ("examples", examples),
-        *([("claims", data.claim_description)] if data.claim_description else []),
-        *([("examples of claims", f"{len(data.claim_examples)}")] if data.claim_examples else []),
-        *([("importance", data.importance)] if data.importance else []),
-        ("prompt", f"about {tokens['after']:,} tokens without the chunk (current: {tokens['before']:,})"),
-        ("model", usage(outcome.llm)),
+        (tr("domain"), data.domain),
+        (tr("persona"), data.persona),
+        (tr("language"), data.language or tr("that of each chunk")),
+        (tr("entity types"), _names(kind.name for kind in data.entity_types)),
+        (tr("relations"), _names(kind.name for kind in data.relation_types)),
+        (tr("examples"), examples),
+        *([(tr("claims"), data.claim_description)] if data.claim_description else []),
+        *([(tr("examples of claims"), f"{len(data.claim_examples)}")] if data.claim_examples else []),
+        *([(tr("importance"), data.importance)] if data.importance else []),
+        (
+            tr("prompt"),
+            tr("about {after:,} tokens without the chunk (current: {before:,})").format(
+                after=tokens["after"], before=tokens["before"]
+            ),
+        ),
+        (tr("model"), usage(outcome.llm)),
     ]
     pairs(rows)
     for warning in outcome.warnings:
@@ -381,61 +394,62 @@ def show(outcome: Outcome, told: Mapping[str, Any], *, apply: bool, in_force: bo
 
 
 def _names(names: Iterable[str]) -> str:
-    return ", ".join(names) or "none listed"
+    return ", ".join(names) or tr("none listed")
 
 
 def _show_check(found: Mapping[str, Any]) -> None:
     for one in found["failures"]:
-        prompt = "current" if one["prompt"] == "before" else "tuned"
-        warn(
-            tr("{title} ({chunk}), {prompt} prompt: {reason}").format(
-                title=one["title"], chunk=one["chunk"], prompt=prompt, reason=one["reason"]
-            )
+        told = (
+            tr("{title} ({chunk}), current prompt: {reason}")
+            if one["prompt"] == "before"
+            else tr("{title} ({chunk}), tuned prompt: {reason}")
         )
+        warn(told.format(title=one["title"], chunk=one["chunk"], reason=one["reason"]))
     if not found["passages"]:
         return
     say()
     titles = {
-        "facts": "facts",
-        "verified": "verified facts",
-        "entities": "entities",
-        "left_out": "left out",
-        "in_tokens": "tokens of the prompt",
+        "facts": tr("facts"),
+        "verified": tr("verified facts"),
+        "entities": tr("entities"),
+        "left_out": tr("left out"),
+        "in_tokens": tr("tokens of the prompt"),
     }
     rows = [
         (titles[name], f"{figures['before']:,.1f}", f"{figures['after']:,.1f}", _gain(figures))
         for name, figures in found["measures"].items()
     ]
     say(tr("means over {passages:,} held-out chunks:").format(passages=found["passages"]))
-    output.table(("", "current", "tuned", "difference (95 %)"), rows)
+    output.table(("", tr("current"), tr("tuned"), tr("difference (95 %)")), rows)
     share = found["verified_share"]
     say()
-    lines = [("verified", _both(*(_percent(share[side]) for side in ("before", "after"))))]
-    for name, title in (("types", "types"), ("predicates", "relations")):
+    lines = [(tr("verified"), _both(*(_percent(share[side]) for side in ("before", "after"))))]
+    for name, title in (("types", tr("types used")), ("predicates", tr("relations used"))):
         used = found[name]
-        lines.append((f"{title} used", _both(*(f"{len(used[side]):,}" for side in ("before", "after")))))
+        lines.append((title, _both(*(f"{len(used[side]):,}" for side in ("before", "after")))))
         lines += [
-            (f"  {told}", _most(used[side])) for side, told in (("before", "current"), ("after", "tuned"))
+            (f"  {told}", _most(used[side]))
+            for side, told in (("before", tr("current")), ("after", tr("tuned")))
         ]
     pairs(lines)
 
 
 def _gain(figures: Mapping[str, Any]) -> str:
     low, high = figures["gain_ci95"]
-    return f"{figures['gain']:+,.1f} ({low:+,.1f} to {high:+,.1f})"
+    return tr("{gain:+,.1f} ({low:+,.1f} to {high:+,.1f})").format(gain=figures["gain"], low=low, high=high)
 
 
 def _both(before: str, after: str) -> str:
-    return f"{before} current, {after} tuned"
+    return tr("{before} current, {after} tuned").format(before=before, after=after)
 
 
 def _percent(share: float | None) -> str:
-    return "nothing to verify" if share is None else f"{share:.0%}"
+    return tr("nothing to verify") if share is None else f"{share:.0%}"
 
 
 def _most(used: Mapping[str, int]) -> str:
     listed = [f"{name} {number}" for name, number in list(used.items())[:_LISTED]]
-    return ", ".join(listed + (["…"] if len(used) > _LISTED else [])) or "none"
+    return ", ".join(listed + (["…"] if len(used) > _LISTED else [])) or tr("none")
 
 
 def _verdict(outcome: Outcome, told: Mapping[str, Any], *, apply: bool, in_force: bool) -> None:
@@ -460,13 +474,19 @@ def _verdict(outcome: Outcome, told: Mapping[str, Any], *, apply: bool, in_force
 
 def _gained(found: Check, verified: Mapping[str, Any]) -> str:
     if not found.readings:
-        return "the prompts cannot be compared: no held-out chunk has an answer with both"
+        return tr("the prompts cannot be compared: no held-out chunk has an answer with both")
     if found.lost > 0:
-        return f"the tuned prompt failed on {found.lost:,} more held-out chunks than the current one"
+        return ngettext(
+            "the tuned prompt failed on {lost:,} more held-out chunk than the current one",
+            "the tuned prompt failed on {lost:,} more held-out chunks than the current one",
+            found.lost,
+        ).format(lost=found.lost)
     before, after = found.total("verified")
     if after == before:
-        return "no gain: the held-out chunks give as many verified facts as before"
+        return tr("no gain: the held-out chunks give as many verified facts as before")
     low, high = verified["gain_ci95"]
     if low <= 0 <= high:
-        return f"verified facts of the held-out chunks: {before:,} → {after:,}, which may be chance"
-    return f"verified facts of the held-out chunks: {before:,} → {after:,}"
+        told = tr("verified facts of the held-out chunks: {before:,} → {after:,}, which may be chance")
+    else:
+        told = tr("verified facts of the held-out chunks: {before:,} → {after:,}")
+    return told.format(before=before, after=after)

@@ -166,9 +166,9 @@ class Connection:
             return
         if kind != "application/problem+json":
             raise self._not_ours(
-                tr("it answers {status_code} {value}").format(
-                    status_code=response.status_code, value=kind or "without a type"
-                )
+                (
+                    tr("it answers {status} {type}") if kind else tr("it answers {status} without a type")
+                ).format(status=response.status_code, type=kind)
             )
         try:
             problem = json.loads(self._all(response))

@@ -233,7 +233,7 @@ def _none(value: Any) -> Any:
 
 
 def _wrong(problem: ErrorDetails) -> str:
-    return "unknown setting" if problem["type"] == "extra_forbidden" else in_words(problem)
+    return tr("unknown setting") if problem["type"] == "extra_forbidden" else in_words(problem)
 
 
 def _explain(
@@ -244,11 +244,11 @@ def _explain(
         key = ".".join(part for part in problem["loc"] if isinstance(part, str))
         item = next((f" {problem['input']!r}:" for part in problem["loc"] if isinstance(part, int)), "")
         if key in given:
-            place = "command line"
+            place = tr("command line")
         elif key in env:
             place = _variable(key)
         else:
-            place = str(path) if path else "settings"
+            place = str(path) if path else tr("settings")
         lines.append(f"{place}: {key}:{item} {_wrong(problem)}")
     return "; ".join(lines)
 

@@ -132,7 +132,7 @@ class _Collector:
                 self.skipped[path] = reason
             return
         if not regular:
-            self.skipped[path] = NOT_REGULAR
+            self.skipped[path] = tr(NOT_REGULAR)
         elif why := self.no_text(path):
             self.skipped[path] = why
         else:
@@ -143,7 +143,7 @@ class _Collector:
         if suffix_of(path.name) in SUPPORTED:
             return None
         if suffix_of(path.name) in RDF:
-            return IS_RDF
+            return tr(IS_RDF)
         try:
             with path.open("rb") as file:
                 sample = file.read(SAMPLE)
@@ -159,12 +159,11 @@ class _Collector:
         if real in self.sources:
             return
         if identity in self.identities:
-            way_out = "name their common folder, or rename one"
             self.fail(
                 str(path),
-                tr("would be called {identity}, like {identities}; {way_out}").format(
-                    identity=identity, identities=self.identities[identity], way_out=way_out
-                ),
+                tr(
+                    "would be called {identity}, like {other}; name their common folder, or rename one"
+                ).format(identity=identity, other=self.identities[identity]),
             )
             return
         self.sources[real] = Source(path, identity, real)
@@ -235,7 +234,7 @@ def _named(path: Path, argument: str, collector: _Collector) -> None:
     elif collector.excludes(path):
         collector.fail(argument, tr("belongs to the store"))
     elif not stat.S_ISREG(mode):
-        collector.fail(argument, NOT_REGULAR)
+        collector.fail(argument, tr(NOT_REGULAR))
     elif why := collector.no_text(path):
         collector.skipped[path] = why
     elif not collector.leaves_out(path, path):

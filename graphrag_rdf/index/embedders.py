@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from graphrag_rdf.errors import SearchIndexError, short_cause
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _BLOCK = 64  # vectors scaled at a time: in float64 they take several times their memory
-_KIND = "embedding model"
+_KIND = later("embedding model")
 _OUTPUTS = ("embedding", "sentence_embedding", "last_hidden_state", "token_embeddings")
 
 GatewayEmbed = Callable[[Sequence[str], str], "Vectors"]
@@ -123,7 +123,7 @@ class OnnxEmbedder:
 
     @cached_property
     def _output(self) -> str:
-        return self._model.output(_OUTPUTS, "a sentence encoder")
+        return self._model.output(_OUTPUTS, later("a sentence encoder"))
 
 
 class FastembedEmbedder:
@@ -177,7 +177,7 @@ class GatewayEmbedder:
         vectors = np.asarray(self._embed(texts, self.name))
         if vectors.ndim != 2 or len(vectors) != len(texts):
             raise SearchIndexError(
-                tr("The embedding model {name} gave {shape} numbers for {count} texts.").format(
+                tr("The embedding model {name} gave an array of shape {shape} for {count} texts.").format(
                     name=self.name, shape=vectors.shape, count=len(texts)
                 )
             )
@@ -216,7 +216,7 @@ class OnnxModel:
     Args:
         folder: where the files are.
         name: what the model is called in settings.
-        kind: what it is for people: "embedding model", "reranker".
+        kind: what it is for people: "embedding model", "reranker"; translated in messages.
 
     Raises:
         SearchIndexError: a file or the extra `onnx` is missing.
@@ -227,9 +227,11 @@ class OnnxModel:
         for file in FILES:
             if not (folder / file).is_file():
                 raise SearchIndexError(
-                    tr("The {kind} {name} lacks {value}.").format(kind=kind, name=name, value=folder / file),
+                    tr("The {kind} {name} lacks {file}.").format(
+                        kind=tr(kind), name=name, file=folder / file
+                    ),
                     tr("Give a folder with {files}, or choose another {kind}.").format(
-                        files=" and ".join(FILES), kind=kind
+                        files=f" {tr('and')} ".join(FILES), kind=tr(kind)
                     ),
                 )
         try:
@@ -258,7 +260,7 @@ class OnnxModel:
         """The first of these outputs that the model has.
 
         Args:
-            what: the model should be, for people.
+            what: the model should be, for people; translated in messages.
             sole: an output of any other name will do if it is the only one.
 
         Raises:
@@ -270,9 +272,9 @@ class OnnxModel:
         if not found or not {"input_ids", "attention_mask"} <= self.inputs:
             raise SearchIndexError(
                 tr("The {kind} {name} is not {what}: its inputs are {inputs}, its outputs {outputs}.").format(
-                    kind=self.kind,
+                    kind=tr(self.kind),
                     name=self.name,
-                    what=what,
+                    what=tr(what),
                     inputs=sorted(self.inputs),
                     outputs=sorted(self.outputs),
                 ),
@@ -313,9 +315,9 @@ class OnnxModel:
         except Exception as error:
             raise SearchIndexError(
                 tr("The {kind} {name} cannot be loaded: {error}").format(
-                    kind=self.kind, name=self.name, error=short_cause(error)
+                    kind=tr(self.kind), name=self.name, error=short_cause(error)
                 ),
-                tr("Get its files again, or choose another {kind}.").format(kind=self.kind),
+                tr("Get its files again, or choose another {kind}.").format(kind=tr(self.kind)),
             ) from error
         limit = (tokenizer.truncation or {}).get("max_length", MAX_TOKENS)
         tokenizer.no_padding()
@@ -328,7 +330,7 @@ def missing_extra(kind: str, model: str, extra: str, error: ImportError) -> Sear
     """The error of a model whose library is not installed."""
     return SearchIndexError(
         tr("The {kind} {model} needs a library that is not installed: {error}").format(
-            kind=kind, model=model, error=error
+            kind=tr(kind), model=model, error=error
         ),
         tr("pip install 'graphrag-rdf[{extra}]'").format(extra=extra),
     )

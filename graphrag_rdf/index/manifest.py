@@ -91,7 +91,8 @@ def damaged(path: Path, cause: object) -> SearchIndexError:
     said = short_cause(cause)
     if is_out_of_files(said):
         return SearchIndexError(
-            tr("The search index {path} cannot be opened: {said}").format(path=path, said=said), RAISE_FILES
+            tr("The search index {path} cannot be opened: {said}").format(path=path, said=said),
+            tr(RAISE_FILES),
         )
     if "ermission denied" in said:
         return SearchIndexError(

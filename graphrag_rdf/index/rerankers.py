@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from graphrag_rdf.errors import SearchIndexError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.index.embedders import OnnxModel
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 GatewayRerank = Callable[[str, Sequence[str], str], list[float]]
 Likeness = Callable[[str], float]
 
-_KIND = "reranker"
+_KIND = later("reranker")
 _OUTPUTS = ("logits", "scores", "score", "output")
 
 
@@ -136,7 +136,7 @@ class OnnxReranker:
 
     @cached_property
     def _output(self) -> str:
-        return self._model.output(_OUTPUTS, "a cross-encoder", sole=True)
+        return self._model.output(_OUTPUTS, later("a cross-encoder"), sole=True)
 
 
 class GatewayReranker:

@@ -76,8 +76,8 @@ class VectorIndex:
                 raise SearchIndexError(
                     tr(
                         "The vectors in {path} were made by {model!r}, and the embedding model is now "
-                        "{model_2!r}."
-                    ).format(path=path, model=self.model, model_2=model),
+                        "{now!r}."
+                    ).format(path=path, model=self.model, now=model),
                     manifest.REBUILD,
                 )
             self._state["model"] = model
@@ -143,8 +143,8 @@ class VectorIndex:
         rows = unit_rows(vectors)
         if len(rows) != len(records):
             raise SearchIndexError(
-                tr("{count} records came with {count_2} vectors.").format(
-                    count=len(records), count_2=len(rows)
+                tr("{records} records came with {vectors} vectors.").format(
+                    records=len(records), vectors=len(rows)
                 )
             )
         self._fits(rows.shape[1])
@@ -264,9 +264,9 @@ class VectorIndex:
     def _fits(self, dimension: int) -> None:
         if self.dimension not in (None, dimension):
             raise SearchIndexError(
-                tr(
-                    "The vectors of {model!r} in the index have {dimension} numbers, not {dimension_2}."
-                ).format(model=self.model, dimension=self.dimension, dimension_2=dimension),
+                tr("The vectors of {model!r} in the index have {dimension} numbers, not {wanted}.").format(
+                    model=self.model, dimension=self.dimension, wanted=dimension
+                ),
                 manifest.REBUILD,
             )
 

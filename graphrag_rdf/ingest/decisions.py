@@ -30,7 +30,7 @@ from typing import Literal as Choice
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.ingest.names import as_literal
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import OWL, PROV, RAG, RDF, RDFS, Graphs
@@ -363,9 +363,7 @@ def decide_merges(
     for one in wanted:
         members = set(one.members)
         if len(members) < 2:
-            raise UsageError(
-                tr("{sort} cannot be merged with itself").format(sort=_a(sort)), hint=tr("name another one")
-            )
+            raise UsageError(tr(_WITH_ITSELF[sort.name]), hint=tr("name another one"))
         together = {*groups.of(one.keep)}
         if members <= together and groups.standing_for(one.keep, together) == one.keep:
             continue
@@ -441,7 +439,7 @@ def decide_split(
     members = {*Groups(before).of(thing)}
     if len(members) < 2:
         raise UsageError(
-            tr("{thing} is not merged with another {sort}").format(thing=thing.value, sort=sort.name),
+            tr(_NOT_MERGED[sort.name]).format(thing=thing.value),
             hint=tr("graphrag-rdf {command} decisions shows what was merged").format(command=sort.command),
         )
     return replace(_recorder(before, sort)("split", by, members, thing), reason=reason, confidence=1.0)
@@ -461,8 +459,14 @@ def undone(decisions: Iterable[Decision]) -> Changes:
     return Changes(add=[system(d.iri, PROV.invalidatedAtTime, moment) for d in decisions])
 
 
-def _a(sort: Sort) -> str:
-    return f"{'an' if sort.name[0] in 'aeiou' else 'a'} {sort.name}"
+_WITH_ITSELF = {
+    "entity": later("an entity cannot be merged with itself"),
+    "relation": later("a relation cannot be merged with itself"),
+}
+_NOT_MERGED = {
+    "entity": later("{thing} is not merged with another entity"),
+    "relation": later("{thing} is not merged with another relation"),
+}
 
 
 def _recorder(

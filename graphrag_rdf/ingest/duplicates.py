@@ -120,15 +120,19 @@ def warn_of_duplicates(
     found = find_duplicates(store, blobs, new) if new else []
     if not found:
         return
-    listed = [f"{pair.first[1]} and {pair.second[1]} ({pair.kind})" for pair in found[:_LISTED]]
+    told = tr("{first} and {second} ({kind})")
+    listed = [
+        told.format(first=pair.first[1], second=pair.second[1], kind=pair.kind) for pair in found[:_LISTED]
+    ]
     if len(found) > _LISTED:
-        listed.append(f"{len(found) - _LISTED:,} more pairs (documents --duplicates)")
+        more = tr("{number:,} more pairs (documents --duplicates)")
+        listed.append(more.format(number=len(found) - _LISTED))
     folder = next((name for pair in found if (name := _extra_folder(pair))), None)
     way_out = f"--exclude {folder}" if folder else "--exclude GLOB"
     report.warn(
         "duplicate_documents",
-        tr("{listed}. Forget one of each pair, and leave it out of the next run with {way_out}").format(
-            listed="; ".join(listed), way_out=way_out
+        tr("{pairs}. Forget one of each pair, and leave it out of the next run with {way_out}").format(
+            pairs="; ".join(listed), way_out=way_out
         ),
     )
 

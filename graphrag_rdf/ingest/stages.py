@@ -273,11 +273,13 @@ def _check_order(pipeline: IngestPipeline, path: Path) -> None:
         known = [stage.name for stage in STAGES if stage.part == part]
         for entry in entries:
             if entry.stage not in known:
-                what = "belongs to another part" if entry.stage in _BY_NAME else "is unknown"
+                told = (
+                    tr("{path}: {part}: the stage {stage!r} belongs to another part")
+                    if entry.stage in _BY_NAME
+                    else tr("{path}: {part}: the stage {stage!r} is unknown")
+                )
                 raise ConfigError(
-                    tr("{path}: {part}: the stage {stage!r} {what}").format(
-                        path=path, part=part, stage=entry.stage, what=what
-                    ),
+                    told.format(path=path, part=part, stage=entry.stage),
                     hint=tr("known: {known}").format(known=", ".join(known)),
                 )
             if entry.stage in listed:
@@ -309,7 +311,7 @@ def _check_names(
             tr("{path}: the stage {stage!r} has no {kind} {unknown!r}").format(
                 path=path, stage=stage.name, kind=kind, unknown=unknown[0]
             ),
-            hint=tr("known: {value}").format(value=", ".join(known) or "none"),
+            hint=tr("known: {names}").format(names=", ".join(known) or tr("none")),
         )
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from graphrag_rdf.errors import LlmError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.llm.budget import Budget, LlmUsage, RateLimiter
 from graphrag_rdf.llm.cache import EMBEDDING, ResponseCache
 from graphrag_rdf.llm.calls import Asked, Take, Told, marked_messages, raw_output, told_tokens, written_call
@@ -52,6 +52,12 @@ EMBED_BATCH = 96
 """Texts in one embedding request: the least that a provider of litellm's allows."""
 EMBED_BATCH_CHARS = 200_000
 """Characters in one embedding request."""
+
+_NOT_SET = {
+    "model": later("no model is set"),
+    "embedding model": later("no embedding model is set"),
+    "rerank model": later("no rerank model is set"),
+}
 
 
 class LlmGateway:
@@ -456,7 +462,7 @@ class LlmGateway:
     def _model(self, name: str | None, setting: str) -> str:
         if not name or name == "none":
             raise LlmError(
-                tr("no {setting} is set").format(setting=setting),
+                tr(_NOT_SET[setting]),
                 "model",
                 tr("name one, for instance with --{name}").format(name=setting.replace(" ", "-")),
             )

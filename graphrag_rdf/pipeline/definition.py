@@ -14,8 +14,8 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from graphrag_rdf.errors import ConfigError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.errors import ConfigError, alternatives
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.pipeline.flows import FLOWS
 from graphrag_rdf.steps.kinds import StepKind, Value, Way, check_values, kinds
 from graphrag_rdf.trace.kinds import QUESTION
@@ -64,7 +64,11 @@ class StepDefinition(BaseModel):
         known = kinds()
         if self.step not in known:
             close = difflib.get_close_matches(self.step, known)
-            hint = f"did you mean {close[0]}?" if close else f"kinds: {', '.join(known)}"
+            hint = (
+                tr("did you mean {names}?").format(names=close[0])
+                if close
+                else tr("kinds: {names}").format(names=", ".join(known))
+            )
             raise ConfigError(
                 tr("step {name} is of the unknown kind {step!r}").format(name=self.name, step=self.step),
                 hint=hint,
@@ -100,20 +104,22 @@ class StepDefinition(BaseModel):
         kind = self.kind
         if self.use and self.use not in kind.uses:
             others = [other.name for other in kinds().values() if self.use in other.ways]
-            hint = f"write step: {others[0]}" if others else f"it can use: {', '.join(kind.uses)}"
+            hint = (
+                tr("write step: {name}").format(name=others[0])
+                if others
+                else tr("it can use: {names}").format(names=", ".join(kind.uses))
+            )
             raise ConfigError(
                 tr("step {name} cannot use {use!r}").format(name=self.name, use=self.use), hint=hint
             )
-        for what, known, given in (
-            ("parameter", list(kind.parameters), self.parameters),
-            ("prompt", list(kind.prompts), self.prompts),
+        for missing, known, given in (
+            (later("step {step} has no parameter {name!r}"), list(kind.parameters), self.parameters),
+            (later("step {step} has no prompt {name!r}"), list(kind.prompts), self.prompts),
         ):
             for name in given:
                 if name not in known:
                     raise ConfigError(
-                        tr("step {name} has no {what} {name_2!r}").format(
-                            name=self.name, what=what, name_2=name
-                        ),
+                        tr(missing).format(step=self.name, name=name),
                         hint=meant(name, known),
                     )
         for way in kind.ways.values():
@@ -161,7 +167,7 @@ class PipelineDefinition(BaseModel):
         for step in self.steps:
             step.check()
             if flow.slots and step.slot not in flow.slots:
-                hint = f"its slots are {', '.join(flow.slots)}"
+                hint = tr("its slots are {names}").format(names=", ".join(flow.slots))
                 raise ConfigError(
                     tr("step {step}: flow {flow} has no slot {slot!r}").format(
                         step=step.name, flow=self.flow, slot=step.slot
@@ -186,7 +192,7 @@ class PipelineDefinition(BaseModel):
                     tr("limits: {limit}: {most:g} is no limit of flow {flow}").format(
                         limit=limit, most=most, flow=self.flow
                     ),
-                    hint=tr("it obeys {value}, above 0").format(value=", ".join(flow.limits) or "none"),
+                    hint=tr("it obeys {limits}, above 0").format(limits=", ".join(flow.limits) or tr("none")),
                 )
         if flow.limits and not self.limits:
             raise ConfigError(
@@ -246,4 +252,6 @@ def _take_unused(step: dict[str, Any]) -> Iterator[str]:
 def meant(name: str, known: Sequence[str]) -> str:
     """A way out for a name that is not known: those that are spelt alike, else all."""
     close = difflib.get_close_matches(name, known)
-    return f"did you mean {' or '.join(close)}?" if close else f"it has: {', '.join(known)}"
+    if close:
+        return tr("did you mean {names}?").format(names=alternatives(close))
+    return tr("it has: {names}").format(names=", ".join(known))

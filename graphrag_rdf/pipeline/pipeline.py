@@ -17,7 +17,14 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from graphrag_rdf.errors import ConfigError, GraphRagError, LlmError, UnknownParameterError, short_cause
+from graphrag_rdf.errors import (
+    ConfigError,
+    GraphRagError,
+    LlmError,
+    UnknownParameterError,
+    alternatives,
+    short_cause,
+)
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.pipeline.definition import PipelineDefinition, StepDefinition, meant, read_definition
 from graphrag_rdf.pipeline.flows import FLOWS, Messages, Plan, Stage
@@ -110,7 +117,9 @@ class Pipeline:
         steps = self.definition.steps
         meant = [f"{step.name}.{key}" for step in steps if key in step.kind.parameters]
         hint = (
-            f"did you mean {' or '.join(meant)}?" if meant else f"steps: {', '.join(s.name for s in steps)}"
+            tr("did you mean {names}?").format(names=alternatives(meant))
+            if meant
+            else tr("steps: {names}").format(names=", ".join(s.name for s in steps))
         )
         elsewhere = self._others(name, lambda kind: parameter == "use" or parameter in kind.parameters)
         return UnknownParameterError(
@@ -123,21 +132,27 @@ class Pipeline:
         if parameter == "use":
             if text not in kind.uses:
                 elsewhere = self._others(step.name, lambda other: text in other.ways)
-                hint = _hint(elsewhere) or f"it can use: {', '.join(kind.uses)}"
-                what = f": {_those(elsewhere)} can" if elsewhere else ""
+                hint = _hint(elsewhere) or tr("it can use: {names}").format(names=", ".join(kind.uses))
+                told = (
+                    tr("step {step} of {pipeline} cannot use {way!r}: {others} can")
+                    if elsewhere
+                    else tr("step {step} of {pipeline} cannot use {way!r}")
+                )
                 raise UnknownParameterError(
-                    tr("step {step} of {pipeline} cannot use {text!r}{what}").format(
-                        step=step.name, pipeline=pipeline, text=text, what=what
-                    ),
+                    told.format(step=step.name, pipeline=pipeline, way=text, others=alternatives(elsewhere)),
                     hint=hint,
                 )
             return step.model_copy(update={"use": text})
         if parameter not in kind.parameters:
             elsewhere = self._others(step.name, lambda other: parameter in other.parameters)
-            what = f": {_those(elsewhere)} has it" if elsewhere else ""
+            told = (
+                tr("step {step} of {pipeline} has no parameter {parameter!r}: {others} has it")
+                if elsewhere
+                else tr("step {step} of {pipeline} has no parameter {parameter!r}")
+            )
             raise UnknownParameterError(
-                tr("step {step} of {pipeline} has no parameter {parameter!r}{what}").format(
-                    step=step.name, pipeline=pipeline, parameter=parameter, what=what
+                told.format(
+                    step=step.name, pipeline=pipeline, parameter=parameter, others=alternatives(elsewhere)
                 ),
                 hint=_hint(elsewhere) or meant(parameter, ["use", *kind.parameters]),
             )
@@ -431,11 +446,16 @@ def _run_step(step: StepDefinition, use: str, context: Context, state: State) ->
         others = [name for name, other in step.kind.ways.items() if not other.needs_model]
         if state.work.options and all("model" in one.needs for one in state.work.options):
             others = []  # rules could choose only what needs a model, too
-        hint = f", or use it without one: --set {step.name}.use={others[0]}" if others else ""
         raise LlmError(
             tr("the step {step} needs a model, and none is set").format(step=step.name),
             "model",
-            tr("name one with --model{hint}").format(hint=hint),
+            (
+                tr("name one with --model, or use it without one: --set {step}.use={way}").format(
+                    step=step.name, way=others[0]
+                )
+                if others
+                else tr("name one with --model")
+            ),
         )
     context = replace(context, prompts={**way.prompts, **step.prompts})
     yield from way.run(context, state, step.values_of(way))
@@ -504,12 +524,11 @@ def load_pipeline(name: str, folders: Sequence[Path], callers: Sequence[str] = (
     return Pipeline(definition, tuple(prompts), tuple(folders), words, called)
 
 
-def _those(pipelines: Sequence[str]) -> str:
-    return " or ".join(pipelines)
-
-
 def _hint(pipelines: Sequence[str]) -> str:
-    return f"choose the pipeline {_those(pipelines)}, e.g. with --pipeline" if pipelines else ""
+    if not pipelines:
+        return ""
+    told = tr("choose the pipeline {names}, e.g. with --pipeline")
+    return told.format(names=alternatives(pipelines))
 
 
 kinds()  # readers of traces know the nodes of all steps from now on

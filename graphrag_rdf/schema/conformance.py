@@ -17,6 +17,7 @@ from itertools import chain
 
 from pyoxigraph import Literal, NamedNode
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import match_key
 from graphrag_rdf.rdf.namespaces import XSD
 from graphrag_rdf.rdf.terms import Term, local_name, node_of, text_of
@@ -147,7 +148,7 @@ def _quantities(store: Store, candidates: Sequence[Candidate]) -> dict[int, _Qua
         if each.number in read and (wanted := declared.get(each.property)):
             number, unit_name = read[each.number]
             fit = compare(unit_name, wanted)
-            names = " or ".join(dict.fromkeys(unit_of(name).name for name in wanted))
+            names = f" {tr('or')} ".join(dict.fromkeys(unit_of(name).name for name in wanted))
             wrong = Verdict("unit", axioms[each.property], f"the unit is {unit_name}, not {names}")
             found[each.number] = _Quantity(number, None if fit == "same" else wrong, fit != "other")
     return found

@@ -95,7 +95,7 @@ class Service:
         self.gate.require_shapes()
         self.writes = WriteQueue(engine.store.refresh)
         self.runs = Runs(settings.answers)
-        self.concurrency = Concurrency(_PER_CLIENT, "queries")
+        self.concurrency = Concurrency(_PER_CLIENT)
         self.frozen = self._frozen()
         self.readers = self._readers()
         self.how, self.queries = self._queries()

@@ -76,10 +76,10 @@ THOUGHT = ItemKind("thought", "thoughts", TG.thought, TG.Thought, Thought)
 
 def _analysis(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
     for thought in step.items["thoughts"]:
-        page.paragraph(thought.text or "(erased)", "    ", "Thought: ")
+        page.paragraph(thought.text or "(erased)", "    ", tr("Thought: "))
     if step.values["action"]:
         page.paragraph(
-            f"{step.values['action']} {step.values['arguments'] or '(erased)'}", "    ", "Action: "
+            f"{step.values['action']} {step.values['arguments'] or '(erased)'}", "    ", tr("Action: ")
         )
 
 

@@ -84,16 +84,17 @@ MARGIN = ItemKind("signal", "margin", RAG.scoreShare, RAG.ScoreShare, ScoreShare
 def _text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
     said = step.values
     if said["evidence_tokens"] is not None:
-        left = (
-            f"; {said['left_out']} selection(s) left out, in part or as a whole" if said["left_out"] else ""
-        )
-        page.line(
-            tr("    Evidence of about {evidence_tokens} tokens{left}").format(
-                evidence_tokens=said["evidence_tokens"], left=left
+        told = (
+            tr(
+                "    Evidence of about {tokens} tokens; {left_out} selection(s) left out, in part or as a "
+                "whole"
             )
+            if said["left_out"]
+            else tr("    Evidence of about {tokens} tokens")
         )
+        page.line(told.format(tokens=said["evidence_tokens"], left_out=said["left_out"]))
     if said["draft"]:
-        page.line(tr("    Corrected; the first draft is kept as {value}").format(value=said["draft"].value))
+        page.line(tr("    Corrected; the first draft is kept as {draft}").format(draft=said["draft"].value))
     further = [selection for selection in step.selections if selection.sentence is not None]
     if further:
         page.line(tr("    Selected {count} more sentence(s)").format(count=len(further)))
@@ -184,8 +185,8 @@ def read_answer(state: State, known: AbstractSet[int], answer: str | None = None
     if refused or not text:
         state.answered = False
         state.answer = state.answer or not_answered(state.language, state.question)
-        why = "says that it does not know" if refused else "wrote no answer"
-        state.warn("answer_refused", tr("the model {why}").format(why=why))
+        told = tr("the model says that it does not know") if refused else tr("the model wrote no answer")
+        state.warn("answer_refused", told)
 
 
 def in_one_form(answer: str, language: str | None, known: AbstractSet[int]) -> tuple[str, bool]:

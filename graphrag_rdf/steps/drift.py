@@ -121,7 +121,7 @@ def _primer_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG
     if values["expansion"]:
         page.paragraph(values["expansion"], "    ", tr("Searched for: "))
     for one in step.items["reports"]:
-        page.paragraph(f"{one.title or '(erased)'} [{one.score:.2f}]", "      ", "Report: ")
+        page.paragraph(f"{one.title or '(erased)'} [{one.score:.2f}]", "      ", tr("Report: "))
     write_rated(page, step)
 
 

@@ -390,11 +390,11 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
         strength = f"round {active.round}, activation {number_words(active.value)}"
         if active.similarity is not None:
             strength += f", similarity {number_words(active.similarity)}"
-        page.paragraph(f"{active.label} ({strength})", "      ", "Activated: ", dim=True)
+        page.paragraph(f"{active.label} ({strength})", "      ", tr("Activated: "), dim=True)
     for edge in step.items["considered"]:
         mark = "*" if edge.selected else " "
         about = f"{mark} {edge.rank}. {fact_words(edge.fact)} · {score_words(edge)} · hop {edge.hop}"
-        page.paragraph(about, "      ", "Considered: ", dim=True)
+        page.paragraph(about, "      ", tr("Considered: "), dim=True)
 
 
 def _ranked(page: Lines, hit: PassageHit, full: bool) -> None:
@@ -405,11 +405,11 @@ def _ranked(page: Lines, hit: PassageHit, full: bool) -> None:
     made_of = f" = {' + '.join(parts)}" if told else ""
     before = f" (was {hit.rank_before}. · {hit.score_before:.3f})" if hit.rank_before else ""
     about = f"{hit.rank}. {hit.name or hit.chunk.value} · {hit.score:.3f}{made_of}{before}"
-    page.paragraph(about, "      ", "Chunk: ")
+    page.paragraph(about, "      ", tr("Chunk: "))
     for relation in hit.relations if full else hit.relations[:2]:
         near = f", named near {relation.near}" if relation.near else ""
         words = f"{relation.share:.3f} {relation.signal}: {relation.label}{near}"
-        page.paragraph(words, "        ", "Relation: ", dim=True)
+        page.paragraph(words, "        ", tr("Relation: "), dim=True)
 
 
 EXPLORATION = NodeKind(

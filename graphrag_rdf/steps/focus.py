@@ -241,7 +241,7 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
     chunks = [selection for selection in step.selections if selection.whole]
     page.line(tr("    Selected {count} edge(s)").format(count=len(edges)))
     for selection in edges:
-        page.paragraph(fact_words(selection.fact), "      ", "Edge: ")
+        page.paragraph(fact_words(selection.fact), "      ", tr("Edge: "))
         write_why(page, selection)
     if sentences:
         page.line(tr("    Selected {count} sentence(s)").format(count=len(sentences)))
@@ -258,9 +258,9 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
     for selection in chunks if full else chunks[:_CHUNKS]:
         named = selection.chunk.value if selection.chunk else ""
         places = "; ".join(place_words(source) for source in selection.sources) or named
-        page.paragraph(f"{places} · {number_words(selection.score)}", "      ", "Chunk: ")
+        page.paragraph(f"{places} · {number_words(selection.score)}", "      ", tr("Chunk: "))
         if full and selection.reasoning:
-            page.paragraph(selection.reasoning, "        ", "Reason: ")
+            page.paragraph(selection.reasoning, "        ", tr("Reason: "))
     if not full and len(chunks) > _CHUNKS:
         page.line(tr("      … and {value} more (--full)").format(value=len(chunks) - _CHUNKS))
 

@@ -80,9 +80,9 @@ def write_rated(page: Lines, step: TraceStep) -> None:
     """The answer of a step, its score, and the follow-up questions that it proposes."""
     if step.answer:
         page.prose(step.answer, "    ")
-        page.paragraph(_points(step.values["score"]), "    ", "Score: ")
+        page.paragraph(_points(step.values["score"]), "    ", tr("Score: "))
     if step.values["reason"]:
-        page.paragraph(step.values["reason"], "    ", "Reason: ")
+        page.paragraph(step.values["reason"], "    ", tr("Reason: "))
     for one in step.items["follow_ups"]:
         dropped = f" (not asked: {one.dropped})" if one.dropped else ""
         promise = f"[{one.promise * 100:.0f}] "
@@ -103,7 +103,7 @@ def _answer_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG
     if values["taken_from"]:
         page.paragraph(values["taken_from"].value, "    ", tr("Answered before, by: "))
     if values["status"] != ANSWERED:
-        page.paragraph(values["status"], "    ", "Status: ")
+        page.paragraph(values["status"], "    ", tr("Status: "))
     write_rated(page, step)
 
 

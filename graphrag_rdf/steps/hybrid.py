@@ -30,7 +30,7 @@ from typing import Literal
 from pydantic import Field
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ngettext
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.steps.activate import TEMPLATES, Activation, SpreadParameters
 from graphrag_rdf.steps.exploration import EXPLORATION, PassageHit, RelationPath, begin_exploration
@@ -163,13 +163,16 @@ class _Composite:
         if not rows:
             return
         number = len({text_of(row["failure"]) for row in rows})
-        pairs = f"{number:,} pair{'s' if number != 1 else ''} with passages that were found"
         why = text_of(rows[0]["reason"])
         self.state.warn(
             "relation_parse_fallback",
-            tr("{pairs}: no relation could be read, only their order relates them; {why}").format(
-                pairs=pairs, why=why
-            ),
+            ngettext(
+                "{number:,} pair with passages that were found: no relation could be read, only their order "
+                "relates them; {reason}",
+                "{number:,} pairs with passages that were found: no relation could be read, only their order "
+                "relates them; {reason}",
+                number,
+            ).format(number=number, reason=why),
         )
 
     def _start_from(self, found: Sequence[PassageHit], hop: int) -> None:

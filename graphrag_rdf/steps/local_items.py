@@ -139,16 +139,18 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
         of = f"{one.taken} of {one.candidates}, {one.used:,} of {one.tokens:,} tokens"
         page.line(f"    {one.kind.capitalize()}: {of}")
     for entity in step.items["entities"][:listed]:
-        page.paragraph(f"{entity.label} · {number_words(entity.score)}", "      ", "Entity: ")
+        page.paragraph(f"{entity.label} · {number_words(entity.score)}", "      ", tr("Entity: "))
     for report in step.items["reports"][:listed]:
         taken = f"{report.findings} findings" if report.kept else "left out"
-        page.paragraph(f"{report.title or '(erased)'} · {taken}", "      ", "Report: ", dim=not report.kept)
+        page.paragraph(
+            f"{report.title or '(erased)'} · {taken}", "      ", tr("Report: "), dim=not report.kept
+        )
     facts = [one for one in step.selections if one.chunk is None]
     for fact in facts[:listed]:
-        page.paragraph(fact_words(fact.fact), "      ", "Fact: ")
+        page.paragraph(fact_words(fact.fact), "      ", tr("Fact: "))
     for claim in step.items["claims"][:listed]:
         taken = "" if claim.kept else " · left out"
-        page.paragraph(f"{claim.text or '(erased)'}{taken}", "      ", "Claim: ", dim=not claim.kept)
+        page.paragraph(f"{claim.text or '(erased)'}{taken}", "      ", tr("Claim: "), dim=not claim.kept)
     if full:
         for edge in step.items["considered"]:
             page.paragraph(fact_words(edge.fact), "      ", tr("Left out: "), dim=True)

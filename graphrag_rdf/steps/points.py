@@ -84,7 +84,7 @@ POINT = ItemKind(
 
 def _points_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
     if step.values["error"]:
-        page.paragraph(step.values["error"], "    ", "Failed: ")
+        page.paragraph(step.values["error"], "    ", tr("Failed: "))
     if step.values["dropped"]:
         page.line(
             tr("    Left out {dropped} point(s) or numbers that lead to no finding").format(

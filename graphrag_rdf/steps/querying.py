@@ -89,7 +89,7 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
     attempts = step.items["attempts"]
     for attempt in attempts if full else attempts[-1:]:
         if attempt.template:
-            page.paragraph(f"{attempt.template} {attempt.values or '(erased)'}", "    ", "Template ")
+            page.paragraph(f"{attempt.template} {attempt.values or '(erased)'}", "    ", tr("Template "))
         for line in (attempt.query or "(erased)").splitlines():
             page.line(f"      {line}")
         page.paragraph(attempt.problem or tr("{rows} row(s)").format(rows=attempt.rows), "    ", "→ ")

@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import GraphRagError, LlmError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import edge_id, node_of, text_of
@@ -100,14 +100,14 @@ def ask_reranker(
     except GraphRagError as error:
         state.warn(
             "rerank_failed",
-            tr("{error}; {purpose} stay as they were ranked before").format(error=error, purpose=purpose),
+            tr("{error}; {ranked} stay as they were ranked before").format(error=error, ranked=tr(purpose)),
         )
         return None
     if not all(map(math.isfinite, scores)):
         state.warn(
             "rerank_failed",
-            tr("{reranker} gave no numbers; {purpose} stay as they were").format(
-                reranker=context.reranker.name, purpose=purpose
+            tr("{reranker} gave no numbers; {ranked} stay as they were").format(
+                reranker=context.reranker.name, ranked=tr(purpose)
             ),
         )
         return None
@@ -123,7 +123,7 @@ def rerank_passages(context: Context, state: State, step: Step, parameters: Para
     rows = context.select(step, "retrieval/chunks", chunks=[hit.chunk for hit in asked])
     texts = {text_of(row["chunk"]): f"{text_of(row['title'])}\n{text_of(row['text'])}" for row in rows}
     asked = [hit for hit in asked if hit.chunk.value in texts]
-    scores = ask_reranker(context, state, step, "passages", [texts[hit.chunk.value] for hit in asked])
+    scores = ask_reranker(context, state, step, later("passages"), [texts[hit.chunk.value] for hit in asked])
     if scores is None:
         return
     given = {hit.chunk.value: score for hit, score in zip(asked, scores, strict=True)}
@@ -185,7 +185,7 @@ def rerank_found(context: Context, state: State, step: Step, parameters: Paramet
         return
     limit = parameters["rerank_limit"]
     asked = candidates(context, step, state.edges[:limit], state.hits[:limit])
-    scores = ask_reranker(context, state, step, "facts and sentences", [one.text for one in asked])
+    scores = ask_reranker(context, state, step, later("facts and sentences"), [one.text for one in asked])
     if scores is None:
         return
     found: list[Edge | SentenceHit] = [*state.edges, *state.hits]
@@ -388,7 +388,7 @@ def _by_reranker(
     known = [one.found.reranked for one in asked if one.found.reranked is not None]
     scores = known if len(known) == len(asked) else None
     if scores is None:
-        scores = ask_reranker(context, state, step, "candidates", [one.text for one in asked])
+        scores = ask_reranker(context, state, step, later("candidates"), [one.text for one in asked])
     if scores is None:
         raise LlmError(tr("the reranker failed"), "server")
     given = list(enumerate(scores))

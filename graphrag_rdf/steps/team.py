@@ -63,7 +63,7 @@ def _parts_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG0
 
 
 def _result_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
-    page.paragraph(step.values["goal"] or "(erased)", "    ", "Goal: ")
+    page.paragraph(step.values["goal"] or "(erased)", "    ", tr("Goal: "))
     page.prose(step.answer or "(no answer)", "    ")
 
 

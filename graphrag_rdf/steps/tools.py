@@ -40,7 +40,7 @@ _LONGEST_SHOWN = 1000
 
 def _observation(page: Lines, step: TraceStep, full: bool) -> None:
     if step.values["error"]:
-        page.paragraph(step.values["error"], "    ", "Error: ")
+        page.paragraph(step.values["error"], "    ", tr("Error: "))
         return
     text = step.values["answer"]
     if text and not full and len(text) > _LONGEST_SHOWN:

@@ -423,9 +423,12 @@ class EmbeddedStore(TemplateStore):
 
     def _require_writable(self) -> None:
         if self.read_only:
-            place = self.path.parent if self.path else "in memory"
             raise StoreError(
-                tr("the store {place} is open for reading only").format(place=place),
+                (
+                    tr("the store {place} is open for reading only").format(place=self.path.parent)
+                    if self.path
+                    else tr("the store in memory is open for reading only")
+                ),
                 hint=tr("open it for writing. If you lack the permission, change it, or copy the store"),
             )
 
@@ -527,7 +530,7 @@ def process_limit(name: str) -> int | None:
 def _way_out(error: Exception) -> str:
     """The hint for a store that does not open; the engine gives the cause as text only."""
     if is_out_of_files(str(error)):
-        return RAISE_FILES
+        return tr(RAISE_FILES)
     if any(cause in str(error) for cause in _PASSING):
         return "check free space and permissions. Everything committed before is intact"
     return "restore it from a backup, or ingest again into a new folder"
@@ -555,6 +558,11 @@ def _query_errors(sparql: str) -> Iterator[None]:
         ) from error.with_traceback(None)
 
 
+def _called(path: Path | None) -> str:
+    """A store in messages."""
+    return tr("the store {folder}").format(folder=path.parent) if path else tr("the store in memory")
+
+
 @contextmanager
 def _read_errors(path: Path | None) -> Iterator[None]:
     try:
@@ -563,26 +571,26 @@ def _read_errors(path: Path | None) -> Iterator[None]:
         if not _DAMAGED.search(str(error)):
             raise
         raise StoreError(
-            tr("cannot read the store {place}: {error}").format(
-                place=path.parent if path else tr("in memory"), error=error
-            ),
+            tr("cannot read {store}: {error}").format(store=_called(path), error=error),
             hint=tr("find the damage with: graphrag-rdf check --full; then restore the store from a backup"),
         ) from error.with_traceback(None)
 
 
 @contextmanager
 def _write_errors(path: Path | None) -> Iterator[None]:
-    place = f"the store {path.parent}" if path else "the store in memory"
     try:
         yield
     except OSError as error:
-        way = RAISE_FILES if is_out_of_files(str(error)) else "check free space and permissions"
         raise StoreError(
-            tr("cannot write {place}: {error}").format(place=place, error=_cause(error)),
-            hint=tr("{way}. Everything committed before is intact").format(way=way),
+            tr("cannot write {store}: {error}").format(store=_called(path), error=_cause(error)),
+            hint=(
+                tr("{way_out}. Everything committed before is intact").format(way_out=tr(RAISE_FILES))
+                if is_out_of_files(str(error))
+                else tr("check free space and permissions. Everything committed before is intact")
+            ),
         ) from error
     except (SyntaxError, ValueError, RuntimeError) as error:
         raise StoreError(
-            tr("{place} rejected a change: {error}").format(place=place, error=short_cause(error)),
+            tr("{store} rejected a change: {error}").format(store=_called(path), error=short_cause(error)),
             hint=tr("nothing was written"),
         ) from error

@@ -19,7 +19,7 @@ from graphrag_rdf.errors import (
     UsageError,
     without_credentials,
 )
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.loopback import is_loopback
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _PASSING = frozenset({429, 502, 503, 504})
 _NOT_RUN = frozenset({429, 503})
 """Those of them that mean that the request was not executed."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 30.0
-SEE_ITS_LOG = "see the log of the endpoint. Everything committed before is intact"
+SEE_ITS_LOG = later("see the log of the endpoint. Everything committed before is intact")
 _RDF4J = re.compile(r"/repositories/[^/]+\Z")
 
 
@@ -363,34 +363,24 @@ def _cause(error: Exception) -> object:
 def _refused(reply: Reply, settings: RemoteSettings, *, update: bool) -> EndpointError | UsageError:
     """The error for an HTTP status."""
     url, status = reply.url, reply.status
-    what = "update" if update else "query"
     if status == 400:
-        return MalformedError(
-            _with_cause(reply, tr("{url} reports a malformed {what}").format(url=url, what=what)), url
-        )
+        told = tr("{url} reports a malformed update") if update else tr("{url} reports a malformed query")
+        return MalformedError(_with_cause(reply, told.format(url=url)), url)
     if status in (503, 504):
         kind: EndpointErrorKind = "unreachable" if status == 503 else "timeout"
-        message, hint = (
-            _with_cause(
-                reply,
-                tr("{url} failed to run the {what} (status {status})").format(
-                    url=url, what=what, status=status
-                ),
-            ),
-            SEE_ITS_LOG,
-        )
-        return EndpointError(message, kind, hint=hint, address=url)
+        message = _with_cause(reply, _failed(url, status, update=update))
+        return EndpointError(message, kind, hint=tr(SEE_ITS_LOG), address=url)
     message, hint = _in_words(reply, settings, update=update)
     return EndpointError(message, "refused", hint=hint, address=url)
 
 
 def _in_words(reply: Reply, settings: RemoteSettings, *, update: bool) -> tuple[str, str]:
     """(message, hint)."""
-    url, status, what = reply.url, reply.status, "update" if update else "query"
+    url, status = reply.url, reply.status
     if status == 401 and settings.has_credentials:
         return (
-            f"{url} rejected the credentials (401)",
-            "check GRAPHRAG_RDF_REMOTE__TOKEN, or GRAPHRAG_RDF_REMOTE__USER and …__PASSWORD",
+            tr("{url} rejected the credentials (401)").format(url=url),
+            tr("check GRAPHRAG_RDF_REMOTE__TOKEN, or GRAPHRAG_RDF_REMOTE__USER and …__PASSWORD"),
         )
     if status == 401:
         return (
@@ -403,29 +393,46 @@ def _in_words(reply: Reply, settings: RemoteSettings, *, update: bool) -> tuple[
                 reply,
                 tr("{url} accepts no updates from this client ({status})").format(url=url, status=status),
             ),
-            "check the credentials, and set remote.update_url if updates have another address. The endpoint "
-            "may also be read-only",
+            tr(
+                "check the credentials, and set remote.update_url if updates have another address. The "
+                "endpoint may also be read-only"
+            ),
         )
     if status == 403:
-        return _with_cause(
-            reply, tr("{url} refuses this client (403)").format(url=url)
-        ), "use credentials that may read"
+        return _with_cause(reply, tr("{url} refuses this client (403)").format(url=url)), tr(
+            "use credentials that may read"
+        )
     if status in (404, 405):
-        return f"{url} is not a SPARQL endpoint ({status})", "set remote.query_url and remote.update_url"
+        return (
+            tr("{url} is not a SPARQL endpoint ({status})").format(url=url, status=status),
+            tr("set remote.query_url and remote.update_url"),
+        )
     if status == 413:
         return (
-            f"{url} accepts no {what} of this size (413)",
-            "lower the setting remote.batch, or raise the limit of the endpoint",
+            (
+                tr("{url} accepts no update of this size (413)")
+                if update
+                else tr("{url} accepts no query of this size (413)")
+            ).format(url=url),
+            tr("lower the setting remote.batch, or raise the limit of the endpoint"),
         )
     if status < 400:
         return (
-            f"{url} redirects to {reply.headers.get('location', 'nowhere')} ({status})",
-            "use that address, if you trust it",
+            tr("{url} redirects to {address} ({status})").format(
+                url=url, address=reply.headers.get("location", tr("nowhere")), status=status
+            ),
+            tr("use that address, if you trust it"),
         )
-    return _with_cause(
-        reply,
-        tr("{url} failed to run the {what} (status {status})").format(url=url, what=what, status=status),
-    ), SEE_ITS_LOG
+    return _with_cause(reply, _failed(url, status, update=update)), tr(SEE_ITS_LOG)
+
+
+def _failed(url: str, status: int, *, update: bool) -> str:
+    told = (
+        tr("{url} failed to run the update (status {status})")
+        if update
+        else tr("{url} failed to run the query (status {status})")
+    )
+    return told.format(url=url, status=status)
 
 
 def _with_cause(reply: Reply, message: str) -> str:

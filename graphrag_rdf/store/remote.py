@@ -378,8 +378,10 @@ class RemoteStore(TemplateStore):
             reply = self.endpoint.update(update, headers, idempotent=own)
         except MalformedError as error:
             if own:
-                message = f"the endpoint refused a change: {error.message}"
-                raise EndpointError(message, "refused", hint=SEE_ITS_LOG, address=error.address) from error
+                message = tr("the endpoint refused a change: {cause}").format(cause=error.message)
+                raise EndpointError(
+                    message, "refused", hint=tr(SEE_ITS_LOG), address=error.address
+                ) from error
             raise
         if self.capabilities.numbered:
             number = int(reply.headers[COMMIT_HEADER])

@@ -128,9 +128,13 @@ def _target(store: Store, session: NamedNode, citation: int | None, edge: int | 
                 return rows.node(row, "target")
     if not any(rows.truth(row, "answer") for row in found) and citation is not None:
         raise _without_answer(session, found)
-    what = f"citation [{number}]" if citation is not None else f"selection of rank {number}"
+    told = (
+        tr("the answer has no citation [{number}]")
+        if citation is not None
+        else tr("the answer has no selection of rank {number}")
+    )
     raise UsageError(
-        tr("the answer has no {what}").format(what=what),
+        told.format(number=number),
         hint=tr("graphrag-rdf trace show TRACE lists what it rests on"),
     )
 
@@ -138,7 +142,11 @@ def _target(store: Store, session: NamedNode, citation: int | None, edge: int | 
 def _without_answer(session: NamedNode, found: Sequence[Row]) -> UsageError:
     """A trace of a retrieval, or of a run that failed, has none; what it selected can be marked."""
     edges = any(rows.whole(row, "rank") is not None for row in found)
-    hint = "--edge N marks what it selected" if edges else "mark one of graphrag-rdf trace list that has"
+    hint = (
+        tr("--edge N marks what it selected")
+        if edges
+        else tr("mark one of graphrag-rdf trace list that has an answer")
+    )
     return UsageError(
         tr("the trace {session} has no answer to mark").format(session=session.value), hint=hint
     )

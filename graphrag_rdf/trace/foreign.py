@@ -13,6 +13,7 @@ from typing import Any
 
 from pyoxigraph import Literal, NamedNode, Triple
 
+from graphrag_rdf.i18n import later
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, local_name
 from graphrag_rdf.store.base import Row, Store
@@ -21,8 +22,8 @@ from graphrag_rdf.trace.kinds import Node, NodeKind, Statement, StepField
 
 OWN, TRUSTGRAPH, OLDER = "graphrag-rdf", "trustgraph", "trustgraph-older"
 FORMS: Mapping[str, str] = {
-    TRUSTGRAPH: "in TrustGraph's form",
-    OLDER: "in an older form of TrustGraph",
+    TRUSTGRAPH: later("in TrustGraph's form"),
+    OLDER: later("in an older form of TrustGraph"),
 }
 """Form of a trace that another program wrote → words."""
 FOREIGN = "foreign"

@@ -12,7 +12,7 @@ from typing import Any
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
@@ -117,7 +117,8 @@ def render_list(summaries: Iterable[TraceSummary], *, width: int = 80, colour: b
         indent = "  " * depth
         page.line(f"{indent}{when}  {uuid}  {summary.kind or '?'}", bold=True)
         asked = summary.question or ERASED_QUESTION
-        words = f"{outcome_told(summary.outcome)} · {summary.steps} steps{took} · {asked}"
+        steps = tr("{steps} steps").format(steps=summary.steps)
+        words = f"{outcome_told(summary.outcome)} · {steps}{took} · {asked}"
         page.paragraph(words, f"{indent}  ")
     return page.text()
 
@@ -128,13 +129,17 @@ def render_list(summaries: Iterable[TraceSummary], *, width: int = 80, colour: b
 def _session(page: Lines, trace: Trace, full: bool) -> None:
     page.heading(tr("session"), trace.iri)
     facts = [
-        trace.kind or "unknown pipeline",
+        trace.kind or tr("unknown pipeline"),
         trace.started.strftime("%Y-%m-%d %H:%M:%S UTC") if trace.started else "",
         "" if trace.ms is None else f"{trace.ms / 1000:.3f} s",
-        FORMS.get(trace.form) or outcome_told(trace.outcome),
-        f"ended by {trace.stopped_by}" if trace.stopped_by else "",
-        f"model {trace.model}" if trace.model else "" if trace.form in FORMS else "no model",
-        "" if trace.commit is None else f"commit {trace.commit}",
+        tr(FORMS[trace.form]) if trace.form in FORMS else outcome_told(trace.outcome),
+        tr("ended by {cause}").format(cause=trace.stopped_by) if trace.stopped_by else "",
+        tr("model {model}").format(model=trace.model)
+        if trace.model
+        else ""
+        if trace.form in FORMS
+        else tr("no model"),
+        "" if trace.commit is None else tr("commit {number}").format(number=trace.commit),
     ]
     page.paragraph(" · ".join(fact for fact in facts if fact), "    ")
     if trace.source_forgotten:
@@ -144,8 +149,12 @@ def _session(page: Lines, trace: Trace, full: bool) -> None:
     if trace.continues:
         page.paragraph(trace.continues, "    ", tr("Goes on with: "))
     for mark in trace.marks:
-        by, note = f" by {mark.by}" if mark.by else "", f": {mark.note}" if mark.note else ""
-        page.paragraph(f"{mark.about}{by}{note}", "    ", tr("Marked {rating}: ").format(rating=mark.rating))
+        about = tr("{about} by {person}").format(about=mark.about, person=mark.by) if mark.by else mark.about
+        page.paragraph(
+            f"{about}: {mark.note}" if mark.note else about,
+            "    ",
+            tr("Marked {rating}: ").format(rating=mark.rating),
+        )
     if full:
         for name, values in trace.parameters.items():
             shown = values.items() if isinstance(values, Mapping) else [("", values)]
@@ -157,7 +166,7 @@ def _session(page: Lines, trace: Trace, full: bool) -> None:
 def _step(page: Lines, step: TraceStep, full: bool, before: str | None = None) -> None:
     page.heading(step.kind, step.iri)
     facts = [
-        f"by {step.mode}" if step.mode else "",
+        tr("by {way}").format(way=step.mode) if step.mode else "",
         "" if step.ms is None else f"{step.ms} ms",
         token_words(step.in_tokens, step.out_tokens),
         step.model or "",
@@ -168,9 +177,9 @@ def _step(page: Lines, step: TraceStep, full: bool, before: str | None = None) -
         page.paragraph(", ".join(step.derived_from), "    ", tr("Derives from: "), dim=True)
     (step.declared.text or _generic)(page, step, full)
     for run in step.sub_runs:
-        page.paragraph(f"{run.question or ERASED_QUESTION} · {run.session}", "    ", "Asked: ")
+        page.paragraph(f"{run.question or ERASED_QUESTION} · {run.session}", "    ", tr("Asked: "))
     for warning in step.warnings:
-        page.paragraph(warning.detail, "    ", "Warning: ")
+        page.paragraph(warning.detail, "    ", tr("Warning: "))
     if full:
         for call in step.calls:
             write_call(page, call)
@@ -189,7 +198,7 @@ def _generic(page: Lines, step: TraceStep, full: bool) -> None:
         for found in items if full else items[:_ITEMS]:
             page.paragraph(item_words(found), "      ", "- ")
         if not full and len(items) > _ITEMS:
-            page.line(tr("      … and {value} more (--full)").format(value=len(items) - _ITEMS))
+            page.line(tr("      … and {number} more (--full)").format(number=len(items) - _ITEMS))
 
 
 # --- sources ---------------------------------------------------------------------------------------
@@ -205,7 +214,8 @@ def render_tree(tree: SourceTree, *, width: int = 80, colour: bool = False) -> s
         label = f" “{sheet.label}”" if sheet.label and sheet.label != f"Page {sheet.number}" else ""
         where = _span(sheet.char_offset, sheet.char_length)
         last = sheet is tree.pages[-1] and not tree.chunks
-        inner = _branch(page, f"Page {sheet.number}{label} ({where})", "", last=last)
+        words = tr("Page {number}{label} ({where})").format(number=sheet.number, label=label, where=where)
+        inner = _branch(page, words, "", last=last)
         for chunk in sheet.chunks:
             _chunk(page, chunk, inner, last=chunk is sheet.chunks[-1])
     for chunk in tree.chunks:
@@ -227,8 +237,10 @@ def render_fact_sources(found: Sequence[FactSource], *, width: int = 80, colour:
             page.paragraph(fact_words(shown), "")
             if item.removed:
                 page.paragraph(f"{item.removed}", "  ", tr("Does not hold: "))
-        confidence = "" if item.confidence is None else f" · confidence {item.confidence:.2f}"
-        page.paragraph(f"{place_words(item.source)}{confidence}", "  ", "Source: ")
+        where = place_words(item.source)
+        if item.confidence is not None:
+            where += f" · {tr('confidence {confidence:.2f}').format(confidence=item.confidence)}"
+        page.paragraph(where, "  ", tr("Source: "))
         if item.source.quote:
             page.paragraph(f"“{item.source.quote}”", "    ")
     return page.text()
@@ -241,7 +253,7 @@ def render_premises(found: Sequence[Premise], *, width: int = 80, colour: bool =
         page.paragraph(fact_words(one.fact), "  ", f"{one.held.capitalize()}: ")
         write_inferences(page, one.inferences, "    ")
         for item in one.sources:
-            page.paragraph(place_words(item.source), "    ", "Source: ")
+            page.paragraph(place_words(item.source), "    ", tr("Source: "))
             if item.source.quote:
                 page.paragraph(f"“{item.source.quote}”", "      ")
     return page.text()
@@ -250,9 +262,9 @@ def render_premises(found: Sequence[Premise], *, width: int = 80, colour: bool =
 def _chunk(page: Lines, chunk: ChunkNode, lead: str, *, last: bool) -> None:
     notes = [_span(chunk.char_offset, chunk.char_length)]
     if len(chunk.pages) > 1:
-        notes.append(f"also on page {', '.join(map(str, chunk.pages[1:]))}")
+        notes.append(tr("also on page {pages}").format(pages=", ".join(map(str, chunk.pages[1:]))))
     if chunk.retired:
-        notes.append(STATES["retired"])
+        notes.append(tr(STATES["retired"]))
     cut = "…" if len(chunk.text) < chunk.char_length else ""
     inner = _branch(page, f"{chunk.label} ({'; '.join(notes)}) “{chunk.text}{cut}”", lead, last=last)
     for fact in chunk.facts:
@@ -267,7 +279,7 @@ def _branch(page: Lines, text: str, lead: str, *, last: bool) -> str:
 
 
 def _span(offset: int, length: int) -> str:
-    return f"characters {offset}–{offset + length}"
+    return tr("characters {start}–{end}").format(start=offset, end=offset + length)
 
 
 __all__ = [
@@ -284,45 +296,52 @@ __all__ = [
 ]
 
 
-STATES = {"retired": "retired: the document was edited", "forgotten": "the source was forgotten"}
+STATES = {
+    "retired": later("retired: the document was edited"),
+    "forgotten": later("the source was forgotten"),
+}
 
 
 def fact_words(fact: Fact | None) -> str:
     """`(subject, predicate, object)`."""
-    return f"({fact.s_label}, {fact.p_label}, {fact.o_label})" if fact else "(erased)"
+    return f"({fact.s_label}, {fact.p_label}, {fact.o_label})" if fact else tr("(erased)")
 
 
 def place_words(source: Source) -> str:
     """`Chunk 1 → Page 2 → Title (characters 10–25)`."""
     if source.state == "forgotten":
-        return f"{source.chunk or source.document} ({STATES['forgotten']})"
+        return f"{source.chunk or source.document} ({tr(STATES['forgotten'])})"
     page = f"Page {source.page_number}" if source.page_number is not None else ""
     if page and source.page_label and source.page_label != page:
         page += f" “{source.page_label}”"
     path = " → ".join(part for part in (source.chunk_label, page, source.name) if part)
-    notes = ["a fact, not a quotation"] if source.chunk is None else []
+    notes = [tr("a fact, not a quotation")] if source.chunk is None else []
     if source.char_offset is not None and source.char_length is not None:
-        notes.append(f"characters {source.char_offset}–{source.char_offset + source.char_length}")
+        notes.append(_span(source.char_offset, source.char_length))
     if source.quote and not source.verified:
-        notes.append("quote not found in the text")
+        notes.append(tr("quote not found in the text"))
     if source.authority is not None:
-        notes.append(f"authority {source.authority:g}")
+        notes.append(tr("authority {authority:g}").format(authority=source.authority))
     if source.state != "current":
-        notes.append(STATES[source.state])
+        notes.append(tr(STATES[source.state]))
     return f"{path} ({'; '.join(notes)})" if notes else path
 
 
 def score_words(scored: Any) -> str:
     """A score and its parts."""
-    parts = [("words", scored.lexical), ("meaning", scored.vector), ("graph", scored.graph)]
-    parts.append(("authority", scored.authority))
+    parts = [
+        (tr("words"), scored.lexical),
+        (tr("meaning"), scored.vector),
+        (tr("graph"), scored.graph),
+        (tr("authority"), scored.authority),
+    ]
     shown = ", ".join(f"{name} {number_words(value)}" for name, value in parts if value is not None)
     return f"{number_words(scored.score)} ({shown})" if shown else number_words(scored.score)
 
 
 def number_words(value: float | None) -> str:
     """A number with four decimals."""
-    return "unknown" if value is None else f"{value:.4f}"
+    return tr("unknown") if value is None else f"{value:.4f}"
 
 
 def token_words(in_tokens: int | None, out_tokens: int | None) -> str:
@@ -330,7 +349,7 @@ def token_words(in_tokens: int | None, out_tokens: int | None) -> str:
     if in_tokens is None and out_tokens is None:
         return ""
     known = ["?" if count is None else str(count) for count in (in_tokens, out_tokens)]
-    return f"tokens {known[0]} in, {known[1]} out"
+    return tr("tokens {read} in, {written} out").format(read=known[0], written=known[1])
 
 
 def item_words(found: Any) -> str:
@@ -348,7 +367,7 @@ def write_sentences(page: Lines, selections: Iterable[Selected]) -> None:
     for selection in selections:
         quote = next((source.quote for source in selection.sources if source.quote), "")
         named = selection.sentence.value if selection.sentence else ""
-        page.paragraph(f"“{quote}”" if quote else named, "      ", "Sentence: ")
+        page.paragraph(f"“{quote}”" if quote else named, "      ", tr("Sentence: "))
         write_why(page, selection)
 
 
@@ -358,17 +377,21 @@ def write_why(page: Lines, selection: Selected) -> None:
         page.paragraph(f"{selection.removed}", "        ", tr("Holds no more: "))
     write_inferences(page, selection.inferences, "        ")
     for fact in selection.also_facts:
-        page.paragraph(fact_words(fact), "        ", "The same fact: ")
+        page.paragraph(fact_words(fact), "        ", tr("The same fact: "))
     if selection.reasoning:
-        page.paragraph(selection.reasoning, "        ", "Reason: ")
+        page.paragraph(selection.reasoning, "        ", tr("Reason: "))
     if selection.concept:
-        page.paragraph(selection.concept, "        ", "Concept: ")
-    hop = f" · hop {selection.hop}" if selection.hop is not None else ""
-    cited = f" · cited as [{selection.marker}]" if selection.marker is not None else ""
-    cited = " · closest" if selection.closest else cited
-    page.paragraph(f"{score_words(selection)}{hop}{cited}", "        ", "Score: ")
+        page.paragraph(selection.concept, "        ", tr("Concept: "))
+    told = [score_words(selection)]
+    if selection.hop is not None:
+        told.append(tr("hop {number}").format(number=selection.hop))
+    if selection.closest:
+        told.append(tr("closest"))
+    elif selection.marker is not None:
+        told.append(tr("cited as [{marker}]").format(marker=selection.marker))
+    page.paragraph(" · ".join(told), "        ", tr("Score: "))
     for source in selection.sources:
-        page.paragraph(place_words(source), "        ", "Source: ")
+        page.paragraph(place_words(source), "        ", tr("Source: "))
         if selection.chunk is None and source.quote:
             page.paragraph(f"“{source.quote}”", "          ")
 
@@ -379,7 +402,7 @@ def write_inferences(page: Lines, inferences: Sequence[Inference], indent: str) 
         page.paragraph(
             tr("{fact} by {rule}, from").format(fact=fact_words(one.fact), rule=one.rule),
             indent,
-            "Inferred: ",
+            tr("Inferred: "),
         )
         for premise in one.premise_facts:
             page.paragraph(fact_words(premise), f"{indent}  ")
@@ -390,10 +413,10 @@ def write_call(page: Lines, call: Call) -> None:
     facts = [
         call.template or call.purpose or "",
         call.model or "",
-        "" if call.rows is None else f"{call.rows} row(s)",
+        "" if call.rows is None else tr("{rows} row(s)").format(rows=call.rows),
         token_words(call.in_tokens, call.out_tokens),
         "" if call.ms is None else f"{call.ms} ms",
-        "from cache" if call.cached else "",
+        tr("from cache") if call.cached else "",
     ]
     page.paragraph(
         " · ".join(fact for fact in facts if fact),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import TG
 from graphrag_rdf.schema.proofs import Inferred, follows, where_held
@@ -36,7 +36,7 @@ _ALIKE = 1e-9  # scores that differ less are the same: the order in which an eng
 _STRUCTURE = frozenset({"session", "chain"})
 """Checks of what erasing leaves."""
 _ANSWERS = (TG.Synthesis, TG.Conclusion)
-_UNRECORDED = (
+_UNRECORDED = later(
     "this form records no quotes, offsets, hashes, prompts, citations or queries, so these are not checked"
 )
 _ENDS = {"completed": "answered", "unanswered": "answered", "failed": "failed"}
@@ -135,12 +135,15 @@ class _Verifier:
     def checks_of_foreign(self) -> Iterator[Check]:
         """What the form of TrustGraph lets one check."""
         trace, steps = self._trace, self._trace.steps
-        bad = [] if trace.question else ["it has no question"]
-        bad += [] if trace.started else ["it says no time"]
-        bad += [] if any(one.declared.type in _ANSWERS for one in steps) else ["it has no answer"]
-        yield Check("session", not bad, "; ".join(bad) or "it has a question, a time and an answer")
+        bad = [] if trace.question else [tr("it has no question")]
+        bad += [] if trace.started else [tr("it says no time")]
+        bad += [] if any(one.declared.type in _ANSWERS for one in steps) else [tr("it has no answer")]
+        good = tr("it has a question, a time and an answer")
+        yield Check("session", not bad, "; ".join(bad) or good)
         astray = [
-            f"{rows.must(row, 'node')} derives from {rows.must(row, 'before')}, which does not lead there"
+            tr("{node} derives from {before}, which does not lead there").format(
+                node=rows.must(row, "node"), before=rows.must(row, "before")
+            )
             for row in self._select("foreign-astray")
         ]
         yield _check("chain", len(steps), astray, tr("steps lead back to the question"))
@@ -150,15 +153,18 @@ class _Verifier:
         asserted = {(row["s"], row["p"], row["o"]) for row in found}
         held = containers_of(self._store, facts)
         lacking = [
-            f"{fact_words(one.fact)} is not {word} in this store"
+            tr(told).format(fact=fact_words(one.fact))
             for one in items
-            for word, known in (("asserted", asserted), ("contained", held))
+            for told, known in (
+                (later("{fact} is not asserted in this store"), asserted),
+                (later("{fact} is not contained in this store"), held),
+            )
             if one.triple not in known
         ]
         if items:
             yield _check("edges", len(items), lacking, tr("selected facts are asserted and contained"))
         lost = [
-            f"{self._names.get(one.iri.value, one.iri.value)} leads to no document"
+            tr("{name} leads to no document").format(name=self._names.get(one.iri.value, one.iri.value))
             for one in trace.selections
             if one.iri is not None and not one.sources
         ]
@@ -166,8 +172,9 @@ class _Verifier:
             yield _check("sources", len(trace.selections), lost, tr("selections lead to a document"))
         away = [text.value for one in steps if (text := one.values.get("stored")) and one.answer is None]
         if away:
-            yield Check("answer", None, "; ".join(["TrustGraph's librarian keeps these texts", *_some(away)]))
-        yield Check("others", None, _UNRECORDED)
+            kept = tr("TrustGraph's librarian keeps these texts")
+            yield Check("answer", None, "; ".join([kept, *_some(away)]))
+        yield Check("others", None, tr(_UNRECORDED))
 
     def _select(self, name: str) -> list[Row]:
         return self._store.select(f"trace/{name}", session=self._session)
@@ -186,13 +193,15 @@ class _Verifier:
             bad.append(tr("it has no question"))
         if outcome in _ENDS and not rows.truth(row, _ENDS[outcome]):
             bad.append(tr("it is marked {outcome} but has no such step").format(outcome=outcome))
-        return Check("session", not bad, "; ".join(bad) or f"closed as {outcome}")
+        return Check("session", not bad, "; ".join(bad) or tr("closed as {outcome}").format(outcome=outcome))
 
     def _chain(self) -> Check:
         bad = [
-            f"{rows.must(row, 'step')} derives from {rows.must(row, 'missing')}, which is not there"
+            tr("{step} derives from {missing}, which is not there").format(
+                step=rows.must(row, "step"), missing=rows.must(row, "missing")
+            )
             if "missing" in row
-            else f"{rows.must(row, 'step')} does not lead back to the question"
+            else tr("{step} does not lead back to the question").format(step=rows.must(row, "step"))
             for row in self._select("check-chain")
         ]
         return _check("chain", len(self._trace.steps), bad, tr("steps lead back to the question"))
@@ -200,23 +209,31 @@ class _Verifier:
     def _edges(self) -> Check:
         found = [row for row in self._select("check-edges") if rows.must(row, "item") not in self._proofs]
         known = {rows.must(row, "item") for row in found}
-        bad = [f"{iri}: its terms were erased" for iri in self._edge_items() if iri not in known]
+        bad = [
+            tr("{iri}: its terms were erased").format(iri=iri)
+            for iri in self._edge_items()
+            if iri not in known
+        ]
         decided = self._decided([row for row in found if not rows.truth(row, "asserted")])
         for row in found:
             if rows.must(row, "item") in decided:
                 continue
             asserted, contained = rows.truth(row, "asserted"), rows.truth(row, "contained")
-            missing = [w for w, holds in (("asserted", asserted), ("contained", contained)) if not holds]
-            if missing:
-                bad.append(
-                    tr("{row} is no longer {missing}").format(
-                        row=self._name(row), missing=" or ".join(missing)
-                    )
+            if not asserted or not contained:
+                told = (
+                    tr("{fact} is no longer contained")
+                    if asserted
+                    else tr("{fact} is no longer asserted")
+                    if contained
+                    else tr("{fact} is no longer asserted or contained")
                 )
+                bad.append(told.format(fact=self._name(row)))
         count = len(self._edge_items())
         if bad or not decided:
             return _check("edges", count, bad, tr("selected facts are asserted and contained"))
-        hold = f"{count - len(decided)} of {count} selected facts are asserted and contained"
+        hold = tr("{number} of {count} selected facts are asserted and contained").format(
+            number=count - len(decided), count=count
+        )
         return Check("edges", True, "; ".join([hold, *_some([*decided.values()])]))
 
     def _decided(self, missing: Sequence[Row]) -> dict[str, str]:
@@ -224,7 +241,9 @@ class _Verifier:
         facts = {rows.must(row, "item"): (row["s"], row["p"], row["o"]) for row in missing}
         notes = decided_against(self._store, facts.values())  # type: ignore[arg-type]
         return {
-            item: f"{self._names.get(item, item)} holds no more: {notes[fact]}"
+            item: tr("{name} holds no more: {note}").format(
+                name=self._names.get(item, item), note=notes[fact]
+            )
             for item, fact in facts.items()
             if fact in notes
         }
@@ -246,13 +265,17 @@ class _Verifier:
                 bad.append(tr("{name}: its proof was erased or is incomplete").format(name=name))
                 continue
             for premise in premises[item]:
-                about = f"{_words(premise, proof)}, from which {name} was inferred,"
                 if not held[premise] & {"fact", "ontology"}:
-                    bad.append(tr("{about} is no longer asserted").format(about=about))
+                    told = tr("{premise}, from which {fact} was inferred, is no longer asserted")
                 elif "ontology" not in held[premise] and premise not in contained:
-                    bad.append(tr("{about} is no longer contained").format(about=about))
+                    told = tr("{premise}, from which {fact} was inferred, is no longer contained")
+                else:
+                    continue
+                bad.append(told.format(premise=_words(premise, proof), fact=name))
             bad += [
-                f"{one.rule} does not infer {fact_words(one.fact)} from its premises"
+                tr("{rule} does not infer {fact} from its premises").format(
+                    rule=one.rule, fact=fact_words(one.fact)
+                )
                 for one in steps
                 if not follows(self._store, Inferred(one.triple, one.rule, one.premises))  # type: ignore[arg-type]
             ]
@@ -263,32 +286,39 @@ class _Verifier:
     def _quotes(self) -> Check:
         found = self._select("check-quotes")
         lost = [row for row in self._select("lost-evidence") if not rows.truth(row, "sentence")]
-        bad = [f"evidence {rows.must(row, 'lost')} of {self._name(row)} is gone" for row in lost]
+        bad = [
+            tr("evidence {evidence} of {fact} is gone").format(
+                evidence=rows.must(row, "lost"), fact=self._name(row)
+            )
+            for row in lost
+        ]
         for row in found:
             if not rows.truth(row, "about"):
                 bad.append(
-                    tr("evidence {row} does not speak of {row_2}").format(
-                        row=rows.must(row, "evidence"), row_2=self._name(row)
+                    tr("evidence {evidence} does not speak of {fact}").format(
+                        evidence=rows.must(row, "evidence"), fact=self._name(row)
                     )
                 )
             elif "offset" in row and not rows.truth(row, "holds"):
                 bad.append(
-                    tr("“{row}” is not at {row_2}").format(
-                        row=_short(rows.must(row, "quote")), row_2=rows.whole(row, "offset")
+                    tr("“{quote}” is not at {offset}").format(
+                        quote=_short(rows.must(row, "quote")), offset=rows.whole(row, "offset")
                     )
                 )
         located = sum("offset" in row for row in found)
-        note = f"; {len(found) - located} were never located and say so" if located < len(found) else ""
-        return _check(
-            "quotes", located + len(lost), bad, tr("quotes stand at their offsets{note}").format(note=note)
+        good = (
+            tr("quotes stand at their offsets; {unlocated} were never located and say so")
+            if located < len(found)
+            else tr("quotes stand at their offsets")
         )
+        return _check("quotes", located + len(lost), bad, good.format(unlocated=len(found) - located))
 
     def _sentences(self) -> Check:
         found = self._select("check-sentences")
         lost = [row for row in self._select("lost-evidence") if rows.truth(row, "sentence")]
-        bad = [f"sentence {rows.must(row, 'lost')} is gone" for row in lost]
+        bad = [tr("sentence {sentence} is gone").format(sentence=rows.must(row, "lost")) for row in lost]
         bad += [
-            f"sentence {rows.must(row, 'sentence')} leaves its chunk"
+            tr("sentence {sentence} leaves its chunk").format(sentence=rows.must(row, "sentence"))
             for row in found
             if not rows.truth(row, "holds")
         ]
@@ -304,7 +334,7 @@ class _Verifier:
             document = rows.node(row, "document")
             if rows.node(row, "chunk") not in (iris.chunk(document, text_hash, n) for n in known):
                 bad.append(
-                    tr("{row}: its text is not the one that it is named after").format(row=_place(row))
+                    tr("{chunk}: its text is not the one that it is named after").format(chunk=_place(row))
                 )
         return _check("chunks", len(chunks), bad, tr("chunk texts give their chunk's IRI"))
 
@@ -319,14 +349,14 @@ class _Verifier:
             offset = rows.whole(row, "offset") or 0
             if text is None:
                 bad.append(
-                    tr("{row}: the document's text {stored} is missing or damaged").format(
-                        row=_place(row), stored=stored
+                    tr("{chunk}: the document's text {stored} is missing or damaged").format(
+                        chunk=_place(row), stored=stored
                     )
                 )
             elif text[offset : offset + len(content)] != content:
                 bad.append(
-                    tr("{row} does not stand at {offset} in its document").format(
-                        row=_place(row), offset=offset
+                    tr("{chunk} does not stand at {offset} in its document").format(
+                        chunk=_place(row), offset=offset
                     )
                 )
         return _check("offsets", len(chunks), bad, tr("chunks stand at their offsets in their documents"))
@@ -334,7 +364,8 @@ class _Verifier:
     def _objects(self) -> Check:
         found = self._store.select("trace/objects", sessions=[self._session])
         objects = sorted({rows.must(row, "object") for row in found} | self._imported())
-        bad = [f"{iri} is missing or damaged" for iri in objects if self._blobs.get(iri) is None]
+        lost = [iri for iri in objects if self._blobs.get(iri) is None]
+        bad = [tr("{iri} is missing or damaged").format(iri=iri) for iri in lost]
         return _check("objects", len(objects), bad, tr("stored texts hash to their names"))
 
     def _imported(self) -> set[str]:
@@ -406,24 +437,33 @@ class _Verifier:
     def _ranking(self) -> Check:
         again = rerun(self._store, self._blobs, self._session)
         asked = again.queries - again.unkept
-        good = f"{asked} of {again.queries} queries that decided return the same rows again"
-        if again.unkept:
-            good += f"; the text of {again.unkept} was not kept or was erased"
+        told = (
+            tr(
+                "{asked} of {queries} queries that decided return the same rows again; the text of {unkept} "
+                "was not kept or was erased"
+            )
+            if again.unkept
+            else tr("{asked} of {queries} queries that decided return the same rows again")
+        )
+        good = told.format(asked=asked, queries=again.queries, unkept=again.unkept)
         began = rows.whole(self._select("session")[0], "commit") or 0
         if again.different and self._store.content_commit() > began:
-            return Check("ranking", True, "; ".join(["the store has changed since", *_some(again.different)]))
+            changed = tr("the store has changed since")
+            return Check("ranking", True, "; ".join([changed, *_some(again.different)]))
         return Check("ranking", not again.different, "; ".join(_some(again.different)) or good)
 
     def _sources(self, chunks: Sequence[Row]) -> Check:
         retired = [
-            f"{_place(row)} was retired by an edit, {rows.must(row, 'retired')}; its text is kept"
+            tr("{chunk} was retired by an edit, {time}; its text is kept").format(
+                chunk=_place(row), time=rows.must(row, "retired")
+            )
             for row in chunks
             if "retired" in row
         ]
         gone = self._select("lost-sources")
         lost = sorted({rows.text(row, "chunk") or rows.must(row, "document") for row in gone})
-        bad = [f"{iri}: source forgotten" for iri in lost]
-        good = "; ".join(["chunks are there", *_some(retired)])
+        bad = [tr("{iri}: source forgotten").format(iri=iri) for iri in lost]
+        good = "; ".join([tr("chunks are there"), *_some(retired)])
         return _check("sources", len(chunks) + len(lost), bad, good)
 
 
@@ -440,13 +480,18 @@ def _letters(text: str) -> str:
 
 def _check(name: str, count: int, bad: Sequence[str], good: str) -> Check:
     if not bad:
-        return Check(name, True, f"{count} of {count} {good}")
+        told = tr(
+            "{number} of {count} {what}"
+        )  # translators: {what} is e.g. "sentences lie within their chunks"
+        return Check(name, True, told.format(number=count, count=count, what=good))
     return Check(name, False, "; ".join(_some(bad)))
 
 
 def _some(found: Sequence[str]) -> list[str]:
     """The first few, and how many more there are."""
-    return [*found[:_SHOWN], *([f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else [])]
+    left = len(found) - _SHOWN
+    more = [tr("and {number} more").format(number=left)] if left > 0 else []
+    return [*found[:_SHOWN], *more]
 
 
 def _words(fact: Statement, proof: Iterable[Inference]) -> str:
@@ -456,7 +501,8 @@ def _words(fact: Statement, proof: Iterable[Inference]) -> str:
 
 
 def _place(row: Row) -> str:
-    return f"{rows.must(row, 'label')} of “{rows.must(row, 'title')}”"
+    told = tr("{chunk} of “{title}”")
+    return told.format(chunk=rows.must(row, "label"), title=rows.must(row, "title"))
 
 
 def _short(text: str) -> str:
@@ -502,8 +548,8 @@ def rerun(store: Store, blobs: BlobStore, session: NamedNode) -> Rerun:
             continue
         if may_call(text):  # a trace may come from elsewhere
             out.different.append(
-                tr("{template} (call {decided}) is not run: it calls another server").format(
-                    template=template, decided=rows.whole(decided, "number")
+                tr("{template} (call {number}) is not run: it calls another server").format(
+                    template=template, number=rows.whole(decided, "number")
                 )
             )
             continue
@@ -511,15 +557,15 @@ def rerun(store: Store, blobs: BlobStore, session: NamedNode) -> Rerun:
             found = store.query(text).rows or []
         except GraphRagError as error:
             out.different.append(
-                tr("{template} (call {decided}) fails: {error}").format(
-                    template=template, decided=rows.whole(decided, "number"), error=error
+                tr("{template} (call {number}) fails: {error}").format(
+                    template=template, number=rows.whole(decided, "number"), error=error
                 )
             )
             continue
         if rows.result_hash(found) != rows.must(decided, "hash"):
             out.different.append(
-                tr("{template} (call {decided}) returns other rows").format(
-                    template=template, decided=rows.whole(decided, "number")
+                tr("{template} (call {number}) returns other rows").format(
+                    template=template, number=rows.whole(decided, "number")
                 )
             )
         if template in ranks:
@@ -544,11 +590,15 @@ def _compared(
         step, chunk, rank = rows.must(row, "step"), rows.must(row, "chunk"), rows.whole(row, "rank")
         if rows.truth(row, "selected"):
             if step in taken and chunk not in taken[step]:
-                yield f"{chunk} was selected and is not now"
+                yield tr("{chunk} was selected and is not now").format(chunk=chunk)
         elif step in places:
             place, now = places[step].get(chunk, (None, {}))
             score, before = rows.number(now, "score") or 0.0, rows.number(row, "score") or 0.0
             if place != rank:
-                yield f"{chunk} had rank {rank} and has {place or 'none'} now"
+                yield tr("{chunk} had rank {rank} and has {place} now").format(
+                    chunk=chunk, rank=rank, place=place or tr("none")
+                )
             elif not math.isclose(score, before, abs_tol=_ALIKE):
-                yield f"{chunk} had score {before:.6f} and has {score:.6f} now"
+                yield tr("{chunk} had score {before:.6f} and has {score:.6f} now").format(
+                    chunk=chunk, before=before, score=score
+                )

@@ -96,7 +96,7 @@ def weights_in_force(engine: Engine, pipeline: str) -> Weights:
             return Weights(pipeline, step.name, step.step, values, beside)
     raise UsageError(
         tr("{pipeline} has no weights to learn").format(pipeline=pipeline),
-        hint=tr("graph_rag and hybrid_rag have"),
+        hint=tr("graph_rag and hybrid_rag have weights to learn"),
     )
 
 

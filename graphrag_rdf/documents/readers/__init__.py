@@ -41,7 +41,7 @@ from graphrag_rdf.documents.tables import LONGEST_ROW, read_row, row_spans
 from graphrag_rdf.documents.text import one_line, storable_text, title_of
 from graphrag_rdf.documents.turns import find_turns
 from graphrag_rdf.errors import DocumentError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 
 MAX_BYTES = 200 * 1024 * 1024
 
@@ -79,24 +79,24 @@ MEDIA_TYPES: dict[str, str] = {
     suffix: media_type for media_type, _, suffixes in _FORMATS for suffix in suffixes
 }
 SUPPORTED: frozenset[str] = frozenset(MEDIA_TYPES)
-READABLE = f"readable are text and {' '.join(sorted(SUPPORTED))}, also compressed ({SUFFIX})"
-"""For hints."""
+_READABLE = later("readable are text and {suffixes}, also compressed ({compressed})")
 
 RDF = frozenset({".ttl", ".trig", ".nt", ".nq", ".n3", ".rdf", ".jsonld", ".owl", ".owx", ".ofn"})
 """Suffixes of facts, which are no text to extract facts from."""
-IS_RDF = "RDF, not a document: graphrag-rdf import reads its facts"
-IS_FOLDER = "a folder, not a file"
+IS_RDF = later("RDF, not a document: graphrag-rdf import reads its facts")
+IS_FOLDER = later("a folder, not a file")
 
 
-NOT_REGULAR = "not a regular file"
+NOT_REGULAR = later("not a regular file")
+"""Messages, not yet translated."""
 
 
 _REASONS = {
-    errno.ENOENT: "no such file or folder",
-    errno.EACCES: "permission denied",
-    errno.EPERM: "permission denied",
+    errno.ENOENT: later("no such file or folder"),
+    errno.EACCES: later("permission denied"),
+    errno.EPERM: later("permission denied"),
     errno.EISDIR: IS_FOLDER,
-    errno.ELOOP: "a symbolic link that leads in a circle",
+    errno.ELOOP: later("a symbolic link that leads in a circle"),
     errno.ENXIO: NOT_REGULAR,
 }
 
@@ -144,9 +144,9 @@ def load_bytes(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
         with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
             mode = os.fstat(descriptor).st_mode
             if stat.S_ISDIR(mode):
-                raise DocumentError(path, IS_FOLDER)
+                raise DocumentError(path, tr(IS_FOLDER))
             if not stat.S_ISREG(mode):
-                raise DocumentError(path, NOT_REGULAR)
+                raise DocumentError(path, tr(NOT_REGULAR))
             data = file.read(max_bytes + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise DocumentError(path, why_unreadable(error, path)) from None
@@ -194,7 +194,7 @@ def read_bytes(
     except Exception as error:
         detail = "" if isinstance(error, _STUMBLES) else " ".join(str(error).split())[:200]
         raise DocumentError(
-            name, tr("damaged: {value}").format(value=detail or "its structure is broken")
+            name, tr("damaged: {cause}").format(cause=detail or tr("its structure is broken"))
         ) from error
     return _finish(content, name, kind)
 
@@ -215,9 +215,9 @@ def _check_rows(text: str, content: Content, name: str) -> None:
             raise DocumentError(
                 name,
                 tr(
-                    "the row of a table that begins in line {line:,} has {value:,} characters, more than "
+                    "the row of a table that begins in line {line:,} has {length:,} characters, more than "
                     "{longest_row:,}"
-                ).format(line=line, value=end - start, longest_row=LONGEST_ROW),
+                ).format(line=line, length=end - start, longest_row=LONGEST_ROW),
                 tr("is a quotation mark not closed? Close it; or save the file as .txt, to be read as text"),
             )
 
@@ -234,13 +234,22 @@ def _media_type(name: str, media_type: str | None, data: bytes) -> str:
     if suffix in RDF:
         raise DocumentError(
             name,
-            IS_RDF,
+            tr(IS_RDF),
             tr("graphrag-rdf import {name}; or rename it to .txt, to be read as text").format(name=name),
         )
     if is_text(data[:SAMPLE]):
         return "text/plain"
-    what = f"unsupported format {suffix!r}" if suffix else "no suffix that tells the format"
-    raise DocumentError(name, tr("{what}, and no text").format(what=what), READABLE)
+    told = (
+        tr("unsupported format {suffix!r}, and no text")
+        if suffix
+        else tr("no suffix that tells the format, and no text")
+    )
+    raise DocumentError(name, told.format(suffix=suffix), readable())
+
+
+def readable() -> str:
+    """The formats that can be read, for hints."""
+    return tr(_READABLE).format(suffixes=" ".join(sorted(SUPPORTED)), compressed=SUFFIX)
 
 
 def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
@@ -322,5 +331,6 @@ def why_unreadable(error: OSError | ValueError, path: Path) -> str:
     if not isinstance(error, OSError):
         return str(error)
     if error.errno == errno.ENOENT and os.path.islink(path):  # noqa: PTH114 - Path.is_symlink may raise
-        return "a symbolic link that leads nowhere"
-    return _REASONS.get(error.errno or 0) or error.strerror or str(error)
+        return tr("a symbolic link that leads nowhere")
+    reason = _REASONS.get(error.errno or 0)
+    return tr(reason) if reason else error.strerror or str(error)

@@ -196,16 +196,14 @@ class Rate:
 
 
 class Concurrency:
-    """Counts what each client has running.
+    """Counts the queries that each client has running.
 
     Args:
         limit: of one client.
-        what: its name in messages.
     """
 
-    def __init__(self, limit: int, what: str) -> None:
+    def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._what = what
         self._running: Counter[str] = Counter()
 
     @contextmanager
@@ -226,7 +224,7 @@ class Concurrency:
         if self._running[client] >= self._limit:
             raise Problem(
                 429,
-                tr("you have {limit} {what} running already").format(limit=self._limit, what=self._what),
+                tr("you have {limit} queries running already").format(limit=self._limit),
                 headers={"Retry-After": "1"},
             )
         self._running[client] += 1

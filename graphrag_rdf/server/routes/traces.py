@@ -245,7 +245,10 @@ async def _again(
         raise Problem(
             501,
             tr("the store is remote: the server makes no copy of it"),
-            hint=tr("graphrag-rdf --store URL trace replay (or ask-without), where it is not served"),
+            hint=tr(
+                "run graphrag-rdf --store URL trace replay (or ask-without), with the URL of the store's "
+                "endpoint"
+            ),
         )
     loop = asyncio.get_running_loop()
 

@@ -101,17 +101,30 @@ class _Help(click.Command):
     def help(self, text: str | None) -> None:
         self._help = text
 
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """The first sentence of the help, cut to a number of columns; in Chinese it ends at "。"."""
+        first, stop, _ = (self.help or "").partition("\n\n")[0].partition("。")
+        return _cut(f"{first}{stop}", limit) if stop else super().get_short_help_str(limit)
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help, with lines that fit also where characters are wide."""
+        del ctx
+        if self.help:
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(_fitted(self.help, formatter.width - formatter.current_indent))
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, then the common ones."""
         common = set(map(id, self.common))
         own = [
-            _record(p, ctx)
+            _record(p, ctx, formatter.width)
             for p in self.get_params(ctx)
             if isinstance(p, click.Option) and id(p) not in common
         ]
         for title, records in (
             (tr("Options"), own),
-            (tr("Common options"), [_record(p, ctx) for p in self.common]),
+            (tr("Common options"), [_record(p, ctx, formatter.width) for p in self.common]),
         ):
             shown = [record for record in records if record is not None]
             if shown:
@@ -129,11 +142,46 @@ class _Help(click.Command):
                     formatter.write(f"{' ' * formatter.current_indent}{line}\n")
 
 
-def _record(option: click.Option, ctx: click.Context) -> tuple[str, str] | None:
+_NAMES = 34
+"""The most columns of click's help that the names of an option take, with the space around them."""
+
+
+def _record(option: click.Option, ctx: click.Context, width: int) -> tuple[str, str] | None:
     """The lines of an option in help, in the language of messages."""
     shown = copy.copy(option)
     shown.help = option.help and tr(option.help)
-    return shown.get_help_record(ctx)
+    found = shown.get_help_record(ctx)
+    return found and (found[0], _fitted(found[1], width - _NAMES))
+
+
+def _is_wide(text: str) -> bool:
+    """Whether a text takes more columns than it has characters, which are what click counts."""
+    if text.isascii():
+        return False
+    from rich.cells import cell_len
+
+    return cell_len(text) > len(text)
+
+
+def _fitted(text: str, width: int) -> str:
+    """A text with wide characters in lines that click leaves as they are (`\\b`); others unchanged."""
+    if not _is_wide(text):
+        return text
+    from graphrag_rdf.trace.lines import Lines
+
+    paragraphs = []
+    for paragraph in text.split("\n\n"):
+        lines = Lines(width, colour=False)
+        lines.paragraph(paragraph, "")
+        paragraphs.append(paragraph if paragraph.startswith("\b") else f"\b\n{lines.text().rstrip()}")
+    return "\n\n".join(paragraphs)
+
+
+def _cut(text: str, columns: int) -> str:
+    """A text cut to a number of columns; wide characters take two."""
+    from rich.cells import cell_len, set_cell_size
+
+    return text if cell_len(text) <= columns else f"{set_cell_size(text, columns - 3).rstrip()}..."
 
 
 class Command(_Help):

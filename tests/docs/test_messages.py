@@ -8,10 +8,13 @@ import importlib.util
 import re
 import string
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 from babel.messages.catalog import Message
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from graphrag_rdf import errors, i18n
 from tests.docs.markdown import REPOSITORY
@@ -121,3 +124,29 @@ def _is_text(node: ast.expr) -> bool:
         words = " ".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
         return any(word.isalpha() and len(word) > 1 for word in words.split())
     return False
+
+
+# --- values in translations --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", CATALOGUES, ids=IDS)
+@settings(max_examples=20, deadline=None)
+@given(text=st.text(max_size=20), number=st.integers(-10, 10**9))
+def test_translations_can_be_filled_in(path: Path, text: str, number: int) -> None:
+    """Each translation takes the values of its message, and shows each of them."""
+    for message in _read(path):
+        for said, translated in _forms(message):
+            fields = [field for field in _placeholders(said) if field[2] != "%"]
+            values = {name: number if _NUMBER.search(spec) else text for name, spec, _ in fields}
+            if fields:
+                shown = translated.format(**values)
+                plain = (values[name] for name, spec, how in fields if not spec and not how)
+                assert all(str(value) in shown for value in plain), said
+
+
+@cache
+def _read(path: Path) -> list[Message]:
+    return [*messages.catalogue(path)]
+
+
+_NUMBER = re.compile(r"[,dfg%]\Z")

@@ -58,9 +58,7 @@ def test_the_environment_names_the_language(
     assert run("trace", "list").out == f"{expected}\n"
 
 
-def test_the_option_wins_over_the_environment(
-    run: Run, store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_option_wins_over_the_environment(run: Run, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANG", "zh_CN.UTF-8")
     assert run("--lang", "en", "trace", "list").out == "no traces yet\n"
 
@@ -105,7 +103,9 @@ def _keys(data: object) -> object:
 
 def test_help_is_translated(run: Run) -> None:
     found = run("--lang", "zh", "entities", "list", "--help").out
-    assert chinese("List entities, those with the most facts first. Merged entities are listed as one.") in found
+    assert (
+        chinese("List entities, those with the most facts first. Merged entities are listed as one.") in found
+    )
     assert chinese("Only names that contain this text.") in found
     assert chinese("Common options") in found
     assert "--match TEXT" in found

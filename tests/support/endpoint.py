@@ -26,7 +26,7 @@ TOKENS = {
     "GRAPHRAG_RDF_SERVER__ADMIN_TOKEN": ADMIN,
     "GRAPHRAG_RDF_SERVER__READ_TOKEN": READ,
 }
-_READY = re.compile(r"serving (http://\S+);")
+_READY = re.compile(r"(?:serving |：)(http://[^\s;；]+)[;；]")
 
 
 def bearer(token: str) -> dict[str, str]:

@@ -69,6 +69,7 @@ FOLDER_BOUNDS: Mapping[str, float] = {
     "cookbook": 60_000,
     "derived": 20_000,
     "exchange": 20_000,
+    "migrations": 20_000,
     "ontology": 20_000,
     "remote": 20_000,
     "system": 10_000,

@@ -8,14 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from pyoxigraph import Literal, NamedNode, Quad
+from pyoxigraph import Literal, Quad
 
 from graphrag_rdf.errors import StoreError, StoreLockedError, UsageError
-from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, STORE_NODE, TG, Graphs
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, STORE_NODE, Graphs
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.folder import StoreFolder, collections
@@ -125,21 +124,6 @@ def test_migrations_are_applied_once_and_recorded() -> None:
     assert len(recorded) == len(MIGRATIONS)
     assert all(any(q.subject == s and q.predicate == PROV.endedAtTime for q in before) for s in recorded)
     assert sum(q.predicate == RAG.storeVersion for q in before) == 1
-
-
-def test_sentences_and_evidence_of_an_earlier_store_get_their_classes() -> None:
-    store = EmbeddedStore(templates())
-    at = {"number": 1, "now": datetime(2026, 1, 1, tzinfo=UTC)}
-    store.commit(Changes(updates=[("migrations/001-initial", at)]))
-    sentence, evidence, chunk = (NamedNode(f"urn:{name}") for name in ("sentence", "evidence", "chunk"))
-    said = [
-        (sentence, RAG.sentenceOf, chunk),
-        (evidence, TG.sourceText, Literal("Ada wrote.", language="en")),
-    ]
-    store.commit(Changes(add=[Quad(*one, Graphs.SOURCE) for one in said]))
-    migrate(store)
-    typed = {(q.subject, q.object) for q in store.quads(Graphs.SOURCE) if q.predicate == RDF.type}
-    assert typed == {(sentence, RAG.Sentence), (evidence, RAG.Evidence)}
 
 
 @pytest.mark.parametrize("read_only", [False, True])

@@ -1,8 +1,8 @@
-# name: migrations/003-merged-names
+# name: migrations/002-merged-names
 # kind: update
 # summary: Have the next run give merged entities the names of all.
 # params:
-#   number: {type: int, sample: 3}
+#   number: {type: int, sample: 2}
 #   now: {type: datetime, sample: "2026-01-02T03:04:05+00:00"}
 INSERT { GRAPH <urn:graph:system> { <urn:graphrag-rdf:store> rag:unsettled ?entity } } WHERE {
   GRAPH <urn:graph:derived> {
@@ -14,8 +14,8 @@ DELETE { GRAPH <urn:graph:system> { <urn:graphrag-rdf:store> rag:storeVersion ?b
 INSERT {
   GRAPH <urn:graph:system> {
     <urn:graphrag-rdf:store> rag:storeVersion {{ number }} .
-    <urn:graphrag-rdf:migration:003> a rag:Migration ;
-      rdfs:label "003 names of merged entities" ;
+    <urn:graphrag-rdf:migration:002> a rag:Migration ;
+      rdfs:label "002 names of merged entities" ;
       prov:used <urn:graphrag-rdf:store> ;
       prov:endedAtTime {{ now }} .
   }

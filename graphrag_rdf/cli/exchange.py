@@ -151,7 +151,7 @@ def destination(path: Path | None) -> Iterator[IO[bytes]]:
         unfinished.replace(path)
     except OSError as error:
         raise UsageError(
-            tr("cannot write {path}: {value}").format(path=path, value=error.strerror or error)
+            tr("cannot write {path}: {cause}").format(path=path, cause=error.strerror or error)
         ) from error
     finally:
         unfinished.unlink(missing_ok=True)

@@ -231,7 +231,7 @@ def compare(
         _show_compared(found, more, missed)
     if low:
         raise GraphRagError(
-            tr("F1 is {value:.3f}, less than {min_f1:g}").format(value=found.f1 or 0, min_f1=min_f1)
+            tr("F1 is {f1:.3f}, less than {min_f1:g}").format(f1=found.f1 or 0, min_f1=min_f1)
         )
 
 
@@ -278,7 +278,7 @@ def _show_compared(found: Compared, more: Sequence[FoundFact], missed: Sequence[
                     )
                 )
         if number > len(facts):
-            say(tr("  … and {value:,} more (--limit lists them)").format(value=number - len(facts)))
+            say(tr("  … and {more:,} more (--limit lists them)").format(more=number - len(facts)))
 
 
 @facts_command.command(

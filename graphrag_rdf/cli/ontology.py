@@ -108,8 +108,10 @@ def test(paths: tuple[Path, ...], union: bool, write: bool, form: str) -> int:
                 for row in rows[:_ROWS]:
                     say(f"        {sign} {one_line(', '.join(row))}")
                 if len(rows) > _ROWS:
-                    say(tr("        {sign} … and {value:,} more").format(sign=sign, value=len(rows) - _ROWS))
-        say(tr("{value:,} of {count:,} passed").format(value=len(answers) - len(failed), count=len(answers)))
+                    say(tr("        {sign} … and {more:,} more").format(sign=sign, more=len(rows) - _ROWS))
+        say(
+            tr("{passed:,} of {count:,} passed").format(passed=len(answers) - len(failed), count=len(answers))
+        )
     return FAILED if failed else DONE
 
 
@@ -144,7 +146,7 @@ def validate(shapes: tuple[Path, ...], limit: int, form: str) -> int:
                 quote = f"“{each.source.words}” " if each.source.words else ""
                 say(output.wrapped(one_line(f"{quote}({each.source.title}{page})"), indent="      "))
         if len(found) > limit:
-            say(tr("… and {value:,} more (--limit)").format(value=len(found) - limit))
+            say(tr("… and {more:,} more (--limit)").format(more=len(found) - limit))
         severities = Counter(offence.severity.lower() for offence in found)
         counts = [f"{number:,} {name}{'s' if number > 1 else ''}" for name, number in severities.items()]
         say(", ".join(counts) or tr("the facts conform"))

@@ -53,8 +53,8 @@ def read_token(path: Path) -> str:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
-            tr("{path} cannot be read: {value}").format(
-                path=path, value=getattr(error, "strerror", None) or error
+            tr("{path} cannot be read: {cause}").format(
+                path=path, cause=getattr(error, "strerror", None) or error
             )
         ) from error
     words = next((found for line in lines if (found := line.partition("#")[0].split())), [])

@@ -203,8 +203,8 @@ def _read() -> dict[str, dict[str, str]]:
         return {}
     except (OSError, ValueError) as error:
         raise ConfigError(
-            tr("cannot read {path}: {value}").format(
-                path=path, value=getattr(error, "strerror", None) or error
+            tr("cannot read {path}: {cause}").format(
+                path=path, cause=getattr(error, "strerror", None) or error
             ),
             hint=tr("repair or delete it; after that, run graphrag-rdf config trust again"),
         ) from error

@@ -73,8 +73,8 @@ def chunk_text(
         raise ConfigError(tr("chunk size must be at least 1, not {size}").format(size=size))
     if not 0 <= overlap < size:
         raise ConfigError(
-            tr("chunk overlap must be between 0 and the size minus 1 ({value}), not {overlap}").format(
-                value=size - 1, overlap=overlap
+            tr("chunk overlap must be between 0 and the size minus 1 ({most}), not {overlap}").format(
+                most=size - 1, overlap=overlap
             )
         )
     if unit not in ("characters", "tokens"):

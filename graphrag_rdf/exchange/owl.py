@@ -101,8 +101,8 @@ def export_owl(store: Store, folder: str | Path, namespace: str) -> OwlReport:
         (path / CATALOG).write_text(_catalog(named), "utf-8")
     except OSError as error:
         raise UsageError(
-            tr("cannot write {value}: {value_2}").format(
-                value=error.filename or path, value_2=error.strerror or error
+            tr("cannot write {path}: {cause}").format(
+                path=error.filename or path, cause=error.strerror or error
             )
         ) from error
     report.files = [*dict.fromkeys(named.values()), CATALOG]

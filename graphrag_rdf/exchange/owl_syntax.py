@@ -173,7 +173,7 @@ class _Functional:
     def _expect(self, value: str) -> None:
         if self._value != value or self._kind not in ("mark", "name"):
             raise self._wrong(
-                tr("expected {value!r}, found {value_2!r}").format(value=value, value_2=self._value[:40])
+                tr("expected {wanted!r}, found {found!r}").format(wanted=value, found=self._value[:40])
             )
         self._step()
 
@@ -203,7 +203,7 @@ class _Functional:
                 parts.append(part)
         self._step()
         if self._kind != "end":
-            raise self._wrong(tr("unexpected {value!r} after the ontology").format(value=self._value[:40]))
+            raise self._wrong(tr("unexpected {found!r} after the ontology").format(found=self._value[:40]))
         iri, version = [*names, None, None][:2]
         return OwlDocument(iri, version, tuple(imports), tuple(parts))
 
@@ -236,7 +236,7 @@ class _Functional:
         if self._is("("):  # the lists of HasKey
             return Expression("", self._arguments(depth))
         if self._kind != "name":
-            raise self._wrong(tr("unexpected {value!r}").format(value=self._value[:40]))
+            raise self._wrong(tr("unexpected {found!r}").format(found=self._value[:40]))
         return Expression(self._step()[1], self._arguments(depth))
 
     def _arguments(self, depth: int) -> tuple[Argument, ...]:

@@ -93,8 +93,8 @@ def parse_sections(text: str, names: Mapping[str, Section]) -> tuple[dict[str, l
     if not any(sorted_in):
         wanted = " or ".join(names)
         raise LlmError(
-            tr("the model's answer has no {wanted}: {value}").format(
-                wanted=wanted, value=_shown(text) or "it is empty"
+            tr("the model's answer has no {wanted}: {answer}").format(
+                wanted=wanted, answer=_shown(text) or tr("it is empty")
             ),
             "unparsable",
             tr("use a model that follows instructions better, or ask again without the cache"),

@@ -237,8 +237,8 @@ def _chosen(context: Context, groups: Sequence[str]) -> list[ToolDefinition]:
                 tr("tool {tool} asks the pipeline {pipeline!r}, which the agent cannot call").format(
                     tool=tool.name, pipeline=tool.pipeline
                 ),
-                hint=tr("add it to calls: in pipeline.yaml, which has {value}").format(
-                    value=", ".join(context.callees) or "none"
+                hint=tr("add it to calls: in pipeline.yaml, which has {names}").format(
+                    names=", ".join(context.callees) or tr("none")
                 ),
             )
     known = {group for tool in tools for group in tool.group}

@@ -368,7 +368,7 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
     candidates, edges, chunks = (step.values[key] for key in ("candidates", "edges", "chunks"))
     if candidates is not None:
         page.line(
-            tr("    Met {candidates} edge(s), kept {value}").format(candidates=candidates, value=edges or 0)
+            tr("    Met {candidates} edge(s), kept {kept}").format(candidates=candidates, kept=edges or 0)
         )
     seeds = step.items["seeds"]
     if chunks is not None:

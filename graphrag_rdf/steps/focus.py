@@ -262,7 +262,7 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
         if full and selection.reasoning:
             page.paragraph(selection.reasoning, "        ", tr("Reason: "))
     if not full and len(chunks) > _CHUNKS:
-        page.line(tr("      … and {value} more (--full)").format(value=len(chunks) - _CHUNKS))
+        page.line(tr("      … and {number} more (--full)").format(number=len(chunks) - _CHUNKS))
 
 
 FOCUS_NODE = NodeKind(

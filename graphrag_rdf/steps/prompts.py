@@ -51,7 +51,7 @@ def render(folders: tuple[Path, ...], name: str, **values: Any) -> str:
         return _environment(folders).get_template(name).render(quoted(values)).strip()
     except (JinjaError, OSError) as error:
         raise TemplateError(
-            tr("prompt {value}: {error}").format(value=folders[0] / name, error=error)
+            tr("prompt {file}: {error}").format(file=folders[0] / name, error=error)
         ) from error
 
 

@@ -94,7 +94,7 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
             page.line(f"      {line}")
         page.paragraph(attempt.problem or tr("{rows} row(s)").format(rows=attempt.rows), "    ", "→ ")
     if not full and len(attempts) > 1:
-        page.line(tr("    {value} query(s) before that did not do").format(value=len(attempts) - 1))
+        page.line(tr("    {number} query(s) before that did not do").format(number=len(attempts) - 1))
 
 
 QUERYING = NodeKind(

@@ -292,7 +292,7 @@ def write_decisions(page: Lines, decisions: Sequence[FilterDecision], full: bool
         about = f"{fact_words(decision.fact) if decision.sentence is None else words}{score}{reason}"
         page.paragraph(about, "      ", "Kept: " if decision.kept else "Dropped: ", dim=True)
     if not full and len(shown) > _DECISIONS:
-        page.line(tr("      … and {value} more (--full)").format(value=len(shown) - _DECISIONS))
+        page.line(tr("      … and {number} more (--full)").format(number=len(shown) - _DECISIONS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -510,9 +510,9 @@ def _require_memory(path: Path) -> None:
     if limit is not None and limit < _ADDRESS_SPACE:
         raise StoreError(
             tr(
-                "cannot open the store {parent}: it needs {value} MB of memory, and this "
-                "process may use only {value_2} MB (ulimit -v)"
-            ).format(parent=path.parent, value=_ADDRESS_SPACE >> 20, value_2=limit >> 20),
+                "cannot open the store {parent}: it needs {needed} MB of memory, and this "
+                "process may use only {limit} MB (ulimit -v)"
+            ).format(parent=path.parent, needed=_ADDRESS_SPACE >> 20, limit=limit >> 20),
             hint=tr("raise the limit: ulimit -v unlimited"),
         )
 

@@ -159,8 +159,8 @@ class RemoteStore(TemplateStore):
         if given < promised:
             url = self.endpoint.addresses.query
             raise EndpointError(
-                tr("{url} sent {given} of the {promised} triples of {value}").format(
-                    url=url, given=given, promised=promised, value=graph or "the default graph"
+                tr("{url} sent {given} of the {promised} triples of {graph}").format(
+                    url=url, given=given, promised=promised, graph=graph or tr("the default graph")
                 ),
                 "refused",
                 hint=tr("raise its limit (in virtuoso.ini: ResultSetMaxRows), or stop programs that delete"),

@@ -136,8 +136,8 @@ def one_fact(store: Store, s: str, p: str, o: str) -> Edge:
         labels = read_labels(store, [term for fact in found for term in fact])
         raise UsageError(
             tr("({s}, {p}, {o}) names {count} facts").format(s=s, p=p, o=o, count=len(found)),
-            hint=tr("give the terms of one: {value}").format(
-                value=_listed(_spelled(fact, labels) for fact in found)
+            hint=tr("give the terms of one: {facts}").format(
+                facts=_listed(_spelled(fact, labels) for fact in found)
             ),
         )
     return found[0]

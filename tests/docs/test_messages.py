@@ -150,3 +150,20 @@ def _read(path: Path) -> list[Message]:
 
 
 _NUMBER = re.compile(r"[,dfg%]\Z")
+
+
+def test_messages_are_given_the_values_that_they_name() -> None:
+    """`tr("… {name} …").format(name=…)` has a value for each name of its message."""
+    package = Path(i18n.__file__).parent
+    wrong = [
+        f"{path.relative_to(package)}:{call.lineno}"
+        for path in sorted(package.rglob("*.py"))
+        for call in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "format"
+        if isinstance(call.func.value, ast.Call) and _name(call.func.value.func) in ("tr", "ngettext")
+        if all(word.arg for word in call.keywords) and not call.args
+        for text in call.func.value.args
+        if isinstance(text, ast.Constant) and isinstance(text.value, str)
+        if {name for name, *_ in _placeholders(text.value)} - {word.arg for word in call.keywords}
+    ]
+    assert wrong == []

@@ -72,7 +72,7 @@ def export_tables(engine: Engine, folder: str | Path) -> TablesWritten:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(
-            tr("cannot write {path}: {value}").format(path=path, value=error.strerror or error)
+            tr("cannot write {path}: {cause}").format(path=path, cause=error.strerror or error)
         ) from error
     report = TablesWritten(loops=tables.loops)
     report.values = sum(row["property"] != SKOS.definition for row in store.select("exchange/literals"))

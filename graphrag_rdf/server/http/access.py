@@ -173,8 +173,8 @@ def read_tokens(path: Path) -> list[tuple[Role, SecretStr]]:
             log.warning("%s can be read by others: chmod 600 it", path)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
-            tr("{path} cannot be read: {value}").format(
-                path=path, value=getattr(error, "strerror", None) or error
+            tr("{path} cannot be read: {cause}").format(
+                path=path, cause=getattr(error, "strerror", None) or error
             )
         ) from error
     found: list[tuple[Role, SecretStr]] = []

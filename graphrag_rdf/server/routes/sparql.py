@@ -123,7 +123,7 @@ async def _operation(request: Request) -> Operation:
     if media_type not in (FORM, QUERY, UPDATE) or (media_type == UPDATE and request.method == "QUERY"):
         raise Problem(
             415,
-            tr("unsupported media type of the body: {value}").format(value=media_type or "(none)"),
+            tr("unsupported media type of the body: {type}").format(type=media_type or "(none)"),
             headers={"Accept-Post" if request.method == "POST" else "Accept-Query": f"{FORM}, {QUERY}"},
         )
     most = settings.max_body_mb << 20

@@ -136,7 +136,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
 
 def alternatives(names: Iterable[str]) -> str:
     """Names of which the reader chooses one: `one or two`."""
-    return f" {tr('or')} ".join(names)
+    return tr(" or ").join(names)
 
 
 class GraphRagError(Exception):

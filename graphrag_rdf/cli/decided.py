@@ -190,7 +190,7 @@ def write_decisions(found: Sequence[Decision], form: str, none: str = "", done: 
     if not items:
         say(none)
     for item in items:
-        when = f" ({tr('undone')})" if item["undone"] and not done else ""
+        when = tr(" (undone)") if item["undone"] and not done else ""
         if item["link"]:
             (member,), to = item["members"], item["link"]
             relation = local_name(to["relation"])

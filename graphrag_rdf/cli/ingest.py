@@ -367,7 +367,7 @@ def _show_estimate(found: Estimate, by: str) -> None:
                 )
             )
     if found.uncounted:
-        what = f" {tr('and')} ".join(tr(_UNCOUNTED[stage]) for stage in found.uncounted)
+        what = tr(" and ").join(tr(_UNCOUNTED[stage]) for stage in found.uncounted)
         lines.append((tr("and"), tr("calls for {what}, as many as the facts will need").format(what=what)))
     say(tr("Nothing was written. This would be done:"))
     pairs(lines, indent="  ")
@@ -381,34 +381,34 @@ _UNCOUNTED = {
 }
 
 _WORDS: Mapping[str, str] = {
-    "predicate_not_in_ontology": "without a property of the ontology",
-    "type_not_in_ontology": "types without a class of the ontology",
-    "breaks_domain": "outside the domain of the property",
-    "breaks_range": "outside the range of the property",
-    "breaks_datatype": "with a value of another datatype",
-    "breaks_unit": "with a value in another unit",
-    "breaks_functional": "with a second value of a functional property",
-    "breaks_inverse_functional": "with a second subject of an inverse-functional property",
-    "breaks_cardinality": "with more values than the class allows",
-    "breaks_disjoint": "types that exclude another one of the entity",
-    "breaks_value_set": "with an object outside the value set",
-    "breaks_shape": "that break a SHACL shape",
-    "value_of_object_property": "with a value instead of a thing",
-    "names_class": "about a class",
-    "not_in_text": "with a name or year that is not in the text",
-    "unresolved_description": "described but not named",
-    "unresolved_pronoun": "with an unclear pronoun",
-    "unresolved_owner": "with an unclear owner",
-    "unnamed_subject": "without a named subject",
-    "literal_subject": "about a number or date",
-    "counted_subject": "about a number of things",
-    "light_noun": "about a word like “thing”",
-    "speaker_or_reader": "about speaker or reader",
-    "pronoun_object": "with a pronoun as object",
-    "self_relation": "about a thing and itself",
-    "number_mismatch": "in which verb and subject differ in number",
-    "reported": "that somebody else reports",
-    "conditional": "with a condition",
+    "predicate_not_in_ontology": later("without a property of the ontology"),
+    "type_not_in_ontology": later("types without a class of the ontology"),
+    "breaks_domain": later("outside the domain of the property"),
+    "breaks_range": later("outside the range of the property"),
+    "breaks_datatype": later("with a value of another datatype"),
+    "breaks_unit": later("with a value in another unit"),
+    "breaks_functional": later("with a second value of a functional property"),
+    "breaks_inverse_functional": later("with a second subject of an inverse-functional property"),
+    "breaks_cardinality": later("with more values than the class allows"),
+    "breaks_disjoint": later("types that exclude another one of the entity"),
+    "breaks_value_set": later("with an object outside the value set"),
+    "breaks_shape": later("that break a SHACL shape"),
+    "value_of_object_property": later("with a value instead of a thing"),
+    "names_class": later("about a class"),
+    "not_in_text": later("with a name or year that is not in the text"),
+    "unresolved_description": later("described but not named"),
+    "unresolved_pronoun": later("with an unclear pronoun"),
+    "unresolved_owner": later("with an unclear owner"),
+    "unnamed_subject": later("without a named subject"),
+    "literal_subject": later("about a number or date"),
+    "counted_subject": later("about a number of things"),
+    "light_noun": later("about a word like “thing”"),
+    "speaker_or_reader": later("about speaker or reader"),
+    "pronoun_object": later("with a pronoun as object"),
+    "self_relation": later("about a thing and itself"),
+    "number_mismatch": later("in which verb and subject differ in number"),
+    "reported": later("that somebody else reports"),
+    "conditional": later("with a condition"),
 }
 """Code → description; other codes are words with underscores."""
 
@@ -417,11 +417,13 @@ def left_out(rejected: Mapping[str, int], most: int) -> str:
     """The number of statements that were left out, and the most frequent reasons."""
     ranked = sorted(rejected.items(), key=lambda item: (-item[1], item[0]))
     told = ", ".join(
-        f"{number:,} {_WORDS.get(code, code.replace('_', ' '))}" for code, number in ranked[:most]
+        f"{number:,} {tr(_WORDS.get(code, code.replace('_', ' ')))}" for code, number in ranked[:most]
     )
-    more = f" and {len(ranked) - most} more reasons" if len(ranked) > most else ""
     number = counted("{count:,} statement", "{count:,} statements", sum(rejected.values()))
-    return f"{number}: {told}{more}"
+    if len(ranked) > most:
+        message = tr("{number}: {reasons} and {more} more reasons")
+        return message.format(number=number, reasons=told, more=len(ranked) - most)
+    return tr("{number}: {reasons}").format(number=number, reasons=told)
 
 
 # --- sending documents to a server -----------------------------------------------------------------

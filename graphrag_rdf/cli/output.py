@@ -20,7 +20,7 @@ import click
 
 from graphrag_rdf.cli.command import given_options
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import counted, ngettext, tr
+from graphrag_rdf.i18n import counted, later, ngettext, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.report import LlmCounts
@@ -65,7 +65,8 @@ def warn(text: str) -> None:
     """Print a warning on stderr, unless -q is given."""
     if is_quiet():
         return
-    click.echo(f"{styled(tr('warning:'), fg='yellow', err=True)} {safe(text)}", err=True)
+    label = styled(tr("warning:"), fg="yellow", err=True)
+    click.echo(f"{label} {safe(text)}", err=True)
 
 
 def warn_of_results(broken: int, *, unvalidated: bool = False) -> None:
@@ -316,7 +317,25 @@ def counts(numbers: Any) -> str:
         named = numbers
     else:
         named = {name.replace("_", " "): number for name, number in asdict(numbers).items()}
-    return ", ".join(f"{number:,} {name}" for name, number in named.items() if number)
+    return ", ".join(
+        tr(_COUNTED[name]).format(number=number) if name in _COUNTED else f"{number:,} {name}"
+        for name, number in named.items()
+        if number
+    )
+
+
+_COUNTED: Mapping[str, str] = {
+    "added": later("{number:,} added"),
+    "updated": later("{number:,} updated"),
+    "read again": later("{number:,} read again"),
+    "unchanged": later("{number:,} unchanged"),
+    "moved": later("{number:,} moved"),
+    "failed": later("{number:,} failed"),
+    "forgotten": later("{number:,} forgotten"),
+    "reused": later("{number:,} reused"),
+    "removed": later("{number:,} removed"),
+}
+"""Name of a number → the message that tells it; other names are told as they are."""
 
 
 def count_triples(number: int) -> str:

@@ -115,9 +115,11 @@ def _out_of_memory() -> int:
 def say_error(message: str, hint: str | None = None) -> None:
     """`error: …` and `hint: …` on stderr."""
     with contextlib.suppress(OSError, ValueError):
-        click.echo(f"{styled(tr('error:'), fg='red', err=True)} {safe(message)}", err=True)
+        label = styled(tr("error:"), fg="red", err=True)
+        click.echo(f"{label} {safe(message)}", err=True)
         if hint:
-            click.echo(f"{styled(tr('hint:'), fg='cyan', err=True)} {safe(hint)}", err=True)
+            label = styled(tr("hint:"), fg="cyan", err=True)
+            click.echo(f"{label} {safe(hint)}", err=True)
 
 
 def _click_error(error: click.ClickException) -> int:
@@ -275,8 +277,10 @@ def stop_requests() -> Iterator[Callable[[], bool]]:
     """
     requested = threading.Event()
     quiet = is_quiet()
-    stopped = f"{_SHOW_CURSOR}{tr('interrupted; run the command again to continue')}\n".encode()
-    stopping = f"{tr('stopping after the current chunk; press Ctrl-C again to stop at once')}\n".encode()
+    told = tr("interrupted; run the command again to continue")
+    stopped = f"{_SHOW_CURSOR}{told}\n".encode()
+    told = tr("stopping after the current chunk; press Ctrl-C again to stop at once")
+    stopping = f"{told}\n".encode()
     if threading.current_thread() is not threading.main_thread():
         yield requested.is_set
         return

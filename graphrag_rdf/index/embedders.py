@@ -231,7 +231,7 @@ class OnnxModel:
                         kind=tr(kind), name=name, file=folder / file
                     ),
                     tr("Give a folder with {files}, or choose another {kind}.").format(
-                        files=f" {tr('and')} ".join(FILES), kind=tr(kind)
+                        files=tr(" and ").join(FILES), kind=tr(kind)
                     ),
                 )
         try:

@@ -148,7 +148,7 @@ def _quantities(store: Store, candidates: Sequence[Candidate]) -> dict[int, _Qua
         if each.number in read and (wanted := declared.get(each.property)):
             number, unit_name = read[each.number]
             fit = compare(unit_name, wanted)
-            names = f" {tr('or')} ".join(dict.fromkeys(unit_of(name).name for name in wanted))
+            names = tr(" or ").join(dict.fromkeys(unit_of(name).name for name in wanted))
             wrong = Verdict("unit", axioms[each.property], f"the unit is {unit_name}, not {names}")
             found[each.number] = _Quantity(number, None if fit == "same" else wrong, fit != "other")
     return found

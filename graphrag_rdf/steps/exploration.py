@@ -13,7 +13,7 @@ from typing import Literal as Choice
 
 from pyoxigraph import Literal, NamedNode
 
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import counted, tr
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import edge_id, integer, text_of
 from graphrag_rdf.rdf.wording import between
@@ -374,7 +374,7 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
     if chunks is not None:
         page.line(tr("    Found {chunks} chunk(s) by {mode}").format(chunks=chunks, mode=step.mode))
     else:
-        page.line(f"    {len(seeds)} seed entit{'y' if len(seeds) == 1 else 'ies'}")
+        page.line("    " + counted("{count} seed entity", "{count} seed entities", len(seeds)))
     for seed in seeds:
         how = (
             f" ({seed.matched_by}, {number_words(seed.score)}: {seed.matched_text})"

@@ -239,7 +239,7 @@ def render_fact_sources(found: Sequence[FactSource], *, width: int = 80, colour:
                 page.paragraph(f"{item.removed}", "  ", tr("Does not hold: "))
         where = place_words(item.source)
         if item.confidence is not None:
-            where += f" · {tr('confidence {confidence:.2f}').format(confidence=item.confidence)}"
+            where += " · " + tr("confidence {confidence:.2f}").format(confidence=item.confidence)
         page.paragraph(where, "  ", tr("Source: "))
         if item.source.quote:
             page.paragraph(f"“{item.source.quote}”", "    ")

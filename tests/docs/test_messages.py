@@ -108,6 +108,20 @@ def test_messages_of_errors_are_marked() -> None:
     assert found == []
 
 
+def test_no_message_is_inside_another_text() -> None:
+    """In an f-string, only the parser of Python 3.12 and later finds a message."""
+    found = [
+        f"{path}:{text.lineno}"
+        for path in sorted(Path(i18n.__file__).parent.rglob("*.py"))
+        for text in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(text, ast.JoinedStr)
+        for call in ast.walk(text)
+        if isinstance(call, ast.Call) and _name(call.func) in messages.KEYWORDS and call.args
+        if isinstance(call.args[0], ast.Constant)
+    ]
+    assert found == []
+
+
 def _name(function: ast.expr) -> str:
     return getattr(function, "attr", getattr(function, "id", ""))
 

@@ -81,7 +81,7 @@ def updated(path: Path, messages: Catalog) -> Catalog:
     return found
 
 
-def _translated(message: Message) -> bool:
+def is_translated(message: Message) -> bool:
     """Whether a message has a translation, with all its plural forms."""
     return bool(message.string) and all([*message.string])
 
@@ -110,7 +110,7 @@ def main() -> None:
             write_po(file, found, width=110, sort_output=True, omit_header=False, include_lineno=False)
         with path.with_suffix(".mo").open("wb") as file:
             write_mo(file, found)
-        missing = sum(not _translated(message) for message in found if message.id)
+        missing = sum(not is_translated(message) for message in found if message.id)
         print(f"{path.parts[-3]}: {len(found):,} messages, {missing:,} without a translation")
 
 

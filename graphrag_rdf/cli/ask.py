@@ -301,7 +301,7 @@ def _sources(answer: Mapping[str, Any]) -> None:
         label = f"{marker} "
         lines = [one_line(source_in_words(source, edge)) for edge, source in shown[marker][:SOURCES_SHOWN]]
         if more := len(shown[marker]) - len(lines):
-            lines.append(f"… and {more} more")
+            lines.append(tr("… and {more} more").format(more=more))
         for number, line in enumerate(lines):
             say(output.wrapped(line, indent=" " * len(label), first=" " * len(label) if number else label))
 
@@ -314,7 +314,7 @@ def _query(answer: Mapping[str, Any]) -> None:
         say()
         say(
             output.wrapped(
-                one_line(f"{result['template']} ({'; '.join(values)})"), indent="  ", first="Query "
+                one_line(f"{result['template']} ({'; '.join(values)})"), indent="  ", first=tr("Query ")
             )
         )
 

@@ -230,7 +230,7 @@ def show_report(report: IngestReport, by: str) -> None:
         (
             tr("facts"),
             (tr("{facts:,} read again, by {by}") if again else tr("{facts:,} new, by {by}")).format(
-                facts=report.facts, by=by
+                facts=report.facts, by=tr(_WITHOUT_MODEL.get(by, by))
             ),
         ),
         (tr("entities"), tr("{entities:,} new").format(entities=report.entities)),
@@ -275,7 +275,7 @@ def show_report(report: IngestReport, by: str) -> None:
 def validated(found: ValidationCounts) -> str:
     """What a validation found, for people."""
     told = counted("{count:,} violation", "{count:,} violations", found.violations)
-    told += ", " + counted("{count:,} warning", "{count:,} warnings", found.warnings)
+    told += tr(", ") + counted("{count:,} warning", "{count:,} warnings", found.warnings)
     if found.mode == "reject":
         facts = counted("{count:,} fact", "{count:,} facts", found.rejected)
         told += f"; rejected: {facts} (facts rejected --reason breaks_shape)"
@@ -297,13 +297,13 @@ def _list_contradictions(found: Sequence[Mapping[str, Any]]) -> None:
 
 def _list_rest(failures: Sequence[FailureReport], skipped: Sequence[str], missing: Sequence[str]) -> None:
     for title, items in (
-        ("failed", [f"{failure.path}: {failure.reason}" for failure in failures]),
-        ("skipped", skipped),
-        ("deleted from disk (--sync forgets them)", missing),
+        (tr("failed"), [f"{failure.path}: {failure.reason}" for failure in failures]),
+        (tr("skipped"), skipped),
+        (tr("deleted from disk (--sync forgets them)"), missing),
     ):
         if not items:
             continue
-        say(f"{title}:")
+        say(tr("{title}:").format(title=title))
         for item in items[:_LISTED]:
             say(f"  {output.one_line(item)}")
         if len(items) > _LISTED:
@@ -350,7 +350,7 @@ def _show_estimate(found: Estimate, by: str) -> None:
         (
             tr("to extract"),
             ngettext("{number:,} chunk, by {by}", "{number:,} chunks, by {by}", found.extracted).format(
-                number=found.extracted, by=by
+                number=found.extracted, by=tr(_WITHOUT_MODEL.get(by, by))
             ),
         ),
     ]
@@ -379,6 +379,8 @@ _UNCOUNTED = {
     "summaries": later("merged descriptions"),
     "communities": later("reports of communities"),
 }
+
+_WITHOUT_MODEL = {"rules": later("rules"), "metadata": later("metadata")}
 
 _WORDS: Mapping[str, str] = {
     "predicate_not_in_ontology": later("without a property of the ontology"),
@@ -409,6 +411,15 @@ _WORDS: Mapping[str, str] = {
     "number_mismatch": later("in which verb and subject differ in number"),
     "reported": later("that somebody else reports"),
     "conditional": later("with a condition"),
+    "negated": later("negated"),
+    "hedged": later("hedged"),
+    "question": later("question"),
+    "request": later("request"),
+    "cut": later("cut"),
+    "predicate_not_listed": later("predicate not listed"),
+    "no_evidence": later("no evidence"),
+    "invalid_relation": later("invalid relation"),
+    "answer_truncated": later("answer truncated"),
 }
 """Code → description; other codes are words with underscores."""
 
@@ -416,7 +427,7 @@ _WORDS: Mapping[str, str] = {
 def left_out(rejected: Mapping[str, int], most: int) -> str:
     """The number of statements that were left out, and the most frequent reasons."""
     ranked = sorted(rejected.items(), key=lambda item: (-item[1], item[0]))
-    told = ", ".join(
+    told = tr(", ").join(
         f"{number:,} {tr(_WORDS.get(code, code.replace('_', ' ')))}" for code, number in ranked[:most]
     )
     number = counted("{count:,} statement", "{count:,} statements", sum(rejected.values()))

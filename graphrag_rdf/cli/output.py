@@ -65,8 +65,12 @@ def warn(text: str) -> None:
     """Print a warning on stderr, unless -q is given."""
     if is_quiet():
         return
-    label = styled(tr("warning:"), fg="yellow", err=True)
-    click.echo(f"{label} {safe(text)}", err=True)
+    click.echo(labelled(tr("warning:"), "yellow") + safe(text), err=True)
+
+
+def labelled(label: str, colour: str | None) -> str:
+    """What stands before a message on stderr, with a space unless it ends in a full-width colon."""
+    return styled(label, fg=colour, err=True) + ("" if label.endswith("：") else " ")
 
 
 def warn_of_results(broken: int, *, unvalidated: bool = False) -> None:
@@ -317,7 +321,7 @@ def counts(numbers: Any) -> str:
         named = numbers
     else:
         named = {name.replace("_", " "): number for name, number in asdict(numbers).items()}
-    return ", ".join(
+    return tr(", ").join(
         tr(_COUNTED[name]).format(number=number) if name in _COUNTED else f"{number:,} {name}"
         for name, number in named.items()
         if number

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, TypeVar
 import click
 
 from graphrag_rdf import i18n
-from graphrag_rdf.cli.output import is_quiet, never_fail_to_encode, safe, styled
+from graphrag_rdf.cli.output import is_quiet, labelled, never_fail_to_encode, safe
 from graphrag_rdf.errors import RAISE_FILES, GraphRagError, is_out_of_memory, short_cause
 from graphrag_rdf.i18n import later, tr
 
@@ -115,11 +115,9 @@ def _out_of_memory() -> int:
 def say_error(message: str, hint: str | None = None) -> None:
     """`error: …` and `hint: …` on stderr."""
     with contextlib.suppress(OSError, ValueError):
-        label = styled(tr("error:"), fg="red", err=True)
-        click.echo(f"{label} {safe(message)}", err=True)
+        click.echo(labelled(tr("error:"), "red") + safe(message), err=True)
         if hint:
-            label = styled(tr("hint:"), fg="cyan", err=True)
-            click.echo(f"{label} {safe(hint)}", err=True)
+            click.echo(labelled(tr("hint:"), "cyan") + safe(hint), err=True)
 
 
 def _click_error(error: click.ClickException) -> int:
@@ -185,13 +183,12 @@ class _Terminal(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            level = styled(
+            level = labelled(
                 tr(_PREFIXES.get(record.levelno, f"{record.levelname.lower()}:")),
-                fg=self.colours.get(record.levelno),
-                err=True,
+                self.colours.get(record.levelno),
             )
             where = f"{record.name}: " if self.level <= logging.DEBUG else ""
-            click.echo(f"{level} {where}{safe(record.getMessage())}{_fault(record)}", err=True)
+            click.echo(f"{level}{where}{safe(record.getMessage())}{_fault(record)}", err=True)
         except (OSError, ValueError):  # stderr is closed
             return
 

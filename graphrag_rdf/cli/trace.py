@@ -54,7 +54,10 @@ def list_(limit: int, pipeline: str | None, outcome: str | None, form: str) -> N
         return
     if found:
         say(render_list(found, width=reading_width(), colour=colours()).rstrip("\n"))
-        totals = ", ".join(f"{number} {outcome_told(code)}" for code, number in counts.items())
+        total = tr("{number} {outcome}")
+        totals = tr(", ").join(
+            total.format(number=number, outcome=outcome_told(code)) for code, number in counts.items()
+        )
         say(tr("\nall: {totals}").format(totals=totals))
     else:
         say(tr("no trace matches") if counts else tr("no traces yet"))
@@ -96,7 +99,8 @@ def verify(trace: str, form: str) -> int:
     ok = all(check.ok is not False for check in checks)
     if not output.write(form, {"trace": session.value, "ok": ok, "checks": checks}):
         for check in checks:
-            say(f"{_mark(check.ok)}  {check.check}: {one_line(check.detail)}")
+            told = tr("{name}: {told}").format(name=tr(check.check), told=one_line(check.detail))
+            say(f"{_mark(check.ok)}  {told}")
     return DONE if ok else FAILED
 
 

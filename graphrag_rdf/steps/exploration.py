@@ -13,7 +13,7 @@ from typing import Literal as Choice
 
 from pyoxigraph import Literal, NamedNode
 
-from graphrag_rdf.i18n import counted, tr
+from graphrag_rdf.i18n import counted, later, tr
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import edge_id, integer, text_of
 from graphrag_rdf.rdf.wording import between
@@ -376,41 +376,47 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
     else:
         page.line("    " + counted("{count} seed entity", "{count} seed entities", len(seeds)))
     for seed in seeds:
-        how = (
-            f" ({seed.matched_by}, {number_words(seed.score)}: {seed.matched_text})"
-            if seed.matched_by
-            else ""
-        )
+        way = _MATCHED.get(seed.matched_by, seed.matched_by)
+        how = f" ({tr(way)}, {number_words(seed.score)}: {seed.matched_text})" if way else ""
         page.paragraph(f"{seed.label}{how}", "      ", "- ")
     for hit in step.items["passages"][: None if full else _CHUNKS]:
         _ranked(page, hit, full)
     if not full:
         return
     for active in step.items["activated"]:
-        strength = f"round {active.round}, activation {number_words(active.value)}"
+        strength = tr("round {round}, activation {value}").format(
+            round=active.round, value=number_words(active.value)
+        )
         if active.similarity is not None:
-            strength += f", similarity {number_words(active.similarity)}"
+            strength += tr(", similarity {value}").format(value=number_words(active.similarity))
         page.paragraph(f"{active.label} ({strength})", "      ", tr("Activated: "), dim=True)
     for edge in step.items["considered"]:
         mark = "*" if edge.selected else " "
-        about = f"{mark} {edge.rank}. {fact_words(edge.fact)} · {score_words(edge)} · hop {edge.hop}"
+        hop = tr("hop {number}").format(number=edge.hop)
+        about = f"{mark} {edge.rank}. {fact_words(edge.fact)} · {score_words(edge)} · {hop}"
         page.paragraph(about, "      ", tr("Considered: "), dim=True)
 
 
 def _ranked(page: Lines, hit: PassageHit, full: bool) -> None:
     told = [(path.label, path.share) for path in hit.entity_paths]
-    told = sorted([*told, *hit.own.items()], key=lambda part: -part[1])[: None if full else 3]
+    told += [(tr(_SIGNALS.get(name, name)), share) for name, share in hit.own.items()]
+    told = sorted(told, key=lambda part: -part[1])[: None if full else 3]
     rest = hit.score - sum(share for _, share in told)
-    parts = [f"{name} {share:.3f}" for name, share in told] + ([f"others {rest:.3f}"] if rest > 5e-4 else [])
-    made_of = f" = {' + '.join(parts)}" if told else ""
-    before = f" (was {hit.rank_before}. · {hit.score_before:.3f})" if hit.rank_before else ""
+    shares = [*told, (tr("others"), rest)] if rest > 5e-4 else told
+    made_of = f" = {' + '.join(f'{name} {share:.3f}' for name, share in shares)}" if told else ""
+    was = tr(" (was {rank}. · {score:.3f})")
+    before = was.format(rank=hit.rank_before, score=hit.score_before) if hit.rank_before else ""
     about = f"{hit.rank}. {hit.name or hit.chunk.value} · {hit.score:.3f}{made_of}{before}"
     page.paragraph(about, "      ", tr("Chunk: "))
     for relation in hit.relations if full else hit.relations[:2]:
-        near = f", named near {relation.near}" if relation.near else ""
+        near = tr(", named near {name}").format(name=relation.near) if relation.near else ""
         words = f"{relation.share:.3f} {relation.signal}: {relation.label}{near}"
         page.paragraph(words, "        ", tr("Relation: "), dim=True)
 
+
+_MATCHED = {"exact": later("exact"), "text": later("text"), "vector": later("vector")}
+_SIGNALS = {"words": later("words")}
+"""Of the signals those that are words of English too."""
 
 EXPLORATION = NodeKind(
     "exploration",

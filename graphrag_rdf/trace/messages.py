@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RDF, RDFS
 from graphrag_rdf.rdf.terms import Term, from_sparql_json, text_of, to_sparql_json
 from graphrag_rdf.rdf.wording import between
@@ -181,19 +182,22 @@ def source_in_words(source: Mapping[str, Any], edge: Mapping[str, Any] | None = 
     """
     name, quote = source.get("name") or source["title"], source.get("quote")
     if source.get("page_number"):
-        name = f"{name}, page {source['page_number']}"
+        name = tr("{name}, page {number}").format(name=name, number=source["page_number"])
     elif not quote and source.get("char_offset") is not None and source.get("char_length"):
         first = source["char_offset"]
-        name = f"{name}, characters {first:,}–{first + source['char_length']:,}"
+        place = tr("{name}, characters {first:,}–{last:,}")
+        name = place.format(name=name, first=first, last=first + source["char_length"])
     if source.get("authority") is not None:
-        name = f"{name}, authority {source['authority']:g}"
+        name = tr("{name}, authority {authority:g}").format(name=name, authority=source["authority"])
     if quote:
-        doubt = "" if source.get("verified", True) else " (this quote was not found in the document's text)"
-        return f"{name}: “{quote}”{doubt}"
+        doubt = (
+            "" if source.get("verified", True) else tr(" (this quote was not found in the document's text)")
+        )
+        return tr("{name}: “{quote}”{doubt}").format(name=name, quote=quote, doubt=doubt)
     if edge:
         says = between(str(edge.get("p") or ""), edge["p_label"])
         fact = f"{edge['s_label']} {says} {edge['o_label']}"
-        return f"{name}: {fact} (a fact, not a quotation)"
+        return tr("{name}: {fact} (a fact, not a quotation)").format(name=name, fact=fact)
     return str(name)
 
 

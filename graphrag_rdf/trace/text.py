@@ -164,7 +164,7 @@ def _session(page: Lines, trace: Trace, full: bool) -> None:
 
 
 def _step(page: Lines, step: TraceStep, full: bool, before: str | None = None) -> None:
-    page.heading(step.kind, step.iri)
+    page.heading(_kind_told(step.kind), step.iri)
     facts = [
         tr("by {way}").format(way=step.mode) if step.mode else "",
         "" if step.ms is None else f"{step.ms} ms",
@@ -183,6 +183,13 @@ def _step(page: Lines, step: TraceStep, full: bool, before: str | None = None) -
     if full:
         for call in step.calls:
             write_call(page, call)
+
+
+def _kind_told(kind: str) -> str:
+    """The name of a kind of step; English has it as it is."""
+    said = kind.capitalize()  # as on the pages
+    told = tr(said)
+    return kind if told == said else told
 
 
 def _generic(page: Lines, step: TraceStep, full: bool) -> None:
@@ -335,7 +342,7 @@ def score_words(scored: Any) -> str:
         (tr("graph"), scored.graph),
         (tr("authority"), scored.authority),
     ]
-    shown = ", ".join(f"{name} {number_words(value)}" for name, value in parts if value is not None)
+    shown = tr(", ").join(f"{name} {number_words(value)}" for name, value in parts if value is not None)
     return f"{number_words(scored.score)} ({shown})" if shown else number_words(scored.score)
 
 

@@ -39,6 +39,7 @@ _ANSWERS = (TG.Synthesis, TG.Conclusion)
 _UNRECORDED = later(
     "this form records no quotes, offsets, hashes, prompts, citations or queries, so these are not checked"
 )
+_CLOSED = (later("completed"), later("unanswered"), later("failed"), later("cancelled"))
 _ENDS = {"completed": "answered", "unanswered": "answered", "failed": "failed"}
 
 
@@ -92,8 +93,8 @@ def _erased(trace: Trace, found: Sequence[Check]) -> list[Check]:
     when = f"{trace.erased:%Y-%m-%d %H:%M}" if trace.erased else tr("at an unknown time")
     said = tr("words of this trace were erased, because a document was forgotten: {when}").format(when=when)
     if lost:
-        said += "; " + tr("not checked: {checks}").format(checks=", ".join(lost))
-    return [Check("erased", None, said), *(one for one in found if one.check not in lost)]
+        said += tr("; ") + tr("not checked: {checks}").format(checks=tr(", ").join(map(tr, lost)))
+    return [Check(later("erased"), None, said), *(one for one in found if one.check not in lost)]
 
 
 class _Verifier:
@@ -139,14 +140,14 @@ class _Verifier:
         bad += [] if trace.started else [tr("it says no time")]
         bad += [] if any(one.declared.type in _ANSWERS for one in steps) else [tr("it has no answer")]
         good = tr("it has a question, a time and an answer")
-        yield Check("session", not bad, "; ".join(bad) or good)
+        yield Check(later("session"), not bad, tr("; ").join(bad) or good)
         astray = [
             tr("{node} derives from {before}, which does not lead there").format(
                 node=rows.must(row, "node"), before=rows.must(row, "before")
             )
             for row in self._select("foreign-astray")
         ]
-        yield _check("chain", len(steps), astray, tr("steps lead back to the question"))
+        yield _check(later("chain"), len(steps), astray, tr("steps lead back to the question"))
         items = [one for one in trace.selections if one.triple is not None]
         facts = [one.triple for one in items if one.triple is not None]
         found = self._store.select("facts/asserted", edges=facts) if facts else ()
@@ -162,19 +163,19 @@ class _Verifier:
             if one.triple not in known
         ]
         if items:
-            yield _check("edges", len(items), lacking, tr("selected facts are asserted and contained"))
+            yield _check(later("edges"), len(items), lacking, tr("selected facts are asserted and contained"))
         lost = [
             tr("{name} leads to no document").format(name=self._names.get(one.iri.value, one.iri.value))
             for one in trace.selections
             if one.iri is not None and not one.sources
         ]
         if trace.selections:
-            yield _check("sources", len(trace.selections), lost, tr("selections lead to a document"))
+            yield _check(later("sources"), len(trace.selections), lost, tr("selections lead to a document"))
         away = [text.value for one in steps if (text := one.values.get("stored")) and one.answer is None]
         if away:
             kept = tr("TrustGraph's librarian keeps these texts")
-            yield Check("answer", None, "; ".join([kept, *_some(away)]))
-        yield Check("others", None, tr(_UNRECORDED))
+            yield Check(later("answer"), None, tr("; ").join([kept, *_some(away)]))
+        yield Check(later("others"), None, tr(_UNRECORDED))
 
     def _select(self, name: str) -> list[Row]:
         return self._store.select(f"trace/{name}", session=self._session)
@@ -192,8 +193,9 @@ class _Verifier:
         if not rows.truth(row, "asked"):
             bad.append(tr("it has no question"))
         if outcome in _ENDS and not rows.truth(row, _ENDS[outcome]):
-            bad.append(tr("it is marked {outcome} but has no such step").format(outcome=outcome))
-        return Check("session", not bad, "; ".join(bad) or tr("closed as {outcome}").format(outcome=outcome))
+            bad.append(tr("it is marked {outcome} but has no such step").format(outcome=tr(outcome)))
+        closed = tr("closed as {outcome}").format(outcome=tr(outcome) if outcome in _CLOSED else outcome)
+        return Check(later("session"), not bad, tr("; ").join(bad) or closed)
 
     def _chain(self) -> Check:
         bad = [
@@ -204,7 +206,7 @@ class _Verifier:
             else tr("{step} does not lead back to the question").format(step=rows.must(row, "step"))
             for row in self._select("check-chain")
         ]
-        return _check("chain", len(self._trace.steps), bad, tr("steps lead back to the question"))
+        return _check(later("chain"), len(self._trace.steps), bad, tr("steps lead back to the question"))
 
     def _edges(self) -> Check:
         found = [row for row in self._select("check-edges") if rows.must(row, "item") not in self._proofs]
@@ -230,11 +232,11 @@ class _Verifier:
                 bad.append(told.format(fact=self._name(row)))
         count = len(self._edge_items())
         if bad or not decided:
-            return _check("edges", count, bad, tr("selected facts are asserted and contained"))
+            return _check(later("edges"), count, bad, tr("selected facts are asserted and contained"))
         hold = tr("{number} of {count} selected facts are asserted and contained").format(
             number=count - len(decided), count=count
         )
-        return Check("edges", True, "; ".join([hold, *_some([*decided.values()])]))
+        return Check(later("edges"), True, tr("; ").join([hold, *_some([*decided.values()])]))
 
     def _decided(self, missing: Sequence[Row]) -> dict[str, str]:
         """Of selections whose fact is asserted no more, those where a person decided so; the decision."""
@@ -280,7 +282,7 @@ class _Verifier:
                 if not follows(self._store, Inferred(one.triple, one.rule, one.premises))  # type: ignore[arg-type]
             ]
         return _check(
-            "inferences", len(self._proofs), bad, tr("inferred facts follow from premises that hold")
+            later("inferences"), len(self._proofs), bad, tr("inferred facts follow from premises that hold")
         )
 
     def _quotes(self) -> Check:
@@ -311,7 +313,7 @@ class _Verifier:
             if located < len(found)
             else tr("quotes stand at their offsets")
         )
-        return _check("quotes", located + len(lost), bad, good.format(unlocated=len(found) - located))
+        return _check(later("quotes"), located + len(lost), bad, good.format(unlocated=len(found) - located))
 
     def _sentences(self) -> Check:
         found = self._select("check-sentences")
@@ -323,7 +325,7 @@ class _Verifier:
             if not rows.truth(row, "holds")
         ]
         return _check(
-            "sentences", len(found) + len(lost), bad, tr("selected sentences lie within their chunks")
+            later("sentences"), len(found) + len(lost), bad, tr("selected sentences lie within their chunks")
         )
 
     def _chunks(self, chunks: Sequence[Row]) -> Check:
@@ -336,7 +338,7 @@ class _Verifier:
                 bad.append(
                     tr("{chunk}: its text is not the one that it is named after").format(chunk=_place(row))
                 )
-        return _check("chunks", len(chunks), bad, tr("chunk texts give their chunk's IRI"))
+        return _check(later("chunks"), len(chunks), bad, tr("chunk texts give their chunk's IRI"))
 
     def _offsets(self, chunks: Sequence[Row]) -> Check:
         texts: dict[str, str | None] = {}
@@ -359,14 +361,16 @@ class _Verifier:
                         chunk=_place(row), offset=offset
                     )
                 )
-        return _check("offsets", len(chunks), bad, tr("chunks stand at their offsets in their documents"))
+        return _check(
+            later("offsets"), len(chunks), bad, tr("chunks stand at their offsets in their documents")
+        )
 
     def _objects(self) -> Check:
         found = self._store.select("trace/objects", sessions=[self._session])
         objects = sorted({rows.must(row, "object") for row in found} | self._imported())
         lost = [iri for iri in objects if self._blobs.get(iri) is None]
         bad = [tr("{iri} is missing or damaged").format(iri=iri) for iri in lost]
-        return _check("objects", len(objects), bad, tr("stored texts hash to their names"))
+        return _check(later("objects"), len(objects), bad, tr("stored texts hash to their names"))
 
     def _imported(self) -> set[str]:
         """The files that selected facts were imported from, which the blob store keeps too."""
@@ -395,7 +399,7 @@ class _Verifier:
                             iri=sentence.iri.value, offset=sentence.offset
                         )
                     )
-        return _check("answer", count, bad, tr("sentences stand at their offsets in the answer"))
+        return _check(later("answer"), count, bad, tr("sentences stand at their offsets in the answer"))
 
     def _prompt(self) -> Check:
         steps = self._trace.steps
@@ -419,7 +423,9 @@ class _Verifier:
                 bad.append(
                     tr("[{number}] “{line}” was not selected").format(number=number, line=_short(line))
                 )
-        return _check("prompt", len(shown), bad, tr("numbered lines of the answer's prompt were selected"))
+        return _check(
+            later("prompt"), len(shown), bad, tr("numbered lines of the answer's prompt were selected")
+        )
 
     def _citations(self) -> Check:
         found = self._select("check-citations")
@@ -432,7 +438,7 @@ class _Verifier:
                 bad.append(
                     tr("the mark of {cited} does not stand in the sentence that cites it").format(cited=cited)
                 )
-        return _check("citations", len(found), bad, tr("citations lead to selections"))
+        return _check(later("citations"), len(found), bad, tr("citations lead to selections"))
 
     def _ranking(self) -> Check:
         again = rerun(self._store, self._blobs, self._session)
@@ -449,8 +455,8 @@ class _Verifier:
         began = rows.whole(self._select("session")[0], "commit") or 0
         if again.different and self._store.content_commit() > began:
             changed = tr("the store has changed since")
-            return Check("ranking", True, "; ".join([changed, *_some(again.different)]))
-        return Check("ranking", not again.different, "; ".join(_some(again.different)) or good)
+            return Check(later("ranking"), True, tr("; ").join([changed, *_some(again.different)]))
+        return Check(later("ranking"), not again.different, tr("; ").join(_some(again.different)) or good)
 
     def _sources(self, chunks: Sequence[Row]) -> Check:
         retired = [
@@ -463,8 +469,8 @@ class _Verifier:
         gone = self._select("lost-sources")
         lost = sorted({rows.text(row, "chunk") or rows.must(row, "document") for row in gone})
         bad = [tr("{iri}: source forgotten").format(iri=iri) for iri in lost]
-        good = "; ".join([tr("chunks are there"), *_some(retired)])
-        return _check("sources", len(chunks) + len(lost), bad, good)
+        good = tr("; ").join([tr("chunks are there"), *_some(retired)])
+        return _check(later("sources"), len(chunks) + len(lost), bad, good)
 
 
 def _numbered(prompt: str) -> list[tuple[int, str]]:
@@ -484,7 +490,7 @@ def _check(name: str, count: int, bad: Sequence[str], good: str) -> Check:
             "{number} of {count} {what}"
         )  # translators: {what} is e.g. "sentences lie within their chunks"
         return Check(name, True, told.format(number=count, count=count, what=good))
-    return Check(name, False, "; ".join(_some(bad)))
+    return Check(name, False, tr("; ").join(_some(bad)))
 
 
 def _some(found: Sequence[str]) -> list[str]:

@@ -16,7 +16,7 @@ from tests.pipeline.test_agent import model
 from tests.support.commands import environment
 from tests.support.scripted_server import ScriptedServer
 
-_COUNTED = re.compile(r"^((?:facts|entities|time)\s+)[\d,.]+")
+_COUNTED = re.compile(r"^((?:facts|entities|time|事实|实体|时间)\s+(?:新增 )?)[\d,.]+")
 """What an ingest counts depends on the rules of extraction, and its time on the machine."""
 _PROGRESS = re.compile(r"\d+ chunks done")
 """Printed by a slow machine only."""
@@ -31,6 +31,8 @@ PAGES = [
         ),
     )
 ]
+IN_CHINESE = tuple(REPOSITORY / name for name in ("README.zh.md", "docs/zh/tutorial.md"))
+"""Pages that show Chinese messages."""
 WITH_MODEL = ("002.md", "002.en.md")
 """Pages that a model answers, the scripted one of the tests of agents."""
 
@@ -53,6 +55,8 @@ def test_each_command_prints_what_the_page_shows(
     page: Path, place: Path, scripted_server: ScriptedServer
 ) -> None:
     variables = environment(PATH=f"{place / 'bin'}:{os.environ['PATH']}")
+    if page in IN_CHINESE:
+        variables |= {"LC_ALL": "zh_CN.UTF-8", "LANGUAGE": ""}
     if page.name in WITH_MODEL:
         scripted_server.answer_with(model)
         variables |= {

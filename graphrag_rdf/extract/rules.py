@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from graphrag_rdf.documents.model import Sentence, Turn, in_spans
 from graphrag_rdf.documents.turns import turn_at
+from graphrag_rdf.i18n import tr
 
 from .chinese_prose import ChineseProse
 from .clauses import read_clauses
@@ -118,8 +119,11 @@ class RuleExtractor:
             return ChineseProse(text, sentences, mentions, self.settings).read()
         tagger = tagger_for(language)
         if tagger is None:
-            why = f"no grammar for language '{language}'" if language else "a language was not recognised"
-            warning = f"{why}: names only, no statements"
+            unknown = tr("a language was not recognised")
+            why = (
+                tr("no grammar for language '{language}'").format(language=language) if language else unknown
+            )
+            warning = tr("{why}: names only, no statements").format(why=why)
             return Extraction(_named(mentions), (), (), mentions, warning)
         return Prose(text, sentences, tagger, mentions, synonyms, self.settings, turns).read(title, topic)
 

@@ -19,7 +19,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.communities.build import drop_reports
 from graphrag_rdf.extract.claims import CLAIMS_VERSION, Claim, ClaimAnswer, ClaimDate
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.ingest.extractors import choose_claim_reader, sum_known
 from graphrag_rdf.ingest.joins import called
 from graphrag_rdf.ingest.model_run import ModelRun, ModelTask, QuoteFinder
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 COMPONENT = "graphrag-rdf-claims"
 PER_CHUNK = 500
 """Tokens that models write for the claims of a chunk, as a rule of thumb: a handful, each with a quote."""
-NO_LLM = "no model is set, so no claims are read: name one with --model, or set claims.build to false"
+NO_LLM = later("no model is set, so no claims are read: name one with --model, or set claims.build to false")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.discover import Discovery, Source, discover
 from graphrag_rdf.errors import DocumentError, LlmError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.ingest.authority import apply_authority
 from graphrag_rdf.ingest.claims import NO_LLM, refresh_claims
 from graphrag_rdf.ingest.community_reports import STAGE, refresh_communities
@@ -63,8 +63,8 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger(__name__)
-_NO_VOCABULARY = "extract.link_entities is set, and the store has no vocabulary"
-_NOT_VALIDATED = (
+_NO_VOCABULARY = later("extract.link_entities is set, and the store has no vocabulary")
+_NOT_VALIDATED = later(
     "validation.shapes is set, and your ingest pipeline has no stage validate: nothing is validated"
 )
 
@@ -190,7 +190,7 @@ def begin(
     extractor = choose_extractor(engine.settings, lambda: engine.gateway, engine.store, use_cache=not refresh)
     run = Ingest(engine.store, engine.blobs, extractor, indexer, settings, progress, stop)
     if "validate" not in pipeline and engine.settings.validation.is_on:
-        run.report.warn("not_validated", _NOT_VALIDATED)
+        run.report.warn("not_validated", tr(_NOT_VALIDATED))
     return Begun(engine, pipeline, run, progress, stop, spent, at, shapes)
 
 
@@ -236,7 +236,7 @@ def _vocabularies(begun: Begun) -> None:
         return
     vocabularies = read_vocabularies(engine.store)
     if not vocabularies:
-        report.warn("no_vocabulary", _NO_VOCABULARY)
+        report.warn("no_vocabulary", tr(_NO_VOCABULARY))
         return
     try:
         report.links = len(apply_links(engine, propose_links(engine, vocabularies)))
@@ -280,7 +280,7 @@ def _claims(begun: Begun) -> None:
     if not engine.settings.claims.build or report.stopped is not None:
         return
     if engine.settings.llm.model is None:
-        report.warn("no_llm", NO_LLM)
+        report.warn("no_llm", tr(NO_LLM))
         return
     again = frozenset(begun.run.refreshed)
     found = refresh_claims(engine, again=again, progress=begun.progress, stop=begun.stop)

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.ingest.extractors import choose_relation_reader
 from graphrag_rdf.ingest.pair_relations import (
     PER_PAIR,
@@ -171,7 +171,9 @@ def relation_counts(store: Store) -> dict[str, int]:
     return {relation: number for relation, number in counts.items() if isinstance(number, int) and number}
 
 
-NO_LLM = "no model is set: chunks are related by shared entities and by their order, not by their content"
+NO_LLM = later(
+    "no model is set: chunks are related by shared entities and by their order, not by their content"
+)
 
 
 @dataclass(slots=True)
@@ -234,7 +236,7 @@ def refresh_relations(
             store, reader, engine.gateway, pair_settings(settings, again=again), documents, progress, stop
         )
     elif settings.relations.use == "auto":
-        report.warn("no_llm", NO_LLM)
+        report.warn("no_llm", tr(NO_LLM))
     read = report.read
     changed = bool(read.pairs.asked or read.pairs.removed)
     if changed or not lazily or before != Built(structure, store.content_commit()):

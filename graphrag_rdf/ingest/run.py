@@ -30,7 +30,7 @@ from graphrag_rdf.extract.model import NOTHING, Mention, other_names
 from graphrag_rdf.extract.name_filter import filter_mentions, topics_of, with_derived_names
 from graphrag_rdf.extract.reference import with_speakers
 from graphrag_rdf.extract.table_rows import context_of, find_names, split_by_rows
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.ingest.document_writer import MENTIONS_KEY, DocumentWriter, place_quads
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
@@ -172,7 +172,7 @@ class Ingest:
     def _read(self, document: Incoming) -> list[Task]:
         tasks = attempt(lambda: self._documents.write(document, document.parse()))
         if isinstance(tasks, UnexpectedError):
-            self.report.warn("unexpected_error", ADVICE)
+            self.report.warn("unexpected_error", tr(ADVICE))
             raise DocumentError(document.plan.name, tasks.message) from tasks.__cause__
         return tasks
 
@@ -236,8 +236,12 @@ class Ingest:
 _GONE = "another client removed or changed its document meanwhile. Ingest it again"
 MENTIONS_COMPONENT = "graphrag-rdf-mentions"
 _PROBLEMS = {
-    "no_column_names": "the first row of the table does not name its columns, so its rows give no facts",
-    "no_key_column": "no column of the table has a different name in each row, so its rows give no facts",
+    "no_column_names": later(
+        "the first row of the table does not name its columns, so its rows give no facts"
+    ),
+    "no_key_column": later(
+        "no column of the table has a different name in each row, so its rows give no facts"
+    ),
 }
 
 
@@ -468,7 +472,7 @@ class ChunkWriter:
             self._run.report.warn("language_without_tagger", warning)
         for row in task.chunk_context.rows if not self._run.extractor.waits else ():
             if row.reading.problem:
-                self._run.report.warn("table_without_facts", f"{path}: {_PROBLEMS[row.reading.problem]}")
+                self._run.report.warn("table_without_facts", f"{path}: {tr(_PROBLEMS[row.reading.problem])}")
         return written
 
     def _failed(self, task: Task, error: Failure, changes: Changes) -> None:
@@ -479,7 +483,7 @@ class ChunkWriter:
             self._run.report.failures.append(failure)
             log.info("%s: %s", path, error.message, exc_info=error.__cause__)
         if isinstance(error, UnexpectedError):
-            self._run.report.warn("unexpected_error", ADVICE)
+            self._run.report.warn("unexpected_error", tr(ADVICE))
         else:
             self._run.report.warn("extraction_failed", f"{path}: {error.message}")
         if not self._mentions_only:  # a later ingest would not try it again

@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from graphrag_rdf.errors import GraphRagError, LlmError
+from graphrag_rdf.i18n import later
 
 T = TypeVar("T")
 F = TypeVar("F")
 
-ADVICE = "the program has a defect. Run the command again with -v, and report the traceback that it prints"
+ADVICE = later(
+    "the program has a defect. Run the command again with -v, and report the traceback that it prints"
+)
 
 _PACKAGE = Path(__file__).parents[1]
 _LONGEST = 200

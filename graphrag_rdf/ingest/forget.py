@@ -188,7 +188,7 @@ def _take_out(
         store.commit(Changes(updates=[("forget/statements", {"graphs": _WITH_STATEMENTS})], content=False))
     notify(tr("erasing kept texts and answers of models"))
     erased = _erase_objects(engine, objects, words, gone)
-    _mark_traces(store, erased)
+    _mark_erased(store, erased)
     said = [name for names in gone.values() for name in names if len(name.encode()) >= _NAMING]
     out.erased = len(erased) + _erase_answers(engine, [*words, *inputs, *asked, *said])
 
@@ -436,9 +436,10 @@ def _mark(traces: Sequence[NamedNode]) -> tuple[str, dict[str, Any]]:
     return "forget/mark-traces", {"traces": traces, "now": now()}
 
 
-def _mark_traces(store: Store, erased: Sequence[str]) -> None:
-    """Mark traces that name erased objects of the blob store."""
+def _mark_erased(store: Store, erased: Sequence[str]) -> None:
+    """Mark traces that name erased objects; earlier versions of documents name them no more."""
     for some in in_batches(erased, _BATCH):
+        store.commit(Changes(updates=[("forget/drop-objects", {"objects": some})], content=False))
         rows = store.select("forget/traces-of-objects", objects=some)
         if traces := [node_of(row["trace"]) for row in rows]:
             store.commit(Changes(updates=[_mark(traces)], content=False))

@@ -147,6 +147,21 @@ def test_equal_files_do_not_share_their_fate(docs: Path, engine_of: MakeEngine) 
     assert engine.ingest([docs / "b.txt"]).documents.unchanged == 1
 
 
+def test_an_earlier_version_with_the_forgotten_text_names_it_no_more(
+    docs: Path, engine_of: MakeEngine
+) -> None:
+    engine = engine_of("store")
+    for name in ("one.txt", "two.txt"):
+        (docs / name).write_text(f"{SECRET}.")
+    engine.ingest([docs])
+    (docs / "one.txt").write_text(SHARED)
+    engine.ingest([docs])
+    (docs / "two.txt").unlink()
+    engine.ingest([docs], sync=True)
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
+    assert not any(SECRET.encode() in (engine.blobs.get(iri) or b"") for iri in engine.blobs.objects())
+
+
 def test_forgotten_documents_can_come_back(two: Path, engine_of: MakeEngine) -> None:
     engine = engine_of("store")
     engine.ingest([two])

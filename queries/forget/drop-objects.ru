@@ -5,6 +5,8 @@
 #   objects: {type: "iri[]", sample: ["urn:sha256:0"]}
 DELETE { GRAPH <urn:graph:source> { ?version ?holds ?object } } WHERE {
   {{ values("?object", objects) }}
-  VALUES ?holds { rag:originalBytes rag:extractedText }
-  GRAPH <urn:graph:source> { ?version ?holds ?object }
+  GRAPH <urn:graph:source> {
+    ?version ?holds ?object .
+    FILTER(?holds IN (rag:originalBytes, rag:extractedText))
+  }
 }

@@ -50,7 +50,7 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(REPOSITORY).as_posix())
 def test_each_command_prints_what_the_page_shows(
     page: Path, place: Path, scripted_server: ScriptedServer
 ) -> None:

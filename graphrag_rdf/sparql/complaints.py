@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.rdf.namespaces import PREFIXES
 
 NO_CALLS = "if this calls another server: that is refused"
@@ -24,8 +25,8 @@ _PROLOGUE = re.compile(
 _NO_QUERY = re.compile(r"\b(?:ASK|CONSTRUCT|DESCRIBE|PREFIX, SELECT)\b")
 _FORM = re.compile(r"(?:SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE)
 _UPDATE = re.compile(r"(?:INSERT|DELETE|WITH|LOAD|CLEAR|DROP|CREATE|ADD|MOVE|COPY)\b", re.IGNORECASE)
-_UPDATE_SAID = "this is an update, not a query"
-_QUERY_SAID = "a query must begin with SELECT, ASK, CONSTRUCT or DESCRIBE"
+_UPDATE_SAID = later("this is an update, not a query")
+_QUERY_SAID = later("a query must begin with SELECT, ASK, CONSTRUCT or DESCRIBE")
 _SHOWN = 100  # characters of a line
 _STATUS = {"not supported": 501, "does not exist": 404, "already exists": 409}
 _UNDECLARED = "Prefix not found"
@@ -70,12 +71,12 @@ def complaint(text: str, error: Exception) -> str:
     """
     found = _AT.fullmatch(str(error))
     if found is None:
-        return f"the SPARQL is malformed: {error}"
+        return tr("the SPARQL is malformed: {error}").format(error=error)
     number, column = int(found[1]), int(found[2])
     begins = _begins(text)
     if _NO_QUERY.search(found[3]) and begins < len(text) and not _FORM.match(text, begins):
         why = _UPDATE_SAID if _UPDATE.match(text, begins) else _QUERY_SAID
-        return _told(text, *_place(text, begins), why)
+        return _told(text, *_place(text, begins), tr(why))
     lines = text.split("\n")
     line = lines[number - 1].rstrip("\r") if number <= len(lines) else ""
     said = _said(found[3])
@@ -88,11 +89,12 @@ def complaint(text: str, error: Exception) -> str:
         at = sum(len(each) + 1 for each in lines[: number - 1]) + column - 1
         if (prefix := _undeclared(text, at)) is not None:
             iri = _KNOWN.get(prefix[1], "…")
-            why = (
-                f"the prefix {prefix[0]} is not declared; write before the query: PREFIX {prefix[0]} <{iri}>"
+            message = tr(
+                "the prefix {prefix} is not declared; write before the query: PREFIX {prefix} <{iri}>"
             )
+            why = message.format(prefix=prefix[0], iri=iri)
             return _told(text, *_place(text, prefix.start()), why)
-    why = "; ".join(said) or ("unexpected end" if ended else "unexpected text")
+    why = "; ".join(said) or (tr("unexpected end") if ended else tr("unexpected text"))
     return _told(text, number, column, why)
 
 
@@ -101,8 +103,12 @@ def _told(text: str, number: int, column: int, why: str) -> str:
     lines = text.split("\n")
     line = lines[number - 1].rstrip("\r") if number <= len(lines) else ""
     hidden = _prologue(line) if number == 1 else 0
-    where = f"line {number}" if hidden else f"line {number}, column {column}"
-    return f"the SPARQL is malformed at {where}: {why}\n{_marked(line[hidden:], column - 1 - hidden)}"
+    if hidden:
+        message = tr("the SPARQL is malformed at line {number}: {why}")
+    else:
+        message = tr("the SPARQL is malformed at line {number}, column {column}: {why}")
+    told = message.format(number=number, column=column, why=why)
+    return f"{told}\n{_marked(line[hidden:], column - 1 - hidden)}"
 
 
 def _begins(text: str) -> int:

@@ -13,6 +13,7 @@ from itertools import combinations, pairwise
 
 import pyoxigraph as ox
 
+from graphrag_rdf.i18n import ngettext, tr
 from graphrag_rdf.rdf.namespaces import PREFIXES, PROV, TG
 from graphrag_rdf.sparql.tokens import Token, names_dataset, tokens
 
@@ -60,11 +61,18 @@ class Alternative:
 
     def told(self, rows: int | None) -> str:
         """A sentence for people; `rows` is None for an ASK."""
-        changes = " and ".join(self.changes)
+        changes = tr(" and ").join(self.changes)
         if rows is None:
-            return f"With {changes}, the answer is yes."
-        number = f"at least {rows:,} rows" if rows >= MOST else f"{rows:,} row{'s' * (rows != 1)}"
-        return f"With {changes}, the result has {number}."
+            return tr("With {changes}, the answer is yes.").format(changes=changes)
+        if rows >= MOST:
+            message = tr("With {changes}, the result has at least {rows:,} rows.")
+        else:
+            message = ngettext(
+                "With {changes}, the result has {rows:,} row.",
+                "With {changes}, the result has {rows:,} rows.",
+                rows,
+            )
+        return message.format(changes=changes, rows=rows)
 
 
 def alternatives(query: str, *, union: bool = False) -> Iterator[Alternative]:
@@ -175,14 +183,17 @@ def _labels(found: list[Token]) -> list[_Change]:
 
 def _said(key: str, changes: list[_Change]) -> str:
     if key == "union":
-        return "all graphs as the default graph"
+        return tr("all graphs as the default graph")
     if key == "terms":
-        return "<<( s p o )>>, a triple term, instead of << s p o >>, a reifier"
+        return tr("<<( s p o )>>, a triple term, instead of << s p o >>, a reifier")
     if key == "labels":
-        return "STR(), as names have a language"
+        return tr("STR(), as names have a language")
     if key == "names":
-        return f"today's names, {', '.join(dict.fromkeys(f'{new} for {old}' for _, old, new in changes))}"
-    return f"the namespace {', '.join(dict.fromkeys(new for _, _, new in changes))}"
+        each = tr("{new} for {old}")
+        names = dict.fromkeys(each.format(new=new, old=old) for _, old, new in changes)
+        return tr("today's names, {names}").format(names=tr(", ").join(names))
+    spaces = dict.fromkeys(new for _, _, new in changes)
+    return tr("the namespace {names}").format(names=tr(", ").join(spaces))
 
 
 def _changed(text: str, changes: list[_Change]) -> str:

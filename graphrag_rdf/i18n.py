@@ -102,10 +102,10 @@ def set_process_language(tag: str) -> None:
     """
     global _process  # noqa: PLW0603 - one for the process, as in gettext itself
     _process = _translations(tag)
-    if tag != ENGLISH:
-        gettext.bindtextdomain(DOMAIN, str(LOCALES))
-        gettext.textdomain(DOMAIN)
-    os.environ["LANGUAGE"] = tag.replace("-", "_")
+    gettext.bindtextdomain(DOMAIN, str(LOCALES))
+    gettext.textdomain("messages" if tag == ENGLISH else DOMAIN)
+    if tag != of_environment():  # click reads it
+        os.environ["LANGUAGE"] = tag.replace("-", "_")
 
 
 def set_language(tag: str) -> Token[gettext.NullTranslations | None]:

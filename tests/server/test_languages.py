@@ -74,7 +74,7 @@ def test_a_page_is_in_the_language_that_the_client_prefers(
 
 def test_without_a_header_the_language_is_that_of_the_process(tmp_path: Path) -> None:
     with (
-        Endpoint.start(tmp_path / "store", LANG="zh_CN.UTF-8", LC_ALL="zh_CN.UTF-8") as own,
+        Endpoint.start(tmp_path / "store", LANGUAGE="", LANG="zh_CN.UTF-8", LC_ALL="zh_CN.UTF-8") as own,
         own.client() as client,
     ):
         assert page(client, "/documents", None).headers["Content-Language"] == "zh-CN"

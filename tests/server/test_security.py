@@ -397,7 +397,7 @@ def test_guesses_of_tokens_are_counted_over_a_websocket_too(tmp_path: Path) -> N
 
 
 def test_places_are_given_back() -> None:
-    places = Concurrency(2, "queries")
+    places = Concurrency(2)
     with places.slot("a"), places.slot("a"):
         with pytest.raises(Problem), places.slot("a"):
             pass

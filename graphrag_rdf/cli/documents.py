@@ -97,15 +97,21 @@ def documents_command(
             with open_engine(beside=True) as engine:
                 found = list_documents(engine.store, match=text, failed=failed, sort=sort, reverse=reverse)
         if form == "text":
-            _show(found, why=failed)
+            _show(found, text, why=failed)
             return
         items = to_json(found)
     output.write(form, items)
 
 
-def _show(found: Sequence[DocumentSummary], *, why: bool) -> None:
+def _show(found: Sequence[DocumentSummary], text: str, *, why: bool) -> None:
     if not found:
         say(tr("no documents"))
+        if text and not why:
+            output.note(
+                tr("no path or title has {text!r} in it; to list all: graphrag-rdf documents").format(
+                    text=text
+                )
+            )
         return
     room = _room()
     output.table(
@@ -114,11 +120,7 @@ def _show(found: Sequence[DocumentSummary], *, why: bool) -> None:
         numbers=[tr(name) for name in _NUMBERS],
     )
     failing = [document for document in found if document.failures]
-    output.note(
-        tr("documents: {documents:,}; facts: {facts:,}").format(
-            documents=len(found), facts=sum(document.facts for document in found)
-        )
-    )
+    output.note(tr("documents: {count:,}").format(count=len(found)))
     if failing and not why:
         output.note(
             tr("{count:,} with failures; see: graphrag-rdf documents --failed").format(count=len(failing))

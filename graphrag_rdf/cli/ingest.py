@@ -223,16 +223,10 @@ def require_documents(
 def show_report(report: IngestReport, by: str) -> None:
     """Print the report of a run; `by` names the model or rules."""
     documents, chunks = report.documents, report.chunks
-    again = documents.read_again and not (documents.added or documents.updated)
     lines: list[tuple[str, object]] = [
         (tr("documents"), counts(documents) or tr("none")),
         (tr("chunks"), counts(chunks) or tr("none")),
-        (
-            tr("facts"),
-            (tr("{facts:,} read again, by {by}") if again else tr("{facts:,} new, by {by}")).format(
-                facts=report.facts, by=tr(_WITHOUT_MODEL.get(by, by))
-            ),
-        ),
+        (tr("facts"), tr("{facts:,} new, by {by}").format(facts=report.facts, by=_by(by))),
         (tr("entities"), tr("{entities:,} new").format(entities=report.entities)),
     ]
     if report.by_content or report.unverified:
@@ -350,7 +344,7 @@ def _show_estimate(found: Estimate, by: str) -> None:
         (
             tr("to extract"),
             ngettext("{number:,} chunk, by {by}", "{number:,} chunks, by {by}", found.extracted).format(
-                number=found.extracted, by=tr(_WITHOUT_MODEL.get(by, by))
+                number=found.extracted, by=_by(by)
             ),
         ),
     ]
@@ -381,6 +375,12 @@ _UNCOUNTED = {
 }
 
 _WITHOUT_MODEL = {"rules": later("rules"), "metadata": later("metadata")}
+
+
+def _by(name: str) -> str:
+    """What extracts facts: the name of a model, or a word."""
+    return tr(_WITHOUT_MODEL[name]) if name in _WITHOUT_MODEL else name
+
 
 _WORDS: Mapping[str, str] = {
     "predicate_not_in_ontology": later("without a property of the ontology"),

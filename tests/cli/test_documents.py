@@ -82,9 +82,9 @@ def test_order_and_filters(run: Run, library: Path) -> None:
     assert paths(run, "*.MD") == [harbour]
     assert paths(run, "port merrin") == [harbour]
     assert paths(run, "--failed") == []
-    nothing = run("documents", "nothing-like-it")
+    nothing = run("documents", "list")
     assert nothing.out == "no documents\n"
-    assert nothing.err == "no path or title has 'nothing-like-it' in it; to list all: graphrag-rdf documents\n"
+    assert nothing.err == "no path or title has 'list' in it; to list all: graphrag-rdf documents\n"
 
 
 def test_files_that_cannot_be_read_are_listed_with_reason_and_way_out(run: Run, library: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode
 from xml.etree import ElementTree
 
 import httpx
@@ -321,6 +321,21 @@ def test_an_empty_result_links_to_a_query_that_finds_something(
     assert again.is_success
     assert "x" in again.text or again.text.startswith("true")
     assert "link" not in again.headers
+
+
+def test_the_link_of_an_empty_result_is_in_the_language_of_the_client(client: httpx.Client) -> None:
+    client.post("/update", data={"update": "INSERT DATA { GRAPH <urn:g> { <urn:s> <urn:p> 1 } }"})
+
+    def title(language: str) -> str:
+        headers = {"Accept-Language": language}
+        found = client.get("/sparql", params={"query": "SELECT * { <urn:s> ?p ?o }"}, headers=headers)
+        assert "Accept-Language" in found.headers["vary"]
+        link = found.links["alternate"]
+        return link["title"] if "title" in link else unquote(link["title*"].removeprefix("UTF-8''"))
+
+    assert "默认图" in title("zh")
+    assert title("en") == "With all graphs as the default graph, the result has 1 row."
+    assert "默认图" in title("zh")
 
 
 def test_an_empty_result_without_a_reason_has_no_link(client: httpx.Client) -> None:

@@ -103,6 +103,9 @@ async def on_error(connection: HTTPConnection, error: Exception) -> Response:
         problem.headers["Allow"] = ", ".join(_methods(connection))
     choice = negotiate(connection.headers.get("accept"), PROBLEMS)
     if choice is None or choice.format is not HTML:
-        return problem.response()
-    page = render("problem", problem=problem.document())
-    return Response(page, problem.status, {**problem.headers, "Content-Type": HTML.content_type})
+        response = problem.response()
+    else:
+        page = render("problem", problem=problem.document())
+        response = Response(page, problem.status, {**problem.headers, "Content-Type": HTML.content_type})
+    response.headers.add_vary_header("Accept")
+    return response

@@ -6,11 +6,12 @@ import asyncio
 import json
 from contextlib import suppress
 from dataclasses import dataclass
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from graphrag_rdf.i18n import language
 from graphrag_rdf.reader_process.evaluate import Wanted
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.jobs import job_of
@@ -52,7 +53,8 @@ class Suggestion:
         target = self.address(f"{site}/sparql", "union-default-graph")
         if len(target) > _LONGEST:
             return None
-        return f'<{target}>; rel="alternate"; title="{self.told}"'
+        title = f'title="{self.told}"' if self.told.isascii() else f"title*=UTF-8''{quote(self.told)}"
+        return f'<{target}>; rel="alternate"; {title}'
 
 
 async def suggestion(
@@ -83,9 +85,10 @@ async def explained(
         return None if found is None else found.link(site_of(request))
 
     if service.remote is None and found_nothing(bytes(response.body), media_type):
-        asked = (text, str(union), site_of(request), response.headers[COMMIT])
+        asked = (text, str(union), site_of(request), response.headers[COMMIT], language())
         if (link := await service.explanations.get(asked, explain)) is not None:
             response.headers["Link"] = link
+            response.headers.add_vary_header("Accept-Language")
     return response
 
 

@@ -1,7 +1,7 @@
 """An overview as an answer: what the groups of a store are about, one line each.
 
-Without a model each line is the title of a report and its first finding, which is cited by what it rests on;
-where there are no reports, the strongest facts of the main entities are quoted. A model writes from the same.
+Without a model each line is the title of a report and its first finding, cited by what it rests on, or,
+where there are no reports, the name of a main entity and its strongest fact. A model writes from the same.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _FULL_STOPS = ".!?。！？…"
 class OutlineParameters(StepParameters):
     """Of the outline that quotes."""
 
-    lines: Some = Field(10, description="groups, or facts, that the overview names")
+    lines: Some = Field(10, description="groups, or entities, that the overview names")
     suggestions: Few = Field(0, description="questions to ask next, from facts")
 
 
 def quotes(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """A line for each report: its title, and its first finding. Without reports, facts."""
+    """A line for each report: its title, and its first finding. Without reports, for each main entity."""
     step = begin_answer(context, state, "extractive")
     firsts = _firsts(state.points)[: parameters["lines"]]
     if firsts:
@@ -43,7 +43,8 @@ def quotes(context: Context, state: State, parameters: Parameters) -> Iterator[G
             for n, point in enumerate(firsts, start=1)
         ]
     else:
-        lines = [_fact(state, one) for one in state.selections[: parameters["lines"]]]
+        facts = _of_entities(state)[: parameters["lines"]]
+        lines = [f"{name}: {_ended(said)} [{cite(state, one)}]" for name, said, one in facts]
     text = "\n".join(lines)
     yield context.recorder.text_chunk(text)
     yield from finish_with_suggestions(context, state, parameters, step, text)
@@ -57,11 +58,18 @@ def _firsts(points: Sequence[Point]) -> list[Point]:
     return [own[min(1, len(own) - 1)] for own in found.values()]
 
 
-def _fact(state: State, selection: Selection) -> str:
-    number = cite(state, selection)
-    quoted = next((source.quote for source in selection.sources if source.quote), None)
-    said = quoted or (selection.edge.text if selection.edge else "")
-    return f"{_ended(' '.join(said.split()))} [{number}]"
+def _of_entities(state: State) -> list[tuple[str, str, Selection]]:
+    """The name of each main entity, and its strongest fact that is not quoted yet: words, selection."""
+    found: dict[str, tuple[str, str, Selection]] = {}  # by the words
+    for seed in state.seeds:
+        for one in state.selections:
+            if one.edge and seed.entity in (one.edge.origin, *one.edge.triple):
+                quoted = next((source.quote for source in one.sources if source.quote), None)
+                said = " ".join((quoted or one.edge.text).split())
+                if said not in found:
+                    found[said] = seed.label, said, one
+                    break
+    return list(found.values())
 
 
 def _ended(text: str) -> str:

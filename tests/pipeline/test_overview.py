@@ -67,6 +67,11 @@ def test_without_communities_facts_are_quoted(engine: Engine) -> None:
     assert {warning["type"] for warning in last.answer["warnings"]} == {"no_llm", "no_reports"}
     quotes = {source["quote"] for citation in last.answer["citations"] for source in citation["sources"]}
     assert quotes
+    lines = last.answer["answer"].splitlines()
+    names = [row["name"].value for row in engine.store.select("entities/list", text="", limit=10)]
+    heads = [line.partition(": ")[0] for line in lines]
+    assert heads == [name for name in names if name in heads]
+    assert len({line.partition(": ")[2].rpartition(" [")[0] for line in lines}) == len(lines)
     assert all(any(quote in text for text in TEXTS.values()) for quote in quotes)
     require_verified(engine)
 

@@ -270,21 +270,11 @@ def pages(folder: Path, questions: Path, ks: list[int], form: str, **options: An
 
 def show_pages(found: dict[str, Any]) -> None:
     """Print the table of `eval pages`."""
-    output.say(
-        output.safe(
-            tr(
-                "{name}: {n:,} questions about {documents:,} documents of "
-                "{pages:,} pages, {models}, {seconds_per_question:.3f} s a question"
-            ).format(
-                name=found["name"],
-                n=found["n"],
-                documents=found["documents"],
-                pages=found["pages"],
-                models=models_of(found),
-                seconds_per_question=found["seconds_per_question"],
-            )
-        )
+    told = tr(
+        "{name}: {n:,} questions about {documents:,} documents of "
+        "{pages:,} pages, {models}, {seconds_per_question:.3f} s a question"
     )
+    output.say(output.safe(told.format(**found, models=models_of(found))))
     cuts = list(found["found"])
     rows = [(found["pipeline"], found), *found["baselines"].items()]
     firsts = [tr("first {number}").format(number=k) for k in cuts]

@@ -257,13 +257,10 @@ def _show_compared(found: Compared, more: Sequence[FoundFact], missed: Sequence[
     first, second = found.first, found.second
     say(tr("A  {first}: {size:,} facts").format(first=one_line(first.name), size=first.size))
     say(tr("B  {second}: {size:,} facts").format(second=one_line(second.name), size=second.size))
-    say(
-        tr("in both: {count:,}; only in A: {count_2:,}; only in B: {count_3:,}").format(
-            count=len(found.common), count_2=len(found.more), count_3=len(found.missed)
-        )
-    )
-    shown = ("none" if each is None else f"{each:.3f}" for each in (found.precision, found.recall, found.f1))
-    say("A against B: precision {}, recall {}, F1 {}".format(*shown))
+    told = tr("in both: {common:,}; only in A: {more:,}; only in B: {missed:,}")
+    say(told.format(common=len(found.common), more=len(found.more), missed=len(found.missed)))
+    told = tr("A against B: precision {precision}, recall {recall}, F1 {f1}")
+    say(told.format(precision=_share(found.precision), recall=_share(found.recall), f1=_share(found.f1)))
     for side, number, facts in (("A", len(found.more), more), ("B", len(found.missed), missed)):
         if facts:
             say()
@@ -281,6 +278,10 @@ def _show_compared(found: Compared, more: Sequence[FoundFact], missed: Sequence[
             say(tr("  … and {more:,} more (--limit lists them)").format(more=number - len(facts)))
 
 
+def _share(value: float | None) -> str:
+    return tr("none") if value is None else f"{value:.3f}"
+
+
 @facts_command.command(
     "rejected",
     examples=["graphrag-rdf facts rejected", "graphrag-rdf facts rejected --reason hedged --format json"],
@@ -296,10 +297,9 @@ def rejected(reasons: tuple[str, ...], limit: int, form: str) -> None:
     with open_engine(beside=True) as engine:
         known = {text_of(row["reason"]) for row in engine.store.select("system/rejected-counts")}
         if unknown := [reason for reason in reasons if reason not in known]:
-            hint = f"reasons that occur: {', '.join(sorted(known))}" if known else "nothing was rejected"
-            raise UsageError(
-                tr("nothing was rejected for {unknown}").format(unknown=", ".join(unknown)), hint=hint
-            )
+            told = tr("nothing was rejected for {unknown}").format(unknown=", ".join(unknown))
+            reasons_known = tr("reasons that occur: {reasons}").format(reasons=", ".join(sorted(known)))
+            raise UsageError(told, hint=reasons_known if known else tr("nothing was rejected"))
         rows = engine.store.select("facts/rejected", reasons=list(reasons), limit=limit)
     found = [{name: to_python(term) for name, term in row.items()} for row in rows]
     if output.write(form, found):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -294,18 +295,11 @@ def suggest(
 
 def _show_suggestion(found: Suggestion, path: Path | None, *, proposed: bool) -> None:
     report = found.report
-    note(
-        tr(
-            "wrote {classes:,} classes, {object_properties:,} properties of things, "
-            "{datatype_properties:,} of values and {examples:,} examples to {value}"
-        ).format(
-            classes=report.classes,
-            object_properties=report.object_properties,
-            datatype_properties=report.datatype_properties,
-            examples=report.examples,
-            value=path or "stdout",
-        )
+    told = tr(
+        "wrote {classes:,} classes, {object_properties:,} properties of things, "
+        "{datatype_properties:,} of values and {examples:,} examples to {place}"
     )
+    note(told.format(**asdict(report), place=path or "stdout"))
     if report.merged:
         note(tr("one term with another that means the same: {merged:,}").format(merged=report.merged))
     if report.guesses:

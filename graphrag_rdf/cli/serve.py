@@ -172,7 +172,7 @@ def mcp_command(
     except StoreLockedError as error:
         if error.server is None:
             raise
-        hint = f"connect the program to {error.server}/mcp instead"
-        raise StoreLockedError(error.message, hint, error.server) from error
+        hint = tr("connect the program to {url}/mcp instead")
+        raise StoreLockedError(error.message, hint.format(url=error.server), error.server) from error
     with engine:
         return 0 if serve_stdio(engine, engine.settings.server) else INTERRUPTED

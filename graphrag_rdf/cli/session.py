@@ -90,8 +90,8 @@ def open_engine(
         command = click.get_current_context().command
         if error.server is None or not any(option.name == "server" for option in command.params):
             raise
-        hint = f"a server has it open: run the same command with --server {error.server}"
-        raise StoreLockedError(error.message, hint, error.server) from error
+        hint = tr("a server has it open: run the same command with --server {url}")
+        raise StoreLockedError(error.message, hint.format(url=error.server), error.server) from error
 
 
 def copy_beside(loaded: Loaded, locked: StoreLockedError) -> Path:
@@ -115,8 +115,8 @@ def copy_beside(loaded: Loaded, locked: StoreLockedError) -> Path:
         copy = FrozenCopy(place.frozen, name)
     except (ServerError, StoreError) as error:
         raise StoreLockedError(
-            tr("{message}, and a copy of it cannot be read: {message_2}").format(
-                message=locked.message, message_2=error.message
+            tr("{locked}, and a copy of it cannot be read: {reason}").format(
+                locked=locked.message, reason=error.message
             ),
             tr("use the server's pages, or a command with --server {url}").format(url=served.url),
             locked.server,

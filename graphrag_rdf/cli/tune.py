@@ -190,20 +190,11 @@ def _undo(form: str) -> None:
 
 
 def _show(found: Mapping[str, Any], *, apply: bool) -> None:
-    say(
-        safe(
-            tr(
-                "{questions:,} questions of {source}: {helpful:,} relevant chunks, "
-                "{wrong:,} irrelevant ones; {folds}-fold cross-validation"
-            ).format(
-                questions=found["questions"],
-                source=found["source"],
-                helpful=found["helpful"],
-                wrong=found["wrong"],
-                folds=found["folds"],
-            )
-        )
+    told = tr(
+        "{questions:,} questions of {source}: {helpful:,} relevant chunks, "
+        "{wrong:,} irrelevant ones; {folds}-fold cross-validation"
     )
+    say(safe(told.format(**found)))
     rows = [(name, f"{w['before']:g}", f"{w['after']:g}") for name, w in found["weights"].items()]
     output.table((tr("weight"), tr("before"), tr("after")), rows)
     say()

@@ -402,8 +402,8 @@ def read_synonyms(path: Path) -> list[Synonyms]:
         key = mint.entity(line.partition("=")[0].strip()).value if "=" in line else ""
         if key in spelling and owner.get(key, key) != key:
             raise ConfigError(
-                tr("{path}, line {number}: {spelling!r} is itself another name of {spelling_2!r}").format(
-                    path=path, number=number, spelling=spelling[key], spelling_2=spelling[owner[key]]
+                tr("{path}, line {number}: {name!r} is itself another name of {preferred!r}").format(
+                    path=path, number=number, name=spelling[key], preferred=spelling[owner[key]]
                 ),
                 hint=tr("put all names that mean the same in one line"),
             )
@@ -424,8 +424,8 @@ def _parsed_entry(line: str, place: str) -> tuple[str, list[str]]:
     for name in wanted:
         if reason := reject_reason(name, min_length=1):
             raise ConfigError(
-                tr("{place}: {name!r} cannot be a name ({name_2})").format(
-                    place=place, name=name, name_2=reason.replace("_", " ")
+                tr("{place}: {name!r} cannot be a name ({reason})").format(
+                    place=place, name=name, reason=reason.replace("_", " ")
                 )
             )
     return wanted[0], wanted[1:]

@@ -19,7 +19,7 @@ from graphrag_rdf.documents.chunk import NO_CONTEXT, Context, chunk_text
 from graphrag_rdf.documents.discover import Source, location_of
 from graphrag_rdf.documents.model import Chunk, Page, ParsedDocument, Sentence, pages_of
 from graphrag_rdf.documents.readers import load_bytes, read_bytes
-from graphrag_rdf.errors import DocumentError, UsageError
+from graphrag_rdf.errors import DocumentError, UsageError, alternatives
 from graphrag_rdf.extract.model import NO_CHUNK_CONTEXT, ChunkContext
 from graphrag_rdf.extract.names import fold
 from graphrag_rdf.extract.table_columns import TableReading
@@ -182,7 +182,9 @@ def _near(name: str, known: Iterable[Stored]) -> str:
     near = [text for text in called if name and fold(name) in fold(text)]
     near += difflib.get_close_matches(name, called, n=_NEAR)
     found = list(dict.fromkeys(called[text] for text in near))[:_NEAR]
-    return f"did you mean {' or '.join(found)}?" if found else "graphrag-rdf queries run ingest/documents"
+    if not found:
+        return tr("list them with: graphrag-rdf queries run ingest/documents")
+    return tr("did you mean {names}?").format(names=alternatives(found))
 
 
 def _same_file(name: str, location: str) -> bool:

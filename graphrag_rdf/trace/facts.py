@@ -10,7 +10,7 @@ from typing import NoReturn, TypeAlias
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.terms import Term, local_name, one_label, spellings, text_of
 from graphrag_rdf.rdf.wording import phrase_of, words_of, words_of_value
@@ -93,7 +93,7 @@ _LOOKED_AT = 500
 """Names, and facts, from among which they are chosen."""
 _ALIKE = 60
 """Percent of equal characters at which a name is worth suggesting."""
-_TERMS = "give labels, or terms as in <http://…>; retrieve shows facts"
+_TERMS = later("give labels, or terms as in <http://…>; retrieve shows facts")
 
 
 def facts_called(store: Store, s: str, p: str, o: str, *, inferred: bool = False) -> list[Edge]:
@@ -239,11 +239,12 @@ class _LookUp:
         if not subjects:
             near = names_like(self._store, s)
             if s.startswith(("<", '"')) and not near:
-                raise UsageError(tr("nothing is called {s!r}, and it is no IRI").format(s=s), hint=_TERMS)
-            hint = f"did you mean {_listed((f'“{one}”' for one in near), ' or ')}?" if near else _TERMS
+                raise UsageError(tr("nothing is called {s!r}, and it is no IRI").format(s=s), hint=tr(_TERMS))
+            named = _listed((f"“{one}”" for one in near), tr(" or "))
+            hint = tr("did you mean {names}?").format(names=named) if near else tr(_TERMS)
             raise UsageError(tr("nothing is called {s!r}").format(s=s), hint=hint)
         near_facts = self._facts_near(subjects, f"{p} {o}")
-        hint = f"there is: {_listed(near_facts)}" if near_facts else _TERMS
+        hint = tr("there is: {facts}").format(facts=_listed(near_facts)) if near_facts else tr(_TERMS)
         raise UsageError(tr("there is no fact ({s}, {p}, {o})").format(s=s, p=p, o=o), hint=hint)
 
     def _facts_near(self, subjects: Sequence[NamedNode], text: str) -> list[str]:
@@ -272,7 +273,8 @@ def names_like(store: Store, name: str) -> list[str]:
 def _listed(items: Iterable[str], joint: str = "; ") -> str:
     """The first few, and how many more there are."""
     found = list(items)
-    more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
+    rest = len(found) - _SHOWN
+    more = [tr("and {number} more").format(number=rest)] if rest > 0 else []
     return joint.join([*found[:_SHOWN], *more])
 
 

@@ -247,13 +247,15 @@ def settle(store: Store) -> list[NamedNode]:
     for batch in in_batches(things):
         store.commit(_drop_unsupported(store, batch))
         store.commit(_elect(store, batch))
-        links = relink(store, groups, batch)
-        store.commit(links)
-        unnamed = sorted({q.subject for q in links.remove if q.predicate == RAG.mergedName}, key=str)
-        last = _drop_unsupported(store, [node_of(one) for one in unnamed]) if unnamed else Changes()
-        last.remove += unsettled(batch)
-        last.add += unlinked(batch)
-        store.commit(last)
+        changes = relink(store, groups, batch)
+        unnamed = {node_of(q.subject) for q in changes.remove if q.predicate == RAG.mergedName}
+        if unnamed:
+            changes.add += unsettled(sorted(unnamed, key=str))  # whose names the next step removes
+            store.commit(changes)
+            changes = _drop_unsupported(store, sorted(unnamed, key=str))
+        changes.remove += unsettled(sorted({*batch, *unnamed}, key=str))
+        changes.add += unlinked(batch)
+        store.commit(changes)
     _withhold(store)
     return things
 

@@ -439,10 +439,11 @@ def _mark(traces: Sequence[NamedNode]) -> tuple[str, dict[str, Any]]:
 def _mark_erased(store: Store, erased: Sequence[str]) -> None:
     """Mark traces that name erased objects; earlier versions of documents name them no more."""
     for some in in_batches(erased, _BATCH):
-        store.commit(Changes(updates=[("forget/drop-objects", {"objects": some})], content=False))
+        updates: list[tuple[str, dict[str, Any]]] = [("forget/drop-objects", {"objects": some})]
         rows = store.select("forget/traces-of-objects", objects=some)
         if traces := [node_of(row["trace"]) for row in rows]:
-            store.commit(Changes(updates=[_mark(traces)], content=False))
+            updates.append(_mark(traces))
+        store.commit(Changes(updates=updates, content=False))
 
 
 def _hash_names(store: Store, names: Sequence[NamedNode]) -> None:

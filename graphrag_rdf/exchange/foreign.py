@@ -10,7 +10,7 @@
   `schema:name` or a title, else from the values of a blank node, else from the end of its IRI.
   `rdf.terms.one_label` chooses between several labels.
 - What `owl:sameAs` joins is one entity by a decision, which the file made: a split separates it again. The
-  triples stay facts.
+  triples stay, and like names and types count as no facts (`NO_FACTS`).
 - Traces and provenance of TrustGraph are no facts: see `exchange.trustgraph`.
 - Blank nodes become IRIs made from the file's hash and their order.
 """
@@ -34,6 +34,7 @@ from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import (
     DC,
     DCTERMS,
+    NO_FACTS,
     OWL,
     PROV,
     RAG,
@@ -76,12 +77,11 @@ _VOCABULARIES = (OWL, RDF, RDFS, XSD)
 
 _DESCRIBED, _LONGEST = 3, 80
 """Values and characters of the name of a blank node."""
-_LABELS = (RDFS.label, SKOS.altLabel)
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The numbers of new facts (without labels) and entities, of traces, and of results of a validation."""
+    """The numbers of new facts (see `NO_FACTS`) and entities, of traces, and of results of a validation."""
 
     facts: int
     entities: int
@@ -103,8 +103,8 @@ class _File:
 
     @property
     def fact_count(self) -> int:
-        """The number of triples that are not labels."""
-        return sum(triple.predicate not in _LABELS for triple in self.facts)
+        """The number of triples that are not names, types or merges."""
+        return sum(triple.predicate not in NO_FACTS for triple in self.facts)
 
     def describe(self, thing: NamedNode, predicate: NamedNode, value: Term) -> None:
         """Note what a blank node may be called by."""

@@ -14,12 +14,11 @@ from xml.sax.saxutils import escape, quoteattr
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.rdf.formats import NOT_XML
-from graphrag_rdf.rdf.namespaces import RDF, RDFS, SKOS, XSD
+from graphrag_rdf.rdf.namespaces import NO_FACTS, XSD
 from graphrag_rdf.rdf.terms import Term, local_name, node_of, one_label, text_of
 from graphrag_rdf.store.base import Store
 
 _REPLACED = "\ufffd"
-_NAMES = frozenset({RDFS.label, SKOS.altLabel})
 _JOIN = "; "
 _OWN = (("label", "all"), ("iri", "all"), ("type", "node"), ("canonical", "node"))
 """Attributes of every graph, and of what."""
@@ -52,7 +51,7 @@ def write_graphml(store: Store, facts: Iterable[Quad], output: IO[bytes]) -> tup
     relations = left_out = 0
     for quad in facts:
         s, p, o = quad.subject, quad.predicate, quad.object
-        if s not in nodes or p in _NAMES or p == RDF.type or isinstance(o, Literal):
+        if s not in nodes or p in NO_FACTS or isinstance(o, Literal):
             continue
         if o not in nodes:
             left_out += 1

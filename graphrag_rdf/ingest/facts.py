@@ -29,7 +29,7 @@ from graphrag_rdf.ingest.decisions import Groups
 from graphrag_rdf.ingest.fact_decisions import Withheld
 from graphrag_rdf.ingest.names import KnownNames, Minter
 from graphrag_rdf.rdf import iris, prov
-from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
+from graphrag_rdf.rdf.namespaces import NO_FACTS, RAG, RDF, RDFS, SKOS, Graphs
 from graphrag_rdf.rdf.terms import primary_subtag, typed
 from graphrag_rdf.store.base import Store
 
@@ -106,10 +106,6 @@ class FactSettings:
     entity_min_length: int = 2
 
 
-_NO_FACTS = frozenset((RDFS.label, SKOS.altLabel, RDF.type))
-"""Predicates of names and types, as in `server/counts`."""
-
-
 @dataclass(slots=True)
 class Written:
     """The quads of a subgraph, and their numbers.
@@ -138,7 +134,7 @@ class Written:
         edges = {
             (quad.subject, quad.predicate, quad.object)
             for quad in self.quads
-            if quad.graph_name == DefaultGraph() and quad.predicate not in _NO_FACTS
+            if quad.graph_name == DefaultGraph() and quad.predicate not in NO_FACTS
         }
         return len(edges) - len(store.select("facts/asserted", edges=edges)) if edges else 0
 

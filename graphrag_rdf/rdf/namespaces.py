@@ -123,6 +123,9 @@ STORE_NODE = NamedNode("urn:graphrag-rdf:store")
 ENDPOINT_NODE = NamedNode("urn:graphrag-rdf:endpoint")
 
 
+NO_FACTS = (RDFS.label, SKOS.altLabel, SKOS.prefLabel, RDF.type, OWL.sameAs)
+"""Predicates of names, types and merges: triples that count as no facts."""
+
 METADATA: Mapping[NamedNode, str] = {
     DCTERMS.creator: "has the author",
     DCTERMS.publisher: "was published by",

@@ -15,6 +15,7 @@ Macros that templates use:
 | `{% call premises() %}…{% endcall %}` | the premises of a rule of reasoning (see `schema.reasoning`) |
 | `{% call premise(n) %}…{% endcall %}` | the n-th premise |
 | `{% call conclusion() %}…{% endcall %}` | the conclusion |
+| `is_fact("?p")` | a condition: the predicate is not one of names, types or merges |
 | `contains(c, s, p, o)` | container `c` (subgraph) contains the fact |
 | `reifies(r, s, p, o)` | `r` is a reifier (evidence) of the fact |
 | `edge_term(x, s, p, o)` | `x tg:edge` the fact |
@@ -45,7 +46,7 @@ from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Triple
 from graphrag_rdf.errors import TemplateError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.namespaces import PREFIXES, RDF, Graphs
+from graphrag_rdf.rdf.namespaces import NO_FACTS, PREFIXES, RDF, Graphs, prefixed
 from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.sparql.parameters import Slot
 
@@ -62,6 +63,7 @@ _MACRO_PREFIXES = (
     *(("inferred_from(", prefix) for prefix in ("rag", "rdf")),
     ("reifies(", "rdf"),
     ("date_range(", "xsd"),
+    *(("is_fact(", prefix) for prefix in ("rdf", "rdfs", "skos", "owl")),
 )
 """Prefixes that the output of a macro uses."""
 _BLANK_LINES = re.compile(r"\n[ \t]*(?=\n)")
@@ -121,6 +123,12 @@ def _either(predicates: Iterable[Any]) -> Markup:
     if not found:
         raise TemplateError(tr("either() needs a predicate"))
     return Markup(found)
+
+
+def _is_fact(predicate: object) -> Markup:
+    """A condition on a variable, which leaves out the predicates that do not count as facts."""
+    others = ", ".join(filter(None, map(prefixed, NO_FACTS)))
+    return Markup(f"{_slot(predicate)} NOT IN ({others})")
 
 
 _DATE = "^(-?[0-9]{4,}(-[0-9]{2}){0,2})(T[0-9:.]+)?(Z|[+-][0-9]{2}:[0-9]{2})?$"
@@ -191,6 +199,7 @@ class Renderer:
         environment.globals.update(
             values=_values,
             either=_either,
+            is_fact=_is_fact,
             date_range=_date_range,
             facts=self._facts,
             known=self._known,

@@ -20,8 +20,12 @@ PAGE = (
 TURTLE = """@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 :mona rdfs:label "Mona Kell" ; :founded :society ; :age 42 . :society rdfs:label "Lantern Society" .
 """
+NAMES = """@prefix : <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+:guild a :Club ; skos:prefLabel "Guild"@en, "Gilde"@de ; skos:altLabel "Gld" ; owl:sameAs :society .
+"""
 FACTS = """SELECT (COUNT(*) AS ?n) {
-  ?s ?p ?o FILTER(?p NOT IN (rdfs:label, skos:altLabel, rdf:type))
+  ?s ?p ?o FILTER(?p NOT IN (rdfs:label, skos:altLabel, skos:prefLabel, rdf:type, owl:sameAs))
   FILTER NOT EXISTS { GRAPH <urn:graph:source> { ?s a tg:Document } }
 }"""
 NUMBERS = ("documents", "entities", "facts")
@@ -96,4 +100,8 @@ def test_the_same_numbers_everywhere(run: Run, folder: Path) -> None:
     assert now["documents"] == kept["documents"]
     assert now["facts"] == kept["facts"] + brought["facts"]
     assert now["entities"] == kept["entities"] + brought["entities"]
+    (folder / "names.ttl").write_text(NAMES)
+    named = run("import", "names.ttl", "--format", "json").json
+    assert (named["facts"], named["entities"]) == (0, 1), "names, types and merges are no facts"
+    assert numbers(run) == now, "the entity is merged with another"
     assert served(folder / "graphrag-store") == now

@@ -91,22 +91,23 @@ def validate_change(store: Store, shapes: Shapes, change: Change) -> Validated:
     Raises:
         UsageError: the shapes are malformed.
     """
-    touched = [*change.added, *change.removed]
-    after = _validate(_Facts(store, change), shapes, touched)
-    if not after.results:
-        return after
-    before = _validate(_Facts(store, Change(graph=change.graph)), shapes, touched)
-    known = set(before.results)
-    return Validated([each for each in after.results if each not in known], after.stated, after.nodes)
+    before = _Facts(store, Change(graph=change.graph))
+    return _new_results(before, _Facts(store, change), shapes, change)
 
 
 def validate_between(before: Store, after: Store, shapes: Shapes, change: Change) -> Validated:
     """As `validate_change`, if there is a store with the change."""
-    touched, graph = [*change.added, *change.removed], Change(graph=change.graph)
-    found = _validate(_Facts(after, graph), shapes, touched)
+    graph = Change(graph=change.graph)
+    return _new_results(_Facts(before, graph), _Facts(after, graph), shapes, change)
+
+
+def _new_results(before: _Facts, after: _Facts, shapes: Shapes, change: Change) -> Validated:
+    """The results after a change, without those that there were before it."""
+    touched = [*change.added, *change.removed]
+    found = _validate(after, shapes, touched)
     if not found.results:
         return found
-    known = set(_validate(_Facts(before, graph), shapes, touched).results)
+    known = set(_validate(before, shapes, touched).results)
     return Validated([each for each in found.results if each not in known], found.stated, found.nodes)
 
 

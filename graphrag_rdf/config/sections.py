@@ -222,7 +222,11 @@ class ExtractSection(Section):
     gleaning_rounds: int = Field(
         default=0, ge=0, le=5, description="number of times to ask the model for missed facts"
     )
-    entity_min_length: int = Field(default=2, ge=1)
+    entity_min_length: int = Field(
+        default=2,
+        ge=1,
+        description="least number of characters of a name; one fewer in Chinese, Japanese and Korean",
+    )
     synonyms: Path | None = Field(
         default=None, description="file with lines 'Preferred name = other name; other name'"
     )

@@ -188,7 +188,7 @@ def reject_reason(
 
     Args:
         name: the candidate.
-        min_length: code points; a single CJK character counts as a word and passes.
+        min_length: code points; one fewer for names with Chinese, Japanese or Korean characters.
         max_length: code points.
         allowed: names that pass whatever they look like, compared exactly.
 
@@ -209,7 +209,7 @@ def reject_reason(
     letters, digits = _count(text)
     if letters == 0:
         return "only_digits" if digits else "mostly_symbols"
-    if len(text) < min_length and not CJK.search(text):
+    if len(text) < (min_length - 1 if CJK.search(text) else min_length):
         return "too_short"
     if (letters + digits) * 2 < sum(map(len, text.split())):
         return "mostly_symbols"

@@ -155,6 +155,8 @@ def test_noise_is_named(name: str, reason: str) -> None:
 
 def test_limits_are_the_callers() -> None:
     assert reject_reason("D", min_length=1) is None
+    assert [reject_reason("港", min_length=least) for least in (1, 2, 3)] == [None, None, "too_short"]
+    assert [reject_reason("李华", min_length=least) for least in (3, 4)] == [None, "too_short"]
     assert reject_reason("D", allowed={"D"}) is None
     assert reject_reason("C", allowed=()) == "too_short"
     assert reject_reason("Ada Venn", max_length=5) == "too_long"

@@ -80,6 +80,7 @@ def sparql_command(
     """
     from graphrag_rdf.ingest.gate import Gate
     from graphrag_rdf.sparql.render import with_prefixes
+    from graphrag_rdf.sparql.tokens import clearing_silently
 
     if update and union:
         raise UsageError(tr("--union is for queries"), hint=tr("updates name graphs by GRAPH, WITH or USING"))
@@ -101,6 +102,7 @@ def sparql_command(
                     ) from error
                 raise
             return
+        text = clearing_silently(text)
         passed = Gate(engine).update(text)
         before = engine.store.count()
         engine.store.update(text)

@@ -123,6 +123,23 @@ def operations(found: Sequence[Token]) -> Iterator[tuple[int, int]]:
     yield start, len(found)
 
 
+_CLEAR = re.compile(r"CLEAR\b", re.IGNORECASE)
+
+
+def clearing_silently(update: str) -> str:
+    """The update with `CLEAR SILENT GRAPH` for `CLEAR GRAPH`, so that missing graphs are as good as empty ones.
+
+    The W3C's protocol tests clear missing graphs. By SPARQL 1.1 Update §3.1.5, stores with empty graphs should
+    fail there, others never.
+    """
+    found = list(tokens(update)) if _CLEAR.search(update) else []
+    for index in reversed([*outermost(found, "CLEAR")]):
+        if index + 1 < len(found) and is_word(found[index + 1], "GRAPH"):
+            end = found[index].offset + len("CLEAR")
+            update = f"{update[:end]} SILENT{update[end:]}"
+    return update
+
+
 _STAR = re.compile(r"SELECT\b[^{?$(]*\*", re.IGNORECASE)
 _ABSOLUTE = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:")
 

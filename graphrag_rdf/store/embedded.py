@@ -550,8 +550,8 @@ def _query_errors(sparql: str) -> Iterator[None]:
         yield
     except SyntaxError as error:
         raise UsageError(complaint(sparql, error)) from error.with_traceback(None)
-    except (ValueError, RuntimeError) as error:
-        if _DAMAGED.search(str(error)):
+    except (OSError, ValueError, RuntimeError) as error:  # OSError: of what SERVICE or LOAD calls
+        if _DAMAGED.search(str(error)) or getattr(error, "errno", None) is not None:
             raise
         raise EvaluationError(
             tr("cannot evaluate the SPARQL: {error}").format(error=error)

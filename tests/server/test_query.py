@@ -197,7 +197,7 @@ def test_content_negotiation(query: str, accept: str | None, expected: str, clie
     [
         (SELECT, "text/turtle"),
         (CONSTRUCT, "text/csv"),
-        (SELECT, "text/html"),
+        (SELECT, "image/png"),
         (SELECT, "*/*;q=0"),
         (SELECT, "text/csv;version=7"),
     ],
@@ -207,8 +207,21 @@ def test_what_cannot_be_written_as_asked_is_not_acceptable(
 ) -> None:
     found = client.get("/sparql", params={"query": query}, headers={"Accept": accept})
     assert found.status_code == 406
-    kind = "text/html" if accept == "text/html" else "application/problem+json"
-    assert found.headers["content-type"].startswith(kind)
+    assert found.headers["content-type"].startswith("application/problem+json")
+
+
+def test_a_query_whose_result_is_asked_for_as_html_leads_to_the_editor(client: httpx.Client) -> None:
+    client.post("/update", data={"update": "INSERT DATA { GRAPH <urn:g> { <urn:s> <urn:p> 'in a graph' } }"})
+    query = {"query": "SELECT * { ?s <urn:p> ?o }"}
+    for parameters in ({"union-default-graph": "true"}, {"union-default-graph": "true", "format": "html"}):
+        headers = {"Accept": SRJ if "format" in parameters else "text/html"}
+        found = client.get("/sparql", params=query | parameters, headers=headers)
+        assert found.status_code == 303
+        assert "in a graph" in client.get(found.headers["location"], headers=headers).text
+    other_dataset = query | {"default-graph-uri": "urn:g", "format": "html"}  # the editor cannot name it
+    assert client.get("/sparql", params=other_dataset).status_code == 406
+    page = client.post("/sparql", data=query, headers={"Accept": "text/html"})
+    assert (page.status_code, page.headers["content-type"]) == (406, "text/html; charset=utf-8")
 
 
 @pytest.mark.parametrize("version", ["1.1", "1.2-basic"])

@@ -26,6 +26,7 @@ from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.sparql.tokens import (
     CallsOtherServerError,
     Token,
+    clearing_silently,
     is_word,
     masked_calls,
     operations,
@@ -173,15 +174,11 @@ def nothing_missed(update: str, allowed: Collection[str] = ()) -> str:
     Args:
         allowed: IRIs that LOAD may call.
     """
+    update = clearing_silently(update)
     found = list(tokens(update))
     changes: list[Change] = []
     for start, end in operations(found):
         operation = found[start:end]
-        changes += [
-            _inserted(operation[index].offset + len("CLEAR"), " SILENT")
-            for index in outermost(operation, "CLEAR")
-            if [token.text.upper() for token in operation[index + 1 : index + 2]] == ["GRAPH"]
-        ]
         for index in outermost(operation, "LOAD"):
             load = operation[index:]
             if _is_silent_load(load) and _called(found, start + index + 2) not in allowed:

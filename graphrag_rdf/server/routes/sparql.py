@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Literal, TypeAlias
+from urllib.parse import urlencode
 
 import pyoxigraph as ox
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from graphrag_rdf.errors import UsageError
@@ -43,6 +44,7 @@ from graphrag_rdf.server.http.negotiation import (
 )
 from graphrag_rdf.server.http.problems import Problem, TransferAborted
 from graphrag_rdf.server.jobs import is_union, job_of
+from graphrag_rdf.server.representations import HTML
 from graphrag_rdf.server.routes.dataset import describe_service
 from graphrag_rdf.server.routes.suggestions import explained
 from graphrag_rdf.server.service import COMMIT, Service, address_of, client_of, service_of
@@ -167,12 +169,15 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
     service = service_of(request)
     if text is None:
         return await asyncio.to_thread(describe_service, request)
-    results, graph = forms_for(
-        accepted(request.headers.get("accept"), parameters.all("format")), parameters.one("dialect")
-    )
-    if results is None and graph is None:
-        raise Problem(406, tr("Accept names no supported format"))
+    accept = accepted(request.headers.get("accept"), parameters.all("format"))
+    results, graph = forms_for(accept, parameters.one("dialect"))
     default, named = parameters.all("default-graph-uri"), parameters.all("named-graph-uri")
+    union = "union-default-graph" in parameters or is_union(service, text)
+    if results is None and graph is None:
+        if request.method == "GET" and not (default or named) and negotiate(accept, (HTML,)):
+            shown = {"query": text, **({"union": "1"} if union else {})}
+            return RedirectResponse(f"/sparql-editor?{urlencode(shown)}", 303, {"Vary": "Accept"})
+        raise Problem(406, tr("Accept names no supported format"))
     job, volatile = await job_of(
         service,
         text,
@@ -181,7 +186,7 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
         base=address_of(request),
         default_graphs=tuple(default) if default or named else None,
         named_graphs=tuple(named) if default or named else None,
-        union="union-default-graph" in parameters or is_union(service, text),
+        union=union,
     )
     if request.method in ("GET", "HEAD") and not volatile:
         types = [form.content_type for form in (results, graph) if form is not None]

@@ -34,7 +34,7 @@ from graphrag_rdf.ingest.extractors import (
 from graphrag_rdf.ingest.files import ingest_settings
 from graphrag_rdf.ingest.relations import built, fallback, relation_counts, relation_names, relation_settings
 from graphrag_rdf.ingest.stages import ingest_pipeline
-from graphrag_rdf.live_settings import describe
+from graphrag_rdf.live_settings import describe, step_values
 from graphrag_rdf.rdf.namespaces import prefixed
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.store.base import Row
@@ -129,7 +129,7 @@ def store_facts(engine: Engine) -> dict[str, Any]:
         },
         **indexes,
         "configuration_drift": config_drift(engine),
-        "feature_flags": feature_flags(engine.settings, indexes),
+        "feature_flags": feature_flags(engine, indexes),
         "entity_aliases": {
             "total_entities": total,
             "with_aliases": with_aliases,
@@ -205,13 +205,15 @@ def _relation(row: Row) -> str:
     return text_of(row["label"]) if "label" in row else prefixed(relation) or relation.value
 
 
-def feature_flags(settings: Settings, indexes: Mapping[str, Any]) -> dict[str, bool]:
+def feature_flags(engine: Engine, indexes: Mapping[str, Any]) -> dict[str, bool]:
     """Features that are on and work."""
+    settings = engine.settings
+    words = step_values(engine.pipeline("hybrid_rag")).get("hybrid_rag.exploration.weight_words")
     stages = {entry.stage for entry in ingest_pipeline(settings).entries()}
     healthy = {name: "error" not in entry for name, entry in indexes["indexes"].items()}
     return {
         "llm_enabled": settings.llm.model is not None,
-        "bm25_enabled": healthy.get("text", False),
+        "bm25_enabled": healthy.get("text", False) and bool(words),
         "vectors_enabled": settings.embedding.model is not None and healthy.get("vectors", False),
         "rerank_enabled": settings.rerank.model is not None,
         "entity_extraction_enabled": settings.extract.use != "none",

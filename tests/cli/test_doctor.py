@@ -96,6 +96,11 @@ def test_weights_with_their_origin(run: Run, store: Path) -> None:
     assert "Weights" in run("doctor").out
 
 
+def test_a_feature_whose_weight_is_zero_is_off(run: Run, store: Path) -> None:
+    run("config", "set", "hybrid_rag.exploration.weight_words", "0")
+    assert run("doctor", "--format", "json").json["feature_flags"]["bm25_enabled"] is False
+
+
 def test_what_works_worse_than_it_might_is_told(run: Run, store: Path) -> None:
     found = run("doctor", "--format", "json").json
     assert [warning["type"] for warning in found["warnings"]] == ["no_llm"]

@@ -72,7 +72,7 @@ class InForce:
 
     def notes(self) -> list[str]:
         """What `ignored` holds, for people."""
-        told = "{key} in the store has no effect: {why}. Remove it: graphrag-rdf config unset {key}"
+        told = tr("{key} in the store has no effect: {why}. Remove it: graphrag-rdf config unset {key}")
         return [told.format(key=key, why=why) for key, why in self.ignored.items()]
 
 
@@ -195,7 +195,7 @@ class LiveSettings:
             ConfigError: when it has settings that are invalid in this version of the program.
         """
         found = next((version for version in self.history() if version.number == number), None)
-        hint = "graphrag-rdf config history lists the versions"
+        hint = tr("graphrag-rdf config history lists the versions")
         if found is None:
             raise UsageError(tr("the settings have no version {number}").format(number=number), hint)
         if found.altered:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
+from functools import lru_cache
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
@@ -36,7 +37,7 @@ _MCP = ("Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name")
 
 
 class _Localised:
-    """Gives a request the messages of a language that it accepts, and pages their Content-Language."""
+    """Gives a request the messages of a language that it accepts, and pages and problems Content-Language."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -46,23 +47,32 @@ class _Localised:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        header = dict(scope["headers"]).get(b"accept-language", b"").decode("latin-1")
-        if header and (found := i18n.best(parse_accept_language(header))):
+        if (found := _language(_header(scope["headers"], b"accept-language"))) is not None:
             i18n.set_language(found)
 
         async def told(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            starts = message["type"] == "http.response.start"
+            if starts and _header(message["headers"], b"content-type").startswith(_IN_WORDS):
                 headers = MutableHeaders(raw=message["headers"])
-                if headers.get("content-type", "").startswith(_IN_WORDS):
-                    headers["Content-Language"] = i18n.language()
-                    headers.add_vary_header("Accept-Language")
+                headers["Content-Language"] = i18n.language()
+                headers.add_vary_header("Accept-Language")
             await send(message)
 
         await self._app(scope, receive, told)
 
 
-_IN_WORDS = ("text/html", problems.MEDIA_TYPE)
+_IN_WORDS = (b"text/html", problems.MEDIA_TYPE.encode())
 """Media types of answers that are written for people."""
+
+
+def _header(headers: Iterable[tuple[bytes, bytes]], wanted: bytes) -> bytes:
+    return next((value for name, value in headers if name == wanted), b"")
+
+
+@lru_cache(maxsize=512)
+def _language(accepted: bytes) -> str | None:
+    """The language of messages for an Accept-Language header."""
+    return i18n.best(parse_accept_language(accepted.decode("latin-1")))
 
 
 class _Compressed(GZipMiddleware):

@@ -127,10 +127,10 @@ _CLEAR = re.compile(r"CLEAR\b", re.IGNORECASE)
 
 
 def clearing_silently(update: str) -> str:
-    """The update with `CLEAR SILENT GRAPH` for `CLEAR GRAPH`, so that missing graphs are as good as empty ones.
+    """The update with `CLEAR SILENT GRAPH` for `CLEAR GRAPH`: missing graphs are as good as empty ones.
 
-    The W3C's protocol tests clear missing graphs. By SPARQL 1.1 Update §3.1.5, stores with empty graphs should
-    fail there, others never.
+    The W3C's protocol tests clear missing graphs. By SPARQL 1.1 Update §3.1.5, stores with empty graphs
+    should fail there, others never.
     """
     found = list(tokens(update)) if _CLEAR.search(update) else []
     for index in reversed([*outermost(found, "CLEAR")]):

@@ -500,7 +500,7 @@ def _open(path: Path | None, *, read_only: bool) -> Generation:
 def _cause(error: Exception) -> str:
     said = short_cause(error)
     if is_out_of_files(said) and (limit := process_limit("RLIMIT_NOFILE")) is not None:
-        return f"this process may open only {limit} files at once (ulimit -n)"
+        return tr("this process may open only {limit} files at once (ulimit -n)").format(limit=limit)
     return said
 
 
@@ -532,8 +532,8 @@ def _way_out(error: Exception) -> str:
     if is_out_of_files(str(error)):
         return tr(RAISE_FILES)
     if any(cause in str(error) for cause in _PASSING):
-        return "check free space and permissions. Everything committed before is intact"
-    return "restore it from a backup, or ingest again into a new folder"
+        return tr("check free space and permissions. Everything committed before is intact")
+    return tr("restore it from a backup, or ingest again into a new folder")
 
 
 def _dataset(engine: ox.Store, *, union: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The language of pages and problems: Accept-Language (RFC 9110 §12.5.4), Content-Language, Vary."""
+"""The language of pages, problems and warnings: Accept-Language (RFC 9110 §12.5.4)."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from tests.support.pages import BROWSER, Page
 CHINESE = gettext.translation(i18n.DOMAIN, i18n.LOCALES, ["zh_CN"])
 HOSTILE = "<script>alert(1)</script>"
 PROBLEM = {"Accept": "application/problem+json"}
+QUESTION = {"question": "Who founded the Tarnay Electric Light Company?"}
+NO_MODEL = "No language model is configured: this answer quotes the documents."
 
 
 def chinese(message: str) -> str:
@@ -92,6 +94,7 @@ def test_a_problem_is_in_the_language_that_the_client_prefers(reader: httpx.Clie
     assert found.json().keys() == english.json().keys()
     assert english.json()["detail"] == "there is no such file"
     assert found.json()["detail"] == chinese("there is no such file")
+    assert (english.json()["title"], found.json()["title"]) == ("Not Found", chinese("Not Found"))
 
 
 def test_json_and_rdf_have_no_language(reader: httpx.Client) -> None:
@@ -124,6 +127,50 @@ def test_the_texts_of_scripts_are_translated(reader: httpx.Client, path: str) ->
     english, found = texts("en"), texts("zh")
     assert english.keys() == found.keys()
     assert found == {key: CHINESE.gettext(message) for key, message in english.items()}
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        httpx.Request("POST", "http://x/ask", content=b"{", headers={"Content-Type": "application/json"}),
+        httpx.Request(
+            "PUT",
+            "http://x/store?graph=urn:x:graph",
+            content=b"",
+            headers={"Content-Type": "text/turtle", "If-Match": '"1"'},
+        ),
+    ],
+    ids=["in a route", "in the thread of writes"],
+)
+def test_errors_are_translated(client: httpx.Client, request_: httpx.Request) -> None:
+    def detail(language: str) -> str:
+        headers = {**request_.headers, "Accept-Language": language}
+        headers.pop("host")
+        target = request_.url.raw_path.decode()
+        found = client.request(request_.method, target, content=request_.content, headers=headers)
+        assert found.headers["Content-Language"] == language
+        return str(found.json()["detail"])
+
+    english = detail("en")
+    assert detail("zh-CN") == chinese(english)
+
+
+@pytest.mark.parametrize("accepts", ["application/json", "text/event-stream"])
+def test_warnings_of_an_answer_are_translated(answering: Endpoint, accepts: str) -> None:
+    for language, expected in (("zh", chinese(NO_MODEL)), ("en", NO_MODEL)):
+        with answering.client() as client:
+            headers = {"Accept": accepts, "Accept-Language": language}
+            answer = client.post("/ask", json=QUESTION, headers=headers)
+        assert _warnings(answer)["no_llm"] == expected
+
+
+def _warnings(answer: httpx.Response) -> dict[str, str]:
+    if answer.headers["Content-Type"].startswith("application/json"):
+        found = answer.json()
+    else:
+        data = [line for line in answer.text.splitlines() if line.startswith("data: ")]
+        found = json.loads(data[-1].removeprefix("data: "))["answer"]
+    return {warning["type"]: warning["detail"] for warning in found["warnings"]}
 
 
 @given(st.text(max_size=200))

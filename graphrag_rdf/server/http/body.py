@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import re
 import zlib
 from collections.abc import AsyncGenerator, Sequence
 from typing import NamedTuple
@@ -175,13 +176,9 @@ class Parameters:
         """Those of a URL.
 
         Many clients append `?query=` to an endpoint's address that has parameters already, as in
-        `?dialect=classic?query=…`. A question mark therefore ends a name, and a value of `_WORDS`.
+        `?dialect=classic?query=…`. A question mark therefore ends those whose values have none.
         """
-        pairs = _decoded(raw, "the URL")
-        if any("?" in (value if name in _WORDS else name) for name, value in pairs):
-            fields = [_at_question_marks(field) for field in raw.split(b"&")]
-            pairs = _decoded(b"&".join(fields), "the URL")
-        return cls(pairs)
+        return cls(_decoded(_APPENDED.sub(_divided, raw), "the URL"))
 
     @classmethod
     def of_form(cls, raw: bytes) -> Parameters:
@@ -215,20 +212,11 @@ class Parameters:
         return values[0] if values else None
 
 
-_WORDS = ("dialect", "format", "union-default-graph")
-"""Parameters whose values have no question mark."""
+_APPENDED = re.compile(rb"(?<![^&])(?:(?:dialect|format|union-default-graph)(?:=[^&?]*)?\?)+")
 
 
-def _at_question_marks(field: bytes) -> bytes:
-    name, is_, value = field.partition(b"=")
-    if name.decode("ascii") in _WORDS:
-        value, _, rest = value.partition(b"?")
-    else:
-        name, _, rest = name.partition(b"?")
-        if rest:
-            return name + b"&" + _at_question_marks(rest + is_ + value)
-        return field
-    return name + is_ + value + (b"&" + _at_question_marks(rest) if rest else b"")
+def _divided(found: re.Match[bytes]) -> bytes:
+    return found[0].replace(b"?", b"&")
 
 
 def _decoded(raw: bytes, where: str) -> list[tuple[str, str]]:

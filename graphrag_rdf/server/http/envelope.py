@@ -39,7 +39,7 @@ _SECURITY: list[tuple[bytes, bytes]] = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
-_LISTS = frozenset((b"accept", b"accept-encoding", b"if-match", b"if-none-match"))
+_LISTS = frozenset((b"accept", b"accept-encoding", b"accept-language", b"if-match", b"if-none-match"))
 _LONGEST_PATH = 300
 """Characters of a path in the log."""
 _OPEN_POLICY = (b"cross-origin-resource-policy", b"cross-origin")

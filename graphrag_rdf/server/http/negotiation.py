@@ -7,9 +7,10 @@ RFC 9110 §12.5.1 (Accept: q-values, the most specific range counts) and RDF 1.2
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from itertools import starmap
 
 from pyoxigraph import QueryResultsFormat, RdfFormat
 
@@ -167,7 +168,7 @@ class Choice:
 @lru_cache(maxsize=512)
 def parse_accept(header: str) -> tuple[MediaRange, ...]:
     """The ranges of an Accept header; a malformed range is left out, a malformed q counts as 0."""
-    return tuple(filter(None, map(_range, _split(header, ","))))
+    return tuple(filter(None, starmap(_range, _weighted(header))))
 
 
 def wanted(choice: Choice) -> Wanted:
@@ -249,23 +250,13 @@ def negotiate(header: str | None, formats: Sequence[Format]) -> Choice | None:
 @lru_cache(maxsize=64)
 def takes_gzip(header: str) -> bool:
     """Whether an Accept-Encoding header accepts gzip (RFC 9110 §12.5.3): named, and not with `q=0`."""
-    for part in _split(header, ","):
-        name, *rest = _split(part, ";")
-        if name.strip().lower() in ("gzip", "x-gzip"):
-            return _number(_parameters(rest).get("q", "1")) > 0
-    return False
+    return next((quality > 0 for name, _, quality in _weighted(header) if name in ("gzip", "x-gzip")), False)
 
 
-@lru_cache(maxsize=512)
-def parse_accept_language(header: str) -> tuple[str, ...]:
+def parse_accept_language(header: str) -> list[str]:
     """The tags of an Accept-Language header (RFC 9110 §12.5.4), the best first, without those of `q=0`."""
-    found = []
-    for part in _split(header, ","):
-        tag, *rest = part.split(";")
-        quality = _number(_parameters(rest).get("q", "1"))
-        if quality and tag.strip() not in ("", "*"):
-            found.append((tag.strip(), quality))
-    return tuple(tag for tag, _ in sorted(found, key=lambda one: -one[1]))
+    found = [(tag, quality) for tag, _, quality in _weighted(header) if quality > 0 and tag not in ("", "*")]
+    return [tag for tag, _ in sorted(found, key=lambda one: -one[1])]
 
 
 def content_type(header: str | None) -> tuple[str, dict[str, str]]:
@@ -284,16 +275,21 @@ def _quality(ranges: Iterable[MediaRange], candidate: Format) -> tuple[float, Me
     return (best[1], best[2]) if best else (0.0, None)
 
 
-def _range(text: str) -> MediaRange | None:
-    name, *rest = _split(text, ";")
-    media_type = name.strip().lower()
+def _weighted(header: str) -> Iterator[tuple[str, dict[str, str], float]]:
+    """(name in lower case, parameters, quality) of each part of a header whose name begins with Accept."""
+    for part in _split(header, ","):
+        name, *rest = _split(part, ";")
+        parameters = _parameters(rest)
+        quality = _number(parameters.pop("q", "1"))
+        yield name.strip().lower(), parameters, quality
+
+
+def _range(media_type: str, parameters: Mapping[str, str], quality: float) -> MediaRange | None:
     if media_type == "*":
         media_type = "*/*"
     kind, slash, subtype = media_type.partition("/")
     if not slash or not kind or not subtype or (kind == "*" and subtype != "*"):
         return None
-    parameters = _parameters(rest)
-    quality = _number(parameters.pop("q", "1"))
     return MediaRange(media_type, tuple(parameters.items()), quality)
 
 

@@ -34,6 +34,31 @@ REPORT = "GraphRAG-Validation"
 CLIENT_LEFT = 499
 """Status, only for the log, of a request whose client has disconnected."""
 
+_TITLES = {
+    400: later("Bad Request"),
+    401: later("Unauthorized"),
+    403: later("Forbidden"),
+    404: later("Not Found"),
+    405: later("Method Not Allowed"),
+    406: later("Not Acceptable"),
+    408: later("Request Timeout"),
+    409: later("Conflict"),
+    411: later("Length Required"),
+    412: later("Precondition Failed"),
+    413: later("Content Too Large"),
+    415: later("Unsupported Media Type"),
+    421: later("Misdirected Request"),
+    422: later("Unprocessable Content"),
+    429: later("Too Many Requests"),
+    CLIENT_LEFT: later("Client Closed Request"),
+    500: later("Internal Server Error"),
+    501: later("Not Implemented"),
+    502: later("Bad Gateway"),
+    503: later("Service Unavailable"),
+    504: later("Gateway Timeout"),
+}
+"""Names of the statuses (RFC 9110 §15): the titles of problems, which may be translated (RFC 9457 §4.2.1)."""
+
 
 class Problem(Exception):  # noqa: N818 - the name that RFC 9457 gives it
     """A request that cannot be served.
@@ -56,11 +81,9 @@ class Problem(Exception):  # noqa: N818 - the name that RFC 9457 gives it
 
     def document(self) -> dict[str, Any]:
         """The members of the document."""
-        known = self.status != CLIENT_LEFT
-        title = HTTPStatus(self.status).phrase if known else "Client Closed Request"
         return {
             "type": "about:blank",
-            "title": title,
+            "title": tr(_TITLES.get(self.status) or HTTPStatus(self.status).phrase),
             "status": self.status,
             "detail": self.detail,
             **self.more,

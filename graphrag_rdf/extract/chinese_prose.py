@@ -14,16 +14,15 @@ from typing import NamedTuple
 
 from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.documents.sentences import without_emoji
-from graphrag_rdf.han import simplified
+from graphrag_rdf.han import date_pattern, simplified
 
 from .chinese import is_role, names_in, table, tokens_of
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
 from .names import RuleSettings, fold, reject_reason
-from .numbers import HAN_DATE, read_date
+from .numbers import read_date
 
 _CERTAINTY = {"copula": 0.85, "attribute": 0.85, "passive": 0.85, "verb": 0.8, "event": 0.8}
 _CARRIED = 0.85  # of a clause whose subject is that of the clause before
-_DATE = re.compile(HAN_DATE)
 _NUMBER = re.compile(r"\d[\d,.]*\s?(?:%|％|[百千万亿]+)?")
 _BRACKETS = re.compile(r"（[^（）]*）|\([^()]*\)")
 _ITEM = re.compile(r"^\s*(?:[一二三四五六七八九十\d]{1,3}[、.．]|[（(][一二三四五六七八九十\d]{1,3}[）)])")
@@ -257,7 +256,7 @@ def _clauses(words: str, names: Mapping[tuple[int, int], str]) -> Iterator[list[
     whole = simplified(words)
     spans = [("", *match.span()) for pattern in (_ITEM, _BRACKETS) for match in pattern.finditer(whole)]
     found = [("N", *span) for span in names]
-    found += [("D", *match.span()) for match in _DATE.finditer(whole)]
+    found += [("D", *match.span()) for match in date_pattern().finditer(whole)]
     found += [("Q", *match.span()) for match in _NUMBER.finditer(whole)]
     for kind, start, end in found:
         if all(end <= first or start >= last for _, first, last in spans):

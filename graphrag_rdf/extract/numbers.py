@@ -16,6 +16,8 @@ from decimal import Decimal
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
+from graphrag_rdf import han
+
 from .lexicon import base_language, read_table, stopwords
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -33,22 +35,6 @@ _DECIMAL_COMMA = frozenset(
         "nb", "nl", "nn", "no", "pl", "pt", "ro", "ru", "sk", "sl", "sr", "sv", "tr", "uk", "vi",
     }
 )  # fmt: skip
-
-
-_HAN_DIGITS = "〇零○一二三四五六七八九"
-_HAN_TO_DIGIT = str.maketrans(_HAN_DIGITS, "000123456789")
-_ONE = "[一二三四五六七八九]"
-# digits, Chinese digits one after another (一九一一), or words below a thousand (一百零八, 二十八)
-_HAN_INTEGER = (
-    rf"(?:\d{{1,3}}|[{_HAN_DIGITS}]{{1,3}}|(?=[{_HAN_DIGITS}十百])(?:{_ONE}?百[零〇]?)?(?:{_ONE}?十)?{_ONE}?)"
-)
-HAN_DATE = (
-    rf"(?<![\d{_HAN_DIGITS}])"
-    rf"(?:\d{{4}}|[一二][{_HAN_DIGITS}]{{3}}|民[国國][ ]?(?:元|{_HAN_INTEGER}))[ ]?年(?!代)"
-    rf"(?:[ ]?{_HAN_INTEGER}[ ]?月(?:[ ]?{_HAN_INTEGER}[ ]?[日号號])?)?"
-)
-"""A regular expression for a date in Chinese or Japanese, in digits or in Chinese numerals. The years of the
-Republic of China (民國) begin with 1912."""
 _BLANKS = "\u00a0\u202f"  # that do not break a line, between groups of digits
 _NUMBER = re.compile(
     r"(?<![A-Za-zÀ-ɏ\d])"
@@ -95,7 +81,7 @@ def find_literals(text: str, language: str | None = None) -> tuple[LiteralSpan, 
     return tuple(found)
 
 
-_DIGIT = re.compile(rf"\d|[{_HAN_DIGITS}十百元][ ]?年")
+_DIGIT = re.compile(rf"\d|[{han.DIGITS}十百元][ ]?年")
 
 
 # --- numbers in digits -------------------------------------------------------------------------------
@@ -221,7 +207,7 @@ def _pattern() -> re.Pattern[str]:
     large = r"(?:\s(?:thousand|million|billion|trillion|Millionen|Milliarden|miljoen|miljard)\b)?"
     unit = rf"(?:\s?[%€£°]|\s?(?:{units})\b|-(?:{units})\b)(?:\s(?:dollars|euros|pounds|km|miles|people)\b)?"
     return re.compile(
-        rf"""(?P<cjk>{HAN_DATE})
+        rf"""(?P<cjk>{han.DATE})
         | (?<![\w.,])(?:
           (?P<iso>\d{{4}}-\d\d-\d\d)(?![\w-])
         | (?P<dmy>\d{{1,2}}{ordinal}\s+(?:of\s+|de\s+)?(?P<dmy_month>{month}),?\s+(?:de\s+)?{year})(?!\w)
@@ -257,7 +243,7 @@ def _read(match: re.Match[str], text: str, language: str | None) -> LiteralSpan 
     elif form == "dotted":
         day, month, year = digits
     elif form == "cjk":
-        year, month, day = [*_han_date(surface), 0, 0][:3]
+        year, month, day = [*han.date_parts(surface), 0, 0][:3]
     elif form == "my":
         year, month = digits[-1], _month(match.group("my_month"))
     elif form == "year":
@@ -269,24 +255,6 @@ def _read(match: re.Match[str], text: str, language: str | None) -> LiteralSpan 
     if year:
         return _date(surface, offset, year, month, day)
     return LiteralSpan(offset, len(surface), surface, None, "quantity")
-
-
-_HAN_PART = re.compile(rf"(民[国國][ ]?)?(元|\d+|[{_HAN_DIGITS}十百]+)[ ]?[年月日号號]")
-_REPUBLIC = 1911  # the year before the first of the Republic of China
-
-
-def _han_date(surface: str) -> list[int]:
-    """The year, month and day of a date in Chinese, as far as it has them."""
-    return [_han_integer(part[2]) + (_REPUBLIC if part[1] else 0) for part in _HAN_PART.finditer(surface)]
-
-
-def _han_integer(written: str) -> int:
-    """The number that matches `_HAN_INTEGER`, 元 (the first), or the digits of a year."""
-    if written == "元":
-        return 1
-    hundreds, hundred, rest = written.translate(_HAN_TO_DIGIT).rpartition("百")
-    tens, ten, units = rest.rpartition("十")
-    return int(hundreds or bool(hundred)) * 100 + int(tens or bool(ten)) * 10 + int(units or 0)
 
 
 def _month(name: str) -> int:
@@ -328,7 +296,7 @@ _HAN = "\u3400-\u9fff〇"
 _TOKEN = re.compile(rf"quatre-vingts?|[{_HAN}]|[^\W\d_{_HAN}]+")
 _JOINT = re.compile(r"[ \-\u00a0]?")
 _AFTER_DIGITS = re.compile(r"\d\)?\s?$")
-_DIGIT_RUN = re.compile(f"[{_HAN_DIGITS}]{{2,}}")
+_DIGIT_RUN = re.compile(f"[{han.DIGITS}]{{2,}}")
 _LEAST = 4  # letters of a word before an ending
 
 
@@ -346,7 +314,7 @@ def worded_numbers(text: str) -> Iterator[Decimal]:
         row += words
         end = token.end()
     yield from _read_row(row)
-    yield from (Decimal(run[0].translate(_HAN_TO_DIGIT)) for run in _DIGIT_RUN.finditer(text))
+    yield from (Decimal(han.in_digits(run[0])) for run in _DIGIT_RUN.finditer(text))
 
 
 @cache

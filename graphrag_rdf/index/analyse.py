@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path
 
-from graphrag_rdf.han import simplified
+from graphrag_rdf.han import dates_in_digits, simplified
 
 # Languages with a Snowball stemmer in Tantivy (the compiled one: a fortieth of the time of one in Python)
 _SNOWBALL = {
@@ -136,7 +136,8 @@ def analyse(text: str, language: str | None) -> list[str]:
     Words are folded, cut at everything that is not a letter or digit, freed of stop words, brought to their
     base form where that is irregular, stemmed (Snowball) where the language has such lists and rules, and
     those in Latin script freed of accents. Chinese, Japanese, Korean, Thai, Lao, Burmese and Khmer become
-    overlapping pairs of characters; a single character stays itself.
+    overlapping pairs of characters; a single character stays itself. Dates in Chinese numerals are those in
+    digits.
 
     Args:
         text: any text.
@@ -146,8 +147,9 @@ def analyse(text: str, language: str | None) -> list[str]:
     term = _term_of(primary_language(language))
     if folded.isascii():
         return [t for word in _ASCII_WORD.findall(folded) if (t := term(word))]
-    words = _word().findall(folded.replace("_", " "))
-    if not _HAS_UNSPACED.search(folded):
+    unspaced = _HAS_UNSPACED.search(folded)
+    words = _word().findall((dates_in_digits(folded) if unspaced else folded).replace("_", " "))
+    if not unspaced:
         return [t for word in words if (t := term(word))]
     terms: list[str] = []
     for word in words:

@@ -16,8 +16,7 @@ from typing import NamedTuple
 from graphrag_rdf.extract.chinese import names_in, tokens_of
 from graphrag_rdf.extract.chinese_prose import denials_in, doubts_of
 from graphrag_rdf.extract.lexicon import read_table
-from graphrag_rdf.extract.numbers import HAN_DATE
-from graphrag_rdf.han import simplified
+from graphrag_rdf.han import DATE, simplified
 
 _SMALL = frozenset("uxy")  # tags of particles and marks, which a sentence may lack
 _DIGIT = "[\\d〇零一二两三四五六七八九十百千万亿半]"
@@ -28,11 +27,10 @@ _MEASURE = (
 _LENGTH = "米|公里|千米|厘米|毫米|英里|英尺|英寸|海里|里|丈|尺|码|层"
 _WEIGHT = "吨|公斤|千克|克|磅|斤"
 _TIME = "年|个月|月|周|星期|天|日|小时|分钟|秒|世纪"
-_DATE = re.compile(
-    rf"{HAN_DATE}|\d{{1,4}} ?年|{_DIGIT}{{1,3}} ?月|{_DIGIT} ?世纪|{_DIGIT}年代|年间|公元前?|时期"
-)
-_REASON = re.compile("因为|由于|因此|因而|所以|导致|造成|引起|致使|使得|以便|为了|原因|缘故|出于|之故")
-_NUMBER = re.compile(rf"\d|(?<!第)(?:[二两三四五六七八九十百千万亿]|一(?=[百千万亿成半]|{_MEASURE}))")
+_END = "[呢吧呀啊]?[？?。]?$"
+_DATE = rf"{DATE}|\d{{1,4}} ?年|{_DIGIT}{{1,3}} ?月|{_DIGIT} ?世纪|{_DIGIT}年代|年间|公元前?|时期"
+_REASON = "因为|由于|因此|因而|所以|导致|造成|引起|致使|使得|以便|为了|原因|缘故|出于|之故"
+_NUMBER = rf"\d|(?<!第)(?:[二两三四五六七八九十百千万亿]|一(?=[百千万亿成半]|{_MEASURE}))"
 
 
 class _Kind(NamedTuple):
@@ -43,8 +41,14 @@ class _Kind(NamedTuple):
         shows: whether a sentence shows such a thing, of the question, the phrase and the sentence.
     """
 
-    asks: re.Pattern[str]
+    asks: str
     shows: Callable[[str, re.Match[str], str], bool] | None
+
+
+@cache
+def _pattern(expression: str) -> re.Pattern[str]:
+    """A compiled expression: most questions are not Chinese, and these take long to compile."""
+    return re.compile(expression)
 
 
 def _names(question: str, sentence: str, types: frozenset[str | None]) -> bool:
@@ -62,17 +66,19 @@ def _where(question: str, _: re.Match[str], sentence: str) -> bool:
 
 
 def _when(_: str, __: re.Match[str], sentence: str) -> bool:
-    return _DATE.search(sentence) is not None
+    return _pattern(_DATE).search(sentence) is not None
 
 
 def _why(_: str, __: re.Match[str], sentence: str) -> bool:
-    return _REASON.search(sentence) is not None
+    return _pattern(_REASON).search(sentence) is not None
 
 
-def _how_many(_: str, asked: re.Match[str], sentence: str) -> bool:
+def _how_many(question: str, asked: re.Match[str], sentence: str) -> bool:
     if unit := asked["of"]:
-        return re.search(rf"{_DIGIT}[余多]?{unit}", sentence) is not None
-    return _NUMBER.search(sentence) is not None
+        after = (token for token in tokens_of(question) if token.start == asked.end("of"))
+        counted = next((token.text for token in after if token.tag.startswith(("n", "vn"))), "")
+        return counted in sentence and re.search(rf"(?<!第){_DIGIT}[余多]?{unit}", sentence) is not None
+    return _pattern(_NUMBER).search(sentence) is not None
 
 
 def _which_number(_: str, __: re.Match[str], sentence: str) -> bool:
@@ -80,13 +86,13 @@ def _which_number(_: str, __: re.Match[str], sentence: str) -> bool:
 
 
 def _how_much_of(units: str) -> Callable[[str, re.Match[str], str], bool]:
-    shown = re.compile(rf"{_DIGIT}[余多]? ?(?:{units})")
-    return lambda _, __, sentence: shown.search(sentence) is not None
+    shown = rf"{_DIGIT}[余多]? ?(?:{units})"
+    return lambda _, __, sentence: _pattern(shown).search(sentence) is not None
 
 
 # Of phrases that begin at one place the longest counts, else the first.
 _KINDS = tuple(
-    _Kind(re.compile(asks), shows)
+    _Kind(asks, shows)
     for asks, shows in (
         (r"(?:是|在|于)*(?:什么时候|什么时间|什么日期|何时|何年|几时|几月几日|几月|几号)", _when),
         (r"(?:是|在|于)*哪一?个?(?:年份|年代|世纪|年|天|日)", _when),
@@ -94,7 +100,7 @@ _KINDS = tuple(
         (r"(?:是|在|位于|于|来自)*(?:哪里|哪儿|何处|何地|什么地方|哪个地方)", _where),
         (r"在?哪一?[个座些]?(?=城市|国家|国|省|市|县|州|地区|地方|区域|大陆|岛|镇|村)", _where),
         (r"第几(?:名|位|届|次|个|大)?", _which_number),
-        (rf"(?:共|总共|一共)?有?(?:多少|几)(?=(?P<of>{_MEASURE})?)", _how_many),
+        (rf"(?:共|总共|一共)?有?(?:多少|几)(?=(?P<of>{_MEASURE})?)(?:{_MEASURE}{_END})?", _how_many),
         (r"(?:共|总共|一共)?有?多(?:长时间|久)", _how_much_of(_TIME)),
         (r"有?多(?:长|高|远|深|宽|厚)", _how_much_of(f"{_LENGTH}|{_TIME}")),
         (r"有?多重", _how_much_of(_WEIGHT)),
@@ -104,7 +110,8 @@ _KINDS = tuple(
         (r"(?:是|为|叫|叫做)?(?:什么|啥|何物)是?|如何|怎么样?|怎样", None),
         (r"是?哪(?:一?(?:个|座|艘|家|所|些|种|条|部))?", None),
         (r"是否|是不是|有没有|有无|能否|可否|会不会|能不能|吗(?=[？?。]?$)", None),
-        (r"[呢吧呀啊]?[？?。]?$", None),
+        (r"发生[了过]?(?:什么|啥|哪些)(?:事情?|情况)?", None),
+        (_END, None),
     )
 )
 _WHETHER = re.compile(r"(?P<there>有没有|有无)|是否|是不是|吗(?=[？?。]?$)")
@@ -116,7 +123,7 @@ _ANSWERS = {False: ("否。", "是。"), True: ("没有。", "有。")}
 def _asked(question: str) -> tuple[tuple[_Kind, re.Match[str]], ...]:
     """The phrases of a question that ask, in its order, and the kinds of question."""
     plain = simplified(question)
-    found = [(kind, match) for kind in _KINDS for match in kind.asks.finditer(plain) if match[0]]
+    found = [(kind, match) for kind in _KINDS for match in _pattern(kind.asks).finditer(plain) if match[0]]
     apart: list[tuple[_Kind, re.Match[str]]] = []
     for kind, match in sorted(found, key=lambda one: (one[1].start(), -one[1].end())):
         if not apart or match.start() >= apart[-1][1].end():

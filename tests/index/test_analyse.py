@@ -67,3 +67,20 @@ def test_primary_language() -> None:
 def test_traditional_and_simplified_chinese_are_the_same_words_and_names() -> None:
     assert analyse("石川大橋位於臺北", "zh") == analyse("石川大桥位于台北", "zh")
     assert match_key("國立故宮博物院") == match_key("国立故宫博物院")
+
+
+@pytest.mark.parametrize(
+    ("written", "digits"),
+    [
+        ("一九一一年十一月十四日", "1911年11月14日"),
+        ("二〇〇三年十二月", "2003年12月"),
+        ("民國四十八年三月二十二號", "1959年3月22日"),
+        ("八月十五日", "8月15日"),
+    ],
+)
+def test_dates_in_chinese_numerals_are_those_in_digits(written: str, digits: str) -> None:
+    assert analyse(f"桥于{written}建成", "zh") == analyse(f"桥于{digits}建成", "zh")
+
+
+def test_chinese_numerals_that_are_no_dates_stay() -> None:
+    assert analyse("三个月", "zh") == ["三个", "个月"]

@@ -43,6 +43,11 @@ def counted(one: str, more: str, number: int) -> str:
     return ngettext(one, more, number).format(count=number)
 
 
+def listed(phrases: Iterable[str]) -> str:
+    """Phrases on one line, with the comma of the language between them."""
+    return tr(", ").join(phrases)
+
+
 def later(message: str) -> str:
     """The message itself: marks one that `tr` translates later."""
     return message

@@ -29,7 +29,7 @@ from graphrag_rdf.errors import (
     StoreMissingError,
     is_out_of_memory,
 )
-from graphrag_rdf.i18n import counted, later, tr
+from graphrag_rdf.i18n import counted, later, listed, tr
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -121,10 +121,7 @@ def _show(check: str, found: Sequence[Finding]) -> None:
         say(f"{mark}  {one_line(finding.check)}  {one_line(about + finding.focus)}")
         say(output.wrapped(finding.message, indent="    "))
         for place in finding.sources:
-            told = tr("({title}, page {page})") if place.page_number else tr("({title})")
-            where = told.format(title=place.title, page=place.page_number)
-            quote = f"“{place.quote}” " if place.quote else ""
-            say(output.wrapped(one_line(f"{quote}{where}"), indent="      "))
+            say(output.wrapped(output.quoted(place.quote, place.title, place.page_number), indent="      "))
     if more := len(found) - len(shown):
         said = tr("and {more:,} more of {check}; --format json lists all").format(more=more, check=check)
         say(output.wrapped(said, indent="  "))
@@ -284,7 +281,7 @@ def _summary(found: list[Finding]) -> str:
     errors = sum(finding.severity == "error" for finding in found)
     if not found:
         return tr("no errors, no warnings")
-    return tr(", ").join(
+    return listed(
         (
             counted("{count:,} error", "{count:,} errors", errors),
             counted("{count:,} warning", "{count:,} warnings", len(found) - errors),

@@ -10,11 +10,11 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group, model_option
-from graphrag_rdf.cli.output import counts, format_option, model_rows, one_line, pairs, say
+from graphrag_rdf.cli.output import counts, format_option, made_by, model_rows, one_line, pairs, say
 from graphrag_rdf.cli.process import outcome, stop_requests
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.i18n import later, listed, tr
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.store.base import select_in_batches
 
@@ -115,17 +115,15 @@ _COLUMNS = (
 def _show_report(report: CommunitiesReport) -> None:
     build, reports = report.build, report.reports
     origins = build.origins
-    levels = ", ".join(
+    levels = listed(
         tr("{number:,} of level {level}").format(number=number, level=level)
         for level, number in build.communities.items()
     )
-    changed = ", ".join(f"{getattr(build, key):,} {key}" for key in ("added", "kept", "removed"))
-    numbers = {"written": reports.written, "kept": reports.kept, "failed": reports.failed}
-    by = (
-        tr("by {model}").format(model=reports.by)
-        if reports.by != "extractive"
-        else tr("by quoting, without a model")
+    changed = tr("{added:,} added, {kept:,} kept, {removed:,} removed").format(
+        added=build.added, kept=build.kept, removed=build.removed
     )
+    numbers = {"written": reports.written, "kept": reports.kept, "failed": reports.failed}
+    written = counts(numbers) or tr("none")
     rows: list[tuple[str, object]] = [
         (tr("communities"), levels or tr("none")),
         (tr("changed"), tr("nothing since the last build") if build.unchanged else changed),
@@ -147,7 +145,7 @@ def _show_report(report: CommunitiesReport) -> None:
                 by_topics=origins.by_topics,
             ),
         ),
-        (tr("reports"), tr("none") if reports.by == "none" else f"{counts(numbers) or 'none'}, {by}"),
+        (tr("reports"), tr("none") if reports.by == "none" else listed((written, made_by(reports.by)))),
     ]
     rows += model_rows(reports.dropped, report.llm)
     pairs([*rows, (tr("time"), f"{report.seconds:.1f} s")])
@@ -345,7 +343,7 @@ def _show(each: dict[str, Any]) -> None:
 
 def _show_text(report: dict[str, Any]) -> None:
     """Print a report."""
-    by = report["model"] or "quotes of the documents, no model"
+    by = report["model"] or tr("quotes of the documents, no model")
     say()
     say(output.wrapped(f"{one_line(report['title'])} ({by})", indent="  "))
     say(output.wrapped(one_line(report["summary"]), indent="  "))
@@ -376,7 +374,8 @@ def _source(source: dict[str, Any]) -> str:
 def _first(texts: Sequence[str], most: int) -> list[str]:
     """The first ones, and how many more there are."""
     left = len(texts) - most
-    return [*texts[:most], f"and {left:,} more (--format json)"] if left > 0 else [*texts]
+    rest = [tr("and {left:,} more (--format json)").format(left=left)] if left > 0 else []
+    return [*texts[:most], *rest]
 
 
 def _title(community: dict[str, Any]) -> str:

@@ -244,7 +244,7 @@ def _list(form: str) -> None:
         return
     output.table(
         (tr("setting"), tr("value"), tr("origin")),
-        [(row["key"], _text(row["value"]), row["origin"]) for row in rows],
+        [(row["key"], _text(row["value"]), tr(row["origin"])) for row in rows],
     )
 
 
@@ -313,7 +313,7 @@ def _changes(row: Mapping[str, Any]) -> str:
 
 
 def _side(change: Mapping[str, Any], side: str) -> str:
-    return _text(change[side]) if side in change else "not set"
+    return _text(change[side]) if side in change else tr("not set")
 
 
 def _text(value: object) -> str:

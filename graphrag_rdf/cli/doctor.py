@@ -14,7 +14,7 @@ from graphrag_rdf.cli.process import DONE, FAILED
 from graphrag_rdf.cli.refresh import show_indexes
 from graphrag_rdf.cli.session import in_folder, load, open_engine
 from graphrag_rdf.errors import ConfigError, GraphRagError
-from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.i18n import later, listed, tr
 from graphrag_rdf.trace.lines import human_size
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _show(found: dict[str, Any]) -> None:
         say(output.safe(f"  {name}: {_said(entry)}"))
     _title(tr("Settings that differ from the defaults"))
     own = [
-        (k, f"{e['value']}  ({e['origin']})")
+        (k, f"{e['value']}  ({tr(e['origin'])})")
         for k, e in found["settings"].items()
         if e["origin"] != "default"
     ]
@@ -122,7 +122,7 @@ def _show(found: dict[str, Any]) -> None:
         namespace = found["settings"]["extract.namespace"]["value"]
         say(output.safe(f"  {tr(_STRANGER).format(namespace=namespace)}"))
     _title(tr("Weights"))
-    pairs([(k, f"{e['value']}  ({e['origin']})") for k, e in found["weights"].items()], indent="  ")
+    pairs([(k, f"{e['value']}  ({tr(e['origin'])})") for k, e in found["weights"].items()], indent="  ")
     if problem := found.get("settings_error"):
         say(output.safe(f"  {problem['error']}"))
         say(output.safe(f"  {problem['hint'] or ''}"))
@@ -212,7 +212,7 @@ def _said(entry: dict[str, Any]) -> str:
             else tr("but the index has another model: run graphrag-rdf index rebuild")
         )
         parts.append(told.format(dimension=index))
-    return tr(", ").join(parts)
+    return listed(parts)
 
 
 def _title(text: str) -> None:

@@ -277,7 +277,7 @@ def authority(document: str | None, value: float | None, unset: bool, form: str)
     if output.write(form, items):
         return
     for item in items:
-        by = "assigned" if item["assigned"] is not None else "by the settings"
+        by = tr("assigned") if item["assigned"] is not None else tr("by the settings")
         say(one_line(f"{item['authority']:g}  {item['path']} ({by})"))
     if not items:
         say(tr("no document has an authority; all count as 0.5"))

@@ -26,7 +26,7 @@ from graphrag_rdf.cli.process import FAILED, outcome, say_error, stop_requests
 from graphrag_rdf.cli.progress import question_counter, reading_then_questions
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import GraphRagError, UsageError
-from graphrag_rdf.i18n import counted, later, tr
+from graphrag_rdf.i18n import counted, later, listed, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -200,7 +200,7 @@ def say_head(found: Mapping[str, Any]) -> None:
     ]
     if seconds is not None:
         told.append(tr("{seconds:.3f} s per question").format(seconds=seconds))
-    output.say(output.safe(tr("{name}: {told}").format(name=found["name"], told=tr(", ").join(told))))
+    output.say(output.safe(tr("{name}: {told}").format(name=found["name"], told=listed(told))))
 
 
 @click.group(cls=Group, examples=["graphrag-rdf eval retrieval musique.json"])

@@ -130,11 +130,16 @@ def _quads(number: int) -> str:
 def _written(report: ExportReport, path: Path | None) -> str:
     place = path or "stdout"
     if not report.entities:
-        return f"wrote {_quads(report.quads)} to {place}"
-    written = f"{report.entities:,} entities, {report.relations:,} relations and {report.values:,} values"
-    if not report.left_out:
-        return f"wrote {written} to {place}"
-    return f"wrote {written} to {place}, and left out {report.left_out:,} facts, which GraphML cannot hold"
+        return tr("wrote {quads} to {place}").format(quads=_quads(report.quads), place=place)
+    told = (
+        tr(
+            "wrote {entities:,} entities, {relations:,} relations and {values:,} values to {place}, and left "
+            "out {left_out:,} facts, which GraphML cannot hold"
+        )
+        if report.left_out
+        else tr("wrote {entities:,} entities, {relations:,} relations and {values:,} values to {place}")
+    )
+    return told.format(**asdict(report), place=place)
 
 
 @contextlib.contextmanager

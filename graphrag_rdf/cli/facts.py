@@ -13,7 +13,7 @@ import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group, server_options, shapes_options
-from graphrag_rdf.cli.output import format_option, one_line, say, warn_of_results
+from graphrag_rdf.cli.output import format_option, one_line, quoted, say, warn_of_results
 from graphrag_rdf.cli.session import open_engine, refuse, server_of, validating
 from graphrag_rdf.errors import GraphRagError, UsageError
 from graphrag_rdf.i18n import tr
@@ -166,18 +166,12 @@ def conflicts(about: str | None, limit: int, form: str) -> None:
     for conflict in found:
         say(one_line(f"{conflict.subject_label} · {conflict.relation_label}"))
         for number, fact in enumerate(conflict.facts):
-            more = "  ← more authority" if conflict.more_authority == number else ""
+            more = tr("  ← more authority") if conflict.more_authority == number else ""
             say(f"  {one_line(fact.o_label)}{more}")
             for each in fact.sources:
-                page = f", page {each.source.page_number}" if each.source.page_number else ""
-                if each.source.authority is not None:
-                    page += f", authority {each.source.authority:g}"
-                quoted = (
-                    f"“{each.source.words}” ({each.source.title}{page})"
-                    if each.source.words
-                    else each.source.name
-                )
-                say(f"    {one_line(quoted)}")
+                source = each.source
+                told = quoted(source.words, source.title, source.page_number, source.authority)
+                say(f"    {told if source.words else one_line(source.name)}")
     if not found:
         say(tr("no conflicts"))
 
@@ -268,12 +262,7 @@ def _show_compared(found: Compared, more: Sequence[FoundFact], missed: Sequence[
         for fact in facts:
             say(one_line(f"  {fact.subject} · {fact.predicate} · {fact.object}"))
             for source in fact.sources[:3]:
-                page = f", page {source.page_number}" if source.page_number else ""
-                say(
-                    output.wrapped(
-                        f"“{one_line(source.quote)}” ({source.name}{page})", indent="    ", first="    "
-                    )
-                )
+                say(output.wrapped(quoted(source.quote, source.title, source.page_number), indent="    "))
         if number > len(facts):
             say(tr("  … and {more:,} more (--limit lists them)").format(more=number - len(facts)))
 

@@ -23,7 +23,7 @@ from graphrag_rdf.cli.output import counts, format_option, pairs, planned, say, 
 from graphrag_rdf.cli.process import DONE, IN_PART, outcome, stop_requests
 from graphrag_rdf.cli.session import client_of, in_folder, load, open_engine, refuse
 from graphrag_rdf.errors import DocumentError, StoreMissingError, UsageError
-from graphrag_rdf.i18n import counted, later, ngettext, tr
+from graphrag_rdf.i18n import counted, later, listed, ngettext, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.client import Client
@@ -269,10 +269,11 @@ def show_report(report: IngestReport, by: str) -> None:
 def validated(found: ValidationCounts) -> str:
     """What a validation found, for people."""
     told = counted("{count:,} violation", "{count:,} violations", found.violations)
-    told += tr(", ") + counted("{count:,} warning", "{count:,} warnings", found.warnings)
+    told = listed([told, counted("{count:,} warning", "{count:,} warnings", found.warnings)])
     if found.mode == "reject":
         facts = counted("{count:,} fact", "{count:,} facts", found.rejected)
-        told += f"; rejected: {facts} (facts rejected --reason breaks_shape)"
+        rejected = tr("{results}; rejected: {facts} (facts rejected --reason breaks_shape)")
+        told = rejected.format(results=told, facts=facts)
     return told + (" (queries run validation/results)" if found.violations or found.warnings else "")
 
 
@@ -285,8 +286,8 @@ def _list_contradictions(found: Sequence[Mapping[str, Any]]) -> None:
             words = ", ".join(fact[name] for name in ("s_label", "p_label", "o_label"))
             say(f"    {premise['held']}: ({output.one_line(words)})")
             for source in premise["sources"]:
-                quote = f"“{source['quote']}” ({source['title']})" if source["quote"] else source["name"]
-                say(f"      {output.one_line(quote)}")
+                quote = output.quoted(source["quote"], source["title"])
+                say(f"      {quote if source['quote'] else output.one_line(source['name'])}")
 
 
 def _list_rest(failures: Sequence[FailureReport], skipped: Sequence[str], missing: Sequence[str]) -> None:
@@ -427,7 +428,7 @@ _WORDS: Mapping[str, str] = {
 def left_out(rejected: Mapping[str, int], most: int) -> str:
     """The number of statements that were left out, and the most frequent reasons."""
     ranked = sorted(rejected.items(), key=lambda item: (-item[1], item[0]))
-    told = tr(", ").join(
+    told = listed(
         f"{number:,} {tr(_WORDS.get(code, code.replace('_', ' ')))}" for code, number in ranked[:most]
     )
     number = counted("{count:,} statement", "{count:,} statements", sum(rejected.values()))

@@ -143,9 +143,9 @@ def validate(shapes: tuple[Path, ...], limit: int, form: str) -> int:
             say(f"{styled(offence.severity.lower(), fg=colour)}  {one_line(' · '.join(filter(None, about)))}")
             say(output.wrapped(one_line(offence.message), indent="    "))
             for each in offence.sources:
-                page = f", page {each.source.page_number}" if each.source.page_number else ""
-                quote = f"“{each.source.words}” " if each.source.words else ""
-                say(output.wrapped(one_line(f"{quote}({each.source.title}{page})"), indent="      "))
+                source = each.source
+                told = output.quoted(source.words, source.title, source.page_number)
+                say(output.wrapped(told, indent="      "))
         if len(found) > limit:
             say(tr("… and {more:,} more (--limit)").format(more=len(found) - limit))
         severities = Counter(offence.severity.lower() for offence in found)

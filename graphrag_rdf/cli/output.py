@@ -20,7 +20,7 @@ import click
 
 from graphrag_rdf.cli.command import given_options
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import counted, later, ngettext, tr
+from graphrag_rdf.i18n import counted, later, listed, ngettext, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.report import LlmCounts
@@ -321,7 +321,7 @@ def counts(numbers: Any) -> str:
         named = numbers
     else:
         named = {name.replace("_", " "): number for name, number in asdict(numbers).items()}
-    return tr(", ").join(
+    return listed(
         tr(_COUNTED[name]).format(number=number) if name in _COUNTED else f"{number:,} {name}"
         for name, number in named.items()
         if number
@@ -338,8 +338,26 @@ _COUNTED: Mapping[str, str] = {
     "forgotten": later("{number:,} forgotten"),
     "reused": later("{number:,} reused"),
     "removed": later("{number:,} removed"),
+    "kept": later("{number:,} kept"),
+    "written": later("{number:,} written"),
 }
 """Name of a number → the message that tells it; other names are told as they are."""
+
+
+def made_by(model: str) -> str:
+    """What wrote descriptions or reports; `extractive` is no model."""
+    if model == "extractive":
+        return tr("by quoting, without a model")
+    return tr("by {model}").format(model=model)
+
+
+def quoted(quote: str | None, title: str, page: int | None = None, authority: float | None = None) -> str:
+    """A quote with its document and page, on one line; the document alone if there is no quote."""
+    place = tr("{title}, page {page}").format(title=title, page=page) if page else title
+    if authority is not None:
+        place = tr("{name}, authority {authority:g}").format(name=place, authority=authority)
+    told = tr("“{quote}” ({place})") if quote else tr("({place})")
+    return one_line(told.format(quote=quote, place=place))
 
 
 def count_triples(number: int) -> str:
@@ -359,7 +377,7 @@ def usage(llm: LlmCounts) -> str:
         parts.append(told.format(read=llm.in_tokens, kept=llm.cached_in_tokens, written=llm.out_tokens or 0))
     if llm.cost_usd is not None:
         parts.append(f"{llm.cost_usd:.4f} USD")
-    return ", ".join(parts)
+    return listed(parts)
 
 
 def _calls(number: int) -> str:

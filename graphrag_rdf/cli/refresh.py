@@ -14,6 +14,7 @@ from graphrag_rdf.cli.output import (
     count_triples,
     counts,
     format_option,
+    made_by,
     model_rows,
     pairs,
     planned,
@@ -23,7 +24,7 @@ from graphrag_rdf.cli.output import (
 from graphrag_rdf.cli.process import DONE, FAILED, outcome, stop_requests
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, listed, tr
 from graphrag_rdf.rdf.terms import local_name, text_of
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def relations(
 
         with open_engine(overrides, read_only=True, beside=True) as engine:
             found = estimate_relations(engine, _documents(engine, sources), again=again)
-        _show_estimate("pairs of chunks", found.pairs, found, form)
+        _show_estimate(tr("pairs of chunks"), found.pairs, found, form)
         return DONE
     from graphrag_rdf.cli.progress import IngestProgress
 
@@ -172,7 +173,7 @@ def _show_estimate(
     llm = found.llm
     output.say(tr("Nothing was written. This would be done:"))
     model = planned(llm.calls, llm.in_tokens, llm.out_tokens, llm.cost_usd)
-    pairs([(what, counts(number) or "none"), (tr("model"), model)], indent="  ")
+    pairs([(what, counts(number) or tr("none")), (tr("model"), model)], indent="  ")
 
 
 def _show(report: RelationReport) -> None:
@@ -240,7 +241,7 @@ def claims(
 
         with open_engine(overrides, read_only=True, beside=True) as engine:
             found = estimate_claims(engine, _documents(engine, sources), again=again)
-        _show_estimate("chunks", found.chunks, found, form)
+        _show_estimate(tr("chunks"), found.chunks, found, form)
         return DONE
     from graphrag_rdf.cli.progress import IngestProgress
 
@@ -307,7 +308,7 @@ def summaries(model: str | None, use: str | None, dry_run: bool, again: bool, fo
 
         with open_engine(overrides, read_only=True, beside=True) as engine:
             found = estimate_summaries(engine, again=again)
-        _show_estimate("descriptions", found.summaries, found, form)
+        _show_estimate(tr("descriptions"), found.summaries, found, form)
         return DONE
     from graphrag_rdf.cli.progress import IngestProgress
 
@@ -323,10 +324,9 @@ def summaries(model: str | None, use: str | None, dry_run: bool, again: bool, fo
 
 
 def _show_summaries(report: SummaryReport) -> None:
-    by = "by quoting, without a model" if report.by == "extractive" else f"by {report.by}"
     rows: list[tuple[str, object]] = [
         (tr("descriptions"), counts(report.summaries) or tr("none")),
-        (tr("made"), by),
+        (tr("made"), made_by(report.by)),
     ]
     pairs([*rows, *model_rows({}, report.llm)])
     for warning in report.warnings:
@@ -497,7 +497,19 @@ def show_indexes(found: dict[str, Any], indent: str = "") -> None:
         if entry.get("error"):
             say(output.safe(f"{indent}{name}: {entry['error']}"))
             continue
-        counts = ", ".join(f"{number:,} {kind}" for kind, number in entry["counts"].items())
-        state = "up to date" if entry["up_to_date"] else f"behind, at commit {entry['commit']}"
-        model = f", {entry['model']} ({entry['dimension']} dimensions)" if entry.get("model") else ""
-        say(output.safe(f"{indent}{name}: {counts}; {state}{model}"))
+        told = [f"{tr(_KINDS[kind])} {number:,}" for kind, number in entry["counts"].items()]
+        if entry.get("model"):
+            told.append(tr("{model} ({dimension} dimensions)").format(**entry))
+        told.append(
+            tr("up to date") if entry["up_to_date"] else tr("behind, at commit {commit}").format(**entry)
+        )
+        say(output.safe(f"{indent}{name}: {listed(told)}"))
+
+
+_KINDS = {
+    "entity": later("entities"),
+    "sentence": later("sentences"),
+    "chunk": later("chunks"),
+    "report": later("reports"),
+}
+"""Kind of an index → its heading."""

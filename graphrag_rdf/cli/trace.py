@@ -14,7 +14,7 @@ from graphrag_rdf.cli.output import colours, format_option, one_line, reading_wi
 from graphrag_rdf.cli.process import DONE, FAILED
 from graphrag_rdf.cli.session import open_engine, refuse, server_instead, server_of
 from graphrag_rdf.errors import StoreLockedError, UsageError
-from graphrag_rdf.i18n import counted, tr
+from graphrag_rdf.i18n import counted, listed, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.client import Client
@@ -55,7 +55,7 @@ def list_(limit: int, pipeline: str | None, outcome: str | None, form: str) -> N
     if found:
         say(render_list(found, width=reading_width(), colour=colours()).rstrip("\n"))
         total = tr("{number} {outcome}")
-        totals = tr(", ").join(
+        totals = listed(
             total.format(number=number, outcome=outcome_told(code)) for code, number in counts.items()
         )
         say(tr("\nall: {totals}").format(totals=totals))
@@ -253,7 +253,7 @@ def _show_pruned(gone: Pruned, form: str) -> None:
             counted("{count:,} text", "{count:,} texts", gone.objects),
             counted("{count:,} retired chunk", "{count:,} retired chunks", gone.chunks),
         )
-        say(", ".join(parts))
+        say(listed(parts))
 
 
 def trace_text(engine: Engine, session: str, *, full: bool = False) -> str:

@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 from graphrag_rdf.config import trust
 from graphrag_rdf.config.sections import ENV_PREFIX, Section, Settings
 from graphrag_rdf.errors import ConfigError, did_you_mean, in_words, without_credentials
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +44,15 @@ LISTS = frozenset(
 """Settings with comma-separated lists in the environment."""
 Origin = Literal["command line", "program", "environment", "file", "store", "default"]
 """The origin of a setting; `program`: the Python program that opened the store."""
+_ORIGINS = (
+    later("command line"),
+    later("program"),
+    later("environment"),
+    later("file"),
+    later("store"),
+    later("default"),
+)
+"""Marks them for translation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from itertools import combinations, pairwise
 
 import pyoxigraph as ox
 
-from graphrag_rdf.i18n import ngettext, tr
+from graphrag_rdf.i18n import listed, ngettext, tr
 from graphrag_rdf.rdf.namespaces import PREFIXES, PROV, TG
 from graphrag_rdf.sparql.tokens import Token, names_dataset, tokens
 
@@ -191,9 +191,9 @@ def _said(key: str, changes: list[_Change]) -> str:
     if key == "names":
         each = tr("{new} for {old}")
         names = dict.fromkeys(each.format(new=new, old=old) for _, old, new in changes)
-        return tr("today's names, {names}").format(names=tr(", ").join(names))
+        return tr("today's names, {names}").format(names=listed(names))
     spaces = dict.fromkeys(new for _, _, new in changes)
-    return tr("the namespace {names}").format(names=tr(", ").join(spaces))
+    return tr("the namespace {names}").format(names=listed(spaces))
 
 
 def _changed(text: str, changes: list[_Change]) -> str:

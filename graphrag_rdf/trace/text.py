@@ -12,7 +12,7 @@ from typing import Any
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.i18n import later, listed, tr
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
@@ -342,7 +342,7 @@ def score_words(scored: Any) -> str:
         (tr("graph"), scored.graph),
         (tr("authority"), scored.authority),
     ]
-    shown = tr(", ").join(f"{name} {number_words(value)}" for name, value in parts if value is not None)
+    shown = listed(f"{name} {number_words(value)}" for name, value in parts if value is not None)
     return f"{number_words(scored.score)} ({shown})" if shown else number_words(scored.score)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.i18n import later, listed, tr
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import TG
 from graphrag_rdf.schema.proofs import Inferred, follows, where_held
@@ -93,7 +93,7 @@ def _erased(trace: Trace, found: Sequence[Check]) -> list[Check]:
     when = f"{trace.erased:%Y-%m-%d %H:%M}" if trace.erased else tr("at an unknown time")
     said = tr("words of this trace were erased, because a document was forgotten: {when}").format(when=when)
     if lost:
-        said += tr("; ") + tr("not checked: {checks}").format(checks=tr(", ").join(map(tr, lost)))
+        said += tr("; ") + tr("not checked: {checks}").format(checks=listed(map(tr, lost)))
     return [Check(later("erased"), None, said), *(one for one in found if one.check not in lost)]
 
 

@@ -64,7 +64,7 @@ def test_little_memory_is_named_as_the_cause(store: Path, folder: Path, command:
 
 
 def test_a_check_keeps_to_a_limit_that_is_set(store: Path, folder: Path) -> None:
-    found = limited(folder, "ulimit -v 1200000", "check")
+    found = limited(folder, "ulimit -v 2400000", "check")
     assert (found.code, found.out) == (0, "no errors, no warnings\n"), found.err
 
 

@@ -146,6 +146,8 @@ def _explain_empty(store: Store, query: str, *, union: bool) -> None:
             except UsageError:  # it is malformed so, or takes too long
                 continue
             rows = int(text_of(answer.rows[0]["rows"])) if answer.rows else None
+            if rows and not one.changes:
+                return
             if answer.boolean or rows:
                 option = "--union " if one.union else ""
                 output.note(tr("nothing found. {rows}").format(rows=one.told(rows)))
@@ -174,11 +176,11 @@ class _Watched:
     def flush(self) -> None:
         """Nothing is kept back."""
 
-    def found(self, media_type: str) -> bool:
+    def found(self, media_type: str, query: str) -> bool:
         """Whether there is a solution or statement, or the answer is yes."""
         from graphrag_rdf.sparql.empty import found_nothing
 
-        return len(self._start) > _BEGINNING or not found_nothing(bytes(self._start), media_type)
+        return len(self._start) > _BEGINNING or not found_nothing(bytes(self._start), media_type, query)
 
 
 def write_result(store: Store, query: str, form: str, *, union: bool = False) -> bool:
@@ -188,7 +190,7 @@ def write_result(store: Store, query: str, form: str, *, union: bool = False) ->
         union: the default graph is the union of all graphs.
 
     Returns:
-        False if there is no solution, or the answer is no.
+        False if there is nothing, or the answer is no.
 
     Raises:
         UsageError: when the query is malformed, or its result cannot be written in the format.
@@ -200,7 +202,7 @@ def write_result(store: Store, query: str, form: str, *, union: bool = False) ->
         with output.binary_output() as stream:
             watched = _Watched(stream)
             store.write_results(query, cast("IO[bytes]", watched), media_type, union=union)
-            return watched.found(media_type)
+            return watched.found(media_type, query)
     except UsageError as error:
         if "cannot be written as" in error.message:
             fitting = _GRAPHS if form in _BINDINGS else _BINDINGS
@@ -212,6 +214,8 @@ def write_result(store: Store, query: str, form: str, *, union: bool = False) ->
 
 
 def _table(store: Store, query: str, *, union: bool) -> bool:
+    from graphrag_rdf.sparql.empty import lexical, nothing_in
+
     answer = store.query(query, union=union)
     if answer.boolean is not None:
         say("yes" if answer.boolean else "no")
@@ -224,7 +228,8 @@ def _table(store: Store, query: str, *, union: bool) -> bool:
             [f"?{name}" for name in answer.variables],
             [[shown(row[name]) if name in row else None for name in answer.variables] for row in found],
         )
-    return bool(answer.boolean or answer.triples or answer.rows)
+        return not nothing_in((map(lexical, row.values()) for row in found), query)
+    return bool(answer.boolean or answer.triples)
 
 
 def shown(term: Term) -> str:

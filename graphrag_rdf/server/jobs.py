@@ -17,8 +17,14 @@ _LONG = 1 << 14
 """Characters of a query above which a thread looks at it."""
 
 
-def is_union(service: Service, text: str) -> bool:
-    """Whether the setting makes the default graph of a query the union of all graphs."""
+def is_union(service: Service, text: str, asked: str | None = None) -> bool:
+    """Whether the default graph of a query is the union of all graphs.
+
+    Args:
+        asked: what the request says, which wins over the setting: no for 0 and false.
+    """
+    if asked is not None:
+        return asked.lower() not in ("0", "false")
     return service.settings.union_default_graph and service.remote is None and not names_dataset(text)
 
 

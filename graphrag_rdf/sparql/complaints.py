@@ -27,6 +27,9 @@ _FORM = re.compile(r"(?:SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE)
 _UPDATE = re.compile(r"(?:INSERT|DELETE|WITH|LOAD|CLEAR|DROP|CREATE|ADD|MOVE|COPY)\b", re.IGNORECASE)
 _UPDATE_SAID = later("this is an update, not a query")
 _QUERY_SAID = later("a query must begin with SELECT, ASK, CONSTRUCT or DESCRIBE")
+_PATTERN_SAID = later("this is a pattern, not a query; a query is {query}")
+_SCHEMES = {"http", "https", "urn", "file", "mailto", "tag"}
+_IRI = "IRI parsing failed"
 _SHOWN = 100  # characters of a line
 _STATUS = {"not supported": 501, "does not exist": 404, "already exists": 409}
 _UNDECLARED = "Prefix not found"
@@ -75,8 +78,9 @@ def complaint(text: str, error: Exception) -> str:
     number, column = int(found[1]), int(found[2])
     begins = _begins(text)
     if _NO_QUERY.search(found[3]) and begins < len(text) and not _FORM.match(text, begins):
-        why = _UPDATE_SAID if _UPDATE.match(text, begins) else _QUERY_SAID
-        return _told(text, *_place(text, begins), tr(why))
+        pattern = _PATTERN_SAID if text.startswith(("?", "$", "<"), begins) else _QUERY_SAID
+        why = _UPDATE_SAID if _UPDATE.match(text, begins) else pattern
+        return _told(text, *_place(text, begins), tr(why).format(query="SELECT * { … }"))
     lines = text.split("\n")
     line = lines[number - 1].rstrip("\r") if number <= len(lines) else ""
     said = _said(found[3])
@@ -92,8 +96,12 @@ def complaint(text: str, error: Exception) -> str:
             message = tr(
                 "the prefix {prefix} is not declared; write before the query: PREFIX {prefix} <{iri}>"
             )
+            if prefix[1] in _SCHEMES:
+                message = tr("IRIs stand in angle brackets: <{prefix}…>")
             why = message.format(prefix=prefix[0], iri=iri)
             return _told(text, *_place(text, prefix.start()), why)
+    if said == [_IRI]:
+        said = [tr("this IRI is relative or malformed; write it in full, or BASE <…> before the query")]
     why = "; ".join(said) or (tr("unexpected end") if ended else tr("unexpected text"))
     return _told(text, number, column, why)
 

@@ -1,43 +1,64 @@
 """Why a query has no rows: what the same query finds after a change that other stores would not need.
 
-Five habits give empty results here without an error: a default graph that is the union of all graphs,
+Eight habits give empty results here without an error: a default graph that is the union of all graphs,
 `<< s p o >>` for a triple term (SPARQL-star; in SPARQL 1.2 it is a reifier), another IRI for one of the
-program's prefixes, names of TrustGraph's earlier specification, and labels without a language.
+program's prefixes, names of TrustGraph's earlier specification, its questions as activities, a step that
+derives directly from one that is not its neighbour here, and labels and values without their language or
+datatype.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations, islice
 
 import pyoxigraph as ox
 
 from graphrag_rdf.i18n import listed, ngettext, tr
 from graphrag_rdf.rdf.namespaces import PREFIXES, PROV, TG
-from graphrag_rdf.sparql.tokens import Token, names_dataset, tokens
+from graphrag_rdf.sparql.tokens import Token, is_word, names_dataset, outermost, tokens
 
 MOST = 1000
 """Rows that `Alternative.counting` counts at most."""
 
-_TODAY: Mapping[str, str] = {
-    "tg:answer": f"<{TG.content.value}>",
-    "tg:thought": f"<{TG.thought.value}>/<{TG.content.value}>",
-    "prov:Activity": f"<{PROV.Entity.value}>",
-    "prov:startedAtTime": f"<{PROV.generatedAtTime.value}>",
+_TEXTS: Mapping[str, tuple[str, ...]] = {
+    TG.answer.value: (TG.content.value,),
+    TG.thought.value: (TG.thought.value, TG.content.value),
+    TG.observation.value: (TG.observation.value, TG.content.value),
 }
-"""What TrustGraph called by these names: texts of answers and thoughts were literals of these properties, and
-questions were activities."""
+"""Paths to the texts that were literals of these properties."""
 
+_QUESTIONS: Mapping[str, tuple[str, ...]] = {
+    PROV.Activity.value: (PROV.Entity.value,),
+    PROV.startedAtTime.value: (PROV.generatedAtTime.value,),
+}
+"""Questions were activities."""
 
-def _in_full(name: str) -> str:
-    prefix, _, local = name.partition(":")
-    return f"<{PREFIXES[prefix]}{local}>"
+_BEGINNINGS: Mapping[str, str] = {
+    "urn:trustgraph:prov:retrieval:": "urn:trustgraph:prov:exploration:",
+    "urn:trustgraph:prov:selection:": "urn:trustgraph:prov:focus:",
+    "urn:trustgraph:prov:answer:": "urn:trustgraph:prov:synthesis:",
+    "urn:trustgraph:answer:": "urn:trustgraph:synthesis:",
+}
+"""How TrustGraph's IRIs of the steps began."""
 
+_STEPS: Mapping[str, str] = {
+    "GraphRAG query session": "GraphRAG session",
+    "Retrieved edges": "Exploration",
+    "Selected edges": "Focus",
+    "GraphRAG answer": "Synthesis",
+    "GraphRAG 查询会话": "GraphRAG session",
+    "检索的边": "Exploration",
+    "选择的边": "Focus",
+    "GraphRAG 答案": "Synthesis",
+}
+"""How TrustGraph labelled the steps, in its specification and the Chinese one."""
 
-_EARLIER = {spelled: today for name, today in _TODAY.items() for spelled in (name, _in_full(name))}
-_LABELS = {form for name in ("rdfs:label", "skos:altLabel") for form in (name, _in_full(name))}
+_NOTHING = frozenset({"", "0", "0.0", "0.0E0", "false"})
+"""Values of aggregates over no rows."""
 _FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
+_AGGREGATES = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "GROUP_CONCAT"})
 _TERMS = {"<<": "<<(", ">>": ")>>"}
 _Change = tuple[int, str, str]  # offset, what stands there, what replaces it
 
@@ -49,22 +70,33 @@ class Alternative:
     Attributes:
         text: the changed query.
         union: whether its default graph is the union of all graphs.
-        changes: what differs from the original, for people.
+        changes: what differs from the original, for people. Empty for the original itself, of a query that
+            aggregates: if that has something to aggregate, it is not empty.
         counting: a query with one row, whose only value is the number of rows, at most `MOST`; of an ASK, the
-            query itself.
+            query itself; of a query that aggregates, over what it does.
+        aggregates: whether it has one row at any rate.
     """
 
     text: str
     union: bool
     changes: tuple[str, ...]
     counting: str
+    aggregates: bool
 
     def told(self, rows: int | None) -> str:
         """A sentence for people; `rows` is None for an ASK."""
         changes = tr(" and ").join(self.changes)
         if rows is None:
             return tr("With {changes}, the answer is yes.").format(changes=changes)
-        if rows >= MOST:
+        if self.aggregates and rows >= MOST:
+            message = tr("With {changes}, the query aggregates at least {rows:,} rows.")
+        elif self.aggregates:
+            message = ngettext(
+                "With {changes}, the query aggregates {rows:,} row.",
+                "With {changes}, the query aggregates {rows:,} rows.",
+                rows,
+            )
+        elif rows >= MOST:
             message = tr("With {changes}, the result has at least {rows:,} rows.")
         else:
             message = ngettext(
@@ -79,36 +111,36 @@ def alternatives(query: str, *, union: bool = False) -> Iterator[Alternative]:
     """The changed forms of a SELECT, ASK or CONSTRUCT, those with the fewest changes first.
 
     Args:
-        query: as its author wrote it. A query that names its dataset (FROM) has no alternatives.
+        query: as its author wrote it. The dataset of a query that names one (FROM) is not changed.
         union: its default graph was the union of all graphs already.
     """
-    found = list(tokens(query))
-    start = next((i for i, token in enumerate(found) if _keyword(token) in _FORMS), None)
-    if start is None or _keyword(found[start]) == "DESCRIBE" or names_dataset(query):
+    form = _form(list(tokens(query)))
+    if form is None or form.text.upper() == "DESCRIBE":
         return
-    known: dict[str, list[_Change]] = {
-        "union": [],
-        "terms": _terms(found),
-        "prefixes": _prefixes(found),
-        "names": _names(found),
-        "labels": _labels(found),
-    }
-    useful = [key for key, changes in known.items() if changes or (key == "union" and not union)]
-    for number in range(1, len(useful) + 1):
+    useful = [habit for habit in _HABITS if habit.find is not None and habit.find(_Query(query))]
+    if not union and not names_dataset(query):
+        useful.insert(0, _UNION)
+    aggregating = aggregates(query)
+    for number in range(0 if aggregating else 1, len(useful) + 1):
         for chosen in combinations(useful, number):
-            text = _changed(query, sorted(change for key in chosen for change in known[key]))
-            said = tuple(_said(key, known[key]) for key in chosen)
-            yield Alternative(text, union or "union" in chosen, said, _counting(text))
+            text, said = query, []
+            for habit in chosen:
+                changes = habit.find(_Query(text)) if habit.find is not None else []
+                said.append(habit.said(changes))
+                text = _changed(text, changes)
+            yield Alternative(text, union or _UNION in chosen, tuple(said), _counting(text), aggregating)
 
 
-def found_nothing(data: bytes, media_type: str) -> bool:
+def found_nothing(data: bytes, media_type: str, query: str) -> bool:
     """Whether a whole result has no solution, or the answer is no, or the graph is empty.
 
     Args:
         media_type: of query results or RDF.
+        query: which has this result. Aggregates over no rows are nothing, too.
     """
     if media_type == "text/csv":
-        return data.count(b"\n") <= 1
+        lines = data.decode(errors="replace").splitlines()[1:]
+        return nothing_in((line.split(",") for line in lines), query)
     form = ox.QueryResultsFormat.from_media_type(media_type)
     if form is None:
         graph = ox.RdfFormat.from_media_type(media_type)
@@ -119,81 +151,212 @@ def found_nothing(data: bytes, media_type: str) -> bool:
     results = ox.parse_query_results(data.rstrip(b"\n") + b"\n", form)
     if isinstance(results, ox.QueryBoolean):
         return not results
-    return next(iter(results), None) is None
+    return nothing_in((map(lexical, row) for row in results), query)
 
 
-def _pattern(found: list[Token], construct: int) -> int:
-    """The offset of what follows the template of a CONSTRUCT, if it has one (SPARQL 1.2 §16.2)."""
+def nothing_in(rows: Iterable[Iterable[str]], query: str) -> bool:
+    """Whether there are no rows, or one of aggregates over none.
+
+    Args:
+        rows: lexical values, empty if unbound.
+    """
+    first = list(islice(rows, 2))
+    return not first or (len(first) == 1 and set(first[0]) <= _NOTHING and aggregates(query))
+
+
+def lexical(term: object) -> str:
+    """The value of a literal or IRI; empty if unbound."""
+    return str(getattr(term, "value", ""))
+
+
+def aggregates(query: str) -> bool:
+    """Whether a SELECT has one row at any rate: aggregates without GROUP BY (SPARQL 1.2 §11.2)."""
+    found = list(tokens(query))
+    form = _form(found)
+    if form is None or not is_word(form, "SELECT") or next(outermost(found, "GROUP"), None) is not None:
+        return False
+    selected = found[found.index(form) : _group(found, found.index(form))]
+    return any(token.kind == "word" and token.text.upper() in _AGGREGATES for token in selected)
+
+
+def _form(found: list[Token]) -> Token | None:
+    return next((token for token in found if token.kind == "word" and token.text.upper() in _FORMS), None)
+
+
+def _group(found: list[Token], start: int) -> int:
+    """The place of the first brace after a place that is not within parentheses."""
     depth = 0
-    for place, token in enumerate(found[construct + 1 :], construct + 1):
+    for place, token in enumerate(found[start:], start):
+        if token.text == "{" and depth == 0:
+            return place
+        depth += {"(": 1, ")": -1}.get(token.text, 0)
+    return len(found)
+
+
+def _after(found: list[Token], brace: int) -> int:
+    """The place after a group, which begins at a place."""
+    depth = 0
+    for place, token in enumerate(found[brace:], brace):
         depth += {"{": 1, "}": -1}.get(token.text, 0)
         if depth == 0:
-            return token.offset if token.text != "}" or place + 1 == len(found) else found[place + 1].offset
-    return found[-1].offset
+            return place + 1
+    return len(found)
 
 
-def _keyword(token: Token) -> str:
-    return token.text.upper() if token.kind == "word" else ""
+class _Query:
+    """The tokens of a query, and its names in full."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens = list(tokens(text))
+        self._declared = dict(PREFIXES)
+        for word, name, iri in zip(self.tokens, self.tokens[1:], self.tokens[2:], strict=False):
+            if is_word(word, "PREFIX") and iri.kind == "iri":
+                self._declared[name.text[:-1]] = iri.text[1:-1]
+        self._used = {token.text.partition(":")[0] for token in self.tokens if ":" in token.text}
+
+    def full(self, token: Token) -> str:
+        """The IRI of a token; empty if it is none."""
+        if token.kind == "iri":
+            return token.text[1:-1]
+        prefix, colon, local = token.text.partition(":")
+        space = self._declared.get(prefix) if token.kind == "word" and colon else None
+        return "" if space is None else space + local
+
+    def short(self, iri: str) -> str:
+        """The IRI as the query would write it."""
+        for prefix, space in self._declared.items():
+            local = iri.removeprefix(space)
+            if prefix in self._used and local != iri and local.isalnum():
+                return f"{prefix}:{local}"
+        return f"<{iri}>"
+
+    def outside_template(self) -> list[tuple[int, Token]]:
+        """Places and tokens that are not in the template of a CONSTRUCT, where paths are not allowed."""
+        form = _form(self.tokens)
+        start = 0
+        if form is not None and is_word(form, "CONSTRUCT"):
+            place = self.tokens.index(form)
+            if self.tokens[place + 1].text == "{":
+                start = _after(self.tokens, place + 1)
+        return list(enumerate(self.tokens))[start:]
 
 
-def _terms(found: list[Token]) -> list[_Change]:
+def _terms(query: _Query) -> list[_Change]:
     return [
         (token.offset, token.text, _TERMS[token.text])
-        for token in found
+        for token in query.tokens
         if token.kind == "triple" and token.text in _TERMS
     ]
 
 
-def _prefixes(found: list[Token]) -> list[_Change]:
+def _prefixes(query: _Query) -> list[_Change]:
     """Declarations of our prefixes with another IRI."""
     changes = []
-    for word, name, iri in zip(found, found[1:], found[2:], strict=False):
+    for word, name, iri in zip(query.tokens, query.tokens[1:], query.tokens[2:], strict=False):
         ours = PREFIXES.get(name.text[:-1])
-        if _keyword(word) == "PREFIX" and iri.kind == "iri" and ours and iri.text != f"<{ours}>":
+        if is_word(word, "PREFIX") and iri.kind == "iri" and ours and iri.text != f"<{ours}>":
             changes.append((iri.offset, iri.text, f"<{ours}>"))
     return changes
 
 
-def _names(found: list[Token]) -> list[_Change]:
-    """Names of TrustGraph's earlier specification."""
-    return [(token.offset, token.text, _EARLIER[token.text]) for token in found if token.text in _EARLIER]
+def _renamed(query: _Query, paths: Mapping[str, tuple[str, ...]]) -> list[_Change]:
+    return [
+        (token.offset, token.text, "/".join(map(query.short, paths[query.full(token)])))
+        for _, token in query.outside_template()
+        if query.full(token) in paths
+    ]
 
 
-def _labels(found: list[Token]) -> list[_Change]:
-    """Labels that are given without a language: their texts are compared."""
+def _names(query: _Query) -> list[_Change]:
+    """Names, IRIs and labels of TrustGraph's earlier specification."""
+    changes = _renamed(query, _TEXTS)
+    for token in query.tokens:
+        text = token.text
+        if token.kind == "string" and (label := _STEPS.get(text[1:-1])) is not None:
+            changes.append((token.offset, text, f"{text[0]}{label}{text[0]}"))
+        elif token.kind in ("iri", "string"):
+            for old, new in _BEGINNINGS.items():
+                if text.startswith(old, 1):
+                    changes.append((token.offset, text, text.replace(old, new, 1)))
+    return sorted(changes)
+
+
+def _between(query: _Query) -> list[_Change]:
+    """Properties that lead to the step before, where TrustGraph had fewer steps."""
+    derived, generated = f"{query.short(PROV.wasDerivedFrom.value)}+", query.short(PROV.wasGeneratedBy.value)
+    paths = {
+        PROV.wasDerivedFrom.value: derived,
+        PROV.wasGeneratedBy.value: f"({generated}|{derived})",
+    }
+    following = [token.text for token in query.tokens[1:]] + [""]
+    return [
+        (token.offset, token.text, paths[query.full(token)])
+        for place, token in query.outside_template()
+        if query.full(token) in paths and following[place] not in ("+", "*")
+    ]
+
+
+def _values(query: _Query) -> list[_Change]:
+    """Values that are given without a language or datatype: their texts are compared."""
+    found = query.tokens
     changes: list[_Change] = []
-    for place, (word, label) in enumerate(pairwise(found), 2):
-        after = found[place].text if place < len(found) else ""
-        if word.text == "=" and label.kind == "string" and not after.startswith(("@", "^^")):
-            compared = found[place - 3]
-            if place > 2 and compared.kind == "variable":
-                changes.append((compared.offset, compared.text, f"STR({compared.text})"))
-        if word.text not in _LABELS or label.kind != "string" or after.startswith(("@", "^^")):
+    for place, value in query.outside_template():
+        after = found[place + 1].text if place + 1 < len(found) else ""
+        if place < 2 or value.kind != "string" or after.startswith(("@", "^^")):
+            continue
+        before = found[place - 1]
+        if before.text == "=" and found[place - 2].kind == "variable":
+            compared = found[place - 2]
+            changes.append((compared.offset, compared.text, f"STR({compared.text})"))
+        if not query.full(before) and before.text != "a" and before.kind != "variable":
             continue
         depth = 0
-        for token in found[place:]:
+        for token in found[place + 1 :]:
             if depth == 0 and token.text in (".", "}"):
-                name = f"?label{place}"
-                changes.append((label.offset, label.text, name))
-                changes.append((token.offset, "", f"FILTER(STR({name}) = {label.text}) "))
+                name = f"?value{place}"
+                changes.append((value.offset, value.text, name))
+                changes.append((token.offset, "", f"FILTER(STR({name}) = {value.text}) "))
                 break
             depth += {"{": 1, "[": 1, "(": 1, "}": -1, "]": -1, ")": -1}.get(token.text, 0)
-    return changes
+    return sorted(changes)
 
 
-def _said(key: str, changes: list[_Change]) -> str:
-    if key == "union":
-        return tr("all graphs as the default graph")
-    if key == "terms":
-        return tr("<<( s p o )>>, a triple term, instead of << s p o >>, a reifier")
-    if key == "labels":
-        return tr("STR(), as names have a language")
-    if key == "names":
-        each = tr("{new} for {old}")
-        names = dict.fromkeys(each.format(new=new, old=old) for _, old, new in changes)
-        return tr("today's names, {names}").format(names=listed(names))
-    spaces = dict.fromkeys(new for _, _, new in changes)
-    return tr("the namespace {names}").format(names=listed(spaces))
+@dataclass(frozen=True)
+class _Habit:
+    """One of the habits.
+
+    Attributes:
+        find: the changes that a query needs for it; None if the text stays.
+        said: what the changes are, for people.
+    """
+
+    find: Callable[[_Query], list[_Change]] | None
+    said: Callable[[Collection[_Change]], str]
+
+
+def _each(changes: Collection[_Change]) -> str:
+    each = tr("{new} for {old}")
+    return listed(dict.fromkeys(each.format(new=new, old=old) for _, old, new in changes))
+
+
+_UNION = _Habit(None, lambda _: tr("all graphs as the default graph"))
+_HABITS = (
+    _Habit(
+        _prefixes,
+        lambda changes: tr("the namespace {names}").format(
+            names=listed(dict.fromkeys(new for _, _, new in changes))
+        ),
+    ),
+    _Habit(_terms, lambda _: tr("<<( s p o )>>, a triple term, instead of << s p o >>, a reifier")),
+    _Habit(_names, lambda changes: tr("today's names, {names}").format(names=_each(changes))),
+    _Habit(
+        lambda query: _renamed(query, _QUESTIONS),
+        lambda changes: tr("questions as entities, {names}").format(names=_each(changes)),
+    ),
+    _Habit(_between, lambda changes: tr("steps in between, {names}").format(names=_each(changes))),
+    _Habit(_values, lambda _: tr("STR(), as values have a language or datatype")),
+)
+"""In the order in which they change a text."""
 
 
 def _changed(text: str, changes: list[_Change]) -> str:
@@ -204,10 +367,37 @@ def _changed(text: str, changes: list[_Change]) -> str:
 
 def _counting(text: str) -> str:
     found = list(tokens(text))
-    start = next(i for i, token in enumerate(found) if _keyword(token) in _FORMS)
-    if _keyword(found[start]) == "ASK":
+    form = _form(found)
+    assert form is not None  # noqa: S101 - alternatives() has looked
+    if is_word(form, "ASK"):
         return text
-    head, query = text[: found[start].offset], text[found[start].offset :]
-    if _keyword(found[start]) == "CONSTRUCT":
-        query = f"SELECT * {text[_pattern(found, start) :]}"
-    return f"{head}SELECT (COUNT(*) AS ?rows) {{ {{ SELECT * {{ {{ {query}\n}} }} LIMIT {MOST} }} }}"
+    start = found.index(form)
+    spans = [
+        (found[place].offset, _end(found[place + 1 + is_word(found[place + 1], "NAMED")]))
+        for place in outermost(found, "FROM")
+    ]
+    dataset = " ".join(text[begin:end] for begin, end in spans)
+    begin, end, selecting, values = form.offset, len(text), "", ""
+    if is_word(form, "CONSTRUCT"):
+        selecting = "SELECT * "
+        begin = found[_after(found, start + 1) if found[start + 1].text == "{" else start + 1].offset
+    elif aggregates(text):
+        selecting = "SELECT * "
+        brace = _group(found, start)
+        after = _after(found, brace)
+        begin, end = found[brace].offset, _end(found[after - 1])
+        values = next(
+            (text[found[place].offset :] for place in outermost(found, "VALUES") if place >= after), ""
+        )
+    query, place = "", begin
+    for cut, resumed in [*spans, (end, end)]:
+        if cut >= place:
+            query, place = query + text[place:cut], resumed
+    return (
+        f"{text[: form.offset]}SELECT (COUNT(*) AS ?rows) {dataset} "
+        f"{{ {{ SELECT * {{ {{ {selecting}{query}\n{values}\n}} }} LIMIT {MOST} }} }}"
+    )
+
+
+def _end(token: Token) -> int:
+    return token.offset + len(token.text)

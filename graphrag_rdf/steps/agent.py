@@ -332,10 +332,12 @@ def use_tool(context: Context, state: State, parameters: Parameters) -> Iterator
     tool = next((one for one in turn.offered if one.name == turn.action), None)
     names = ", ".join(one.name for one in turn.offered)
     mistake = turn.malformed or ("" if tool else f"there is no tool {turn.action!r}; use {names}")
+    analyses = context.recorder.last
     seen = yield from Observed.of(Use(tool, context, state), turn.arguments, mistake)
     turn.leaves = tool.defined.state if tool is not None and seen.error is None else None
     turn.observation = f"Error: {seen.error}" if seen.error is not None else seen.text
     recorder, step = context.recorder, seen.step
+    step.quads += [recorder.quad(analysis, TG.observation, step.iri) for analysis in analyses]
     recorder.say(step, TG.toolDurationMs, integer(seen.ms))
     recorder.text(step, turn.observation)
     recorder.say(step, TG.document, step.iri)

@@ -46,9 +46,24 @@ def test_a_prefix_with_another_namespace(run: Run, store: Path) -> None:
 )
 def test_labels_without_their_language(run: Run, store: Path, query: str) -> None:
     found = run("sparql", query)
-    assert "nothing found. With STR(), as names have a language" in found.err
+    assert "nothing found. With STR(), as values have a language or datatype" in found.err
     corrected = shlex.split(found.err.split("graphrag-rdf sparql ")[1])[0]
     assert "andrew-orr" in run("sparql", corrected).out
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+def test_counts_of_nothing(run: Run, store: Path, form: str) -> None:
+    found = run(
+        "sparql",
+        "--format",
+        form,
+        "SELECT (COUNT(*) AS ?n) (MIN(?text) AS ?first) { ?e tg:sourceText ?text }",
+    )
+    assert "nothing found. With all graphs as the default graph, the query aggregates " in found.err
+    assert (
+        "nothing found"
+        not in run("sparql", "--format", form, "SELECT (SUM(?n) AS ?sum) { VALUES ?n { 0 } }").err
+    )
 
 
 def test_questions_with_yes_or_no(run: Run, store: Path) -> None:

@@ -112,6 +112,8 @@ CASES = [
     ("SELECT ?o { GRAPH ?g { ?s ?p ?o FILTER(?o != 'FROM <urn:x>') } } # FROM <urn:x>", dataset(), {1, 2, 3}),
     (IN_DEFAULT, [("default-graph-uri", f"{G}nowhere")], set()),
     (IN_DEFAULT, [("union-default-graph", "")], {0, 1, 2, 3}),
+    (IN_DEFAULT, [("union-default-graph", "0")], {0}),
+    (IN_DEFAULT, [("union-default-graph", "False")], {0}),
 ]
 
 
@@ -464,12 +466,15 @@ def test_the_setting_makes_the_default_graph_a_union(tmp_path: Path) -> None:
             "/update",
             data={"update": f"INSERT DATA {{ <urn:s> <urn:in> 0 GRAPH <{G}1> {{ <urn:s> <urn:in> 1 }} }}"},
         ).raise_for_status()
-        for query, expected in (
-            ("SELECT ?o { ?s <urn:in> ?o }", {0, 1}),
-            (of_one, {1}),
+        for query, expected, without in (
+            ("SELECT ?o { ?s <urn:in> ?o }", {0, 1}, {0}),
+            (of_one, {1}, {1}),
         ):
-            found = numbers(client.get("/sparql", params={"query": query}))
-            assert found == expected
+            asked = {"query": query, "union-default-graph": "0"}
+            assert numbers(client.get("/sparql", params={"query": query})) == expected
+            assert numbers(client.get("/sparql", params=asked)) == without
+        editor = client.get("/sparql", params={**asked, "format": "html"}).headers["location"]
+        assert editor.endswith("&union=0")
         description = client.get("/sparql", headers={"Accept": "text/turtle"}).text
         assert "UnionDefaultGraph" in description
 

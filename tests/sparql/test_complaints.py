@@ -56,6 +56,13 @@ def pointed_at(message: str) -> str:
         ("SELECT * { ?s ?p 'ß😀' ; }}", "line 1, column 26", "}"),
         ("", "line 1, column 1: unexpected end", ""),
         (
+            "?g tg:contains ?t",
+            "this is a pattern, not a query; a query is SELECT * { … }",
+            "?g tg:contains ?t",
+        ),
+        ("ASK { ?s ?p http://a.org/s }", "IRIs stand in angle brackets: <http:…>", "http://a.org/s }"),
+        ("ASK { GRAPH <explainability> {} }", "this IRI is relative or malformed", " {} }"),
+        (
             "DELETE WHERE { ?s ?p ?o }",
             "line 1, column 1: this is an update, not a query",
             "DELETE WHERE { ?s ?p ?o }",

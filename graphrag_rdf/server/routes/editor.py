@@ -23,7 +23,7 @@ from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import Parameters, read_body
 from graphrag_rdf.server.http.negotiation import GRAPHS, RESULTS, Choice, Format, wanted
 from graphrag_rdf.server.http.problems import Problem
-from graphrag_rdf.server.jobs import job_of
+from graphrag_rdf.server.jobs import is_union, job_of
 from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import HTML, iri_of
@@ -31,6 +31,7 @@ from graphrag_rdf.server.routes.resource import TermView, named_in, view_term
 from graphrag_rdf.server.routes.sparql import run
 from graphrag_rdf.server.routes.suggestions import Suggestion, suggestion
 from graphrag_rdf.server.service import Service, address_of, client_of, service_of
+from graphrag_rdf.sparql.empty import nothing_in
 from graphrag_rdf.sparql.render import Dialect, prologue
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace.facts import read_labels
@@ -86,10 +87,11 @@ class Table:
     graph: bool = False
     cut: bool = False
 
-    @property
-    def empty(self) -> bool:
-        """Whether there is no solution, or the answer is no."""
-        return not self.boolean if self.boolean is not None else not self.graph and not self.rows
+    def empty(self, query: str) -> bool:
+        """Whether the answer is no, or the result of this query has nothing."""
+        if self.boolean is not None:
+            return not self.boolean
+        return not self.graph and nothing_in(([term.text for term in row] for row in self.rows), query)
 
 
 async def editor(request: Request) -> Response:
@@ -103,7 +105,8 @@ async def editor(request: Request) -> Response:
         else Parameters.of_query_string(request.scope["query_string"])
     )
     text, run = await asyncio.to_thread(_text, service, fields)
-    union = fields.one("union") is not None or (not posted and service.settings.union_default_graph)
+    asked = fields.one("union")
+    union = is_union(service, text, asked or "0" if posted else asked)
     if not run:
         return _page(service, text, fields.one("template") or "", union=union)
     if (form := DOWNLOADS.get(fields.one("as") or "")) is not None:
@@ -113,7 +116,7 @@ async def editor(request: Request) -> Response:
     except Problem as problem:
         return _page(service, text, problem=problem, union=union)
     found = None
-    if table.empty:
+    if table.empty(text):
         found = await suggestion(request, service, text, union=union, seconds=_PATIENCE)
     return _page(service, text, table=table, union=union, suggested=found)
 
@@ -252,7 +255,7 @@ def _page(
         union=union,
         offers_union=service.remote is None,
         suggested=suggested,
-        again=f"/sparql-editor?{urlencode({'query': text, **({'union': '1'} if union else {})})}",
+        again=f"/sparql-editor?{urlencode({'query': text, 'union': f'{union:d}'})}",
     )
     status = problem.status if problem else 200
     headers = {

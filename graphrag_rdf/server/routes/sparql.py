@@ -172,10 +172,10 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
     accept = accepted(request.headers.get("accept"), parameters.all("format"))
     results, graph = forms_for(accept, parameters.one("dialect"))
     default, named = parameters.all("default-graph-uri"), parameters.all("named-graph-uri")
-    union = "union-default-graph" in parameters or is_union(service, text)
+    union = is_union(service, text, parameters.one("union-default-graph"))
     if results is None and graph is None:
         if request.method == "GET" and not (default or named) and negotiate(accept, (HTML,)):
-            shown = {"query": text, **({"union": "1"} if union else {})}
+            shown = {"query": text, "union": f"{union:d}"}
             return RedirectResponse(f"/sparql-editor?{urlencode(shown)}", 303, {"Vary": "Accept"})
         raise Problem(406, tr("Accept names no supported format"))
     job, volatile = await job_of(

@@ -46,7 +46,7 @@ class Suggestion:
         Args:
             union: the parameter for the union of all graphs.
         """
-        return f"{path}?{urlencode({'query': self.query, **({union: '1'} if self.union else {})})}"
+        return f"{path}?{urlencode({'query': self.query, union: f'{self.union:d}'})}"
 
     def link(self, site: str) -> str | None:
         """A `Link` header (RFC 8288): the changed query as an address; None if that is too long."""
@@ -68,7 +68,7 @@ async def suggestion(
             for one in alternatives(text, union=union):
                 found = await _count(request, service, one)
                 if found is None or found:
-                    return Suggestion(one.told(found), one.text, one.union)
+                    return Suggestion(one.told(found), one.text, one.union) if one.changes else None
     return None
 
 
@@ -84,7 +84,7 @@ async def explained(
         found = await suggestion(request, service, text, union=union, seconds=seconds)
         return None if found is None else found.link(site_of(request))
 
-    if service.remote is None and found_nothing(bytes(response.body), media_type):
+    if service.remote is None and found_nothing(bytes(response.body), media_type, text):
         asked = (text, str(union), site_of(request), response.headers[COMMIT], language())
         if (link := await service.explanations.get(asked, explain)) is not None:
             response.headers["Link"] = link

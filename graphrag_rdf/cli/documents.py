@@ -301,7 +301,7 @@ def forget_command(documents: tuple[str, ...], dry_run: bool, form: str) -> None
     """
     from graphrag_rdf.ingest.forget import forget_named
 
-    with open_engine() as engine:
+    with open_engine(beside=dry_run) as engine:
         forgotten = forget_named(
             engine, documents, dry_run=dry_run, notify=lambda what: output.note(f"{what} …")
         )

@@ -282,7 +282,7 @@ def suggest(
     if counts and path is None:
         raise UsageError(tr("--counts needs -o FILE: without it, stdout holds the draft"))
     request = DraftRequest(least, classes, properties, examples, proposed=proposed)
-    with open_engine({"llm.model": model}) as engine:
+    with open_engine({"llm.model": model}, beside=True) as engine:
         ontology = iri or f"{engine.settings.extract.namespace}ontology"
         found = suggest_ontology(engine, ontology, request)
     with destination(path) as stream:

@@ -56,6 +56,15 @@ def in_folder(settings: Settings) -> bool:
     return settings.store != ":memory:" and "://" not in settings.store
 
 
+_REQUESTS = {
+    "cache clear": "curl -X POST {url}/cache/clear",
+    "forget": "curl -X DELETE {url}/documents/PATH",
+    "import": "curl --data-binary @FILE -H 'Content-Type: text/turtle' '{url}/store?graph=IRI'",
+    "sparql": "curl --data-urlencode update@FILE {url}/update",
+}
+"""Commands that write → the requests that do the same, where they have no option --server."""
+
+
 def open_engine(
     overrides: Mapping[str, Any] | None = None,
     *,
@@ -87,11 +96,18 @@ def open_engine(
     except StoreLockedError as error:
         if beside and _is_local(error.server):
             return Engine.open(config=loaded, create=False, copy=copy_beside(loaded, error))
-        command = click.get_current_context().command
-        if error.server is None or not any(option.name == "server" for option in command.params):
+        context = click.get_current_context()
+        request = _REQUESTS.get(context.command_path.partition(" ")[2])
+        if error.server is None:
             raise
-        hint = tr("a server has it open: run the same command with --server {url}")
-        raise StoreLockedError(error.message, hint.format(url=error.server), error.server) from error
+        if any(option.name == "server" for option in context.command.params):
+            hint = tr("a server has it open: run the same command with --server {url}")
+        elif request is not None:
+            hint = tr("a server has it open; clients with the role write can send it: {request}")
+        else:
+            raise
+        hint = hint.format(url=error.server, request=(request or "").format(url=error.server))
+        raise StoreLockedError(error.message, hint, error.server) from error
 
 
 def copy_beside(loaded: Loaded, locked: StoreLockedError) -> Path:

@@ -86,7 +86,7 @@ def weights(
     overrides = {"embedding.model": embedding_model}
     with question_counter() as progress:
         if evalset is None:
-            with open_engine(overrides) as engine:
+            with open_engine(overrides, beside=not apply) as engine:
                 now = weights_in_force(engine, pipeline)
                 learned, found = tune(engine, _marked(engine, pipeline), now, folds=folds, progress=progress)
         else:
@@ -135,7 +135,7 @@ def _now(pipeline: str, *, needed: bool) -> Weights | None:
     from graphrag_rdf.tuning.weights import weights_in_force
 
     try:
-        with open_engine(read_only=not needed) as engine:
+        with open_engine(read_only=not needed, beside=not needed) as engine:
             return weights_in_force(engine, pipeline)
     except StoreLockedError:
         raise

@@ -228,7 +228,7 @@ def _opened(
     from graphrag_rdf.store.folder import StoreFolder
 
     if not paths:
-        with open_engine(overrides, read_only=dry_run) as engine:
+        with open_engine(overrides, read_only=dry_run, beside=dry_run) as engine:
             yield engine, engine.store, []
         return
     from graphrag_rdf.cli.ingest import require_documents

@@ -180,8 +180,8 @@ class Connection:
     def _refusal(self, response: httpx.Response, detail: str, hint: Any) -> GraphRagError:
         way = hint if isinstance(hint, str) else None
         status, again = response.status_code, response.headers.get("Retry-After", "")
-        if status == 401:
-            way = "give it with --token-file FILE, or GRAPHRAG_RDF_CLIENT__TOKEN in the environment"
+        if status == 401 and (way is None or way.startswith("send: ")):
+            way = tr("give it with --token-file FILE, or GRAPHRAG_RDF_CLIENT__TOKEN in the environment")
         if status in (429, 503):
             way = f"try again in {again} s" if again.isdigit() else "try again later"
         message = f"{self.url} says: {detail}"

@@ -228,9 +228,8 @@ class StoreFolder:
         server = self.served
         hint = "wait until it ends, or stop it"
         if server is not None:
-            hint = (
-                f"a server has it open at {server.url}. Commands that only read work beside it, others with "
-                "--server. This one has no such option: use the server's pages, or stop it first"
+            hint = tr("the server at {url} has it open; this command writes: stop the server first").format(
+                url=server.url
             )
         return StoreLockedError(
             tr("the store {root} is in use by {who}").format(root=self.root, who=who),

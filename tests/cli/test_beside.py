@@ -55,6 +55,7 @@ READING = {
     "source authority": "no document",
     "documents": "harbour.md",
     "documents --duplicates": "",
+    "forget --dry-run documents/harbour.md": "would be erased",
     "entities list": "Walter Pennock",
     "entities show Walter|Pennock": "IRI",
     "entities decisions": "",
@@ -81,6 +82,7 @@ READING = {
     "config list": "server.port",
     "config history": "",
     "ontology list": "",
+    "ontology suggest --least 1": "owl:Ontology",
     "ontology export owl": "assertions",
 }
 """Command line, with | for spaces in an argument → part of its output."""
@@ -141,6 +143,12 @@ def test_what_needs_the_store_itself(run: Run, served: Endpoint) -> None:
         assert found.code == 1
         assert f"process {served.process.pid}" in found.err
         assert served.url in found.err
+    for line, request in (
+        (("sparql", "--update", "CLEAR ALL"), f"update@FILE {served.url}/update"),
+        (("forget", "documents/harbour.md"), f"curl -X DELETE {served.url}/documents/PATH"),
+        (("cache", "clear"), f"curl -X POST {served.url}/cache/clear"),
+    ):
+        assert request in run(*there, *line).err
     hint = run(*there, "facts", "remove", "Andrew Orr", "was born in", "Arnhythe").err
     assert f"run the same command with --server {served.url}" in hint
     assert f"ask --server {served.url}" in run(*there, "ask", "--model", "openai/x", QUESTION).err

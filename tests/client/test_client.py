@@ -70,8 +70,8 @@ def event(message: GraphRagResponse) -> str:
     return f"id: 0\nevent: x\ndata: {json.dumps(to_json(message))}\n\n"
 
 
-def problem(status: int, detail: str, more: str = "") -> bytes:
-    body = json.dumps({"title": "x", "status": status, "detail": detail}).encode()
+def problem(status: int, detail: str, more: str = "", **other: str) -> bytes:
+    body = json.dumps({"title": "x", "status": status, "detail": detail, **other}).encode()
     head = f"HTTP/1.1 {status} No\r\nContent-Type: application/problem+json\r\n{more}"
     return head.encode() + b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
@@ -135,6 +135,7 @@ def test_a_run_that_fails_midway_says_why() -> None:
     ("answer", "told"),
     [
         (problem(401, "this needs a token of role write"), "--token-file"),
+        (problem(401, "this needs a token of role write", hint="start it with"), "start it with"),
         (problem(403, "pages of x may not ask"), "may not ask"),
         (problem(429, "too many", "Retry-After: 7\r\n"), "try again in 7 s"),
         (problem(503, "the server is stopping"), "try again later"),

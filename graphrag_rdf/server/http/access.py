@@ -117,7 +117,7 @@ class Access:
         if not known:
             hint = "send: Authorization: Bearer TOKEN"
             if not self._known:
-                hint = tr("this server was started without tokens; see graphrag-rdf serve --help")
+                hint = tr("this server has no tokens: start it with --token-file FILE, or --anonymous write")
             return Problem(
                 401,
                 tr("this needs a token of role {needed}").format(needed=needed),

@@ -243,6 +243,26 @@ output_option = click.option(
     metavar="FILE",
     help="Write to this file instead of stdout.",
 )
+_SUFFIXES = {
+    **{
+        ".trig": "trig",
+        ".nq": "nquads",
+        ".ttl": "turtle",
+        ".nt": "ntriples",
+        ".rdf": "rdfxml",
+        ".owl": "rdfxml",
+    },
+    **{".jsonld": "jsonld", ".graphml": "graphml", ".html": "html"},
+    **{".provn": "prov-n", ".provx": "provx", ".json": "prov-json"},
+}
+
+
+def form_of(form: str | None, path: Path | None, forms: Sequence[str]) -> Any:
+    """The format that was asked for, or the one of the file's suffix, or the first."""
+    named = None if path is None else _SUFFIXES.get(path.suffix.lower())
+    return form or (named if named in forms else forms[0])
+
+
 set_option = click.option(
     "--set",
     "settings",

@@ -14,6 +14,7 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import (
     Command,
     embedding_option,
+    form_of,
     iri_of,
     model_option,
     output_option,
@@ -41,7 +42,7 @@ _FORMATS = ("trig", "nquads", "turtle", "ntriples", "rdfxml", "jsonld", "graphml
     examples=[
         "graphrag-rdf export -o dump.trig",
         "graphrag-rdf export --format turtle --graph urn:graph:facts > facts.ttl",
-        "graphrag-rdf export --format graphml -o graph.graphml",
+        "graphrag-rdf export -o graph.graphml",
         "graphrag-rdf export ms-graphrag output",
     ],
 )
@@ -50,9 +51,8 @@ _FORMATS = ("trig", "nquads", "turtle", "ntriples", "rdfxml", "jsonld", "graphml
     "--format",
     "form",
     type=click.Choice(_FORMATS),
-    default="trig",
-    show_default=True,
-    help="Output format; trig, nquads and jsonld hold all graphs, the others one.",
+    help="Output format (default: by the suffix of -o FILE, else trig); trig, nquads and jsonld hold all "
+    "graphs, the others one.",
 )
 @click.option("--graph", metavar="IRI", help="Export only this graph; urn:graph:facts for the facts.")
 @click.option(
@@ -66,7 +66,7 @@ _FORMATS = ("trig", "nquads", "turtle", "ntriples", "rdfxml", "jsonld", "graphml
 @click.option("--counts", is_flag=True, help="Print the numbers of quads or rows as JSON (with -o or DIR).")
 def export_command(
     tables: tuple[str, ...],
-    form: Format,
+    form: Format | None,
     graph: str | None,
     dialect: Dialect,
     path: Path | None,
@@ -85,12 +85,19 @@ def export_command(
     if counts and path is None:
         raise UsageError(tr("--counts needs -o FILE: without it, stdout holds the export"))
     wanted = None if graph is None else iri_of(graph)
+    written: Format = form_of(form, path, _FORMATS)
     with open_engine(beside=True) as engine, destination(path) as stream:
-        report = export_graph(engine.store, stream, form, wanted, dialect)
+        report = export_graph(engine.store, stream, written, wanted, dialect)
     if counts:
         output.write_json(report)
     else:
         note(_written(report, path))
+    if wanted is None and written in ("turtle", "ntriples", "rdfxml"):
+        note(
+            tr("{form} holds one graph, here the facts; trig, nquads and jsonld hold all").format(
+                form=written
+            )
+        )
     if wanted is not None and not (report.quads or report.entities):
         warn(tr("the graph {wanted} is empty").format(wanted=wanted.value))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Command, Group, output_option, server_options
+from graphrag_rdf.cli.command import Command, Group, form_of, output_option, server_options
 from graphrag_rdf.cli.output import colours, format_option, one_line, reading_width, say, styled
 from graphrag_rdf.cli.process import DONE, FAILED
 from graphrag_rdf.cli.session import open_engine, refuse, server_instead, server_of
@@ -166,10 +166,13 @@ def diff(before: str, after: str, form: str) -> None:
     show_differences(found)
 
 
+_EXPORTS = ("trig", "turtle", "nquads", "jsonld", "prov-n", "prov-json", "provx", "html")
+
+
 @trace_command.command(
     "export",
     examples=[
-        "graphrag-rdf trace export last --format html -o answer.html",
+        "graphrag-rdf trace export last -o answer.html",
         "graphrag-rdf trace export last --format trig > answer.trig",
     ],
 )
@@ -177,10 +180,8 @@ def diff(before: str, after: str, form: str) -> None:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(("trig", "turtle", "nquads", "jsonld", "prov-n", "prov-json", "provx", "html")),
-    default="trig",
-    show_default=True,
-    help="Output format.",
+    type=click.Choice(_EXPORTS),
+    help="Output format (default: by the suffix of -o FILE, else trig).",
 )
 @click.option(
     "--dialect",
@@ -191,7 +192,9 @@ def diff(before: str, after: str, form: str) -> None:
 )
 @output_option
 @click.option("--without-sources", is_flag=True, help="Leave out the evidence.")
-def export(trace: str, form: TraceFormat, dialect: Dialect, path: Path | None, without_sources: bool) -> None:
+def export(
+    trace: str, form: TraceFormat | None, dialect: Dialect, path: Path | None, without_sources: bool
+) -> None:
     """Export a trace with its evidence, as RDF, PROV or an HTML page."""
     from graphrag_rdf.trace.catalogue import find_trace
     from graphrag_rdf.trace.export import export_trace
@@ -199,7 +202,12 @@ def export(trace: str, form: TraceFormat, dialect: Dialect, path: Path | None, w
     with open_engine(beside=True) as engine:
         session = find_trace(engine.store, trace)
         text = export_trace(
-            engine.store, engine.blobs, session, form, with_sources=not without_sources, dialect=dialect
+            engine.store,
+            engine.blobs,
+            session,
+            form_of(form, path, _EXPORTS),
+            with_sources=not without_sources,
+            dialect=dialect,
         )
     output.write_file(text, path)
 

@@ -26,6 +26,7 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.formats import check_entities
 from graphrag_rdf.rdf.namespaces import ENDPOINT_NODE, RAG, RDF, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.sparql.complaints import declaration
 from graphrag_rdf.sparql.render import decode
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.migrations import MIGRATIONS, migrate
@@ -176,7 +177,8 @@ def parsing(file: Path) -> Iterator[None]:
     except SyntaxError as error:
         line = error.lineno or _line_of_xml_error(file)
         where = f"{file}, line {line}" if line else str(file)
-        raise UsageError(f"{where}: {error.msg}", hint=tr("nothing was imported")) from error
+        hint = declaration(error) or tr("nothing was imported")
+        raise UsageError(f"{where}: {error.msg}", hint=hint) from error
     except UnicodeDecodeError as error:
         raise UsageError(
             tr("{file}: not UTF-8: {error}").format(file=file, error=error), hint=tr("nothing was imported")

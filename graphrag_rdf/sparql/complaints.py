@@ -33,6 +33,7 @@ _IRI = "IRI parsing failed"
 _SHOWN = 100  # characters of a line
 _STATUS = {"not supported": 501, "does not exist": 404, "already exists": 409}
 _UNDECLARED = "Prefix not found"
+_UNDECLARED_IN_TURTLE = re.compile(r"The prefix (\S*): has not been declared")
 _NO_CODE = re.compile(
     r'"""(?:\\.|[^\\])*?"""|\'\'\'(?:\\.|[^\\])*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|<[^<>"{}|^`\s]*>|#[^\n]*',
     re.DOTALL,
@@ -60,6 +61,16 @@ _KNOWN = {
 def evaluation_status(cause: str) -> int:
     """The HTTP status for a well-formed query or update that the engine could not evaluate, by its error."""
     return next((status for words, status in _STATUS.items() if words in cause), 500)
+
+
+def declaration(error: Exception) -> str | None:
+    """What Turtle lacks if a prefix is not declared; None for another error of the parser."""
+    found = _UNDECLARED_IN_TURTLE.search(str(error))
+    if found is None:
+        return None
+    return tr("declare the prefix at the beginning: {line}").format(
+        line=f"@prefix {found[1]}: <{_KNOWN.get(found[1], '…')}> ."
+    )
 
 
 def complaint(text: str, error: Exception) -> str:

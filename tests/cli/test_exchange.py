@@ -29,7 +29,7 @@ TURTLE = """@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2
 def test_dump_and_restore(run: Run, store: Path, form: str) -> None:
     run("ask", QUESTION)
     dump = f"dump.{'nq' if form == 'nquads' else form}"
-    found = run("export", "--format", form, "-o", dump, "--counts")
+    found = run("export", "-o", dump, "--counts")
     assert found.code == 0
     assert found.json["quads"] > 100
     restored = run("import", dump, "--store", "restored", "--format", "json")
@@ -143,6 +143,7 @@ def test_into_a_graph_of_its_own(run: Run, store: Path, folder: Path) -> None:
     [
         (["import", "nowhere.ttl"], "nowhere.ttl"),
         (["import", "broken.ttl"], "line 1"),
+        (["import", "prefix.ttl"], "@prefix prov: <http://www.w3.org/ns/prov#> ."),
         (["import", "people.txt"], "RDF format"),
         (["import", "fine.ttl", "--graph", "no iri"], "IRI"),
         (["import", "fine.ttl", "--graph", "urn:graph:source"], "urn:graph:source"),
@@ -154,6 +155,7 @@ def test_into_a_graph_of_its_own(run: Run, store: Path, folder: Path) -> None:
 )
 def test_wrong_usage(run: Run, store: Path, folder: Path, arguments: list[str], told: str) -> None:
     (folder / "broken.ttl").write_text("this is no Turtle")
+    (folder / "prefix.ttl").write_text("<urn:s> a prov:Activity .")
     (folder / "fine.ttl").write_text(TURTLE)
     (folder / "people.txt").write_text(TURTLE)
     found = run(*arguments)

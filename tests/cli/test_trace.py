@@ -58,14 +58,19 @@ def test_show_by_any_name(run: Run, asked: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "form", ["trig", "turtle", "nquads", "prov-n", "prov-json", "provx", "jsonld", "html"]
+    ("form", "file"),
+    [
+        *(("trig", "out"), ("turtle", "out.ttl"), ("nquads", "out.nq"), ("prov-n", "out.provn")),
+        *(("prov-json", "out.json"), ("provx", "out.provx"), ("jsonld", "out.jsonld"), ("html", "out.html")),
+    ],
 )
-def test_export(run: Run, asked: str, folder: Path, form: str) -> None:
+def test_export(run: Run, asked: str, folder: Path, form: str, file: str) -> None:
+    """The suffix of the file says the format, as --format does."""
     found = run("trace", "export", asked, "--format", form)
     assert found.code == 0
     assert asked.rsplit(":", 1)[-1] in found.out or "Andrew Orr" in found.out
-    assert run("trace", "export", asked, "--format", form, "-o", "out").out == ""
-    assert (folder / "out").read_text() == found.out
+    assert run("trace", "export", asked, "-o", file).out == ""
+    assert (folder / file).read_text() == found.out
     assert run("trace", "export", asked, "-o", "nowhere/out").code == 2
 
 

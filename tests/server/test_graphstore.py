@@ -193,6 +193,11 @@ def test_refusals(
     assert client.get(G).status_code == 404
 
 
+def test_a_missing_prefix_comes_with_its_declaration(client: httpx.Client) -> None:
+    found = client.put(G, content="<urn:s> a prov:Activity .", headers={"Content-Type": "text/turtle"})
+    assert "@prefix prov: <http://www.w3.org/ns/prov#> ." in found.json()["hint"]
+
+
 def test_what_is_not_accepted(client: httpx.Client) -> None:
     client.put(G, content=ONE, headers=TURTLE)
     assert client.get(G, headers={"Accept": "text/csv"}).status_code == 406

@@ -117,7 +117,8 @@ class Access:
         if not known:
             hint = "send: Authorization: Bearer TOKEN"
             if not self._known:
-                hint = tr("this server has no tokens: start it with --token-file FILE, or --anonymous write")
+                told = tr("this server has no tokens: start it with --token-file FILE, or --anonymous {role}")
+                hint = told.format(role=needed)
             return Problem(
                 401,
                 tr("this needs a token of role {needed}").format(needed=needed),

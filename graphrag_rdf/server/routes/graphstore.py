@@ -38,6 +38,7 @@ from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.routes.sparql import run, settled, written
 from graphrag_rdf.server.service import Service, address_of, service_of, site_of
 from graphrag_rdf.server.validation import headers_of
+from graphrag_rdf.sparql.complaints import declaration
 
 _PARTS = 1000
 _HINTS = {
@@ -261,6 +262,7 @@ def _quads(data: str, rdf: Format, base: str, *, named: bool) -> list[Quad]:
         raise Problem(
             400,
             tr("the body is not valid {media_type}: {error}").format(media_type=rdf.media_type, error=error),
+            hint=declaration(error),
         ) from error.with_traceback(None)
 
 

@@ -417,6 +417,7 @@ _WORDS: Mapping[str, str] = {
     "question": later("question"),
     "request": later("request"),
     "cut": later("cut"),
+    "unclear_order": later("of unclear word order"),
     "predicate_not_listed": later("predicate not listed"),
     "no_evidence": later("no evidence"),
     "invalid_relation": later("invalid relation"),

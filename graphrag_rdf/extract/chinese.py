@@ -130,7 +130,11 @@ def names_in(text: str) -> tuple[Name, ...]:
     found = [_lengthened(name, tokens, whole) for name in taken]
     for token in tokens:  # a word that jieba takes for a name by its looks is one if it says of what
         guessed = token.tag.startswith(_NAMED) and not _is_known(token)
-        if (guessed or token.tag == "nr") and 2 <= len(token.text) <= 4 and not _BINDING.search(token.text):
+        if (
+            (guessed or token.tag in {"nr", "nz", "z"})
+            and 2 <= len(token.text) <= 4
+            and not _BINDING.search(token.text)
+        ):
             guess = Name(token.start, token.end, None)
             longer = _lengthened(guess, tokens, whole)
             if longer is not guess and token.text not in table()["names"]["common"]:
@@ -252,16 +256,18 @@ def _tells_who(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _is_subject(tokens: Sequence[Token], index: int, name: str) -> bool:
-    """Whether a clause begins with a name of three characters, and goes on with 是 or a date."""
-    opens = index == 0 or tokens[index - 1].tag == "x"
+    """Whether a clause begins with a name of three characters, and goes on with 是 or a date; if its second
+    part is a name, also with a verb. Such a name may also be an agent: 由王大海创办.
+    """
+    before, given = tokens[index - 1] if index else None, tokens[index + 1]
     after = tokens[index + 2] if index + 2 < len(tokens) else None
-    return (
-        opens
-        and after is not None
-        and len(name) == 3
-        and name[0] in _characters("families_alone")
-        and (after.text in table()["clauses"]["copula"] or after.tag == "m")
-    )
+    if len(name) != 3 or after is None:
+        return False
+    goes_on = after.text in table()["clauses"]["copula"] or after.tag == "m"
+    if given.tag in {"ns", "nr", "nz", "z"} and (before is None or before.text in "由被是，。；！？"):
+        return goes_on or after.tag in {"v", "vn", "p", "d", "t", "n"}
+    opens = before is None or before.tag == "x"
+    return opens and goes_on and name[0] in _characters("families_alone")
 
 
 def is_role(word: str) -> bool:
@@ -353,12 +359,16 @@ def _lengthened(name: Name, tokens: Sequence[Token], text: str) -> Name:
     after = next((i for i, token in enumerate(tokens) if token.start >= name.end), len(tokens))
     best, previous = name, name.end
     for count, token in enumerate(tokens[after : after + _BETWEEN + 1]):
-        inner = token.tag.startswith(_INNER) or (token.text in ends and token.tag in _RARE)
+        inner = token.tag.startswith(_INNER) or (token.text in ends and token.tag in (*_RARE, "ns"))
         if token.tag == "m" and len(token.text) > 1 and token.text[-1] in _characters("measures"):
             break
         if token.start != previous or not inner or token.end - name.start > _LONGEST:
             break
         general = token.text in names["general"] and token.text not in names["districts"]
+        if len(token.text) == 1:  # 洛溪河 is a name, but no river is called 法国河
+            general = general and any(
+                text[name.start : name.end] in one for one in table()["places"].values()
+            )
         if count == 0 and name.type == "Place" and general:
             break
         ends_it = token.text in ends or (len(token.text) > 2 and _kind_by_ending(token.text))

@@ -28,6 +28,7 @@ _BRACKETS = re.compile(r"（[^（）]*）|\([^()]*\)")
 _ITEM = re.compile(r"^\s*(?:[一二三四五六七八九十\d]{1,3}[、.．]|[（(][一二三四五六七八九十\d]{1,3}[）)])")
 _LATIN_NAME = re.compile(r"[（(]\s*([A-Z][A-Za-z .'’-]+)\s*[）)]")
 _ENDS = re.compile("[，,；;：:。．！!？?…\n]|——")
+_BY = frozenset("由被")  # before the agent of a passive
 _LONGEST = 30  # characters of an object
 _NOUN = ("n", "j", "an", "eng", "vn")
 _WITHIN = (*_NOUN, "b", "a", "m", "q", "f", "s", "t", "u", "c", "k", "i", "l", "z")
@@ -129,8 +130,8 @@ class ChineseProse:
             for fact in facts:
                 self._state(fact, words, names, sentence, carried=fact.subject is subject)
             subject = _goes_on(facts[0]) if facts else None
-            if not facts and parts[0].text in table()["clauses"]["pronouns"] and len(parts) > 2:
-                self.rejected.setdefault(Rejected("unresolved_pronoun", said))
+            if not facts and (reason := _why_unread(parts)):
+                self.rejected.setdefault(Rejected(reason, said))
 
     def _meet(self, name: str, kind: str | None, span: tuple[int, int], alias: str = "") -> None:
         if reject_reason(name) is not None:
@@ -184,6 +185,18 @@ class ChineseProse:
         )
 
 
+def _why_unread(parts: Sequence[Part]) -> str:
+    """Why a clause gave no fact; "" if it can hardly state one."""
+    lists = table()
+    if parts[0].text in lists["clauses"]["pronouns"] and len(parts) > 2:
+        return "unresolved_pronoun"
+    named = any(part.kind == "N" for part in parts)
+    known = lists["verdicts"]["once"] | lists["verdicts"]["made"] | lists["clauses"]["verbs"]
+    if not any(part.text in known or (named and _states(part)) for part in parts):
+        return ""
+    return "unclear_order" if named else "unnamed_subject"
+
+
 def _goes_on(fact: Fact) -> Part | None:
     """The subject that the next clause may go on with."""
     if fact.pattern == "passive" and fact.entity:
@@ -205,14 +218,19 @@ def doubts_of(words: str, start: int, end: int) -> set[str]:
         words: the sentence.
         start, end: places in it.
     """
-    names = {(name.start, name.end): words[name.start : name.end] for name in names_in(words)}
-    clauses = list(_clauses(words, names))
+    clauses = clauses_in(words)
     reported = _reported_from(clauses)
     found = {_doubt_of_sentence(simplified(words))}
     for number, parts in enumerate(clauses):
         if parts[0].start < end and parts[-1].end > start:
             found.add("reported" if number >= reported else _doubt_of_clause(parts))
     return found - {""}
+
+
+def clauses_in(words: str) -> list[list[Part]]:
+    """The clauses of a sentence, with its names, dates and numbers as parts."""
+    names = {(name.start, name.end): words[name.start : name.end] for name in names_in(words)}
+    return list(_clauses(words, names))
 
 
 def _reported_from(clauses: Sequence[Sequence[Part]]) -> int:
@@ -307,55 +325,95 @@ def _read(parts: Sequence[Part], carried: Part | None, when: Part | None, *, ago
             return
     common = subjects[0].kind != "N"
     if parts[index : index + 1] and parts[index].text == "的" and not common:
-        end = _run(parts, index + 1, ("n", "vn", "a", "uj"))
-        if end > index + 1 and parts[end : end + 1] and parts[end].text in lists["copula"]:
-            predicate = "".join(part.text for part in parts[index + 1 : end])
-            for span, entity in _objects(parts[end + 1 :]):
-                yield Fact(subjects[0], predicate, span, entity, "attribute")
+        yield from _attribute(subjects[0], parts[index + 1 :])
         return
+    begin = index
     index, later = _skip(parts, index)
     date = later or date or when
     if index >= len(parts):
         return
     rest, verb = parts[index + 1 :], parts[index]
-    if verb.text in lists["copula"]:
+    cleft = verb.text in lists["copula"] and len(rest) > 2 and rest[-1].text == "的"
+    if cleft and rest[0].kind != "N" and rest[-2].text in lists["events"] and rest[0].text not in _BY:
+        yield from _read([*parts[:index], *rest[:-1]], carried, when, ago=ago)
+    elif cleft and (passive := list(_passive(subjects, rest[rest[0].text in _BY : -1], not common))):
+        yield from passive
+    elif verb.text in lists["copula"]:
         ago = ago or date is not None or any(part.text in lists["past"] for part in parts[:index])
         yield from _copula(subjects, rest, "曾是" if ago else "是")
-    elif verb.text in {"由", "被"}:
-        agents, after = _subjects(rest, 0)
-        if (
-            after < len(rest)
-            and _states(rest[after])
-            and all(part.kind == "ul" for part in rest[after + 1 :])
-        ):
-            for agent, subject in product(agents, subjects):
-                yield Fact(agent, rest[after].text, (subject.start, subject.end), not common, "passive")
+    elif verb.text in _BY:
+        yield from _passive(subjects, rest, not common)
     elif common:
         return
-    elif verb.text in lists["events"] and date is not None and all(part.kind == "ul" for part in rest):
-        for subject in subjects:
-            yield Fact(subject, f"{verb.text}于", (date.start, date.end), False, "event")
+    elif verb.text in lists["events"] and all(part.kind == "ul" for part in rest):
+        where_and_when = [(_place(parts[begin:index]), True), (date, False)]
+        for subject, (part, entity) in product(subjects, where_and_when):
+            if part is not None:
+                yield Fact(subject, f"{verb.text}于", (part.start, part.end), entity, "event")
     elif _states(verb) and rest:
-        predicate, taken = verb.text, 0
-        if rest[0].text in {"于", "自", "为"}:
-            predicate, taken = predicate + rest[0].text, 1
-        elif rest[0].kind in {"ul", "ug"}:
-            taken = 1
-        if predicate[-1] != "于" and len(rest) > taken and rest[taken].kind == "D":
-            return
-        pattern = "event" if predicate[-1] == "于" else "verb"
-        done = taken > 0 and rest[0].kind == "ul"
-        for span, entity in _objects(rest[taken:], done=done):
-            for subject in subjects:
-                yield Fact(subject, predicate, span, entity, pattern)
-        happens = predicate.removesuffix("于") in lists["events"] and predicate[-1] == "于"
-        if happens and date is not None and all(part.kind != "D" for part in rest):
-            for subject in subjects:  # both when and where
-                yield Fact(subject, predicate, (date.start, date.end), False, pattern)
+        yield from _active(subjects, verb, rest, date)
+
+
+def _active(subjects: Sequence[Part], verb: Part, rest: Sequence[Part], date: Part | None) -> Iterator[Fact]:
+    """What is said by a verb and what follows it."""
+    lists = table()["clauses"]
+    predicate, taken = verb.text, 0
+    if rest[0].text in {"于", "自", "为"}:
+        predicate, taken = predicate + rest[0].text, 1
+    elif rest[0].kind in {"ul", "ug"}:
+        taken = 1
+    if predicate[-1] != "于" and len(rest) > taken and rest[taken].kind == "D":
+        return
+    pattern = "event" if predicate[-1] == "于" else "verb"
+    done = taken > 0 and rest[0].kind == "ul"
+    for span, entity in _objects(rest[taken:], done=done):
+        for subject in subjects:
+            yield Fact(subject, predicate, span, entity, pattern)
+        if entity and date is not None and predicate in lists["events"]:
+            yield Fact(Part("N", *span, ""), f"{predicate}于", (date.start, date.end), False, "event")
+    happens = predicate.removesuffix("于") in lists["events"] and predicate[-1] == "于"
+    if happens and date is not None and all(part.kind != "D" for part in rest):
+        for subject in subjects:  # both when and where
+            yield Fact(subject, predicate, (date.start, date.end), False, pattern)
+
+
+def _attribute(owner: Part, parts: Sequence[Part]) -> Iterator[Fact]:
+    """What is said after 的: 首都是…, 总部设在…."""
+    lists = table()["clauses"]
+    end = _run(parts, 0, ("n", "vn", "a", "uj"))
+    said = parts[end].text if 0 < end < len(parts) else ""
+    if said in lists["copula"] or said in lists["placed"]:
+        predicate = "".join(part.text for part in parts[:end]) + (said if said in lists["placed"] else "")
+        for span, entity in _objects(parts[end + 1 :]):
+            yield Fact(owner, predicate, span, entity, "attribute")
 
 
 def _states(verb: Part) -> bool:
-    return verb.kind in {"v", "vn"} and len(verb.text) > 1 and verb.text not in table()["clauses"]["light"]
+    lists = table()["clauses"]
+    long = verb.kind in {"v", "vn"} and len(verb.text) > 1
+    return (long or verb.text in lists["short"] | lists["events"]) and verb.text not in lists["light"]
+
+
+def _passive(subjects: Sequence[Part], rest: Sequence[Part], entity: bool) -> Iterator[Fact]:
+    """What is said after 由 or 被: who does what, when."""
+    agents, after = _subjects(rest, 0)
+    after, date = _skip(rest, after)
+    after += int(after < len(rest) and rest[after].text == "所")
+    if after >= len(rest) or not _states(rest[after]) or any(p.kind != "ul" for p in rest[after + 1 :]):
+        return
+    verb = rest[after].text.removeprefix("所")
+    for agent, subject in product(agents, subjects):
+        yield Fact(agent, verb, (subject.start, subject.end), entity, "passive")
+    if date is not None and entity and verb in table()["clauses"]["events"]:
+        for subject in subjects:
+            yield Fact(subject, f"{verb}于", (date.start, date.end), False, "event")
+
+
+def _place(parts: Sequence[Part]) -> Part | None:
+    """Where something happens, by 在 or 从 before its verb; of an address the last name."""
+    start = next((n for n, part in enumerate(parts) if part.text in {"在", "从"}), len(parts))
+    end = _run(parts, start + 1, ("N",))
+    return parts[end - 1] if end == len(parts) and end > start + 1 else None
 
 
 def _skip(parts: Sequence[Part], index: int) -> tuple[int, Part | None]:
@@ -371,8 +429,8 @@ def _skip(parts: Sequence[Part], index: int) -> tuple[int, Part | None]:
             index += 1
         elif part.text in lists["adverbs"] or (part.kind == "t" and part.text not in lists["events"]):
             index += 1
-        elif part.text == "在" and following in {"N", "ns"}:
-            index += 2
+        elif part.text in {"在", "从"} and following in {"N", "ns"}:
+            index = _run(parts, index + 1, ("N", "ns"))
         else:
             break
     return index, date
@@ -487,7 +545,14 @@ def _objects(
     if len(rest) == 2 and rest[0].kind == "N" and rest[1].text in table()["clauses"]["inside"]:
         yield (rest[0].start, rest[0].end), True
         return
-    ends = rest[-1] if rest else None
+    if (
+        rest
+        and rest[0].kind == "N"
+        and "".join(part.text for part in rest[1:]) in table()["clauses"]["books"]
+    ):
+        yield (rest[0].start, rest[0].end), True
+        return
+    ends = rest[-1] if rest and rest[0].kind != "c" else None
     if ends is None or not (
         ends.kind in "NDQ" or ends.kind.startswith((*_NOUN, "q", "s")) or ends.text == "之一"
     ):

@@ -9,28 +9,28 @@ words of the question in its order, and that states or denies them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import NamedTuple
 
 from graphrag_rdf.extract.chinese import names_in, tokens_of
-from graphrag_rdf.extract.chinese_prose import denials_in, doubts_of
 from graphrag_rdf.extract.lexicon import read_table
 from graphrag_rdf.han import DATE, simplified
 
-_SMALL = frozenset("uxy")  # tags of particles and marks, which a sentence may lack
+_SAYING = frozenset("nvajbg")  # tags of words that say something
 _DIGIT = "[\\d〇零一二两三四五六七八九十百千万亿半]"
-_MEASURE = (
+MEASURE = (
     "平方公里|平方米|公里|千米|英里|小时|分钟|美元|[个座名台艘条只家位所次种批项件部辆架间层届人年月天秒岁元吨米度倍"
     "页本篇张场支队棵头匹国州省市县节门]"
 )
 _LENGTH = "米|公里|千米|厘米|毫米|英里|英尺|英寸|海里|里|丈|尺|码|层"
 _WEIGHT = "吨|公斤|千克|克|磅|斤"
+_MONEY = "[块元角圆镑]|万元|亿元|[美欧日银港]元|英镑|法郎|马克|卢布|两银子|两白银"
 _TIME = "年|个月|月|周|星期|天|日|小时|分钟|秒|世纪"
 _END = "[呢吧呀啊]?[？?。]?$"
 _DATE = rf"{DATE}|\d{{1,4}} ?年|{_DIGIT}{{1,3}} ?月|{_DIGIT} ?世纪|{_DIGIT}年代|年间|公元前?|时期"
 _REASON = "因为|由于|因此|因而|所以|导致|造成|引起|致使|使得|以便|为了|原因|缘故|出于|之故"
-_NUMBER = rf"\d|(?<!第)(?:[二两三四五六七八九十百千万亿]|一(?=[百千万亿成半]|{_MEASURE}))"
+_NUMBER = rf"\d|(?<!第)(?:[二两三四五六七八九十百千万亿]|一(?=[百千万亿成半]|{MEASURE}))"
 
 
 class _Kind(NamedTuple):
@@ -63,6 +63,10 @@ def _who(question: str, _: re.Match[str], sentence: str) -> bool:
 
 def _where(question: str, _: re.Match[str], sentence: str) -> bool:
     return _names(question, sentence, frozenset({"Place"}))
+
+
+def _which_organisation(question: str, _: re.Match[str], sentence: str) -> bool:
+    return _names(question, sentence, frozenset({"Organisation"}))
 
 
 def _when(_: str, __: re.Match[str], sentence: str) -> bool:
@@ -99,12 +103,15 @@ _KINDS = tuple(
         (r"(?:是|因)*(?:(?<![称名作成认视做变定分译])为什么|为何|为啥|何以|什么原因|何故)", _why),
         (r"(?:是|在|位于|于|来自)*(?:哪里|哪儿|何处|何地|什么地方|哪个地方)", _where),
         (r"在?哪一?[个座些]?(?=城市|国家|国|省|市|县|州|地区|地方|区域|大陆|岛|镇|村)", _where),
+        (r"(?:是|由|被|在)*哪一?[家所](?=[^？?])", _which_organisation),
         (r"第几(?:名|位|届|次|个|大)?", _which_number),
-        (rf"(?:共|总共|一共)?有?(?:多少|几)(?=(?P<of>{_MEASURE})?)(?:{_MEASURE}{_END})?", _how_many),
+        (rf"(?:共|总共|一共)?有?(?:多少|几)(?=(?P<of>{MEASURE})?)(?:{MEASURE}{_END})?", _how_many),
+        (r"(?:共|总共|一共)?有?(?:多少|几)[个名位]?人(?![类民物口种员口体])", _how_much_of("个?人|[名位]")),
+        (r"(?:共|总共|一共)?要?(?:多少|几)(?:钱|元)", _how_much_of(_MONEY)),
         (r"(?:共|总共|一共)?有?多(?:长时间|久)", _how_much_of(_TIME)),
         (r"有?多(?:长|高|远|深|宽|厚)", _how_much_of(f"{_LENGTH}|{_TIME}")),
         (r"有?多重", _how_much_of(_WEIGHT)),
-        (r"有?多(?:大|快)", _how_much_of(_MEASURE)),
+        (r"有?多(?:大|快)", _how_much_of(MEASURE)),
         (r"(?:是|由|被)?(?:谁|何人|哪一?位)是?", _who),
         (r"叫什么名字|名叫什么|姓什么", _who),
         (r"(?:是|为|叫|叫做)?(?:什么|啥|何物)是?|如何|怎么样?|怎样", None),
@@ -114,9 +121,11 @@ _KINDS = tuple(
         (_END, None),
     )
 )
-_WHETHER = re.compile(r"(?P<there>有没有|有无)|是否|是不是|吗(?=[？?。]?$)")
-_ANSWERS = {False: ("否。", "是。"), True: ("没有。", "有。")}
-"""No and yes, in both forms of Chinese; of questions whether there is something."""
+WHETHER = re.compile(
+    r"(?P<there>有没有|有无)|是否|是不是|(?P<modal>[能可](?=否)|能(?=不能)|可以?(?=不可以))(?:否|不能|不可以)"
+    rf"|(?:，?(?:对|是|是真的))?吗{_END}|，?对不对{_END}|(?<=[了过])没有?{_END}"
+)
+"""What asks for yes or no."""
 
 
 @lru_cache(maxsize=64)
@@ -138,6 +147,17 @@ def without_asking(question: str) -> str:
     return question
 
 
+def pairs_in_words(text: str) -> frozenset[str]:
+    """The pairs of characters that are in one word or name, or that a word of one character is in."""
+    plain, found = simplified(text), set[str]()
+    words = [(token.start, token.end, token.tag) for token in tokens_of(text)]
+    for start, end, tag in (*words, *((name.start, name.end, "N") for name in names_in(text))):
+        around = int(end - start == 1 and tag[0] in _SAYING)
+        places = range(max(0, start - around), min(end + around, len(plain)) - 1)
+        found.update(plain[at : at + 2] for at in places)
+    return frozenset(found)
+
+
 def kinds_asked(question: str) -> list[str]:
     """The phrases by which a question asks for a date, a number, a name, a place or a reason."""
     return [match[0] for kind, match in _asked(question) if kind.shows]
@@ -145,13 +165,19 @@ def kinds_asked(question: str) -> list[str]:
 
 def asks_whether(question: str) -> bool:
     """Whether a question asks for yes or no, so that a sentence that only says the same answers."""
-    return _WHETHER.search(simplified(question)) is not None
+    return WHETHER.search(simplified(question)) is not None
 
 
 def answered_words(question: str, sentence: str) -> list[str]:
     """The phrases by which a question asks for a kind of thing that a sentence shows."""
     plain, text = simplified(question), simplified(sentence)
     return [match[0] for kind, match in _asked(question) if kind.shows and kind.shows(plain, match, text)]
+
+
+def same_words(word: str) -> frozenset[str]:
+    """The other words that mean the same."""
+    rows = (row for row in _same() if word in row or f"{word}于" in row)
+    return frozenset(one for row in rows for one in row) - {word}
 
 
 def said_otherwise(question: str, sentence: str) -> list[str]:
@@ -169,36 +195,3 @@ def said_otherwise(question: str, sentence: str) -> list[str]:
 def _same() -> tuple[tuple[str, ...], ...]:
     rows: str = read_table("zh")["questions"]["same"]
     return tuple(tuple(row.split()) for row in rows.splitlines())
-
-
-def yes_or_no(question: str, sentences: Sequence[str]) -> str:
-    """The answer to a question with 是否 or the like that goes before the sentences quoted: "是。", "否。",
-    or "" where none of them states or denies all that is asked, or where they disagree.
-    """
-    plain = simplified(question)
-    whether = _WHETHER.search(plain)
-    if whether is None or any(denials_in(token.text) for token in tokens_of(without_asking(plain))):
-        return ""
-    words = [token.text for token in tokens_of(without_asking(plain)) if token.tag[0] not in _SMALL]
-    found = (_states(words, simplified(sentence)) for sentence in sentences)
-    said = {one for one in found if one is not None}
-    return _ANSWERS[whether["there"] is not None][said.pop()] if len(said) == 1 else ""
-
-
-def _states(words: Sequence[str], sentence: str) -> bool | None:
-    """Whether a sentence states (True) or denies (False) what has these words in this order."""
-    places, end = [], 0
-    for word in words:
-        place = sentence.find(word, end)
-        if place < 0:
-            return None
-        end = place + len(word)
-        places.append(place)
-    if not places:
-        return None
-    doubts = doubts_of(sentence, places[0], end)
-    if doubts - {"negated"}:
-        return None
-    inside = [token.text for token in tokens_of(sentence) if places[0] <= token.start < end]
-    denials = sum(map(denials_in, inside))
-    return None if denials > 1 or (not denials and doubts) else not denials

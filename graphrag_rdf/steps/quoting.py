@@ -21,12 +21,16 @@ contradicts. A question in a document is not quoted, nor a heading, nor what say
 
 The quotes answer if their margin is large enough, each signal a share of the question by weight of its words:
 
-    margin = best/2 + chain/2 + 3/10 about − 4/5 usual                       (queries/selection/margin)
+    margin = best/2 + chain/2 + 3/10 about − 4/5 usual + decided/2 − open    (queries/selection/margin)
 
     best      own + near of the quote that says most
     chain     of the quotes that hang together: each shares an entity or its passage with one before
     about     of what their titles name, and what the question names and their passages are about
     usual     own + near of a passage or a table's row, by its best candidate: the mean over all, at most 7/10
+    decided   1 if a quote answers yes or no, of a question for that
+    open      1 if none does, and none has all words of such a question
+
+Of a question for yes or no only the quotes are kept that answer it, if there are any.
 
 It is 0 where all that is asked is said of something else than what the question names.
 """
@@ -46,6 +50,7 @@ from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.rdf.wording import classifies, defines
 from graphrag_rdf.steps.answer import MARGIN
 from graphrag_rdf.steps.chinese_questions import asks_whether
+from graphrag_rdf.steps.chinese_verdicts import decides, lacks
 from graphrag_rdf.steps.sources import chunk_of, chunk_texts, mentions_of, sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.table_rows import TableRow, answer_from_row, rows_among, table_row
@@ -94,6 +99,8 @@ class Candidate:
         row: what it says as a row of a table; None for other sentences.
         shows: whether it shows the kind of thing asked for.
         decided: whether it says a fact that somebody removed or corrected.
+        verdict: its answer to a question for yes or no.
+        lacks: whether such a question asks for more than it has.
     """
 
     iri: NamedNode
@@ -111,6 +118,8 @@ class Candidate:
     row: TableRow | None = None
     shows: bool = False
     decided: bool = False
+    verdict: str = ""
+    lacks: bool = False
 
     @property
     def alone(self) -> bool:
@@ -126,10 +135,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Quotes:
-    """What is quoted, best first, and how far that stands out (see above)."""
+    """What is quoted, best first, how far that stands out (see above), and yes or no if all agree."""
 
     quotes: tuple[Candidate, ...]
     margin: float
+    verdict: str = ""
 
     def in_order(self) -> list[Candidate]:
         """As they are read: best first, those that somebody decided against last."""
@@ -141,10 +151,11 @@ def pick(context: Context, step: Step, state: State, parameters: Parameters) -> 
     words = QuestionWords.of(state.question, state.language, context.text_index)
     standing = _standing(state)
     candidates = _weighed(context, step, state, words, standing)
+    deciding = [candidate for candidate in candidates if candidate.verdict]
     picked: list[Candidate] = []
     first = 0.0
     while len(picked) < parameters["max_sentences"]:
-        others = [candidate for candidate in candidates if _adds(candidate, picked)]
+        others = [candidate for candidate in deciding or candidates if _adds(candidate, picked)]
         found = _best(context, step, state, words, others, picked, standing, parameters["min_share"] * first)
         if found is None:
             break
@@ -152,12 +163,15 @@ def pick(context: Context, step: Step, state: State, parameters: Parameters) -> 
         picked.append(found[0])
     if not picked or not _of_what_is_named(picked, state, words):
         return Quotes(tuple(picked), 0.0)
-    return Quotes(tuple(picked), _margin(context, step, words, candidates, picked))
+    margin = _margin(context, step, state, words, candidates, picked)
+    verdicts = {candidate.verdict for candidate in deciding}
+    return Quotes(tuple(picked), margin, verdicts.pop() if len(verdicts) == 1 else "")
 
 
 def _margin(
     context: Context,
     step: Step,
+    state: State,
     words: QuestionWords,
     candidates: Sequence[Candidate],
     picked: Sequence[Candidate],
@@ -177,6 +191,9 @@ def _margin(
         ("about", words.weight(frozenset[str]().union(*(quote.about for quote in picked)))),
         ("usual", min(_MOST, sum(coverage.values()) / max(_FEW, len(coverage)))),
     ]
+    if asks_whether(state.question):
+        decided = picked[0].verdict != ""
+        signals.append(("decided", 1.0) if decided else ("open", float(all(q.lacks for q in picked))))
     rows = context.decide(step, "selection/margin", signals=signals)
     shares = [
         ScoreShare(text_of(row["signal"]), float(text_of(row["weight"])), float(text_of(row["share"])))
@@ -330,7 +347,12 @@ def _weighed(
         names = [called[entity] for entity in sorted(one.entities) if entity in called]
         one.titled = words.spoken_of(one.source.title, *names) - one.own
         one.about = words.spoken_of(one.source.title, *(called[e] for e in one.topics if e in called))
-        one.near = one.titled | words.spoken_of(text[max(0, at - _BEFORE) : at]) - one.own
+        before = text[max(0, at - _BEFORE) : at]
+        one.near = one.titled | words.spoken_of(before) - one.own
+        if whether:
+            topics = " ".join((one.source.title, *(called[each] for each in one.topics if each in called)))
+            one.verdict = decides(state.question, one.text, topics)
+            one.lacks = lacks(state.question, one.text, f"{topics} {before}")
         one.rest = words.spoken_of(text) - one.said
         kept.append(one)
     return kept

@@ -36,7 +36,6 @@ from graphrag_rdf.steps.checking import (
     nothing_found,
     uncited,
 )
-from graphrag_rdf.steps.chinese_questions import yes_or_no
 from graphrag_rdf.steps.evidence import Evidence, Line, collect, hit_of
 from graphrag_rdf.steps.kinds import Few, Limit, Share, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.prompts import stream_model
@@ -148,7 +147,7 @@ def extractive(context: Context, state: State, parameters: Parameters) -> Iterat
     if found.quotes and (state.vouched or found.margin >= parameters["min_margin"]):
         quotes = _cite(context, state, step, found)
         text = " ".join(f"{_as_sentence(quote)} [{quote.selection.marker}]" for quote in quotes)
-        text = yes_or_no(state.question, [quote.text for quote in quotes]) + text
+        text = found.verdict + text
     else:
         text = _unknown(context, state, step, found)
     yield context.recorder.text_chunk(text)

@@ -138,7 +138,12 @@ class QuestionWords:
         else:
             rarity = index.rarity(question, kind="sentence", language=language)
         asking = _asking(primary_language(language))
-        telling = {term: weight for term, weight in rarity.items() if term not in asking and not _binds(term)}
+        words = chinese_questions.pairs_in_words(question) if chinese else None
+        telling = {
+            term: weight
+            for term, weight in rarity.items()
+            if term not in asking and not (_binds(term) or (words and _crosses(term, words)))
+        }
         rarity = telling or rarity
         # what shows the kind of thing asked for says as much as a word
         mean = sum(rarity.values()) / max(1, len(rarity))
@@ -201,6 +206,15 @@ def _overview(language: str) -> frozenset[str]:
 def _binds(term: str) -> bool:
     """Whether a pair of characters asks, or joins words."""
     return term in _ASKING_PAIRS or not _BINDING.isdisjoint(term)
+
+
+def _crosses(term: str, words: frozenset[str]) -> bool:
+    """Whether a pair of characters joins two words.
+
+    Args:
+        words: the pairs that do not.
+    """
+    return len(term) == 2 and not term.isascii() and term not in words
 
 
 def _between(terms: Sequence[str]) -> dict[str, tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Questions in Chinese: what they ask for, what shows it, and 是否."""
+"""Questions in Chinese: what they ask for, what shows it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.steps.chinese_questions import kinds_asked, without_asking, yes_or_no
+from graphrag_rdf.steps.chinese_questions import kinds_asked, without_asking
 from graphrag_rdf.steps.words import QuestionWords, answered_words, asks_for_a_kind, said_otherwise
 
 
@@ -28,6 +28,7 @@ from graphrag_rdf.steps.words import QuestionWords, answered_words, asks_for_a_k
         ("大坝有多长？", "大坝", "大坝全长六百二十米。", "大坝有八座闸门。"),
         ("修理用了多长时间？", "修理用了", "修理历时四个月。", "修理花了六百元。"),
         ("他得了第几名？", "他得了", "他得了第三名。", "他得了三块金牌。"),
+        ("门票多少钱？", "门票", "门票五元。", "运动会于四月十八日举行。"),
         ("闸门为什么脱落？", "闸门 脱落", "疲劳裂纹导致闸门脱落。", "闸门在夜里脱落。"),
     ],
 )
@@ -75,39 +76,9 @@ def test_words_with_the_same_meaning_are_said() -> None:
     assert said_otherwise("When did he die?", "他1949年去世。") == []
 
 
-@pytest.mark.parametrize(
-    ("question", "sentences", "answer"),
-    [
-        ("机器厂是否制造了水轮机？", ["机器厂制造了三座水轮机。"], "是。"),
-        ("機器廠是否製造了水輪機？", ["机器厂制造了三座水轮机。"], "是。"),
-        ("白鹤号有没有安装无线电报机？", ["白鹤号没有安装无线电报机。"], "没有。"),
-        ("白鹤号有没有安装无线电报机？", ["白鹤号安装了无线电报机。"], "有。"),
-        ("沈若澄是不是沈阿福的孙女？", ["沈若澄出生于渔村，是渔民沈阿福的孙女。"], "是。"),
-        ("石川大桥位于青林市吗？", ["石川大桥不位于青林市。"], "否。"),
-        # the other way round, something else, not all of it
-        ("沈阿福是不是沈若澄的孙女？", ["沈若澄是沈阿福的孙女。"], ""),
-        ("机器厂是否制造了闸门？", ["机器厂制造了三座水轮机。"], ""),
-        # guessed, reported, supposed, denied twice, and sentences that disagree
-        ("机器厂是否制造了水轮机？", ["机器厂可能制造了水轮机。"], ""),
-        ("机器厂是否制造了水轮机？", ["据说机器厂制造了水轮机。"], ""),
-        ("机器厂是否制造了水轮机？", ["如果机器厂制造了水轮机，就好了。"], ""),
-        ("机器厂是否制造了水轮机？", ["机器厂不能不制造水轮机。"], ""),
-        ("机器厂是否制造了水轮机？", ["机器厂制造了水轮机。", "机器厂没有制造水轮机。"], ""),
-        ("机器厂是否没有制造水轮机？", ["机器厂没有制造水轮机。"], ""),
-        ("谁制造了水轮机？", ["机器厂制造了水轮机。"], ""),
-        ("Is it open?", ["It is open."], ""),
-    ],
-)
-def test_yes_or_no_only_where_a_sentence_states_or_denies_it(
-    question: str, sentences: list[str], answer: str
-) -> None:
-    assert yes_or_no(question, sentences) == answer
-
-
 @given(st.text(alphabet="谁什么何时哪里多少几座个是否有没不为了的吗厂？ 一a", max_size=20))
 def test_any_question_is_read(question: str) -> None:
     rest = without_asking(question)
     assert len(rest) == len(question)
     assert set(rest) <= set(question) | {" "}
-    assert yes_or_no(question, [question]) in {"", "是。", "否。", "有。", "没有。"}
     answered_words(question, question)

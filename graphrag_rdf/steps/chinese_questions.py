@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from graphrag_rdf.extract.chinese import names_in, tokens_of
 from graphrag_rdf.extract.lexicon import read_table
-from graphrag_rdf.han import DATE, simplified
+from graphrag_rdf.han import DATE, has_han, simplified
 
 _SAYING = frozenset("nvajbg")  # tags of words that say something
 _DIGIT = "[\\d〇零一二两三四五六七八九十百千万亿半]"
@@ -178,6 +178,20 @@ def same_words(word: str) -> frozenset[str]:
     """The other words that mean the same."""
     rows = (row for row in _same() if word in row or f"{word}于" in row)
     return frozenset(one for row in rows for one in row) - {word}
+
+
+def says_of_another(question: str, sentence: str) -> bool:
+    """Whether a sentence has a name of the question only as an owner, 甲的弟弟, and the question asks for
+    no such thing.
+    """
+    if not (has_han(question) and has_han(sentence)):
+        return False
+    plain, text = simplified(question), simplified(sentence)
+    named = {plain[name.start : name.end] for name in names_in(question)}
+    return any(
+        f"{name}的" in text and f"{name}的" not in plain and name not in text.replace(f"{name}的", "")
+        for name in named
+    )
 
 
 def said_otherwise(question: str, sentence: str) -> list[str]:

@@ -49,7 +49,7 @@ from graphrag_rdf.index.analyse import analyse, fold
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.rdf.wording import classifies, defines
 from graphrag_rdf.steps.answer import MARGIN
-from graphrag_rdf.steps.chinese_questions import asks_whether
+from graphrag_rdf.steps.chinese_questions import asks_whether, says_of_another
 from graphrag_rdf.steps.chinese_verdicts import decides, lacks
 from graphrag_rdf.steps.sources import chunk_of, chunk_texts, mentions_of, sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
@@ -99,6 +99,7 @@ class Candidate:
         row: what it says as a row of a table; None for other sentences.
         shows: whether it shows the kind of thing asked for.
         decided: whether it says a fact that somebody removed or corrected.
+        another: whether it only names what is asked for as an owner: her brother.
         verdict: its answer to a question for yes or no.
         lacks: whether such a question asks for more than it has.
     """
@@ -118,6 +119,7 @@ class Candidate:
     row: TableRow | None = None
     shows: bool = False
     decided: bool = False
+    another: bool = False
     verdict: str = ""
     lacks: bool = False
 
@@ -281,10 +283,10 @@ def _adds(candidate: Candidate, picked: Sequence[Candidate]) -> bool:
 
 def _corroborates(candidate: Candidate, first: Candidate) -> bool:
     """Whether it says all that the first quote says. A fact alone must also show what is asked for: that she
-    was born on a day does not corroborate where she was born.
+    was born on a day does not corroborate where she was born. Nor does what is said of her brother.
     """
     beside = candidate.alone and first.shows and not candidate.shows
-    return candidate.own >= first.own and not beside
+    return candidate.own >= first.own and not beside and not candidate.another
 
 
 def _differ(one: Candidate, other: Candidate) -> bool:
@@ -349,6 +351,7 @@ def _weighed(
         one.about = words.spoken_of(one.source.title, *(called[e] for e in one.topics if e in called))
         before = text[max(0, at - _BEFORE) : at]
         one.near = one.titled | words.spoken_of(before) - one.own
+        one.another = says_of_another(state.question, one.text)
         if whether:
             topics = " ".join((one.source.title, *(called[each] for each in one.topics if each in called)))
             one.verdict = decides(state.question, one.text, topics)

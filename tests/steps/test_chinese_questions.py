@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.steps.chinese_questions import kinds_asked, without_asking
+from graphrag_rdf.steps.chinese_questions import kinds_asked, says_of_another, without_asking
 from graphrag_rdf.steps.words import QuestionWords, answered_words, asks_for_a_kind, said_otherwise
 
 
@@ -74,6 +74,13 @@ def test_words_with_the_same_meaning_are_said() -> None:
     assert said_otherwise("他何時逝世？", "他1949年去世。") == ["逝世"]
     assert said_otherwise("他何时去世？", "他1949年出生。") == []
     assert said_otherwise("When did he die?", "他1949年去世。") == []
+
+
+def test_a_sentence_about_an_owner_says_something_of_another() -> None:
+    assert says_of_another("沈若澄出生于哪一年？", "沈若川是沈若澄的弟弟，生于1923年。")
+    assert not says_of_another("沈若澄的弟弟生于哪一年？", "沈若川是沈若澄的弟弟，生于1923年。")
+    assert not says_of_another("沈若澄出生于哪一年？", "沈若澄生于1919年，沈若澄的弟弟生于1923年。")
+    assert not says_of_another("Who founded it?", "沈若澄的弟弟创办了它。")
 
 
 @given(st.text(alphabet="谁什么何时哪里多少几座个是否有没不为了的吗厂？ 一a", max_size=20))

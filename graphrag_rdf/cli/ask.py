@@ -132,7 +132,11 @@ def _answering(
     """The messages of a run, in this process or on a server, and a function that returns the trace."""
     from graphrag_rdf.client import Client
 
-    opened = server_of(server, token_file) or _opened(question, options)
+    opened: Engine | Client | None = server_of(server, token_file)
+    if opened is None:
+        opened = _opened(question, options)
+        if isinstance(opened, Client) and options["session"]:  # of this user's server, `last` is this user's
+            options = {**options, "session": opened.session_named(options["session"])}
     if isinstance(opened, Client):
         with closing(_remote(question, opened, options)) as messages:
             yield messages, opened.trace_text
@@ -150,6 +154,9 @@ def _opened(question: str, options: Mapping[str, Any]) -> Engine | Client:
         if error.server is None:
             raise
         hint = f"graphrag-rdf ask --server {error.server} {shlex.quote(question.strip())}"
+        if options["resume"]:
+            told = tr("the server at {url} has it open; this command writes: stop the server first")
+            hint = told.format(url=error.server)
         named = StoreLockedError(error.message, hint, error.server)
         if any(options[name] for name in _NOT_OVER_HTTP):
             raise named from error

@@ -77,6 +77,16 @@ class Client(Connection):
             if not ended:
                 raise self._cut(seen)
 
+    def session_named(self, name: str) -> str:
+        """The session of a trace by the name, or a part of it, or `last`.
+
+        Raises:
+            ServerError: as `ask`.
+            UsageError: there is no such trace.
+        """
+        found: str = self._json("GET", f"/traces/{quote(name, safe='')}", holds="iri")["iri"]
+        return found
+
     def ingest(
         self, documents: Sequence[tuple[str, bytes]], progress: Callable[[int, int, str], None]
     ) -> dict[str, Any]:

@@ -125,6 +125,10 @@ def test_asking_and_marking_go_through_the_server(process: Run, served: Endpoint
     asked = process(*there, "ask", QUESTION, "--format", "json", **token)
     assert "Walter Pennock" in asked.out, asked.err
     assert asked.err.count("has this store open") == 1
+    goes_on = process(*there, "ask", "--session", "last", "And Drumlaw Head?", **token)
+    assert goes_on.code == 0, goes_on.err
+    resumed = process(*there, "ask", "--resume", "last", **token)
+    assert "stop the server first" in resumed.err
     marked = process(*there, "feedback", "last", "helpful", "--by", "Ada", **token)
     assert "marked as helpful" in marked.out, marked.err
     shown = process(*there, "trace", "show", "last")

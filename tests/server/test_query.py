@@ -317,7 +317,9 @@ def test_classic_rows_are_those_of_the_engine_but_for_triple_terms(form: str, cl
 @pytest.mark.parametrize(
     "accept", [SRJ, "application/sparql-results+xml", "text/csv", "text/tab-separated-values"]
 )
-@pytest.mark.parametrize("form", ["SELECT *", "ASK", "CONSTRUCT"])
+@pytest.mark.parametrize(
+    "form", ["SELECT *", "ASK", "CONSTRUCT", "SELECT (COUNT(?r) AS ?n) (SAMPLE(?o) AS ?x)"]
+)
 def test_an_empty_result_links_to_a_query_that_finds_something(
     form: str, accept: str, client: httpx.Client
 ) -> None:

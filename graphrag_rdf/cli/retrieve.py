@@ -148,7 +148,12 @@ def _show(result: dict[str, Any], *, preview: bool) -> None:
                 for name, value in item["signals"].items()
                 if value
             )
-            say(output.wrapped(tr("score: {parts}").format(parts=parts), indent="       ", first="     "))
+            told = (
+                tr("score: X/(1 + X), X = {sum} = {parts}").format(sum=_number(item["sum"]), parts=parts)
+                if "sum" in item
+                else tr("score: {parts}").format(parts=parts)
+            )
+            say(output.wrapped(told, indent="       ", first="     "))
             if "rank_before" in item:
                 before = f"{item['rank_before']}. {_number(item['score_before'])}"
                 given = "nothing" if item["rerank_score"] is None else _number(item["rerank_score"])

@@ -238,6 +238,7 @@ class PassageHit:
         relations: what the signals of a composite score are sums of; only of the best chunks.
         reranked: what the reranker gave it, on its own scale; None where it was not asked.
         authority: see `Selected`; known while the run lasts.
+        total: the sum X of weighted signals, of a score that is X/(1 + X); likewise.
         rank_before, score_before: before reranking; None without it.
         recomputed: in a trace, the score computed again from the paths.
         title, name, document: in a trace; None when the chunk is gone. `name` is as of `documents.Source`.
@@ -257,6 +258,7 @@ class PassageHit:
     relations: list[RelationPath] = field(default_factory=list)
     reranked: float | None = said(RAG.rerankScore, default=None)
     authority: float | None = None
+    total: float | None = None
     rank_before: int | None = said(RAG.rankBefore, default=None)
     score_before: float | None = said(RAG.scoreBefore, default=None)
     rank: int | None = said(RAG.rank, default=None)

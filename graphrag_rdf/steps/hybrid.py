@@ -20,6 +20,8 @@ of hybrid rankers over property graphs; weights are parameters, and may be chang
 The additive scheme is the formula of such a ranker as it is: no activation; typed relations count by the sum
 of their confidences, shared entities and co-occurrence once. Nothing saturates, or depends on how good the
 passages are that relations start from. So the weights mean what the manual of that ranker says of them.
+`retrieve` shows X and its parts; traces keep X/(1 + X), because `tg:score` is from 0 to 1, and a reranker is
+mixed with it.
 """
 
 from __future__ import annotations
@@ -204,6 +206,7 @@ class _Composite:
                 score=_number(row, "score"),
                 signals={name: _number(row, name) for name in self.weights},
                 weights=self._shares(_number(row, "score")),
+                total=_number(row, "score") / (1 - _number(row, "score")) if self.additive else None,
             )
             for row in rows
         ]

@@ -8,7 +8,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.terms import node_of, one_label, text_of
-from graphrag_rdf.steps.exploration import PassageHit, PassagePath, RelationPath
+from graphrag_rdf.steps.exploration import PassageHit, PassagePath
 from graphrag_rdf.steps.search import label_of
 from graphrag_rdf.steps.state import Context
 from graphrag_rdf.trace.documents import shown_names
@@ -26,20 +26,23 @@ def describe(
     present = [passage for passage in passages if passage.chunk.value in texts]  # else forgotten meanwhile
     for rank, passage in enumerate(present, start=1):
         row = texts[passage.chunk.value]
+        sums = {} if passage.total is None else {"sum": passage.total}
+        scale = 1 + (passage.total or 0.0)  # of parts of the score to those of the sum
         out.append(
             {
                 "rank": rank,
                 "score": passage.score,
+                **sums,
                 "chunk": passage.chunk.value,
                 "document": text_of(row["document"]),
                 "title": text_of(row["title"]),
                 "name": names.get(text_of(row["document"]), text_of(row["title"])),
                 "text": text_of(row["text"]),
                 "signals": passage.signals,
-                "weights": passage.weights,
+                "weights": {name: weight * scale for name, weight in passage.weights.items()},
                 **_before(passage),
                 "paths": [_path(path, told) for path in passage.paths] if paths else [],
-                **({"relations": [_relation(path, told) for path in passage.relations]} if paths else {}),
+                **({"relations": _relations(passage, told, scale)} if paths else {}),
             }
         )
     return out
@@ -71,18 +74,23 @@ def _path(path: PassagePath, told: Mapping[NamedNode | None, str]) -> dict[str, 
     }
 
 
-def _relation(path: RelationPath, told: Mapping[NamedNode | None, str]) -> dict[str, object]:
+def _relations(
+    passage: PassageHit, told: Mapping[NamedNode | None, str], scale: float
+) -> list[dict[str, object]]:
     """The keys of `results[].relations[]`."""
-    return {
-        "signal": path.signal,
-        "origin": to_json(path.origin),
-        "origin_label": told.get(path.origin),
-        "near": to_json(path.near_entity),
-        "near_label": told.get(path.near_entity),
-        "base": path.base,
-        "strength": path.strength,
-        "share": path.share,
-    }
+    return [
+        {
+            "signal": path.signal,
+            "origin": to_json(path.origin),
+            "origin_label": told.get(path.origin),
+            "near": to_json(path.near_entity),
+            "near_label": told.get(path.near_entity),
+            "base": path.base,
+            "strength": path.strength,
+            "share": path.share * scale,
+        }
+        for path in passage.relations
+    ]
 
 
 def _told(context: Context, passages: list[PassageHit], language: str | None) -> dict[NamedNode | None, str]:

@@ -170,7 +170,7 @@ def _order(
 
 def _mix(hit: PassageHit, score: float, share: float, weight: float) -> None:
     """The reranker becomes one more signal; the others, and the paths that they are sums of, make room."""
-    hit.score = score
+    hit.score, hit.total = score, None
     hit.signals = {**hit.signals, SIGNAL: share}
     hit.weights = {name: (1 - weight) * value for name, value in hit.weights.items()} | {SIGNAL: weight}
     for path in hit.paths:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pyoxigraph import NamedNode, Quad
 
+from graphrag_rdf.checks import run_shapes
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
@@ -181,13 +182,19 @@ def test_the_additive_scheme_is_the_plain_sum(engine: Engine) -> None:
         assert "activation" not in signals
         assert {signals["relates"], signals["cooccurs"]} <= {0, 1}
         total = sum(weight * signals.get(name, 0) for name, weight in weights.items())
+        assert result["sum"] == pytest.approx(total)
         assert result["score"] == pytest.approx(total / (1 + total))
-        shares = [result["weights"][name] * signals[name] for name in signals if signals[name]]
-        assert sum(shares) == pytest.approx(result["score"])
+        assert {name: result["weights"][name] for name in weights} == pytest.approx(weights), (
+            "as they are set"
+        )
+        for signal in ("relates", "causes"):
+            shares = [path["share"] for path in result["relations"] if path["signal"] == signal]
+            assert sum(shares) == pytest.approx(weights[signal] * signals[signal])
     related = by_chunk(results)[before[-1]["chunk"]]
     assert related["signals"]["causes"] == pytest.approx(0.8)
     rows = engine.store.select("trace/composite-scores", session=NamedNode(results["trace"]))
     assert rows
+    assert run_shapes(engine.store.quads(Graphs.RETRIEVAL)) == [], "scores in traces are from 0 to 1"
     for row in rows:
         assert to_python(row["recomputed"]) == pytest.approx(to_python(row["score"]))
 

@@ -208,12 +208,14 @@ def _relation(row: Row) -> str:
 def feature_flags(engine: Engine, indexes: Mapping[str, Any]) -> dict[str, bool]:
     """Features that are on and work."""
     settings = engine.settings
-    words = step_values(engine.pipeline("hybrid_rag")).get("hybrid_rag.exploration.weight_words")
+    weights = step_values(engine.pipeline("hybrid_rag"))
+    words, degree = (weights.get(f"hybrid_rag.exploration.weight_{name}") for name in ("words", "degree"))
     stages = {entry.stage for entry in ingest_pipeline(settings).entries()}
     healthy = {name: "error" not in entry for name, entry in indexes["indexes"].items()}
     return {
         "llm_enabled": settings.llm.model is not None,
         "bm25_enabled": healthy.get("text", False) and bool(words),
+        "graph_rank_enabled": bool(degree),
         "vectors_enabled": settings.embedding.model is not None and healthy.get("vectors", False),
         "rerank_enabled": settings.rerank.model is not None,
         "entity_extraction_enabled": settings.extract.use != "none",

@@ -14,7 +14,8 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command, Group
 from graphrag_rdf.cli.output import format_option, note, safe, say, warn
 from graphrag_rdf.cli.session import in_folder, load, open_engine
-from graphrag_rdf.errors import ConfigError, StoreLockedError, UsageError, did_you_mean
+from graphrag_rdf.config.elsewhere import meant
+from graphrag_rdf.errors import ConfigError, StoreLockedError, UsageError
 from graphrag_rdf.i18n import tr
 
 _BASE = re.compile(r"https?://[^\s<>\"{}|\\^`/]+/(?:[^\s<>\"{}|\\^`]*[/#])?|urn:[^\s<>\"{}|\\^`]+[/:#]")
@@ -63,7 +64,7 @@ def get(key: str | None, form: str) -> None:
     given = loaded.origins.get(key, "default") != "default"
     found = _described(loaded) if not given else _without_store(loaded)
     if key not in found:
-        hint = did_you_mean(key, found, tr("graphrag-rdf config list shows all settings"))
+        hint = meant(key, found, tr("graphrag-rdf config list shows all settings"))
         raise ConfigError(tr("unknown setting {key!r}").format(key=key), hint=hint)
     if not output.write(form, {"key": key, **found[key]}):
         say(safe(_text(found[key]["value"])))

@@ -15,8 +15,9 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from graphrag_rdf.config import trust
+from graphrag_rdf.config.elsewhere import meant
 from graphrag_rdf.config.sections import ENV_PREFIX, Section, Settings
-from graphrag_rdf.errors import ConfigError, did_you_mean, in_words, without_credentials
+from graphrag_rdf.errors import ConfigError, in_words, without_credentials
 from graphrag_rdf.i18n import later, tr
 
 log = logging.getLogger(__name__)
@@ -102,7 +103,9 @@ def load_settings(
     try:
         settings = Settings(**nested(merged))
     except ValidationError as error:
-        raise ConfigError(_explain(error, given, from_env, path)) from error
+        unknown = (str(one["loc"][-1]) for one in error.errors() if one["type"] == "extra_forbidden")
+        hint = next((hint for key in unknown if (hint := meant(key, (), ""))), "")
+        raise ConfigError(_explain(error, given, from_env, path), hint=hint) from error
     origins: dict[str, Origin] = dict.fromkeys(flat(settings.model_dump()), "default")
     for keys, origin in ((from_file, "file"), (from_env, "environment"), (given, "command line")):
         origins.update(dict.fromkeys(keys, origin))  # type: ignore[arg-type]
@@ -301,7 +304,7 @@ def check_stored(key: str, value: Any) -> Any:
     """
     known = flat_values(Settings.model_construct())
     if key not in known:
-        raise ConfigError(tr("unknown setting"), did_you_mean(key, known, ALL_SETTINGS))
+        raise ConfigError(tr("unknown setting"), meant(key, known, ALL_SETTINGS))
     if trust.is_secret(key) or (isinstance(value, str) and without_credentials(value) != value):
         raise ConfigError(
             tr("secrets cannot be stored in the store"), hint=tr("set it as an environment variable")

@@ -98,7 +98,9 @@ def test_weights_with_their_origin(run: Run, store: Path) -> None:
 
 def test_a_feature_whose_weight_is_zero_is_off(run: Run, store: Path) -> None:
     run("config", "set", "hybrid_rag.exploration.weight_words", "0")
-    assert run("doctor", "--format", "json").json["feature_flags"]["bm25_enabled"] is False
+    run("config", "set", "hybrid_rag.exploration.weight_degree", "0.1")
+    flags = run("doctor", "--format", "json").json["feature_flags"]
+    assert (flags["bm25_enabled"], flags["graph_rank_enabled"]) == (False, True)
 
 
 def test_what_works_worse_than_it_might_is_told(run: Run, store: Path) -> None:

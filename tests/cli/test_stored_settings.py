@@ -179,6 +179,7 @@ def test_an_altered_version_shows_and_is_not_restored(run: Run, store: Path) -> 
         ("graph_rag.exploration.weight_causes", "0.5", "hybrid_rag has it"),
         ("graph_rag", "1", "STEP.PARAMETER"),
         ("doc_rga.exploration.rounds", "1", "unknown setting"),
+        ("TOP_K", "8", "hybrid_rag.exploration.passage_limit here"),
     ],
 )
 def test_wrong_keys_and_values_are_refused(run: Run, store: Path, key: str, value: str, told: str) -> None:

@@ -16,6 +16,7 @@ import pytest
 from graphrag_rdf.checks.diagnosis import store_facts
 from graphrag_rdf.cli.app import root
 from graphrag_rdf.config import Settings, load_settings
+from graphrag_rdf.config.elsewhere import ELSEWHERE
 from graphrag_rdf.config.loading import flat_values
 from graphrag_rdf.pipeline import load_pipeline
 from graphrag_rdf.rdf import iris
@@ -156,3 +157,8 @@ def test_each_row_has_a_name_of_theirs_and_one_of_ours() -> None:
 def test_what_the_page_names_exists(name: str) -> None:
     exists = next(check for form, check in KINDS if re.fullmatch(form, name))
     assert exists(name)
+
+
+def test_hints_say_what_the_table_says() -> None:
+    for theirs, ours in ELSEWHERE.items():
+        assert any(f"`{theirs}" in row[0] and f"`{ours}`" in row[1] for row in ROWS), theirs

@@ -26,6 +26,7 @@ from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.folder import StoreFolder
+from graphrag_rdf.trace import citations
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import end_thread
 from graphrag_rdf.trace.reuse import find_answer, reuse_of
@@ -418,7 +419,7 @@ class Engine(Components):
 
         Args:
             pipeline: a folder of pipelines/.
-            settings: `step.parameter` → value, as text.
+            settings: `step.parameter` → value, as text; also `synthesis.citation_style`.
             include, exclude: labels or IRIs of entities that must be, or must not be, followed.
             stored: write the trace (else it is only streamed, with a warning); a store that is open for
                 reading keeps none.
@@ -450,7 +451,7 @@ class Engine(Components):
         if not cache and context.gateway is not None:
             context = replace(context, gateway=self.fresh_gateway())
         if cache and stored and model is not None and self.settings.answers.cache:
-            reuse = reuse_of(self.store, depends(self, chosen, state, model))
+            reuse = reuse_of(self.store, depends(self, chosen, state, model, context.recorder.citation_style))
             kept = find_answer(self.store, self.blobs, reuse.key)
             context = replace(context, reuse=reuse)
         return chosen.run(context, state, model=model, kept=kept)
@@ -471,8 +472,10 @@ class Engine(Components):
                 chosen = chosen.with_settings({key: text})
             except UnknownParameterError:
                 ignored.append(key)
-        chosen = chosen.with_settings(settings or {})
-        context, state = prepare(self, chosen, question, version=version, **options)
+        settings = dict(settings or {})
+        style = citations.read_style(settings.pop(citations.SETTING, self.settings.synthesis.citation_style))
+        chosen = chosen.with_settings(settings)
+        context, state = prepare(self, chosen, question, version=version, citation_style=style, **options)
         for key, value in self.live.now.untrusted.items():
             state.warn(
                 "setting_not_trusted",
@@ -481,7 +484,7 @@ class Engine(Components):
                     "it was ignored: use it with: graphrag-rdf config trust"
                 ).format(key=key, value=value),
             )
-        given = {**self.live.now.steps.get(pipeline, {}), **(settings or {})}
+        given = {**self.live.now.steps.get(pipeline, {}), **settings}
         with_model = self.settings.llm.model is not None
         for key, why in chosen.without_effect(given, with_model=with_model).items():
             state.warn("setting_ignored", tr("{key} had no effect: {why}").format(key=key, why=why))

@@ -17,6 +17,7 @@ from graphrag_rdf.steps.search import entities_meant
 from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.trace.catalogue import find_trace
+from graphrag_rdf.trace.citations import Style
 from graphrag_rdf.trace.recorder import TraceRecorder
 from graphrag_rdf.trace.reuse import read_turns
 
@@ -40,6 +41,7 @@ def prepare(
     stored: bool = True,
     streamed: bool = True,
     session: str | None = None,
+    citation_style: Style = "number",
 ) -> tuple[Context, State]:
     """What a pipeline works with, and what it knows at the beginning.
 
@@ -50,6 +52,7 @@ def prepare(
         stored: write the trace.
         streamed: somebody reads its messages.
         session: the trace of an earlier question that this one goes on with.
+        citation_style: of the answer.
 
     Raises:
         UsageError: for an unknown entity or session, or an empty store.
@@ -65,6 +68,7 @@ def prepare(
         detail=settings.trace.detail if stored or streamed else "steps",
         stored=stored,
         settings=version,
+        citation_style=citation_style,
         continues=earlier,
         question_types=pipeline.definition.question,
         asked_by=[turn.asked for turn in history[-1:]],
@@ -136,7 +140,9 @@ def _require_documents(parts: Components) -> None:
         )
 
 
-def depends(parts: Components, pipeline: Pipeline, state: State, model: str) -> dict[str, Any]:
+def depends(
+    parts: Components, pipeline: Pipeline, state: State, model: str, citation_style: Style
+) -> dict[str, Any]:
     """What an answer depends on, beside the content of the store."""
     llm, own = parts.settings.llm, parts.settings.queries
     parameters = pipeline.parameters(with_model=True)
@@ -149,6 +155,7 @@ def depends(parts: Components, pipeline: Pipeline, state: State, model: str) -> 
         "pipeline_hash": pipeline.hash,
         "queries_hash": None if own is None else hash_of_folder(own),
         "parameters": parameters,
+        "citation_style": citation_style,
         "model": [model, llm.api_base, llm.temperature, llm.max_tokens, llm.seed, *llm.temperatures],
         "embedding_model": parts.settings.embedding.model,
         "rerank_model": [parts.settings.rerank.model, parts.settings.rerank.api_base],

@@ -29,6 +29,7 @@ from graphrag_rdf.store.base import Changes, Store, plain_quads
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.folder import StoreFolder
+from graphrag_rdf.trace import citations
 from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.difference import ASKED, Difference, differences
 from graphrag_rdf.trace.foreign import OWN
@@ -329,7 +330,7 @@ def _settings(engine: Answering, trace: Trace) -> dict[str, str]:
         known[step.name] = dict(step.values())
         if same or not step.kind.auto:
             known[step.name]["use"] = step.choose(with_model=True)
-    return {
+    return {citations.SETTING: citations.style_of(trace.answer or "")} | {
         f"{step}.{name}": str(value).lower() if isinstance(value, bool) else str(value)
         for step, values in trace.parameters.items()
         if isinstance(values, Mapping) and step in known

@@ -203,10 +203,13 @@ _NOT_OVER_HTTP = (
 def _remote(question: str, client: Client, options: Mapping[str, Any]) -> Messages:
     """Ask the server. Options that only the server may set are refused, not ignored."""
     from graphrag_rdf.client import NUMBERS, Question
+    from graphrag_rdf.trace import citations
 
     numbers: dict[str, int] = {}
     refuse({name: options[name] for name in _NOT_OVER_HTTP})
-    for key, text in _steps(options).items():
+    steps = _steps(options)
+    style = steps.pop(citations.SETTING, None)
+    for key, text in steps.items():
         if key not in NUMBERS:
             raise UsageError(
                 tr("{key} cannot be set over HTTP").format(key=key),
@@ -217,7 +220,7 @@ def _remote(question: str, client: Client, options: Mapping[str, Any]) -> Messag
         numbers[NUMBERS[key]] = int(text)
     passed = ("pipeline", "include", "exclude", "session", "allow_general_knowledge")
     named = {name: options[name] for name in passed}
-    return client.ask(Question(question.strip(), numbers=numbers, **named))
+    return client.ask(Question(question.strip(), numbers=numbers, citation_style=style, **named))
 
 
 def _stream_messages(messages: Iterable[GraphRagResponse]) -> int:
@@ -304,7 +307,7 @@ def _sources(answer: Mapping[str, Any]) -> None:
         return
     say()
     say(styled(tr("Sources"), bold=True))
-    for marker in sorted(shown, key=lambda m: int(m.strip("[]"))):
+    for marker in sorted(shown, key=lambda m: int(m.strip("[S]"))):
         label = f"{marker} "
         lines = [one_line(source_in_words(source, edge)) for edge, source in shown[marker][:SOURCES_SHOWN]]
         if more := len(shown[marker]) - len(lines):

@@ -46,6 +46,7 @@ class Question:
     session: str | None = None
     numbers: Mapping[str, int] | None = None
     allow_general_knowledge: bool = False
+    citation_style: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The body of `POST /ask`."""
@@ -55,6 +56,7 @@ class Question:
             "exclude": list(self.exclude),
             "session": self.session,
             "allow_general_knowledge": self.allow_general_knowledge,
+            "citation_style": self.citation_style,
         }
         return out | {name: value for name, value in given.items() if value}
 

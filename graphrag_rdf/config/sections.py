@@ -398,6 +398,15 @@ class AnswersSection(Section):
     )
 
 
+class SynthesisSection(Section):
+    """[synthesis] - the text of answers."""
+
+    citation_style: Literal["number", "source"] = Field(
+        default="number",
+        description="how answers cite: number, [1]; source, [S1], with the id of the source in `sources`",
+    )
+
+
 class TraceSection(Section):
     """[trace] - the trace of each question."""
 
@@ -535,6 +544,7 @@ class Settings(Section):
     communities: CommunitySection = CommunitySection()
     cache: CacheSection = CacheSection()
     answers: AnswersSection = AnswersSection()
+    synthesis: SynthesisSection = SynthesisSection()
     trace: TraceSection = TraceSection()
     server: ServerSection = ServerSection()
     gateway: GatewaySection = GatewaySection()

@@ -13,6 +13,7 @@ from typing import Any
 from graphrag_rdf.extract.names import CJK
 from graphrag_rdf.steps.figures import figures as claimed_figures
 from graphrag_rdf.steps.figures import known_figures
+from graphrag_rdf.trace.citations import MARKER
 
 _RESAMPLES = 1000
 _SEED = 20240607
@@ -130,7 +131,7 @@ def fold(text: str) -> str:
     return " ".join(flat.split())
 
 
-_MARKER = re.compile(r"\s*\[\d+\]")
+_MARKER = re.compile(rf"\s*{MARKER.pattern}")
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][\w'’-]+")
 _OURS = frozenset({"trace_not_stored", "no_llm"})
 """Warnings about the measurement, not the answer."""

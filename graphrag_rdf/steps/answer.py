@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +20,6 @@ from graphrag_rdf.steps.checking import (
     UNRELIABLE,
     Claim,
     check_answer,
-    cited_numbers,
     is_sentinel,
     not_answered,
     refuses,
@@ -31,6 +30,7 @@ from graphrag_rdf.steps.checking import (
 from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.selection import record_selections
 from graphrag_rdf.steps.state import Context, Selection, State
+from graphrag_rdf.trace.citations import Style, cited_numbers, in_style, marker
 from graphrag_rdf.trace.documents import Source, names_of
 from graphrag_rdf.trace.kinds import WARNING, ItemKind, NodeKind, Statement, StepField, Warned, item, said
 from graphrag_rdf.trace.lines import Lines
@@ -210,12 +210,15 @@ def is_reliable(state: State) -> bool:
     return not any(warning["type"] in UNRELIABLE for warning in state.warnings)
 
 
-def compose(state: State) -> list[CitedSentence]:
-    """Resolve the markers of the answer, warn of what is wrong with them, and fill `state.final`."""
+def compose(state: State, style: Style = "number") -> list[CitedSentence]:
+    """Write the markers of the answer in a style, resolve them, warn of what is wrong with them, and fill
+    `state.final`.
+    """
     by_marker: dict[int, list[Selection]] = {}
     for selection in state.selections:
         if selection.marker:
             by_marker.setdefault(selection.marker, []).append(selection)
+    state.answer = in_style(state.answer, style, by_marker.keys())
     sentences = cite(state.answer, state.language, by_marker)
     invalid = dict.fromkeys(f"[{number}]" for sentence in sentences for number in sentence.invalid)
     if invalid:
@@ -229,7 +232,7 @@ def compose(state: State) -> list[CitedSentence]:
             state.warn("general_knowledge", detail)
         for kind, detail in check_answer(state.question, claims_of(state, sentences), state.language):
             state.warn(kind, detail)
-    _fill(state, sentences)
+    _fill(state, sentences, style)
     return sentences
 
 
@@ -278,22 +281,24 @@ def _cited_texts(selections: Sequence[Selection]) -> tuple[str, ...]:
     return tuple("\n".join(lines) for lines in told.values())
 
 
-def _fill(state: State, sentences: Sequence[CitedSentence]) -> None:
-    sources: dict[str, dict[str, Any]] = {}
+def _fill(state: State, sentences: Sequence[CitedSentence], style: Style) -> None:
+    sources: dict[tuple[int, str], dict[str, Any]] = {}
     citations: list[dict[str, Any]] = []
     references: list[dict[str, str]] = []
     used: set[int] = set()
     for sentence in sentences:
         for selection in sentence.selections:
             used.add(id(selection))
-            label = f"[{selection.marker}]"
+            number = selection.marker or 0
+            label = marker(number, style)
             citations.append(_citation(state, selection, label, sentence.text))
             for source in selection.sources:
                 text = _told(selection) if source.chunk is None else source.quote
+                of = number if style == "source" else 0  # a source is listed once, or once for each marker
                 known = sources.setdefault(
-                    source.chunk or f"{source.document} {text}",
+                    (of, source.chunk or f"{source.document} {text}"),
                     {
-                        "id": f"S{len(sources) + 1}",
+                        "id": _source_id(sources, of),
                         "document": source.document,
                         "title": source.title,
                         "name": state.document_names.get(source.document, source.title),
@@ -325,6 +330,16 @@ def _fill(state: State, sentences: Sequence[CitedSentence]) -> None:
         "look_ups": state.looked_up,
         **({} if state.result is None else {"result": state.result}),
     }
+
+
+def _source_id(sources: Iterable[tuple[int, str]], number: int) -> str:
+    """The id of one more source: by its order or, in the style `source`, by the marker that cites it, whose
+    further sources have a second number.
+    """
+    before = sum(other == number for other, _ in sources)
+    if not number:
+        return f"S{before + 1}"
+    return f"S{number}.{before + 1}" if before else f"S{number}"
 
 
 def _citation(state: State, selection: Selection, marker: str, sentence: str) -> dict[str, Any]:
@@ -446,7 +461,7 @@ def settle(context: Context, state: State, step: Step) -> list[CitedSentence]:
     """
     name_entities(context, state, step)
     name_documents(context, state, step)
-    cited = compose(state)
+    cited = compose(state, context.recorder.citation_style)
     if context.gateway and state.completion and not is_reliable(state):
         context.gateway.discard(state.completion)
     return cited

@@ -26,9 +26,7 @@ from graphrag_rdf.extract.numbers import scales
 from graphrag_rdf.han import simplified
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.steps.figures import Figure, figures, follows, known_figures
-
-MARKER = re.compile(r"\[(\d{1,4})\]")
-"""A citation in the form in which answers are kept."""
+from graphrag_rdf.trace.citations import MARKER, cited_numbers
 
 _NUMBER = r"[Ss]?\d{1,4}"
 _LIST = rf"{_NUMBER}(?:\s*(?:[,;、，]|[-–—]|and|und|et|y)\s*{_NUMBER})*"
@@ -52,7 +50,7 @@ def with_markers(answer: str, known: AbstractSet[int]) -> str:
         known: the numbers that it was given.
     """
     if _FORMS.search(answer):
-        return _FORMS.sub(lambda form: _written(form[form.lastgroup or 0]) or form[0], answer)
+        return in_markers(answer)
     return _ROUND.sub(
         lambda form: (
             form["blank"] + _written(form["round"]) if set(_numbers_of(form["round"])) <= known else form[0]
@@ -61,9 +59,9 @@ def with_markers(answer: str, known: AbstractSet[int]) -> str:
     )
 
 
-def cited_numbers(text: str) -> list[int]:
-    """The numbers that a text with markers cites, in order, each once."""
-    return list(dict.fromkeys(int(number) for number in MARKER.findall(text)))
+def in_markers(text: str) -> str:
+    """A text with all its citations in square brackets in the form [1][2]."""
+    return _FORMS.sub(lambda form: _written(form[form.lastgroup or 0]) or form[0], text)
 
 
 def sentence_spans(answer: str, language: str | None) -> list[tuple[int, int]]:

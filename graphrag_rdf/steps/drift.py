@@ -26,9 +26,7 @@ from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG
 from graphrag_rdf.rdf.terms import integer, node_of, text_of
 from graphrag_rdf.steps.answer import RESULT, SYNTHESIS, Suggestion, finish_answer, read_answer
 from graphrag_rdf.steps.checking import (
-    MARKER,
     SENTINEL,
-    cited_numbers,
     not_answered,
     sentence_spans,
     with_markers,
@@ -74,6 +72,7 @@ from graphrag_rdf.steps.suggest import questions_beside
 from graphrag_rdf.steps.synthesise import give_out
 from graphrag_rdf.steps.team import answer_of
 from graphrag_rdf.steps.words import QuestionWords
+from graphrag_rdf.trace.citations import MARKER, cited_numbers
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, StepField, item, said
 from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse

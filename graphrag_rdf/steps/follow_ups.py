@@ -17,9 +17,9 @@ from graphrag_rdf.llm.repair import in_form
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG
 from graphrag_rdf.rdf.terms import double, integer, text_of
 from graphrag_rdf.steps.answer import RESULT
-from graphrag_rdf.steps.checking import cited_numbers
 from graphrag_rdf.steps.selection import record_selections
 from graphrag_rdf.steps.state import Context, Selection, State
+from graphrag_rdf.trace.citations import cited_numbers
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, StepField, item, said
 from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.model import SELECTIONS, TraceStep

@@ -26,7 +26,7 @@ from graphrag_rdf.llm.model import encodable
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import integer, text_of
 from graphrag_rdf.steps.answer import SYNTHESIS, finish_answer, read_answer
-from graphrag_rdf.steps.checking import SENTINEL, cited_numbers, not_answered
+from graphrag_rdf.steps.checking import SENTINEL, not_answered
 from graphrag_rdf.steps.findings import TEMPLATES as FINDING_TEMPLATES
 from graphrag_rdf.steps.findings import cite_findings, evidence_of, record_sources
 from graphrag_rdf.steps.kinds import Share, Some, StepKind, StepParameters, Way, register
@@ -35,6 +35,7 @@ from graphrag_rdf.steps.reports import Batch, ReportText
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.synthesise import give_out
 from graphrag_rdf.steps.words import QuestionWords
+from graphrag_rdf.trace.citations import cited_numbers
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, StepField, item, said
 from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse

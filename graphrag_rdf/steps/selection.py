@@ -15,10 +15,10 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.steps.checking import MARKER, cited_numbers
 from graphrag_rdf.steps.exploration import Edge, PassageHit
 from graphrag_rdf.steps.sources import chunk_of, chunk_texts
 from graphrag_rdf.steps.state import Called, Context, Parameters, Selection, State
+from graphrag_rdf.trace.citations import MARKER, cited_numbers
 from graphrag_rdf.trace.model import CHUNK, EDGE, SENTENCE
 from graphrag_rdf.trace.recorder import Step
 

@@ -29,7 +29,7 @@ from graphrag_rdf.steps.answer import (
 from graphrag_rdf.steps.checking import (
     SENTINEL,
     check_answer,
-    cited_numbers,
+    in_markers,
     is_sentinel,
     may_become_sentinel,
     not_answered,
@@ -44,6 +44,7 @@ from graphrag_rdf.steps.selection import record_chunks, record_selections
 from graphrag_rdf.steps.sources import OF_SENTENCES
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.suggest import suggest
+from graphrag_rdf.trace.citations import cited_numbers, whole_citations
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
 
@@ -198,8 +199,11 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
 
 
 def give_out(context: Context, state: State, stream: Iterator[str]) -> Iterator[GraphRagResponse]:
-    """The pieces of a model's answer; in place of the sentinel, that the program doesn't know."""
+    """The pieces of a model's answer, with its citations in one form; in place of the sentinel, that the
+    program doesn't know.
+    """
     held = ""
+    stream = map(in_markers, whole_citations(stream))
     for piece in stream:
         held += piece
         if not may_become_sentinel(held):

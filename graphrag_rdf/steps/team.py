@@ -19,11 +19,12 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG
 from graphrag_rdf.steps.agent import LIMITS
 from graphrag_rdf.steps.answer import RESULT, SYNTHESIS, finish_answer, read_answer
-from graphrag_rdf.steps.checking import SENTINEL, cited_numbers
+from graphrag_rdf.steps.checking import SENTINEL
 from graphrag_rdf.steps.kinds import Few, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.prompts import ask_model, complete
 from graphrag_rdf.steps.selection import adopted
 from graphrag_rdf.steps.state import Called, Context, Known, Parameters, State
+from graphrag_rdf.trace.citations import cited_numbers
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, StepField, item, said
 from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse

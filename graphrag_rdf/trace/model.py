@@ -16,6 +16,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG
 from graphrag_rdf.rdf.terms import local_name, text_of
 from graphrag_rdf.rdf.wording import between
+from graphrag_rdf.trace.citations import marker, style_of
 from graphrag_rdf.trace.documents import Source
 from graphrag_rdf.trace.kinds import ItemKind, Node, NodeKind, Statement, Warned, item, said, value_of
 
@@ -136,6 +137,7 @@ class Selected:
         taken_from: the selection of another run that it repeats.
         fact, removed: with labels, and what a person decided since, by which the fact holds no more.
         closest: whether it comes nearest to an answer where there is none.
+        label: its number as the answer cites it.
         inferences: of a fact that was inferred its proof, the last step first; sources are those of the
             facts that it follows from.
     """
@@ -173,6 +175,7 @@ class Selected:
     also_facts: tuple[Fact, ...] = ()
     removed: DecisionNote | None = None
     closest: bool = False
+    label: str | None = None
     inferences: list[Inference] = field(default_factory=list)
     sources: tuple[Source, ...] = ()
     iri: NamedNode | None = None
@@ -498,6 +501,10 @@ class Trace:
     def answer(self) -> str | None:
         """The text of the answer."""
         return next((step.answer for step in reversed(self.steps) if step.answer is not None), None)
+
+    def citation(self, number: int) -> str:
+        """A number as the answer cites it."""
+        return marker(number, style_of(self.answer or ""))
 
     @property
     def seconds(self) -> float | None:

@@ -5,7 +5,6 @@ The self-contained page has no script and fetches nothing. Everything is escaped
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +17,7 @@ from graphrag_rdf import i18n
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.catalogue import outcome_told
+from graphrag_rdf.trace.citations import MARKER
 from graphrag_rdf.trace.documents import Source, shown_names
 from graphrag_rdf.trace.drawing import Edge, Node, draw_for_screens
 from graphrag_rdf.trace.kinds import node_kinds
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 Href = Callable[[str], str | None]
 """Where a page about an IRI is; None for no link."""
 
-_MARKER = re.compile(r"\[(\d{1,4})\]")
 _DRAWN = 14
 """Edges of a drawing: more than that nobody reads."""
 
@@ -200,7 +199,7 @@ def cited(answer: str, markers: Iterable[int]) -> tuple[tuple[str, int | None], 
         (text, number or None), which together are the answer.
     """
     known, pieces, position = set(markers), [], 0
-    for match in _MARKER.finditer(answer):
+    for match in MARKER.finditer(answer):
         if int(match[1]) in known:
             pieces += [(answer[position : match.start()], None), (match[0], int(match[1]))]
             position = match.end()

@@ -99,7 +99,7 @@ def read_trace(
     above = {*above, session}
     below = (NamedNode(run.session) for step in steps for run in step.sub_runs) if with_runs else ()
     runs = (read_trace(store, run, blobs, with_runs=True, above=above) for run in below if run not in above)
-    return Trace(
+    trace = Trace(
         iri=session.value,
         kind=_first(one, RAG.pipeline) or pipeline_of(session.value, one.get(RDF.type, ())),
         form=reading.form,
@@ -125,6 +125,9 @@ def read_trace(
         include=_sorted(one, RAG.includedEntity),
         exclude=_sorted(one, RAG.excludedEntity),
     )
+    for selection in trace.selections:
+        selection.label = None if selection.marker is None else trace.citation(selection.marker)
+    return trace
 
 
 class Reading:

@@ -27,6 +27,7 @@ from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG, Graphs, expand
 from graphrag_rdf.rdf.terms import Term, datetime_, double, integer, now
 from graphrag_rdf.store.base import Changes, QueryRun, Store
 from graphrag_rdf.store.blobs import BlobStore
+from graphrag_rdf.trace.citations import Style, in_style
 from graphrag_rdf.trace.kinds import ERROR, ItemKind, NodeKind, triples
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import CALL, Call
@@ -112,6 +113,7 @@ class TraceRecorder:
             also leaves out what steps found and called, for runs whose trace nobody reads.
         stored: False streams the trace without writing it (read-only servers).
         settings: the version of the settings kept in the store that is in force, if any is kept.
+        citation_style: of the answer.
         continues: the earlier session that the run goes on with.
         question_types: classes of the question, as prefixed names; they decide the form of IRIs.
         asked_by: what the question derives from: steps of another run that ask it, or the question before it
@@ -128,6 +130,7 @@ class TraceRecorder:
         detail: Choice["full", "summary", "steps"] = "full",
         stored: bool = True,
         settings: NamedNode | None = None,
+        citation_style: Style = "number",
         continues: NamedNode | None = None,
         question_types: Sequence[str] = (),
         asked_by: Sequence[NamedNode] = (),
@@ -138,6 +141,7 @@ class TraceRecorder:
         self._graph = graph
         self._detail = detail
         self._settings = settings
+        self.citation_style = citation_style
         self._continues = continues
         self._question_types = tuple(question_types)
         self._asked_by = tuple(asked_by)
@@ -172,6 +176,7 @@ class TraceRecorder:
             detail=self._detail,
             stored=self._shared.writer is not None,
             settings=self._settings,
+            citation_style=self.citation_style,
             question_types=question_types,
             asked_by=self.last,
             parent=self._shared,
@@ -519,7 +524,8 @@ class TraceRecorder:
 
     def text_chunk(self, text: str, kind: str = "answer") -> GraphRagResponse:
         """A piece of the answer's text, or what a step says on the way to it (thought, action …)."""
-        return GraphRagResponse(message_type="chunk", kind=kind, message_id=self._number(), response=text)
+        told = in_style(text, self.citation_style) if kind == "answer" else text
+        return GraphRagResponse(message_type="chunk", kind=kind, message_id=self._number(), response=told)
 
     def pass_on(self, message: GraphRagResponse, run: TraceRecorder) -> GraphRagResponse:
         """A message of a run that a step of this one started, for whoever reads the messages of this one."""

@@ -395,7 +395,7 @@ def write_why(page: Lines, selection: Selected) -> None:
     if selection.closest:
         told.append(tr("closest"))
     elif selection.marker is not None:
-        told.append(tr("cited as [{marker}]").format(marker=selection.marker))
+        told.append(tr("cited as {marker}").format(marker=selection.label))
     page.paragraph(" · ".join(told), "        ", tr("Score: "))
     for source in selection.sources:
         page.paragraph(place_words(source), "        ", tr("Source: "))

@@ -12,6 +12,7 @@ import pytest
 from graphrag_rdf.cli.app import root
 from graphrag_rdf.pipeline import load_pipeline, pipeline_names
 from graphrag_rdf.resources import folder
+from graphrag_rdf.trace.citations import SETTING
 from tests.docs.markdown import REPOSITORY, blocks, pages
 
 _COMMAND = re.compile(r"(?:^|[$(|] ?)graphrag-rdf ([^\n`|#)<>]*)", re.MULTILINE)
@@ -87,7 +88,8 @@ def parameters() -> frozenset[str]:
 
 def test_parameters_exist() -> None:
     names = named(r"--set ([a-z_]+\.[a-z_]+)=")
-    assert {(page, name) for page, name in names if name not in {*parameters(), "step.parameter"}} == set()
+    known = {*parameters(), "step.parameter", SETTING}
+    assert {(page, name) for page, name in names if name not in known} == set()
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)

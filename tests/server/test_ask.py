@@ -201,6 +201,18 @@ def test_retrieval(client: httpx.Client) -> None:
     assert found["seeds"]
     assert client.get("/health").json()["commit"] == before  # it leaves no trace
     assert client.post("/retrieve", json={"question": QUESTION, "k": 1000}).status_code == 422
+    preview = client.post("/ranking/preview", json={"question": QUESTION, "k": 2}).json()
+    assert {"weights", "signals", "relations"} <= preview["results"][0].keys()
+    assert "relates" in preview["results"][0]["weights"], "of hybrid_rag"
+
+
+def test_a_client_chooses_the_style_of_citations(client: httpx.Client) -> None:
+    found = client.post("/ask", json={"question": QUESTION, "citation_style": "source"}).json()
+    assert "[S1]" in found["answer"]
+    assert found["references"][0] == {"label": "[S1]", "source_id": "S1"}
+    run = found["question_iri"].rpartition(":")[2]
+    assert 'href="#cite-1">[S1]</a>' in client.get(f"/traces/{run}", headers={"Accept": "text/html"}).text
+    assert client.post("/ask", json={"question": QUESTION, "citation_style": "x"}).status_code == 422
 
 
 def test_the_indexes_follow_what_clients_write(documents_store: Path, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ NEEDS = {
     "/store/{path:path}": {"GET": "read", "PUT": "write", "POST": "write", "DELETE": "write"},
     "/ask": {"GET": "read", "POST": "read"},
     "/retrieve": {"POST": "read"},
+    "/ranking/preview": {"POST": "read"},
     "/traces": {"GET": "read"},
     "/traces/{id}/feedback": {"GET": "read", "POST": "write"},
     "/traces/{id}/replay": {"POST": "read"},

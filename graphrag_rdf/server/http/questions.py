@@ -1,4 +1,4 @@
-"""Bodies of requests, checked: a question, a pipeline, entities, and numbers up to a cap.
+"""Bodies of requests, checked: a question, a pipeline, entities, numbers up to a cap, a style of citations.
 
 Clients choose no model, store, path, template or address.
 """
@@ -19,6 +19,7 @@ from graphrag_rdf.prepare import MAX_QUESTION
 from graphrag_rdf.server.http.body import read_body
 from graphrag_rdf.server.http.negotiation import content_type
 from graphrag_rdf.server.http.problems import Problem
+from graphrag_rdf.trace import citations
 
 Question = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUESTION)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=500)]
@@ -69,10 +70,15 @@ class AskRequest(_Request):
         default=None, description="let the model add what it knows, in marked sentences"
     )
 
+    citation_style: citations.Style | None = Field(
+        default=None, description="[1] or [S1]; by default as the server's settings say"
+    )
+
     def steps(self) -> dict[str, str]:
-        """As those of all requests, with the one that is no number."""
+        """As those of all requests, with those that are no numbers."""
         allowed = {"synthesis.allow_general_knowledge": "true"} if self.allow_general_knowledge else {}
-        return super().steps() | allowed
+        style = {citations.SETTING: self.citation_style} if self.citation_style else {}
+        return super().steps() | allowed | style
 
 
 class RetrieveRequest(_Request):
@@ -80,6 +86,13 @@ class RetrieveRequest(_Request):
 
     k: int = Field(default=10, ge=1, le=100, description="chunks, and edges")
     preview: bool = Field(default=False, description="also the paths behind each score")
+
+
+class PreviewRequest(RetrieveRequest):
+    """The body of `/ranking/preview`."""
+
+    pipeline: PipelineName = "hybrid_rag"
+    preview: bool = True
 
 
 R = TypeVar("R", bound=BaseModel)

@@ -26,6 +26,7 @@ from graphrag_rdf.server.http.guard import Gate
 from graphrag_rdf.server.http.problems import CLIENT_LEFT, Problem, problem_of
 from graphrag_rdf.server.http.questions import (
     AskRequest,
+    PreviewRequest,
     RetrieveRequest,
     read_json,
     read_object,
@@ -86,9 +87,17 @@ async def answer_of(request: Request, asked: AskRequest) -> dict[str, Any]:
 
 async def retrieve(request: Request) -> Response:
     """Rank chunks and edges for a question, as `retrieve --format json`."""
-    service = allowed_to_ask(request)
-    asked = await read_json(request, RetrieveRequest, _BODY)
+    return await _ranked(request, RetrieveRequest)
 
+
+async def preview(request: Request) -> Response:
+    """The same with the parts of each score, by `hybrid_rag` unless another pipeline is named."""
+    return await _ranked(request, PreviewRequest)
+
+
+async def _ranked(request: Request, model: type[RetrieveRequest]) -> Response:
+    service = allowed_to_ask(request)
+    asked = await read_json(request, model, _BODY)
     with service.concurrency.slot(client_of(request)):
         found = await service.runs.call(lambda: ranked(service, asked))
         return JSONResponse(found, headers=_headers(service))

@@ -15,7 +15,7 @@ from graphrag_rdf import __version__
 from graphrag_rdf.caches import CACHES
 from graphrag_rdf.server.gateway import imports, requests
 from graphrag_rdf.server.http.negotiation import DATASETS, GRAPHS, RESULTS
-from graphrag_rdf.server.http.questions import AskRequest, RetrieveRequest
+from graphrag_rdf.server.http.questions import AskRequest, PreviewRequest, RetrieveRequest
 from graphrag_rdf.server.mcp.protocol import McpEndpoint
 from graphrag_rdf.server.pages import rendering
 from graphrag_rdf.server.routes import (
@@ -149,6 +149,9 @@ _ROUTES = (
     _Route("/ask", "POST", ask.submit, "Answer a question.", takes=AskRequest, gives=_STREAM),
     _Route("/ask", "GET", ask.ask_page, "The page to ask on.", gives=_HTML),
     _Route("/retrieve", "POST", ask.retrieve, "Rank chunks and facts for a question.", takes=RetrieveRequest),
+    _Route(
+        "/ranking/preview", "POST", ask.preview, "As POST /retrieve, with previews.", takes=PreviewRequest
+    ),
     _Route("/", "GET", ask.home, "The home page; as JSON, counts.", gives=_PAGES),
     _Route("/sparql-editor", "GET", editor.editor, "Write queries.", "query template call", gives=_HTML),
     _Route("/sparql-editor", "POST", editor.editor, "Run a query.", takes=_form("query"), gives=_HTML),

@@ -41,13 +41,13 @@
   // The answer with its citations as links to what they rest on.
   function link(text, cited, address) {
     answer.textContent = "";
-    for (const piece of text.split(/(\[\d{1,4}\])/)) {
+    for (const piece of text.split(/(\[S?\d{1,4}\])/)) {
       if (!cited.has(piece)) {
         answer.append(piece);
         continue;
       }
       const lead = document.createElement("a");
-      lead.href = `${address}#cite-${piece.slice(1, -1)}`;
+      lead.href = `${address}#cite-${piece.replace(/\D/g, "")}`;
       lead.textContent = piece;
       answer.append(lead);
     }

@@ -22,6 +22,7 @@ from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.citations import MARKER
 from graphrag_rdf.trace.recorder import Step, TraceRecorder
 
 LASTING = frozenset(
@@ -131,7 +132,7 @@ def clear(store: Store, blobs: BlobStore) -> int:
     return len(rows)
 
 
-_MARKERS = re.compile(r"\s*\[S?\d{1,4}(?:\s*[,;]\s*S?\d{1,4})*\]")
+_MARKERS = re.compile(rf"\s*{MARKER.pattern}")
 _LONGEST = 2000
 """Characters of an answer that a later question sees."""
 

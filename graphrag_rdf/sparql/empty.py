@@ -108,14 +108,13 @@ class Alternative:
 
 
 def alternatives(query: str, *, union: bool = False) -> Iterator[Alternative]:
-    """The changed forms of a SELECT, ASK or CONSTRUCT, those with the fewest changes first.
+    """The changed forms of a query, those with the fewest changes first.
 
     Args:
         query: as its author wrote it. The dataset of a query that names one (FROM) is not changed.
         union: its default graph was the union of all graphs already.
     """
-    form = _form(list(tokens(query)))
-    if form is None or form.text.upper() == "DESCRIBE":
+    if _form(list(tokens(query))) is None:
         return
     useful = [habit for habit in _HABITS if habit.find is not None and habit.find(_Query(query))]
     if not union and not names_dataset(query):
@@ -377,26 +376,31 @@ def _counting(text: str) -> str:
         for place in outermost(found, "FROM")
     ]
     dataset = " ".join(text[begin:end] for begin, end in spans)
-    begin, end, selecting, values = form.offset, len(text), "", ""
-    if is_word(form, "CONSTRUCT"):
-        selecting = "SELECT * "
-        begin = found[_after(found, start + 1) if found[start + 1].text == "{" else start + 1].offset
-    elif aggregates(text):
-        selecting = "SELECT * "
-        brace = _group(found, start)
-        after = _after(found, brace)
-        begin, end = found[brace].offset, _end(found[after - 1])
-        values = next(
-            (text[found[place].offset :] for place in outermost(found, "VALUES") if place >= after), ""
-        )
-    query, place = "", begin
-    for cut, resumed in [*spans, (end, end)]:
-        if cut >= place:
-            query, place = query + text[place:cut], resumed
+    if is_word(form, "SELECT") and not aggregates(text):
+        query = _changed(text, [(begin, text[begin:end], "") for begin, end in spans])[form.offset :]
+    else:
+        query = f"SELECT * {_pattern(text, found, start)}"
     return (
         f"{text[: form.offset]}SELECT (COUNT(*) AS ?rows) {dataset} "
-        f"{{ {{ SELECT * {{ {{ {selecting}{query}\n{values}\n}} }} LIMIT {MOST} }} }}"
+        f"{{ {{ SELECT * {{ {{ {query}\n}} }} LIMIT {MOST} }} }}"
     )
+
+
+def _pattern(text: str, found: list[Token], start: int) -> str:
+    """The pattern of a query with another form than SELECT, or of one that aggregates, and what limits it."""
+    if is_word(found[start], "CONSTRUCT") and found[start + 1].text == "{":
+        start = _after(found, start + 1)
+    brace = _group(found, start)
+    if brace == len(found):  # DESCRIBE of IRIs
+        named = [token.text for token in found[start:] if token.kind == "iri" or ":" in token.text]
+        return f"{{ VALUES ?described {{ {' '.join(named)} }} ?described ?p ?o }}"
+    after = _after(found, brace)
+    end = rest = _end(found[after - 1])
+    if is_word(found[start], "SELECT"):  # modifiers are those of the one row
+        rest = next(
+            (found[place].offset for place in outermost(found, "VALUES") if place >= after), len(text)
+        )
+    return f"{text[found[brace].offset : end]} {text[rest:]}"
 
 
 def _end(token: Token) -> int:

@@ -84,6 +84,7 @@ def test_the_union_is_kept(run: Run, store: Path) -> None:
     [
         "CONSTRUCT { ?e a tg:Evidence } WHERE { ?e tg:sourceText ?text }",
         "CONSTRUCT WHERE { ?e tg:sourceText ?text }",
+        "DESCRIBE ?e { ?e tg:sourceText ?text }",
         "CONSTRUCT { ?e ?p ?text } { ?e ?p ?text . { ?e tg:sourceText ?text } }",
     ],
 )

@@ -49,6 +49,13 @@ def test_each_shape_has_rows_with_the_changes_that_are_suggested(told: Engine, n
     assert not is_empty(told, found.text, union=found.union)
 
 
+def test_descriptions_of_iris(told: Engine) -> None:
+    (row, *_) = told.store.query(with_prefixes("SELECT ?s { ?s a rag:Session }"), union=True).rows or ()
+    found = next(alternatives(f"DESCRIBE rag:none <{lexical(row['s'])}>"))
+    counted = told.store.query(with_prefixes(found.counting), union=found.union).rows or ()
+    assert int(lexical(counted[0]["rows"])) > 5
+
+
 def test_a_sum_of_rows_is_something(told: Engine) -> None:
     """Zero is explained only if nothing was counted."""
     first = next(alternatives("SELECT (SUM(?n) AS ?sum) { VALUES ?n { 0 0 } }"))

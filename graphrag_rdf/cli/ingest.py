@@ -117,8 +117,8 @@ def ingest_command(
         own: dict[str, Any] = {"model": model, "embedding_model": embedding_model, "jobs": jobs}
         own |= {"ontology": ontologies or None, "ontology_mode": ontology_mode}
         own |= {"shapes": shapes or None, "validation": validation}
-        refuse({**own, "dry_run": dry_run, "refresh": refresh, "relations": relations, "sync": sync})
-        return _send(paths, exclude, settings, form)
+        refuse({**own, "dry_run": dry_run, "relations": relations, "sync": sync})
+        return _send(paths, exclude, settings, form, refresh=refresh)
     overrides: dict[str, Any] = {"llm.model": model, "embedding.model": embedding_model, "extract.jobs": jobs}
     overrides |= {"relations.build": relations, "extract.ontology_mode": ontology_mode}
     overrides |= shapes_overrides(shapes, validation)
@@ -183,13 +183,16 @@ def _ontologies(named: Sequence[str]) -> tuple[list[Path], list[str]]:
     return files, [*iris, *(name for name in named if Path(name) not in files)]
 
 
-def _send(paths: Sequence[str], exclude: Sequence[str], settings: Settings, form: str) -> int:
+def _send(
+    paths: Sequence[str], exclude: Sequence[str], settings: Settings, form: str, *, refresh: bool
+) -> int:
     """Send the documents to a server, which ingests them."""
     from graphrag_rdf.cli.progress import IngestProgress
 
     found = require_documents(paths, settings, exclude)
     with IngestProgress() as progress:
-        report = send_documents(client_of(settings.client), found, settings.documents.max_bytes, progress)
+        client, most = client_of(settings.client), settings.documents.max_bytes
+        report = send_documents(client, found, most, progress, refresh=refresh)
     if not output.write(form, report):
         show_report(report, tr("the server {server}").format(server=settings.client.server))
     return outcome(report.stopped, failed=bool(report.failures))
@@ -446,8 +449,10 @@ _AT_ONCE, _FILES = 16 << 20, 500
 """Bytes and files of one request. A larger file has a request of its own; a server accepts 1000 files."""
 
 
-def send_documents(client: Client, found: Discovery, max_bytes: int, progress: Progress) -> IngestReport:
-    """Send files to a server, which ingests those that are new or changed.
+def send_documents(
+    client: Client, found: Discovery, max_bytes: int, progress: Progress, *, refresh: bool
+) -> IngestReport:
+    """Send files to a server, which ingests those that are new or changed, or with `refresh` all.
 
     Args:
         max_bytes: larger files are not sent.
@@ -463,7 +468,7 @@ def send_documents(client: Client, found: Discovery, max_bytes: int, progress: P
     failures = [FailureReport(path, None, "read", reason) for path, reason in found.errors]
     whole: dict[str, Any] = to_json(IngestReport())
     for batch in _batches(found.sources, max_bytes, failures):
-        whole = merged(whole, client.ingest(batch, progress))
+        whole = merged(whole, client.ingest(batch, progress, refresh=refresh))
         if whole["stopped"]:
             break
     report = TypeAdapter(IngestReport).validate_python(whole)

@@ -90,19 +90,27 @@ class Client(Connection):
         return found
 
     def ingest(
-        self, documents: Sequence[tuple[str, bytes]], progress: Callable[[int, int, str], None]
+        self,
+        documents: Sequence[tuple[str, bytes]],
+        progress: Callable[[int, int, str], None],
+        *,
+        refresh: bool = False,
     ) -> dict[str, Any]:
         """Send documents; the report of the run, as `ingest --format json`. Disconnecting stops the run.
 
         Args:
             documents: (identity, content).
             progress: called after each chunk.
+            refresh: read unchanged documents, too.
 
         Raises:
             ServerError: as `ask`.
         """
         kind, body = form_of(documents)
-        with self._answer("POST", "/documents", "text/event-stream", body, kind) as response:
+        path = "/documents?refresh=true" if refresh else "/documents"
+        with self._answer(
+            "POST", path, "text/event-stream", body, kind
+        ) as response:
             for data in self._events(response):
                 found = self._object(data)
                 if "done" not in found:

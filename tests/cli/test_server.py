@@ -167,9 +167,11 @@ def test_documents_are_sent_and_found_by_their_names(run: Run, folder: Path, tmp
         with endpoint.client() as client:
             found = client.get("/documents", headers={"Accept": "application/json"}).json()["items"]
         assert {item["identity"] for item in found} == {'places/the "old" one.txt', "places/deep/größe.md"}
-        refused = run("ingest", "--server", endpoint.url, "--refresh", places)
+        refreshed = run("ingest", "--server", endpoint.url, "--refresh", places, "--format", "json")
+        assert refreshed.json["documents"]["unchanged"] == 0
+        refused = run("ingest", "--server", endpoint.url, "--sync", places)
         assert refused.code == 2
-        assert "--refresh has no effect with --server" in refused.err
+        assert "--sync has no effect with --server" in refused.err
 
 
 def test_more_files_than_a_request_holds_are_sent_in_several(run: Run, tmp_path: Path) -> None:

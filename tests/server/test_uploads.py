@@ -56,6 +56,9 @@ def test_the_same_again_changes_nothing_and_an_edit_what_it_touches(client: http
     again = client.post("/documents", files=files(company=COMPANY, harbour=HARBOUR))
     assert again.json()["documents"]["unchanged"] == 2
     assert again.headers["graphrag-commit"] == first.headers["graphrag-commit"]
+    refreshed = client.post("/documents?refresh=true", files=files(company=COMPANY)).json()
+    assert (refreshed["documents"]["unchanged"], refreshed["chunks"]["added"]) == (0, 0)
+    assert client.post("/documents?refresh=yes", files=files(company=COMPANY)).status_code == 400
     edited = client.post("/documents", files=files(company=COMPANY.replace("1897", "1898"))).json()
     assert (edited["documents"]["updated"], edited["chunks"]["removed"]) == (1, 1)
     answer = client.post("/ask", json={"question": FOUNDED}).json()["answer"]

@@ -176,7 +176,9 @@ _ROUTES = (
     ),
     _Route("/traces/{id:path}", "GET", traces.trace, "One trace.", gives=(*_FORMS, "text/plain")),
     _Route("/documents", "GET", documents.document_list, "Documents.", _LISTED, gives=_FORMS),
-    _Route("/documents", "POST", uploads.upload, "Ingest documents.", "", _FILES, _STREAM, guarded=True),
+    _Route(
+        "/documents", "POST", uploads.upload, "Ingest documents.", "refresh", _FILES, _STREAM, guarded=True
+    ),
     _Route("/documents/{id:path}", "GET", documents.document, "One document.", _SHOWN, gives=_FORMS),
     _Route("/documents/{id:path}", "DELETE", uploads.forget, "Forget a document.", guarded=True),
     _Route("/facts", "GET", facts.fact_list, "Facts.", f"match limit offset {_FACT}", gives=_FORMS),

@@ -27,7 +27,7 @@ from graphrag_rdf.server.http.body import read_parts
 from graphrag_rdf.server.http.events import ALIVE, BEAT, EVENTS, event, wants_events
 from graphrag_rdf.server.http.negotiation import content_type, negotiate
 from graphrag_rdf.server.http.problems import CLIENT_LEFT, Problem, problem_of
-from graphrag_rdf.server.representations import HTML, JSON
+from graphrag_rdf.server.representations import HTML, JSON, truth
 from graphrag_rdf.server.routes.documents import document_named, report_page
 from graphrag_rdf.server.service import COMMIT, Service, service_of
 from graphrag_rdf.store.folder import is_store
@@ -46,18 +46,20 @@ _LOOK = 0.5
 async def upload(request: Request) -> Response:
     """Ingest the files of a form; the report as `ingest --format json`, as a page, or as events.
 
-    A file's name, with its folders, is the document's identity. Disconnecting stops the run after the current
-    chunk. Finished chunks are kept; sending the same files again continues.
+    A file's name, with its folders, is the document's identity. `refresh=true` reads unchanged documents,
+    too. Disconnecting stops the run after the current chunk. Finished chunks are kept; sending the same files
+    again continues.
     """
     require(request, "write")
     service = service_of(request)
     service.require_writable()
+    refresh = truth(request, "refresh")
     files = await _files(request)
     if wants_events(request):
-        lines = _lines(request, files)
+        lines = _lines(request, files, refresh)
         return StreamingResponse(lines, media_type=EVENTS, headers={"Cache-Control": "no-store"})
     report: dict[str, Any] = {}
-    async for found in _ingested(request, files, _LOOK):
+    async for found in _ingested(request, files, refresh, _LOOK):
         if await request.is_disconnected():
             raise Problem(CLIENT_LEFT, tr("the client disconnected"))
         report = found[1] if found is not None else report
@@ -95,10 +97,10 @@ async def forget(request: Request) -> Response:
     return JSONResponse(found.as_json(), headers=_headers(service))
 
 
-async def _lines(request: Request, files: list[Upload]) -> AsyncIterator[str]:
+async def _lines(request: Request, files: list[Upload], refresh: bool) -> AsyncIterator[str]:
     """Progress and report of an ingest as server-sent events."""
     try:
-        async for found in _ingested(request, files, BEAT):
+        async for found in _ingested(request, files, refresh, BEAT):
             yield ALIVE if found is None else event(*found)
     except (GraphRagError, Problem) as error:
         problem = error if isinstance(error, Problem) else problem_of(error)
@@ -106,7 +108,7 @@ async def _lines(request: Request, files: list[Upload]) -> AsyncIterator[str]:
 
 
 async def _ingested(
-    request: Request, files: list[Upload], patience: float
+    request: Request, files: list[Upload], refresh: bool, patience: float
 ) -> AsyncIterator[tuple[str, dict[str, Any]] | None]:
     """An ingest of uploads: its progress, then its report; None after so many seconds without either.
 
@@ -123,7 +125,7 @@ async def _ingested(
         loop.call_soon_threadsafe(news.put_nowait, progress)
 
     def work(stop: Stop) -> IngestReport:
-        report = service.engine.ingest_uploads(files, progress=notify, stop=stop)
+        report = service.engine.ingest_uploads(files, refresh=refresh, progress=notify, stop=stop)
         service.wrote(request, service.engine.store.commit_number())
         return report
 

@@ -108,9 +108,7 @@ class Client(Connection):
         """
         kind, body = form_of(documents)
         path = "/documents?refresh=true" if refresh else "/documents"
-        with self._answer(
-            "POST", path, "text/event-stream", body, kind
-        ) as response:
+        with self._answer("POST", path, "text/event-stream", body, kind) as response:
             for data in self._events(response):
                 found = self._object(data)
                 if "done" not in found:

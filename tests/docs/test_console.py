@@ -56,7 +56,8 @@ def test_each_command_prints_what_the_page_shows(
 ) -> None:
     variables = environment(PATH=f"{place / 'bin'}:{os.environ['PATH']}")
     if page in IN_CHINESE:
-        variables |= {"LC_ALL": "zh_CN.UTF-8", "LANGUAGE": ""}
+        # as the pages say; with LC_ALL, shell scripts warn of a locale that the machine lacks
+        variables |= {"LC_ALL": "", "LC_MESSAGES": "", "LANG": "zh_CN.UTF-8", "LANGUAGE": ""}
     if page.name in WITH_MODEL:
         scripted_server.answer_with(model)
         variables |= {

@@ -23,7 +23,11 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 from graphrag_rdf.cli.app import COMMANDS, root
+from graphrag_rdf.config.sections import Section, Settings, section_about
 from graphrag_rdf.i18n import DOMAIN, LOCALES
+from graphrag_rdf.pipeline import load_pipeline, pipeline_names
+from graphrag_rdf.resources import folder
+from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.steps.kinds import kinds
 from graphrag_rdf.trace.kinds import node_kinds
 
@@ -43,12 +47,35 @@ def template() -> Catalog:
         found.add(message, locations=[(f"graphrag_rdf/{file}", 0)], auto_comments=comments, context=context)
     for text in _help(root):
         found.add(text, locations=[("graphrag_rdf/cli", 0)])
-    kinds()  # imports the steps, which declare their nodes
+    for place, text in _declared():
+        found.add(text, locations=[(place, 0)])
     for kind in node_kinds().values():
-        found.add(kind.name.capitalize(), locations=[("graphrag_rdf/trace/kinds.py", 0)])
+        keys = (each.key.replace("_", " ") for each in (*kind.items, *kind.fields))
+        for text in (kind.name.capitalize(), *keys):
+            found.add(text, locations=[("graphrag_rdf/trace/kinds.py", 0)])
     for _, _, message, _, context in extract_from_dir(Path(click.__file__).parent, [("**.py", "python")]):
         found.add(message, locations=[("click", 0)], context=context)
     return found
+
+
+def _declared() -> Iterator[tuple[str, str]]:
+    """What settings, kinds of steps, pipelines and the queries of the cookbook are about; where each is."""
+    for name, field in Settings.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, Section):
+            yield name, section_about(kind)
+            yield from ((name, each.description or "") for each in kind.model_fields.values())
+        else:
+            yield name, field.description or ""
+    for step in kinds().values():  # imports the steps, which declare their nodes
+        yield step.name, step.about
+        yield from ((step.name, parameter.description or "") for parameter in step.parameters.values())
+    for name in pipeline_names([folder("pipelines")]):
+        yield f"pipelines/{name}", load_pipeline(name, [folder("pipelines")]).definition.summary
+    queries = TemplateLibrary(folder("queries"))
+    for name in queries.for_people:
+        yield f"queries/{name}.rq", queries[name].header.summary
+        yield from ((f"queries/{name}.rq", parameter.about) for parameter in queries[name].params.values())
 
 
 def _help(command: click.Command) -> Iterator[str]:

@@ -108,7 +108,39 @@ _FAULTS = {
 def in_words(fault: Mapping[str, Any]) -> str:
     """What is wrong with a value: one of the `errors()` of pydantic's ValidationError."""
     told = _FAULTS.get(fault["type"])
-    return tr(told).format(**fault.get("ctx", {})) if told else fault["msg"].removeprefix("Value error, ")
+    if told is None:
+        said = fault["msg"].removeprefix("Value error, ")
+        return tr(said)
+    values = fault.get("ctx", {})
+    if "expected" in values:  # 'a', 'b' or 'c'
+        values = {**values, "expected": values["expected"].replace(" or ", tr(" or "))}
+    return tr(told).format(**values)
+
+
+_SYSTEM = (
+    later("No such file or directory"),
+    later("Permission denied"),
+    later("Operation not permitted"),
+    later("Is a directory"),
+    later("Not a directory"),
+    later("File exists"),
+    later("File name too long"),
+    later("No space left on device"),
+    later("Read-only file system"),
+    later("Too many open files"),
+    later("Address already in use"),
+    later("Connection refused"),
+    later("Connection reset by peer"),
+    later("Name or service not known"),
+    later("timed out"),
+)
+"""What operating systems say, translated by `system_cause`."""
+_NUMBERS = re.compile(r"^\[Errno -?\d+\] | \(os error \d+\)$")
+
+
+def system_cause(error: BaseException | str) -> str:
+    """The cause in an error of the operating system, without its number and file."""
+    return tr(_NUMBERS.sub("", getattr(error, "strerror", None) or str(error)))
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import gettext
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from functools import cache
 from pathlib import Path
@@ -30,7 +32,7 @@ _current: ContextVar[gettext.NullTranslations | None] = ContextVar("language", d
 
 def tr(message: str) -> str:
     """The translation of a message, or the message itself."""
-    return (_current.get() or _process).gettext(message)
+    return (_current.get() or _process).gettext(message) if message else ""  # "" is the catalogue's header
 
 
 def ngettext(one: str, more: str, number: int) -> str:
@@ -46,6 +48,11 @@ def counted(one: str, more: str, number: int) -> str:
 def listed(phrases: Iterable[str]) -> str:
     """Phrases on one line, with the comma of the language between them."""
     return tr(", ").join(phrases)
+
+
+def bracketed(text: str) -> str:
+    """A text in brackets behind another: ` (text)`, without the space where the language has none."""
+    return tr(" ({text})").format(text=text)
 
 
 def later(message: str) -> str:
@@ -122,6 +129,16 @@ def set_language(tag: str) -> Token[gettext.NullTranslations | None]:
     return _current.set(_translations(tag))
 
 
+@contextmanager
+def in_english() -> Iterator[None]:
+    """Messages in English, for what a model is told."""
+    token = _current.set(_translations(ENGLISH))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
 def install(environment: Environment) -> None:
     """Let the templates of pages translate.
 
@@ -144,7 +161,30 @@ def install(environment: Environment) -> None:
     environment.add_extension("jinja2.ext.i18n")
     environment.newstyle_gettext = True  # type: ignore[attr-defined]
     functions = {"_": markup, "gettext": markup, "ngettext": counted, "tr": tr}
-    environment.globals.update(functions, language=language, direction=direction)
+    environment.globals.update(functions, language=language, direction=direction, own_label=own_label)
+
+
+def own_label(label: str | None) -> str:
+    """A label that the program gave to a node, such as `Chunk 1`, in the language of messages."""
+    for form, message in _OWN_LABELS.items():
+        if found := form.fullmatch(label or ""):
+            return tr(message).format(found[1])
+    return label or ""
+
+
+ERASED = later("(erased)")
+"""In place of a text that is gone, for `tr`."""
+_OWN_LABELS = {
+    re.compile(r"Chunk (\d+)"): later("Chunk {0}"),
+    re.compile(r"Page (\d+)"): later("Page {0}"),
+    re.compile(r"(\w+) session"): later("{0} session"),
+    re.compile(r"(\w+) Question"): later("{0} Question"),
+    re.compile(r"removal by hand()"): later("removal by hand"),
+    re.compile(r"correction by hand()"): later("correction by hand"),
+    re.compile(r"removal by (.+)"): later("removal by {0}"),
+    re.compile(r"correction by (.+)"): later("correction by {0}"),
+}
+"""As `rdf.prov`, `trace.recorder` and `ingest.fact_decisions` write them."""
 
 
 @cache

@@ -228,7 +228,7 @@ class LiveSettings:
         for key, value in stored.items():
             try:
                 if key in RETIRED:
-                    ignored[key] = RETIRED[key]
+                    ignored[key] = tr(RETIRED[key])
                 else:
                     known |= self._checked({key: value})
             except ConfigError as error:

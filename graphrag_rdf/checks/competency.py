@@ -82,7 +82,9 @@ def answer_questions(store: Store, files: Iterable[Path], *, union: bool = False
             text = file.read_text(encoding="utf-8")
             yield _answered(store, file, text, union=union)
         except (OSError, ValueError) as error:
-            yield Answered(str(file), file.stem, passed=False, why=f"cannot be read: {error}")
+            yield Answered(
+                str(file), file.stem, passed=False, why=tr("cannot be read: {error}").format(error=error)
+            )
         except UsageError as error:
             yield Answered(str(file), question_of(text, file), passed=False, why=error.message)
 
@@ -112,16 +114,18 @@ def _answered(store: Store, file: Path, query: str, *, union: bool) -> Answered:
     name, question, form = str(file), question_of(query, file), _form(query)
     if form == "ASK":
         holds = bool(store.query(with_prefixes(query), union=union).boolean)
-        return Answered(name, question, holds, "" if holds else "the answer is no")
+        return Answered(name, question, holds, "" if holds else tr("the answer is no"))
     if form != "SELECT":
-        return Answered(name, question, passed=False, why="the query is neither SELECT nor ASK")
+        return Answered(name, question, passed=False, why=tr("the query is neither SELECT nor ASK"))
     columns, rows = _table(_csv(store, query, union=union).decode())
     expected = file.with_suffix(_RESULTS)
     if not expected.exists():
-        return Answered(name, question, bool(rows), "" if rows else "there are no rows", len(rows))
+        return Answered(name, question, bool(rows), "" if rows else tr("there are no rows"), len(rows))
     wanted_columns, wanted = _table(expected.read_text(encoding="utf-8-sig"))
     if unknown := [column for column in wanted_columns if column not in columns]:
-        why = f"{expected.name} has columns that the query does not select: {', '.join(unknown)}"
+        why = tr("{name} has columns that the query does not select: {names}").format(
+            name=expected.name, names=", ".join(unknown)
+        )
         return Answered(name, question, passed=False, why=why, rows=len(rows))
     places = [columns.index(column) for column in wanted_columns]
     found = [tuple(row[place] for place in places) for row in rows]
@@ -129,9 +133,9 @@ def _answered(store: Store, file: Path, query: str, *, union: bool) -> Answered:
     unexpected = [*(Counter(found) - Counter(wanted)).elements()]
     ordered = not (missing or unexpected) and _is_ordered(query) and found != wanted
     faults = {
-        f"missing rows: {len(missing):,}": missing,
-        f"unexpected rows: {len(unexpected):,}": unexpected,
-        "the rows are in another order": ordered,
+        tr("missing rows: {count:,}").format(count=len(missing)): missing,
+        tr("unexpected rows: {count:,}").format(count=len(unexpected)): unexpected,
+        tr("the rows are in another order"): ordered,
     }
     why = ", ".join(fault for fault, holds in faults.items() if holds)
     return Answered(name, question, not why, why, len(rows), missing, unexpected)

@@ -21,7 +21,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf import __version__
 from graphrag_rdf.errors import ConfigError, GraphRagError, SearchIndexError, short_cause, without_credentials
 from graphrag_rdf.extract.names import LONGEST_NAME
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.index.records import KINDS
 from graphrag_rdf.ingest.claims import failed_claims
 from graphrag_rdf.ingest.extractors import (
@@ -410,7 +410,7 @@ def _number(term: Any) -> int:
     return int(to_python(term))  # type: ignore[arg-type]
 
 
-_AGAIN = "make them again with: graphrag-rdf ingest DOCUMENTS"
+_AGAIN = later("make them again with: graphrag-rdf ingest DOCUMENTS")
 _RELATE, _CLAIM = "graphrag-rdf refresh relations", "graphrag-rdf refresh claims"
 
 
@@ -426,7 +426,7 @@ def config_drift(engine: Engine) -> list[dict[str, Any]]:
 
 def _chunks(engine: Engine) -> Iterator[dict[str, Any]]:
     in_force = ingest_settings(engine.settings).chunks.key
-    yield from _differing(engine, "system/chunkers", "documents cut", in_force, ("sentences/",))
+    yield from _differing(engine, "system/chunkers", later("documents cut"), in_force, ("sentences/",))
 
 
 def _facts(engine: Engine) -> Iterator[dict[str, Any]]:
@@ -434,7 +434,9 @@ def _facts(engine: Engine) -> Iterator[dict[str, Any]]:
         in_force = choose_extractor(engine.settings, lambda: engine.gateway, engine.store).key
     except GraphRagError:  # there is no valid extractor, which ingest reports
         return
-    yield from _differing(engine, "system/extractors", "subgraphs extracted", in_force, ("rules/", "llm/"))
+    yield from _differing(
+        engine, "system/extractors", later("subgraphs extracted"), in_force, ("rules/", "llm/")
+    )
 
 
 def _differing(
@@ -460,7 +462,7 @@ def _vectors(engine: Engine) -> Iterator[dict[str, Any]]:
     if made_with is None or made_with == (engine.embedder.name if engine.embedder else None):
         return
     remedy = "graphrag-rdf index rebuild" if in_force else "set embedding.model, or search by words only"
-    yield _entry("vectors made", in_force, made_with, 1, remedy)
+    yield _entry(later("vectors made"), in_force, made_with, 1, remedy)
 
 
 def _relations(engine: Engine) -> Iterator[dict[str, Any]]:
@@ -478,7 +480,7 @@ def _relations(engine: Engine) -> Iterator[dict[str, Any]]:
     if said[0] != said[1]:
         in_force, made_with = (json.dumps(one, sort_keys=True) for one in said)
         count = sum(relation_counts(engine.store).values())
-        yield _entry("relations derived", in_force, made_with, count, _RELATE)
+        yield _entry(later("relations derived"), in_force, made_with, count, _RELATE)
 
 
 def _pairs(engine: Engine) -> Iterator[dict[str, Any]]:
@@ -488,7 +490,7 @@ def _pairs(engine: Engine) -> Iterator[dict[str, Any]]:
         return
     if reader is not None:
         yield from _differing(
-            engine, "system/extractors", "pairs of chunks read", reader.key, ("relations/",), _RELATE
+            engine, "system/extractors", later("pairs of chunks read"), reader.key, ("relations/",), _RELATE
         )
 
 
@@ -498,7 +500,7 @@ def _claims(engine: Engine) -> Iterator[dict[str, Any]]:
     except GraphRagError:
         return
     yield from _differing(
-        engine, "system/extractors", "chunks read for claims", reader.key, ("claims/",), _CLAIM
+        engine, "system/extractors", later("chunks read for claims"), reader.key, ("claims/",), _CLAIM
     )
 
 
@@ -508,5 +510,5 @@ def _entry(what: str, in_force: str | None, made_with: str, count: object, remed
         "in_force": in_force,
         "made_with": made_with,
         "count": count,
-        "remedy": remedy,
+        "remedy": tr(remedy),
     }

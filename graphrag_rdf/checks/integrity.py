@@ -174,5 +174,7 @@ def _texts(store: Store, blobs: BlobStore) -> Iterator[Violation]:
             offset = to_python(row["offset"])
             if whole is None or (isinstance(offset, int) and whole.startswith(said, offset) and offset >= 0):
                 continue
-            message = f"the text of {document} differs at offset {offset}"
+            message = tr("the text of {document} differs at offset {offset}").format(
+                document=document, offset=offset
+            )
             yield Violation("chunk-text", "error", text_of(row["chunk"]), message)

@@ -243,7 +243,7 @@ def _last(messages: Iterable[GraphRagResponse]) -> GraphRagResponse:
 
 def _failed(message: GraphRagResponse) -> int:
     error = message.error or {}
-    say_error(error.get("message", "the run ended without an answer"), error.get("hint"))
+    say_error(error.get("message", tr("the run ended without an answer")), error.get("hint"))
     return FAILED
 
 

@@ -227,7 +227,7 @@ def _of_indexes(engine: Engine) -> Iterator[Violation]:
             found = engine.indexer.differences()
             if engine.indexer.is_behind:
                 yield Violation("index-behind", "warning", _STORE, tr(_BEHIND))
-                found = ((focus, message) for focus, message in found if not message.endswith(LACKS))
+                found = ((focus, message) for focus, message in found if not message.endswith(tr(LACKS)))
             for focus, message in islice(found, LIMIT):
                 told = tr("{difference}: run graphrag-rdf index rebuild").format(difference=message)
                 yield Violation("index-differs", "error", focus, told)

@@ -14,7 +14,7 @@ from graphrag_rdf.cli.output import counts, format_option, made_by, model_rows, 
 from graphrag_rdf.cli.process import outcome, stop_requests
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import later, listed, tr
+from graphrag_rdf.i18n import bracketed, later, listed, tr
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.store.base import select_in_batches
 
@@ -345,7 +345,7 @@ def _show_text(report: dict[str, Any]) -> None:
     """Print a report."""
     by = report["model"] or tr("quotes of the documents, no model")
     say()
-    say(output.wrapped(f"{one_line(report['title'])} ({by})", indent="  "))
+    say(output.wrapped(f"{one_line(report['title'])}{bracketed(by)}", indent="  "))
     say(output.wrapped(one_line(report["summary"]), indent="  "))
     if report["rating"] is not None:
         why = one_line(report["rating_explanation"])
@@ -368,7 +368,7 @@ def _source(source: dict[str, Any]) -> str:
     told = f"“{text}”" if source["kind"] in ("fact", "sentence") else f"{source['kind']} {text}"
     if source["fact"] is not None:
         told = f"{one_line(' · '.join(source['fact']))}: {told}"
-    return f"{told} ({one_line(source['document'])})" if source["document"] else told
+    return told + bracketed(one_line(source["document"])) if source["document"] else told
 
 
 def _first(texts: Sequence[str], most: int) -> list[str]:

@@ -129,7 +129,7 @@ def history(form: str) -> None:
         (
             row["version"],
             _seconds(row["time"]),
-            f"{row['reason']} (altered later)" if row["altered"] else row["reason"],
+            row["reason"] + tr(" (altered later)") if row["altered"] else row["reason"],
             _changes(row),
         )
         for row in rows

@@ -14,7 +14,7 @@ from graphrag_rdf.cli.process import DONE, FAILED
 from graphrag_rdf.cli.refresh import show_indexes
 from graphrag_rdf.cli.session import in_folder, load, open_engine
 from graphrag_rdf.errors import ConfigError, GraphRagError
-from graphrag_rdf.i18n import later, listed, tr
+from graphrag_rdf.i18n import bracketed, later, listed, tr
 from graphrag_rdf.trace.lines import human_size
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _show(found: dict[str, Any]) -> None:
         say(output.safe(f"  {name}: {_said(entry)}"))
     _title(tr("Settings that differ from the defaults"))
     own = [
-        (k, f"{e['value']}  ({tr(e['origin'])})")
+        (k, f"{e['value']}{bracketed(tr(e['origin']))}")
         for k, e in found["settings"].items()
         if e["origin"] != "default"
     ]
@@ -122,7 +122,9 @@ def _show(found: dict[str, Any]) -> None:
         namespace = found["settings"]["extract.namespace"]["value"]
         say(output.safe(f"  {tr(_STRANGER).format(namespace=namespace)}"))
     _title(tr("Weights"))
-    pairs([(k, f"{e['value']}  ({tr(e['origin'])})") for k, e in found["weights"].items()], indent="  ")
+    pairs(
+        [(k, f"{e['value']}{bracketed(tr(e['origin']))}") for k, e in found["weights"].items()], indent="  "
+    )
     if problem := found.get("settings_error"):
         say(output.safe(f"  {problem['error']}"))
         say(output.safe(f"  {problem['hint'] or ''}"))
@@ -160,7 +162,7 @@ def _show_store(found: dict[str, Any]) -> None:
     _title(tr("Data made with former settings"))
     told = tr("{made_with}, now {in_force}: {remedy}")
     drift = [
-        (f"{d['what']}, {d['count']:,}", told.format(**{**d, "in_force": d["in_force"] or tr("none")}))
+        (f"{tr(d['what'])}: {d['count']:,}", told.format(**{**d, "in_force": d["in_force"] or tr("none")}))
         for d in found["configuration_drift"]
     ]
     pairs(drift or [(tr("nothing"), "")], indent="  ")

@@ -13,7 +13,7 @@ from graphrag_rdf.cli.command import Command, Group, server_options
 from graphrag_rdf.cli.output import colours, format_option, one_line, pairs, reading_width, say
 from graphrag_rdf.cli.session import open_engine, server_of
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import counted, later, tr
+from graphrag_rdf.i18n import bracketed, counted, later, tr
 from graphrag_rdf.trace.lines import human_size
 
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ def authority(document: str | None, value: float | None, unset: bool, form: str)
         return
     for item in items:
         by = tr("assigned") if item["assigned"] is not None else tr("by the settings")
-        say(one_line(f"{item['authority']:g}  {item['path']} ({by})"))
+        say(one_line(f"{item['authority']:g}  {item['path']}{bracketed(by)}"))
     if not items:
         say(tr("no document has an authority; all count as 0.5"))
 

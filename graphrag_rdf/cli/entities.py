@@ -25,7 +25,7 @@ from graphrag_rdf.cli.output import format_option, one_line, say
 from graphrag_rdf.cli.process import DONE, IN_PART
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import ngettext, tr
+from graphrag_rdf.i18n import bracketed, ngettext, tr
 from graphrag_rdf.rdf.terms import local_name, node_of, one_label, text_of, to_python
 
 if TYPE_CHECKING:
@@ -105,17 +105,18 @@ def _show(found: dict[str, Any]) -> None:
     by = found["model"] or tr("quoted, without a model")
     rows: list[tuple[str, object]] = [(tr("name"), found["name"]), (tr("IRI"), found["iri"])]
     rows += [(tr("types"), ", ".join(found["types"]))] if found["types"] else []
-    rows += [(tr("description"), f"{found['description']} ({by})")] if found["description"] else []
+    rows += [(tr("description"), f"{found['description']}{bracketed(by)}")] if found["description"] else []
     for link in found["links"]:
         how = f"{link['name']}, {link['method']}, {link['confidence']:.2f}"
-        how += f"; {link['reason']}" if link["reason"] else ""
-        rows.append((local_name(link["relation"]), f"{link['thing']} ({how})"))
+        if why := link["reason"]:
+            how += f"; {tr(why)}"
+        rows.append((local_name(link["relation"]), f"{link['thing']}{bracketed(how)}"))
     output.pairs(rows)
     for link in found["links"]:
         for quote in link["evidence"]:
-            say(one_line(f"  “{quote['text']}” ({quote['title']})"))
+            say(one_line(f"  “{quote['text']}”{bracketed(quote['title'])}"))
     for one in found["descriptions"]:
-        say(one_line(f"  {one['text']} ({one['title']})"))
+        say(one_line(f"  {one['text']}{bracketed(one['title'])}"))
 
 
 @entities_command.command(

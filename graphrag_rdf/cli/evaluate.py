@@ -26,7 +26,7 @@ from graphrag_rdf.cli.process import FAILED, outcome, say_error, stop_requests
 from graphrag_rdf.cli.progress import question_counter, reading_then_questions
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import GraphRagError, UsageError
-from graphrag_rdf.i18n import counted, later, listed, tr
+from graphrag_rdf.i18n import bracketed, counted, later, listed, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -656,14 +656,20 @@ def _say_if_unkept(engine: Engine, out: Path | None) -> None:
 
 def _say_how_it_ended(found: Mapping[str, Any], out: Path | None) -> int:
     for failure in found["failed"]:
-        run = f" ({failure['run']})" if "run" in failure else ""
+        run = bracketed(failure["run"]) if "run" in failure else ""
         output.warn(
             tr("question {id}{run}: {reason}").format(id=failure["id"], run=run, reason=failure["reason"])
         )
     missing, stopped = found["rows_missing"], found["stopped"]
     if missing:
-        why = {"interrupted": "interrupted", "budget": "the budget is used up", "model": "the model failed"}
-        hint = "run the same command again to continue" if out else None
-        lacking = f"{missing:,} of {missing + found['rows']:,} answers are missing"
+        why = {
+            "interrupted": "interrupted",
+            "budget": tr("the budget is used up"),
+            "model": tr("the model failed"),
+        }
+        hint = tr("run the same command again to continue") if out else None
+        lacking = tr("{missing:,} of {all:,} answers are missing").format(
+            missing=missing, all=missing + found["rows"]
+        )
         say_error(f"{lacking}: {why[stopped]}" if stopped else lacking, hint)
     return FAILED if stopped == "model" else outcome(stopped, failed=bool(missing))

@@ -23,8 +23,8 @@ from graphrag_rdf.cli.command import (
 from graphrag_rdf.cli.output import format_option, note, one_line, say, warn, warn_of_results
 from graphrag_rdf.cli.process import DONE, IN_PART, ended_at_once, outcome, stop_requests
 from graphrag_rdf.cli.session import open_engine, validating
-from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import counted, tr
+from graphrag_rdf.errors import UsageError, system_cause
+from graphrag_rdf.i18n import bracketed, counted, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -163,7 +163,7 @@ def destination(path: Path | None) -> Iterator[IO[bytes]]:
         unfinished.replace(path)
     except OSError as error:
         raise UsageError(
-            tr("cannot write {path}: {cause}").format(path=path, cause=error.strerror or error)
+            tr("cannot write {path}: {cause}").format(path=path, cause=system_cause(error))
         ) from error
     finally:
         unfinished.unlink(missing_ok=True)
@@ -303,8 +303,8 @@ def _import_evalset(
             reports.append({"name": evalset.name, **to_json(report)})
     if not output.write(form, reports[0] if len(reports) == 1 else reports):
         for item in reports:
-            counts = (
-                f"{item['documents']['added']:,} passages, {item['facts']:,} facts, {item['quads']:,} quads"
+            counts = tr("{added:,} passages, {facts:,} facts, {quads:,} quads").format(
+                added=item["documents"]["added"], facts=item["facts"], quads=item["quads"]
             )
             say(one_line(f"{item['name']}: {counts}"))
     return IN_PART if any(item["failures"] or item["stopped"] for item in reports) else DONE
@@ -335,7 +335,7 @@ def _show_tables(report: TablesReport) -> None:
     for name, counts in report.tables.items():
         reasons = report.reasons.get(name, {})
         problems = [f"{number:,} {reason.replace('_', ' ')}" for reason, number in reasons.items()]
-        rest = f" ({', '.join(problems)})" if problems else ""
+        rest = bracketed(", ".join(problems)) if problems else ""
         say(
             tr("{name:<18} {imported:>7,} of {rows:,}{rest}").format(
                 name=name.replace("_", " "), imported=counts.imported, rows=counts.rows, rest=rest
@@ -365,8 +365,8 @@ def _show_tables(report: TablesReport) -> None:
     if report.validation is not None:
         say(tr("shapes: {found}").format(found=validated(report.validation)))
     for reason in dict.fromkeys(problem.reason for problem in report.problems):
-        kept = "imported nevertheless" if reason in KEPT else "left out"
-        note(f"{reason.replace('_', ' ')}: {REASONS[reason]} ({kept})")
+        kept = tr("imported nevertheless") if reason in KEPT else tr("omitted")
+        note(f"{reason.replace('_', ' ')}: {tr(REASONS[reason])}{bracketed(kept)}")
     if report.problems:
         note(tr("--format json lists each row"))
     for warning in report.warnings:

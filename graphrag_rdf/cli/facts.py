@@ -16,7 +16,7 @@ from graphrag_rdf.cli.command import Group, server_options, shapes_options
 from graphrag_rdf.cli.output import format_option, one_line, quoted, say, warn_of_results
 from graphrag_rdf.cli.session import open_engine, refuse, server_of, validating
 from graphrag_rdf.errors import GraphRagError, UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import own_label, tr
 from graphrag_rdf.rdf.terms import text_of, to_python
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def facts_command() -> None:
 def remove(subject_: str, predicate_: str, object_: str, dry_run: bool, form: str, **how: Any) -> None:
     """Remove a fact, given as labels or N-Triples terms."""
     done = _decided((subject_, predicate_, object_), dry_run=dry_run, **how)
-    _print(done, form, dry_run=dry_run, none="it is removed already")
+    _print(done, form, dry_run=dry_run, none=tr("it is removed already"))
 
 
 @facts_command.command(
@@ -107,7 +107,7 @@ def correct(subject_: str, predicate_: str, object_: str, dry_run: bool, form: s
             hint=tr("or undo a correction with --undo"),
         )
     done = _decided((subject_, predicate_, object_), instead, dry_run=dry_run, **how)
-    _print(done, form, dry_run=dry_run, none="its sentences are left out already")
+    _print(done, form, dry_run=dry_run, none=tr("its sentences are left out already"))
     warn_of_results(done.get("broken", 0))
 
 
@@ -384,10 +384,11 @@ def _told(decision: dict[str, Any]) -> str:
     about = _words(decision["fact"])
     if decision["instead"] is not None:
         about += f" → {_words(decision['instead'])}"
-    back = f", undone {_minute(decision['undone'])}" if decision["undone"] else ""
+    undone = decision["undone"]
+    back = tr(", undone {when}").format(when=_minute(undone)) if undone else ""
     why = f": {decision['reason']}" if decision["reason"] else ""
     return one_line(
-        f"{decision['iri']} {decision['label']}, {_minute(decision['made'])}{back}{why} · {about}"
+        f"{decision['iri']} {own_label(decision['label'])}, {_minute(decision['made'])}{back}{why} · {about}"
     )
 
 

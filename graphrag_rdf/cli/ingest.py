@@ -212,8 +212,8 @@ def require_documents(
         raise UsageError("; ".join(f"{path}: {reason}" for path, reason in found.errors))
     from graphrag_rdf.documents.readers import readable
 
-    left_out = "".join(f"; {folder} is {why}" for folder, why in found.left_out[:_REASONS])
-    left_out += "".join(f"; {path}: {why}" for path, why in found.skipped[:_REASONS])
+    left_out = "".join(f"; {folder}: {tr(why)}" for folder, why in found.left_out[:_REASONS])
+    left_out += "".join(f"; {path}: {tr(why)}" for path, why in found.skipped[:_REASONS])
     raise UsageError(
         tr("no document was found in {paths}{left_out}").format(paths=", ".join(paths), left_out=left_out),
         hint=readable(),
@@ -474,7 +474,7 @@ def send_documents(
     report = TypeAdapter(IngestReport).validate_python(whole)
     report.failures = [*failures, *report.failures]
     report.documents.failed += len(failures)
-    report.skipped = [f"{path}: {why}" for path, why in found.skipped]
+    report.skipped = [f"{path}: {tr(why)}" for path, why in found.skipped]
     for pattern in found.idle:
         report.warn(
             "unused_exclude", tr("--exclude {pattern} matches no file or folder").format(pattern=pattern)

@@ -28,7 +28,7 @@ from graphrag_rdf.cli.output import (
 from graphrag_rdf.cli.process import DONE, FAILED
 from graphrag_rdf.cli.session import open_engine, validating
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import counted, tr
+from graphrag_rdf.i18n import counted, listed, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.exchange.owl_edits import Difference
@@ -209,16 +209,20 @@ def apply(
 
 def _show_differences(found: list[Difference]) -> None:
     for each in found:
-        say(f"{one_line(each.ontology)}{'' if each.known else ' (the store does not have it)'}")
+        say(one_line(each.ontology) + ("" if each.known else tr(" (the store does not have it)")))
         for sign, statements in (("-", each.removed), ("+", each.added)):
             for said in statements:
                 say(f"  {sign} {one_line(' '.join(said))}")
         for before, after in each.changed:
             say(f"  - {one_line(' '.join(before))}")
             say(f"  + {one_line(' '.join(after))}")
-        counted = {"added": len(each.added), "removed": len(each.removed), "changed": len(each.changed)}
-        told = ", ".join(f"{number:,} {name}" for name, number in counted.items() if number)
-        say(f"  {told or 'no differences'}")
+        numbers = {
+            tr("{number:,} added"): len(each.added),
+            tr("{number:,} removed"): len(each.removed),
+            tr("{number:,} changed"): len(each.changed),
+        }
+        told = listed(said.format(number=number) for said, number in numbers.items() if number)
+        say(f"  {told}" if told else tr("  no differences"))
         if each.names:
             note(
                 tr("{count:,} names differ and are left: names of entities come from documents").format(
@@ -333,8 +337,8 @@ def list_(form: str) -> None:
     with open_engine(beside=True) as engine:
         found = ontology_versions(engine.store)
     if not output.write(form, found):
-        rows = [(v.ontology, "yes" if v.active else "no", v.file, v.loaded, v.graph) for v in found]
-        output.table((tr("ontology"), tr("active"), tr("file"), tr("loaded"), tr("graph")), rows)
+        rows = [(v.ontology, tr("yes") if v.active else tr("no"), v.file, v.loaded, v.graph) for v in found]
+        output.table((tr("ontology"), tr("active"), tr("file"), tr("loaded"), tr("named graph")), rows)
 
 
 @ontology_command.command(

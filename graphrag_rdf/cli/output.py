@@ -19,8 +19,15 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from graphrag_rdf.cli.command import given_options
-from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import counted, later, listed, ngettext, tr
+from graphrag_rdf.errors import UsageError, system_cause
+from graphrag_rdf.i18n import (
+    bracketed,
+    counted,
+    later,
+    listed,
+    ngettext,
+    tr,
+)
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.report import LlmCounts
@@ -88,7 +95,7 @@ def warn_of_results(broken: int, *, unvalidated: bool = False) -> None:
 
 def warn_of(warning: Mapping[str, Any]) -> None:
     """Print a warning of an answer or report; with -v also its type, which docs/how-to/trouble.md lists."""
-    kind = f" ({warning['type']})" if given_options().get("verbose") else ""
+    kind = bracketed(warning["type"]) if given_options().get("verbose") else ""
     warn(f"{warning['detail']}{kind}")
 
 
@@ -259,7 +266,7 @@ def write_file(text: str, path: Path | None) -> None:
         path.write_text(_encodable(text).removesuffix("\n") + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(
-            tr("cannot write {path}: {strerror}").format(path=path, strerror=error.strerror)
+            tr("cannot write {path}: {strerror}").format(path=path, strerror=system_cause(error))
         ) from error
 
 

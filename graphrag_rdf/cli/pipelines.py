@@ -10,7 +10,7 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.output import format_option, safe, say, styled
 from graphrag_rdf.cli.session import load
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import bracketed, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.pipeline import Pipeline, StepDefinition
@@ -25,7 +25,7 @@ def pipelines_command() -> None:
 @format_option()
 def list_(form: str) -> None:
     """List the pipelines."""
-    found = [{"name": one.definition.name, "summary": one.definition.summary} for one in _all()]
+    found = [{"name": one.definition.name, "summary": tr(one.definition.summary)} for one in _all()]
     if form == "json":
         output.write_json(found)
     else:
@@ -48,7 +48,7 @@ def show(name: str, form: str) -> None:
     if form == "json":
         output.write_json(described)
         return
-    say(styled(safe(name), bold=True) + f" ({described['flow']})")
+    say(styled(safe(name), bold=True) + bracketed(described["flow"]))
     say(safe(described["summary"]))
     say(safe(f"  {pipeline.folder / 'pipeline.yaml'}"))
     for step in described["steps"]:
@@ -77,7 +77,7 @@ def describe(pipeline: Pipeline) -> dict[str, Any]:
     definition = pipeline.definition
     return {
         "name": definition.name,
-        "summary": definition.summary,
+        "summary": tr(definition.summary),
         "flow": definition.flow,
         "steps": [_step(step) for step in definition.steps],
     }
@@ -90,7 +90,7 @@ def _step(step: StepDefinition) -> dict[str, Any]:
     return {
         "name": step.name,
         "step": kind.name,
-        "about": kind.about,
+        "about": tr(kind.about),
         "use": step.use or kind.default,
         "uses": kind.uses,
         "auto": None
@@ -102,7 +102,7 @@ def _step(step: StepDefinition) -> dict[str, Any]:
                 "value": values[name],
                 "default": parameter.default,
                 "takes": takes(parameter),
-                "about": parameter.description,
+                "about": tr(parameter.description) if parameter.description else "",
                 "ways": [use for use, way in kind.ways.items() if name in way.parameters.model_fields],
             }
             for name, parameter in kind.parameters.items()
@@ -113,8 +113,9 @@ def _step(step: StepDefinition) -> dict[str, Any]:
 def about_parameter(step: dict[str, Any], parameter: dict[str, Any]) -> str:
     """What a parameter does, and which ways of its step follow it."""
     ways = len(step["uses"]) - bool(step["auto"])
-    only = f" (only {', '.join(parameter['ways'])})" if len(parameter["ways"]) < ways else ""
-    return f"{parameter['about']}{only}"
+    if len(parameter["ways"]) == ways:
+        return str(parameter["about"])
+    return tr("{about} (only {ways})").format(about=parameter["about"], ways=", ".join(parameter["ways"]))
 
 
 def value_text(value: Any) -> str:

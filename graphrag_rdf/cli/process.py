@@ -18,7 +18,7 @@ import click
 
 from graphrag_rdf import i18n
 from graphrag_rdf.cli.output import is_quiet, labelled, never_fail_to_encode, safe
-from graphrag_rdf.errors import RAISE_FILES, GraphRagError, is_out_of_memory, short_cause
+from graphrag_rdf.errors import RAISE_FILES, GraphRagError, is_out_of_memory, short_cause, system_cause
 from graphrag_rdf.i18n import later, tr
 
 DONE, FAILED, WRONG_USAGE, IN_PART, INTERRUPTED = 0, 1, 2, 3, 130
@@ -83,7 +83,7 @@ def _code(work: Callable[[], Any]) -> int:
     except OSError as error:
         if is_out_of_memory(error):
             return _out_of_memory()
-        said = f"{error.filename}: {error.strerror}" if error.filename else short_cause(error)
+        said = f"{error.filename}: {system_cause(error)}" if error.filename else short_cause(error)
         say_error(said, tr(RAISE_FILES) if error.errno == errno.EMFILE else None)
         _traceback_if_asked()
         return FAILED
@@ -120,8 +120,16 @@ def say_error(message: str, hint: str | None = None) -> None:
             click.echo(labelled(tr("hint:"), "cyan") + safe(hint), err=True)
 
 
+_CLICK_TYPES = (later("integer range"), later("float range"))
+"""Names in messages of click that it does not translate."""
+
+
 def _click_error(error: click.ClickException) -> int:
     message = error.format_message()
+    for name in _CLICK_TYPES:
+        message = message.replace(name, tr(name))
+    if message[-2:-1] in "'\"" and not message.isascii():  # click ends a translated message with its own stop
+        message = message.removesuffix(".")
     context = error.ctx if isinstance(error, click.UsageError) else None
     say_error(
         message[:1].lower() + message[1:],

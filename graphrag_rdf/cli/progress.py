@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from graphrag_rdf.cli.output import is_quiet, note, on_terminal, one_line
+from graphrag_rdf.i18n import later, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.llm.budget import Budget
@@ -25,9 +26,9 @@ class IngestProgress:
         things: name of the counted things, in the plural.
     """
 
-    def __init__(self, budget: Budget | None = None, things: str = "chunks") -> None:
+    def __init__(self, budget: Budget | None = None, things: str = later("chunks")) -> None:
         self._budget = budget
-        self._things = things
+        self._things = tr(things)
         self._bar: Any = None
         self._task: Any = None
         self._said = time.monotonic()
@@ -35,7 +36,7 @@ class IngestProgress:
     def __enter__(self) -> Self:
         if on_terminal(err=True) and not is_quiet():
             self._bar = _bar(self._things)
-            self._task = self._bar.add_task("reading", total=None, used="")
+            self._task = self._bar.add_task(tr("reading"), total=None, used="")
             self._bar.start()
         return self
 
@@ -53,7 +54,11 @@ class IngestProgress:
             self._bar.update(self._task, completed=done, total=total, description=name, used=self._used())
         elif time.monotonic() - self._said >= _EVERY:
             self._said = time.monotonic()
-            parts = (f"{done} {self._things} done, {total} known", path, self._used())
+            parts = (
+                tr("{done} {things} done, {total} known").format(done=done, things=self._things, total=total),
+                path,
+                self._used(),
+            )
             note("; ".join(filter(None, parts)))
 
     def _used(self) -> str:
@@ -87,7 +92,7 @@ def _bar(things: str) -> Any:
 @contextmanager
 def question_counter(budget: Budget | None = None) -> Iterator[Callable[[int, int], None]]:
     """Progress of questions."""
-    with IngestProgress(budget, "questions") as shown:
+    with IngestProgress(budget, later("questions")) as shown:
         yield lambda done, total: shown(done, total, "")
 
 

@@ -214,7 +214,10 @@ def normalise(
         proposals = _propose(engine, ways or WAYS[:3], min_score, limit)
         if act == "apply":
             normalisation.apply(engine, proposals)
-    columns = ("score", "rule", "name", "other name", "facts", "other facts")
+    columns = (
+        *(tr("score"), tr("rule"), tr("name"), tr("other name")),
+        *(tr("facts"), tr("facts of the other")),
+    )
     rows = [
         (f"{p.pair.score:.2f}", p.pair.rule, *map(one_line, p.names), *map(str, p.facts)) for p in proposals
     ]

@@ -22,7 +22,7 @@ from graphrag_rdf.cli.command import (
 from graphrag_rdf.cli.output import format_option, one_line, say, styled
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import counted, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -156,13 +156,19 @@ def _show(result: dict[str, Any], *, preview: bool) -> None:
             say(output.wrapped(told, indent="       ", first="     "))
             if "rank_before" in item:
                 before = f"{item['rank_before']}. {_number(item['score_before'])}"
-                given = "nothing" if item["rerank_score"] is None else _number(item["rerank_score"])
+                given = tr("nothing") if item["rerank_score"] is None else _number(item["rerank_score"])
                 say(tr("     before: {before}; the reranker gave {given}").format(before=before, given=given))
             for relation in item["relations"][:_PATHS]:
                 origin = one_line(relation["origin_label"] or relation["origin"])
                 near = one_line(relation["near_label"] or relation["near"] or "")
-                way = f"{origin}, by {near} named near it" if near else origin
-                told = f"relation: {_number(relation['share'])} {relation['signal']} of {way}"
+                way = (
+                    tr("{origin}, by {near} named near it").format(origin=origin, near=near)
+                    if near
+                    else origin
+                )
+                told = tr("relation: {share} {signal} of {way}").format(
+                    share=_number(relation["share"]), signal=relation["signal"], way=way
+                )
                 say(output.wrapped(told, indent="       ", first="     "))
             for path in item["paths"][:_PATHS]:
                 say(
@@ -182,19 +188,23 @@ def _show(result: dict[str, Any], *, preview: bool) -> None:
 
 def _told(path: dict[str, Any]) -> str:
     """A path in words: its share of the score, its entity, and its sentence or number of mentions."""
-    entity = path["entity_label"] or path["entity"] or "the words of the question"
+    entity = path["entity_label"] or path["entity"] or tr("the words of the question")
     if path["sentence"] is not None:
-        way = f"through “{_shortened(path['sentence_text'] or path['sentence'], 80)}”"
+        way = tr("through “{sentence}”").format(
+            sentence=_shortened(path["sentence_text"] or path["sentence"], 80)
+        )
     else:
-        often = {0: "what the chunk is about", 1: "mentioned once"}
-        way = often.get(path["mentions"], f"mentioned {path['mentions']} times")
+        way = counted("mentioned once", "mentioned {count} times", path["mentions"])
+        way = way if path["mentions"] else tr("what the chunk is about")
     parts = [
-        ("activation", path["activation"]),
-        ("similarity", path["similarity"]),
-        ("weight", path["weight"]),
+        (tr("activation"), path["activation"]),
+        (tr("similarity"), path["similarity"]),
+        (tr("weight"), path["weight"]),
     ]
     factors = " × ".join(f"{name} {_number(value)}" for name, value in parts if value is not None)
-    return f"{_number(path['share'])} from {one_line(entity)}, {way} ({factors})"
+    return tr("{share} from {entity}, {way} ({factors})").format(
+        share=_number(path["share"]), entity=one_line(entity), way=way, factors=factors
+    )
 
 
 def _shortened(text: str, length: int = 240) -> str:

@@ -18,7 +18,7 @@ from graphrag_rdf.cli.output import format_option, pairs, safe, say, styled, war
 from graphrag_rdf.cli.process import ended_by_interrupt
 from graphrag_rdf.cli.session import load, open_engine, validating
 from graphrag_rdf.errors import UsageError, did_you_mean
-from graphrag_rdf.i18n import ngettext, tr
+from graphrag_rdf.i18n import bracketed, ngettext, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.rdf.terms import Term
@@ -268,7 +268,7 @@ def list_(purpose: str, form: str) -> None:
     if not output.write(form, [_described(template) for template in found]):
         output.table(
             (tr("name"), tr("kind"), tr("summary")),
-            [(t.name, t.header.kind, t.header.summary) for t in found],
+            [(t.name, t.header.kind, tr(t.header.summary)) for t in found],
         )
 
 
@@ -289,11 +289,12 @@ def show(name: str, form: str) -> None:
         return
     if output.write(form, {**_described(template), "template": template.body}):
         return
-    say(styled(safe(template.name), bold=True) + f" ({template.header.kind})")
-    say(safe(template.header.summary))
+    say(styled(safe(template.name), bold=True) + bracketed(template.header.kind))
+    say(safe(tr(template.header.summary)))
+    optional = tr(" (optional)")
     pairs(
         [
-            (f"  -p {key}=…", f"{p.type} {p.about}{' (optional)' * p.optional}")
+            (f"  -p {key}=…", f"{p.type} {tr(p.about)}{optional * p.optional}")
             for key, p in template.params.items()
         ]
     )

@@ -274,7 +274,7 @@ def _request(settings: Settings, asked: Mapping[str, Any]) -> Request:
     from graphrag_rdf.tuning.prompts import Wishes
 
     if asked["entity_types"] is None:
-        typed, types = "the setting extract.entity_types", settings.extract.entity_types
+        typed, types = tr("the setting extract.entity_types"), settings.extract.entity_types
     else:
         typed, types = "--entity-types", asked["entity_types"].split(",")
     given = _checked(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from graphrag_rdf.client.formats import events
-from graphrag_rdf.errors import GraphRagError, UsageError, without_credentials
+from graphrag_rdf.errors import GraphRagError, UsageError, system_cause, without_credentials
 from graphrag_rdf.i18n import language, tr
 from graphrag_rdf.loopback import is_loopback
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -153,7 +153,7 @@ class Connection:
             )
         if isinstance(cause, ssl.SSLError) or not isinstance(error, httpx.NetworkError):
             return self._not_ours(tr("its answer is not HTTP"))
-        reason = "there is no such host" if isinstance(cause, socket.gaierror) else _reason(cause)
+        reason = tr("there is no such host") if isinstance(cause, socket.gaierror) else _reason(cause)
         return ServerError(
             tr("{url} cannot be reached: {reason}").format(url=self.url, reason=reason),
             hint=tr("start it with: graphrag-rdf serve"),
@@ -180,11 +180,13 @@ class Connection:
     def _refusal(self, response: httpx.Response, detail: str, hint: Any) -> GraphRagError:
         way = hint if isinstance(hint, str) else None
         status, again = response.status_code, response.headers.get("Retry-After", "")
-        if status == 401 and (way is None or way.startswith("send: ")):
+        if status == 401 and (way is None or "Authorization: Bearer" in way):
             way = tr("give it with --token-file FILE, or GRAPHRAG_RDF_CLIENT__TOKEN in the environment")
         if status in (429, 503):
-            way = f"try again in {again} s" if again.isdigit() else "try again later"
-        message = f"{self.url} says: {detail}"
+            way = (
+                tr("try again in {again} s").format(again=again) if again.isdigit() else tr("try again later")
+            )
+        message = tr("{url} says: {detail}").format(url=self.url, detail=detail)
         return (UsageError if status in (400, 404, 409, 422) else ServerError)(message, hint=way)
 
     def _not_ours(self, why: str) -> ServerError:
@@ -269,4 +271,4 @@ def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _reason(error: BaseException) -> str:
-    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return system_cause(error)

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from graphrag_rdf.errors import UsageError
+from graphrag_rdf.errors import UsageError, system_cause
 from graphrag_rdf.i18n import tr
 
 
@@ -53,9 +53,7 @@ def read_token(path: Path) -> str:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
-            tr("{path} cannot be read: {cause}").format(
-                path=path, cause=getattr(error, "strerror", None) or error
-            )
+            tr("{path} cannot be read: {cause}").format(path=path, cause=system_cause(error))
         ) from error
     words = next((found for line in lines if (found := line.partition("#")[0].split())), [])
     if len(words) not in (1, 2) or not words[-1].isascii():

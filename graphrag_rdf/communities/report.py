@@ -21,6 +21,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.communities.context import Context, whole_names
 from graphrag_rdf.extract.prompts import NO_DATA, PromptData, fill_prompt, read_prompt, tuned_for
 from graphrag_rdf.extract.summaries import as_sentence
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.llm.model import Completion, encodable, fenced
 from graphrag_rdf.llm.repair import ask_for, in_form
@@ -195,7 +196,7 @@ class ModelReports:
             lambda answer: read_report(answer.text, context),
             what="report",
             form="one whole JSON object",
-            hint="use a model that follows instructions better, or set communities.reports to extractive",
+            hint=tr("use a model that follows instructions better, or set communities.reports to extractive"),
             purpose="community report",
             model=self.model,
             json_mode=True,

@@ -17,17 +17,17 @@ from pydantic_core import ErrorDetails
 from graphrag_rdf.config import trust
 from graphrag_rdf.config.elsewhere import meant
 from graphrag_rdf.config.sections import ENV_PREFIX, Section, Settings
-from graphrag_rdf.errors import ConfigError, in_words, without_credentials
+from graphrag_rdf.errors import ConfigError, in_words, system_cause, without_credentials
 from graphrag_rdf.i18n import later, tr
 
 log = logging.getLogger(__name__)
 
 CONFIG_FILE = "graphrag.toml"
 RETIRED = {
-    "answers.history": "a follow-up question sees the last 5 questions of its session",
-    "extract.entity_max_length": "names have at most 120 characters",
-    "server.outposts": "connections no longer move between processes",
-    "server.queries_per_client": "the limit is 64",
+    "answers.history": later("a follow-up question sees the last 5 questions of its session"),
+    "extract.entity_max_length": later("names have at most 120 characters"),
+    "server.outposts": later("connections no longer move between processes"),
+    "server.queries_per_client": later("the limit is 64"),
 }
 """Settings of earlier versions, and why they are gone. They are ignored, with a warning."""
 LISTS = frozenset(
@@ -181,7 +181,7 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise ConfigError(
-            tr("cannot read {path}: {strerror}").format(path=path, strerror=error.strerror)
+            tr("cannot read {path}: {strerror}").format(path=path, strerror=system_cause(error))
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(tr("{path} is not valid TOML: {error}").format(path=path, error=error)) from error
@@ -205,7 +205,7 @@ def _without_retired(values: dict[str, Any], path: Path | None) -> dict[str, Any
 
 @cache  # a command may read its settings several times
 def _warn_retired(place: str, key: str) -> None:
-    log.warning("%s: the setting %s has no effect any more: %s. Delete it", place, key, RETIRED[key])
+    log.warning("%s: the setting %s has no effect any more: %s. Delete it", place, key, tr(RETIRED[key]))
 
 
 def _variable(key: str) -> str:

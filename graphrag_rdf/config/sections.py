@@ -18,6 +18,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from graphrag_rdf.i18n import later, tr
+
 ENV_PREFIX = "GRAPHRAG_RDF_"
 _IRI = r"^[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]+$"
 Iri = Annotated[str, StringConstraints(pattern=_IRI)]
@@ -32,7 +34,7 @@ def _host(name: str) -> str:
     except ValueError:
         if _HOST.fullmatch(name) is None:
             raise PydanticCustomError(
-                "host", "not a host name: give it without scheme, port and quotation marks"
+                "host", later("not a host name: give it without scheme, port and quotation marks")
             ) from None
     return name
 
@@ -41,7 +43,7 @@ def _origin(text: str) -> str:
     if _ORIGIN.fullmatch(text) is None:
         raise PydanticCustomError(
             "origin",
-            "not an origin: give scheme and host, without a path, as in https://example.org",
+            later("not an origin: give scheme and host, without a path, as in https://example.org"),
         )
     return text
 
@@ -50,7 +52,10 @@ def _ontology(text: str) -> str:
     if re.fullmatch(_IRI, text) is None:
         raise PydanticCustomError(
             "ontology",
-            "not an IRI: load the file with graphrag-rdf ontology load FILE, and set the IRI that it prints",
+            later(
+                "not an IRI: load the file with graphrag-rdf ontology load FILE, and set the IRI that it "
+                "prints"
+            ),
         )
     return text
 
@@ -59,7 +64,7 @@ def _authority(text: str) -> str:
     glob, _, number = text.rpartition("=")
     if not glob.strip() or re.fullmatch(r"\s*(?:0(?:\.\d+)?|1(?:\.0+)?)\s*", number) is None:
         raise PydanticCustomError(
-            "authority", "not a line 'glob = number' with a number from 0 to 1, as in 'laws/* = 0.9'"
+            "authority", later("not a line 'glob = number' with a number from 0 to 1, as in 'laws/* = 0.9'")
         )
     return text
 
@@ -71,7 +76,7 @@ def _temperature(text: str) -> str:
     except ValueError:
         known = False
     if not known:
-        raise PydanticCustomError("temperature", "not PURPOSE=NUMBER from 0 to 2, as in relations=0.2")
+        raise PydanticCustomError("temperature", later("not PURPOSE=NUMBER from 0 to 2, as in relations=0.2"))
     return text
 
 
@@ -555,9 +560,9 @@ class Settings(Section):
 def commented_toml() -> str:
     """A settings file with every key, its default and what it does, all commented out."""
     lines = [
-        "# Settings of graphrag-rdf.",
-        "# The command line and the environment (GRAPHRAG_RDF_LLM__MODEL=…) win over this file.",
-        "# After naming a model, an address or who may write, run: graphrag-rdf config trust",
+        tr("# Settings of graphrag-rdf."),
+        tr("# The command line and the environment (GRAPHRAG_RDF_LLM__MODEL=…) win over this file."),
+        tr("# After naming a model, an address or who may write, run: graphrag-rdf config trust"),
     ]
     defaults = Settings.model_construct()
     tables: list[tuple[str, type[BaseModel], BaseModel]] = []
@@ -568,14 +573,19 @@ def commented_toml() -> str:
         else:
             lines += ["", *_comment(field.description), f"# {name} = {_toml(value)}"]
     for name, model, values in tables:
-        lines += ["", f"[{name}]  # {(model.__doc__ or '').split(' - ', 1)[-1].rstrip('.')}"]
+        lines += ["", f"[{name}]  # {tr(section_about(model))}"]
         for key, field in model.model_fields.items():
             lines += [*_comment(field.description), f"# {key} = {_toml(getattr(values, key))}"]
     return "\n".join(lines) + "\n"
 
 
+def section_about(model: type[BaseModel]) -> str:
+    """What the settings of a section are about."""
+    return (model.__doc__ or "").split(" - ", 1)[-1].rstrip(".")
+
+
 def _comment(text: str | None) -> list[str]:
-    return [f"# {text}"] if text else []
+    return [f"# {tr(text)}"] if text else []
 
 
 def _toml(value: object) -> str:

@@ -15,18 +15,18 @@ from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from graphrag_rdf.config.sections import Settings
-from graphrag_rdf.errors import ConfigError, without_credentials
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.errors import ConfigError, system_cause, without_credentials
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.loopback import is_loopback
 
-_TEXT = "documents and questions are sent there, with the provider's key"
-_SERVER = "documents and questions are sent there, with the token"
-_STORE = "documents and questions are sent there, with the password or token of the endpoint"
-_ACCOUNT = "the owner of this credential can see everything that is sent"
-_QUERIES = "its query templates can send the store's content to an address"
-_OUTSIDE = "files outside the folder of this file are read or written"
-_TOOLS = "tools.yaml of an agent in it starts programs, or sends text to addresses"
-_CLIENTS = "it decides which clients can reach and change a served store"
+_TEXT = later("documents and questions are sent there, with the provider's key")
+_SERVER = later("documents and questions are sent there, with the token")
+_STORE = later("documents and questions are sent there, with the password or token of the endpoint")
+_ACCOUNT = later("the owner of this credential can see everything that is sent")
+_QUERIES = later("its query templates can send the store's content to an address")
+_OUTSIDE = later("files outside the folder of this file are read or written")
+_TOOLS = later("tools.yaml of an agent in it starts programs, or sends text to addresses")
+_CLIENTS = later("it decides which clients can reach and change a served store")
 
 _MODELS_WITHIN = ("lexical", "vector")
 _EFFECTS: Mapping[str, str] = {
@@ -93,7 +93,7 @@ def effect(key: str, value: Any, folder: Path | None) -> str | None:
             return None if _is_within(place, folder) else _OUTSIDE
     if key in _HARMLESS and _HARMLESS[key](value):
         return None
-    return _EFFECTS.get(key)
+    return tr(_EFFECTS.get(key, "")) or None
 
 
 def _is_iri(source: str) -> bool:
@@ -203,9 +203,7 @@ def _read() -> dict[str, dict[str, str]]:
         return {}
     except (OSError, ValueError) as error:
         raise ConfigError(
-            tr("cannot read {path}: {cause}").format(
-                path=path, cause=getattr(error, "strerror", None) or error
-            ),
+            tr("cannot read {path}: {cause}").format(path=path, cause=system_cause(error)),
             hint=tr("repair or delete it; after that, run graphrag-rdf config trust again"),
         ) from error
     well_formed = isinstance(found, dict) and all(isinstance(values, dict) for values in found.values())
@@ -221,6 +219,6 @@ def _write(known: Mapping[str, Mapping[str, str]]) -> None:
         beside.replace(path)
     except OSError as error:
         raise ConfigError(
-            tr("cannot write {path}: {strerror}").format(path=path, strerror=error.strerror),
+            tr("cannot write {path}: {strerror}").format(path=path, strerror=system_cause(error)),
             hint=tr("name the settings file with --config FILE, or set XDG_CONFIG_HOME"),
         ) from error

@@ -12,16 +12,16 @@ from pathlib import Path
 
 from graphrag_rdf.documents.readers import IS_RDF, NOT_REGULAR, RDF, SUPPORTED, suffix_of, why_unreadable
 from graphrag_rdf.documents.readers.encoding import SAMPLE, beginning, inner_name, is_text
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 
 _MAGIC = frozenset("*?[")
 _HIDDEN = (".", "~$")  # also the lock files of office programs
 _OF_TOOLS = frozenset({"node_modules"})
 """Folders of installed packages: nobody means them by naming a folder above."""
-_STORE = "a store of graphrag-rdf"
-_BINARY = "not text, and not in a format that can be read"
+_STORE = later("a store of graphrag-rdf")
+_BINARY = later("not text, and not in a format that can be read")
 _EMPTY = "empty"
-_LINK = "a folder behind a symbolic link"
+_LINK = later("a folder behind a symbolic link")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class _Collector:
         if folder not in self.looked_at:
             self.looked_at.add(folder)
             if folder.name in _OF_TOOLS:
-                self.left_out[folder] = "what tools have installed"
+                self.left_out[folder] = later("what tools have installed")
             elif self._holds_store(folder):
                 self.left_out[folder] = _STORE
         return folder in self.left_out

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from graphrag_rdf.errors import GraphRagError, LlmError, UsageError
+from graphrag_rdf.errors import GraphRagError, LlmError, UsageError, system_cause
 from graphrag_rdf.evaluation.baseline import Ask, baseline
 from graphrag_rdf.evaluation.corpus import ingest_corpus, passage_iri
 from graphrag_rdf.evaluation.evalset import EvalSet, Question
@@ -187,7 +187,7 @@ class Asking:
         try:
             Schedule(row_of, self._keep, self.stop).run(iter(todo), llm.jobs or (_JOBS if llm.model else 1))
         except BudgetSpentError as spent:
-            hint = "raise the budget, and run the same command again to continue"
+            hint = tr("raise the budget, and run the same command again to continue")
             self.stopped, self.error = "budget", LlmError(str(spent), "budget", hint)
         except LlmError as error:
             self.stopped, self.error = "model", error
@@ -371,7 +371,7 @@ class ResultsFile:
             else:
                 self._write(first)
         except OSError as error:
-            raise UsageError(f"{path}: {error.strerror}") from error
+            raise UsageError(f"{path}: {system_cause(error)}") from error
 
     def add(self, row: dict[str, Any]) -> None:
         """Add a row, and sync it to disk."""

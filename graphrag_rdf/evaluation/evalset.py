@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from graphrag_rdf.errors import UsageError, in_words, short_cause
+from graphrag_rdf.errors import UsageError, in_words, short_cause, system_cause
 from graphrag_rdf.i18n import tr
 
 
@@ -155,7 +155,7 @@ def read_text(path: Path) -> str:
         return path.read_text("utf-8-sig")
     except OSError as error:
         raise UsageError(
-            tr("cannot read {path}: {strerror}").format(path=path, strerror=error.strerror)
+            tr("cannot read {path}: {strerror}").format(path=path, strerror=system_cause(error))
         ) from error
     except UnicodeDecodeError as error:
         raise UsageError(tr("cannot read {path}: it is not UTF-8 text").format(path=path)) from error

@@ -15,6 +15,7 @@ from graphrag_rdf.documents.turns import find_turns
 from graphrag_rdf.evaluation.evalset import read_lines
 from graphrag_rdf.evaluation.metrics import confidence95, mean
 from graphrag_rdf.extract.model import ChunkContext
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import analyse, fold, primary_language
 from graphrag_rdf.rdf.json_values import to_json
 
@@ -58,7 +59,11 @@ class LabelledText(BaseModel):
         wanted |= {key for fact in self.may for key in fact_keys(fact, self.language)}
         for fact in self.must_not:
             if wanted & set(fact_keys(fact, self.language)):
-                raise ValueError(f"{self.id}: {' | '.join(fact)} is in must_not, and in must or may")
+                raise ValueError(
+                    tr("{id}: {names} is in must_not, and in must or may").format(
+                        id=self.id, names=" | ".join(fact)
+                    )
+                )
         return self
 
     @property

@@ -62,7 +62,7 @@ class SparqlQuestion(BaseModel):
     @model_validator(mode="after")
     def _has_gold(self) -> SparqlQuestion:
         if not self.gold and not self.rows:
-            raise ValueError("give gold, a query, or rows, which are not empty")
+            raise ValueError(tr("give gold, a query, or rows, which are not empty"))
         return self
 
 

@@ -176,7 +176,7 @@ def parsing(file: Path) -> Iterator[None]:
         yield
     except SyntaxError as error:
         line = error.lineno or _line_of_xml_error(file)
-        where = f"{file}, line {line}" if line else str(file)
+        where = tr("{file}, line {line}").format(file=file, line=line) if line else str(file)
         hint = declaration(error) or tr("nothing was imported")
         raise UsageError(f"{where}: {error.msg}", hint=hint) from error
     except UnicodeDecodeError as error:

@@ -19,7 +19,7 @@ from xml.sax.saxutils import quoteattr
 
 from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Triple, serialize
 
-from graphrag_rdf.errors import UsageError
+from graphrag_rdf.errors import UsageError, system_cause
 from graphrag_rdf.exchange.ontologies import CATALOG, ontology_versions
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.fact_decisions import Statement
@@ -101,9 +101,7 @@ def export_owl(store: Store, folder: str | Path, namespace: str) -> OwlReport:
         (path / CATALOG).write_text(_catalog(named), "utf-8")
     except OSError as error:
         raise UsageError(
-            tr("cannot write {path}: {cause}").format(
-                path=error.filename or path, cause=error.strerror or error
-            )
+            tr("cannot write {path}: {cause}").format(path=error.filename or path, cause=system_cause(error))
         ) from error
     report.files = [*dict.fromkeys(named.values()), CATALOG]
     return report

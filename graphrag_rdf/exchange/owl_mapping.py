@@ -11,6 +11,7 @@ from itertools import count, pairwise
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from graphrag_rdf.exchange.owl_syntax import Argument, Expression, OwlDocument
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import OWL, RDF, RDFS, XSD
 
 Node = NamedNode | BlankNode
@@ -121,7 +122,9 @@ class _Mapping:
             try:
                 self._part(named, part)
             except (TypeError, ValueError, KeyError) as error:
-                raise SyntaxError(f"{part.name}: parts are missing, or of the wrong kind") from error
+                raise SyntaxError(
+                    tr("{name}: parts are missing, or of the wrong kind").format(name=part.name)
+                ) from error
         return self._triples
 
     def _fresh(self) -> BlankNode:
@@ -173,7 +176,9 @@ class _Mapping:
             (iri,) = declared.arguments
             yield self._add(_iri(iri), RDF.type, _DECLARED[declared.name])
         else:
-            raise SyntaxError(f"{name} is not an axiom of OWL 2; remove it, or save the file as Turtle")
+            raise SyntaxError(
+                tr("{name} is not an axiom of OWL 2; remove it, or save the file as Turtle").format(name=name)
+            )
 
     def _between(self, name: str, about: Sequence[Argument]) -> Triple:
         lower, upper = about
@@ -252,7 +257,7 @@ class _Mapping:
         elif said.name.startswith(("Object", "Data")):
             self._restriction(node, said.name.removeprefix("Object").removeprefix("Data"), said)
         else:
-            raise SyntaxError(f"{said.name} is not an expression of OWL 2")
+            raise SyntaxError(tr("{name} is not an expression of OWL 2").format(name=said.name))
         return node
 
     def _facets(self, node: Node, about: Sequence[Argument]) -> None:
@@ -288,7 +293,7 @@ class _Mapping:
                 on = OWL.onDataRange if said.name.startswith("Data") else OWL.onClass
                 self._add(node, on, self._node(kind))
         else:
-            raise SyntaxError(f"{said.name} is not an expression of OWL 2")
+            raise SyntaxError(tr("{name} is not an expression of OWL 2").format(name=said.name))
 
     def _on(self, node: Node, properties: Sequence[Argument]) -> None:
         if len(properties) == 1:

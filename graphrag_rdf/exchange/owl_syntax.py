@@ -159,7 +159,7 @@ class _Functional:
             if found.lastgroup:
                 yield found.lastgroup, found[found.lastgroup], at
             at = found.end()
-        yield "end", "the end of the file", at
+        yield "end", tr("the end of the file"), at
 
     def _step(self) -> tuple[str, str]:
         """Go to the next token, and return the one before."""

@@ -27,7 +27,7 @@ from pydantic import (
 from graphrag_rdf.errors import ConfigError, LlmError, TemplateError, in_words
 from graphrag_rdf.extract.answers import Found
 from graphrag_rdf.extract.names import match_key
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.llm.model import encodable, fenced
 
 if TYPE_CHECKING:
@@ -322,7 +322,7 @@ def as_yaml(data: PromptData) -> str:
     return _HEADER + yaml.dump(whole, Dumper=Dumper, allow_unicode=True, sort_keys=False, width=100)
 
 
-_WAY_OUT = "correct it, or take the file away; docs/how-to/tune-prompts.md shows one"
+_WAY_OUT = later("correct it, or take the file away; docs/how-to/tune-prompts.md shows one")
 
 
 def read_prompt_data(path: Path) -> PromptData:
@@ -337,12 +337,12 @@ def read_prompt_data(path: Path) -> PromptData:
         found = yaml.safe_load(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
-            tr("{path} cannot be read: {error}").format(path=path, error=error), hint=_WAY_OUT
+            tr("{path} cannot be read: {error}").format(path=path, error=error), hint=tr(_WAY_OUT)
         ) from error
     except (yaml.YAMLError, ValueError) as error:
         what = " ".join(str(error).split())
         raise ConfigError(
-            tr("{path} is not valid YAML: {what}").format(path=path, what=what), hint=_WAY_OUT
+            tr("{path} is not valid YAML: {what}").format(path=path, what=what), hint=tr(_WAY_OUT)
         ) from error
     try:
         return PromptData.model_validate({} if found is None else found)
@@ -351,7 +351,7 @@ def read_prompt_data(path: Path) -> PromptData:
             f"{'.'.join(map(str, fault['loc'])) or 'the whole'}: {in_words(fault)}"
             for fault in error.errors()[:3]
         )
-        raise ConfigError(f"{path}: {faults}", hint=_WAY_OUT) from error
+        raise ConfigError(f"{path}: {faults}", hint=tr(_WAY_OUT)) from error
 
 
 # --- templates -----------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from graphrag_rdf.extract.prompts import NO_DATA, PromptData, fill_prompt, read_prompt, tuned_for
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.llm.model import CHARS_PER_TOKEN, Completion, encodable, estimate_tokens, fenced
 from graphrag_rdf.llm.repair import ask_for
 
@@ -24,7 +25,7 @@ SUMMARIES_VERSION = "1"
 PROMPT = "summary.j2"
 _TOKENS_PER_WORD = 2
 """Rather too high, for estimates."""
-_HINT = "use a model that follows instructions better, or set summaries.use to extractive"
+_HINT = later("use a model that follows instructions better, or set summaries.use to extractive")
 
 
 @dataclass(slots=True)
@@ -162,7 +163,7 @@ class ModelSummaries:
                 _described,
                 what="description",
                 form="the description only",
-                hint=_HINT,
+                hint=tr(_HINT),
                 purpose="summary",
                 model=self.model,
                 use_cache=use_cache,

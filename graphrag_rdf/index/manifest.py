@@ -10,13 +10,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 
 from ..errors import RAISE_FILES, SearchIndexError, is_out_of_files, short_cause
 
 REBUILD = "graphrag-rdf index rebuild"
 NAME = "manifest.json"
-LACKS = "lacks it, or has it as it was once"
+LACKS = later("lacks it, or has it as it was once")
 """End of the message about an index that is behind the store."""
 
 

@@ -14,6 +14,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphrag_rdf.i18n import tr
+
 from .analyse import analyse, match_key, primary_language
 from .records import Record
 
@@ -215,7 +217,7 @@ def damaged_files(folder: Path) -> Iterator[tuple[str, str]]:
         except (ValueError, KeyError, TypeError):
             expected = None
         if expected != zlib.crc32(memoryview(data)[: max(0, len(data) - 8 - length)]):
-            yield str(file), "the index of words is damaged"
+            yield str(file), tr("the index of words is damaged")
 
 
 class KindIndex:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphrag_rdf.i18n import tr
+
 if TYPE_CHECKING:
     from .embedders import Vectors
 
@@ -52,7 +54,7 @@ class Segment:
         dead: Sequence[int] = (),
     ) -> None:
         if not len(vectors) == len(rows) or int(rows["length"].sum()) != len(iris):
-            raise ValueError(f"the files of segment {name} do not fit together")
+            raise ValueError(tr("the files of segment {name} do not fit together").format(name=name))
         self.name = name
         self.vectors = vectors
         self.ann: Any = None

@@ -148,11 +148,11 @@ class TextIndex:
                 known = self._hashes(kind, wanted)
                 for iri, record in wanted.items():
                     if known.get(iri) != record.content_hash:
-                        yield iri, f"the index of words {manifest.LACKS}"
+                        yield iri, tr("the index of words {lacks}").format(lacks=tr(manifest.LACKS))
             for kind, kept in seen.items():
                 for iri in self._kinds[kind].iris():
                     if hash(iri) not in kept:
-                        yield iri, "the index of words has it, the store has not"
+                        yield iri, tr("the index of words has it, the store has not")
 
     def settle(self) -> None:
         """Write applied changes to disk, and free the memory that held them.
@@ -470,7 +470,7 @@ class TextIndex:
             )
         if self._kinds:
             if self._path:
-                raise manifest.damaged(self._path, "its manifest is gone")
+                raise manifest.damaged(self._path, tr("its manifest is gone"))
             return  # in memory, what is there is all there is
         self._state = {"format": _FORMAT, "commit": 0, "kinds": {}}
         self._add_kinds()

@@ -161,13 +161,13 @@ class VectorIndex:
         while batch := list(islice(stream, _BATCH)):
             kept.update((record.kind, hash(record.iri)) for record in batch)
             for record in self.missing(batch):
-                yield record.iri, f"the index of vectors {manifest.LACKS}"
+                yield record.iri, tr("the index of vectors {lacks}").format(lacks=tr(manifest.LACKS))
         for kind in KINDS:
             for row in (row for segment in self._segments[kind] for row in segment.living()):
                 if (kind, hash(row.iri)) not in kept:
-                    yield row.iri, "the index of vectors has it, the store has not"
+                    yield row.iri, tr("the index of vectors has it, the store has not")
                 if not abs(float(np.linalg.norm(row.vector)) - 1) < _UNIT:
-                    yield row.iri, "its vector is damaged: it is not of unit length"
+                    yield row.iri, tr("its vector is damaged: it is not of unit length")
 
     def retain(self, records: Iterable[Record]) -> int:
         """Remove everything but these records; with `missing` and `apply`, catches up with a store.
@@ -352,7 +352,7 @@ class VectorIndex:
             for each in state["segments"]:
                 segment = Segment.load(self._path, each["name"], each["dead"])
                 if segment.vectors.shape[1:] != (state["dimension"],):
-                    raise ValueError(f"segment {each['name']} has another dimension")
+                    raise ValueError(tr("segment {name} has another dimension").format(name=each["name"]))
                 segments[each["kind"]].append(segment)
         return segments
 

@@ -19,7 +19,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.communities.build import drop_reports
 from graphrag_rdf.extract.claims import CLAIMS_VERSION, Claim, ClaimAnswer, ClaimDate
-from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.i18n import later, ngettext, tr
 from graphrag_rdf.ingest.extractors import choose_claim_reader, sum_known
 from graphrag_rdf.ingest.joins import called
 from graphrag_rdf.ingest.model_run import ModelRun, ModelTask, QuoteFinder
@@ -397,5 +397,8 @@ def failed_claims(failed: int, reason: str) -> str:
     Args:
         reason: of one of the chunks.
     """
-    chunks = "1 chunk" if failed == 1 else f"{failed:,} chunks"
-    return f"the claims of {chunks} could not be read: {reason}"
+    return ngettext(
+        "the claims of {count:,} chunk could not be read: {reason}",
+        "the claims of {count:,} chunks could not be read: {reason}",
+        failed,
+    ).format(count=failed, reason=reason)

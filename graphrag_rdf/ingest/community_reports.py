@@ -39,7 +39,7 @@ from graphrag_rdf.communities.report import (
     ReportWriter,
 )
 from graphrag_rdf.errors import ConfigError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ngettext, tr
 from graphrag_rdf.ingest.extractors import prompt_data, prompt_folder, require_use
 from graphrag_rdf.ingest.model_run import ModelRun, ModelTask, activity_of
 from graphrag_rdf.ingest.report import StageReport, since
@@ -122,11 +122,14 @@ def refresh_communities(
     if engine.indexer.error is not None:
         report.warn("embedding_failed", engine.indexer.error)
     if counts.failures:
-        what = "1 report" if counts.failed == 1 else f"{counts.failed:,} reports"
-        detail = f"{what} could not be written: {counts.failures[0].reason}"
+        detail = ngettext(
+            "{count:,} report could not be written: {reason}",
+            "{count:,} reports could not be written: {reason}",
+            counts.failed,
+        ).format(count=counts.failed, reason=counts.failures[0].reason)
         report.warn("report_failed", detail)
     if counts.stopped == "budget":
-        detail = "the budget was used up before all reports of communities were written"
+        detail = tr("the budget was used up before all reports of communities were written")
         report.warn("budget_spent", detail)
     report.llm = since(spent, engine.budget.usage)
     report.seconds = round(time.perf_counter() - begun, 3)

@@ -421,7 +421,7 @@ def stated_merge(
     """
     every = tuple(sorted(members, key=str))
     iri = iris.decision("merge", source.value, canonical.value, *(member.value for member in every))
-    reason = "an imported file has owl:sameAs"
+    reason = later("an imported file has owl:sameAs")
     return Decision(
         iri, "merge", every, canonical, by=by, reason=reason, confidence=1.0, made=now(), source=source
     )

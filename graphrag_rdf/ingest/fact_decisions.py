@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.ingest.decisions import PERSON, person_quads
 from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.entity_decisions import read_groups, settle
@@ -231,7 +231,7 @@ def correct_fact(
     if fact == instead:
         raise UsageError(tr("the correction equals the fact"), hint=tr("give another --object, or none"))
     if instead[1] in _NAMES:
-        raise UsageError(tr("a correction cannot be a name"), hint=_OF_NAMES)
+        raise UsageError(tr("a correction cannot be a name"), hint=tr(_OF_NAMES))
     for one in (fact, instead):
         if one in Withheld(before):
             known = _standing(before, one)[0]
@@ -294,13 +294,13 @@ def undo_facts(
 
 # --- reading -------------------------------------------------------------------------------
 
-_OF_NAMES = "labels are elected from the names in documents. To join entities, use entities merge"
+_OF_NAMES = later("labels are elected from the names in documents. To join entities, use entities merge")
 
 
 def _require_contained(engine: NeededComponents, fact: Statement) -> None:
     if fact[1] in _NAMES:
         raise UsageError(
-            tr("{fact} is a name, not a fact").format(fact=text_of_statement(fact)), hint=_OF_NAMES
+            tr("{fact} is a name, not a fact").format(fact=text_of_statement(fact)), hint=tr(_OF_NAMES)
         )
     if not _containers(engine, fact):
         raise UsageError(

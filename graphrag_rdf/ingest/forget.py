@@ -323,7 +323,9 @@ def _warn_of_prompt(engine: NeededComponents, found: _Found) -> None:
     for number, example in enumerate(data.all_examples, start=1):
         if example.source in chunks or any(example.text in text for text in found.texts):
             place = f"{engine.settings.pipelines}/ingest/{FILE}"
-            detail = f"{place}: example {number} quotes the documents. Remove it, or tune the prompts again"
+            detail = tr(
+                "{place}: example {number} quotes the documents. Remove it, or tune the prompts again"
+            ).format(place=place, number=number)
             found.counts.warn("prompt_holds_text", detail)
 
 

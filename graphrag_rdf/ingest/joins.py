@@ -28,10 +28,10 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode, Quad
 
-from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.errors import ConfigError, system_cause
 from graphrag_rdf.extract.names import apart, fold, match_key, reject_reason, together
 from graphrag_rdf.han import has_han, simplified
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.ingest.decisions import Decision, Groups, Merge, read_decisions
 from graphrag_rdf.ingest.entity_decisions import merge, settle, undo
 from graphrag_rdf.ingest.likeness import SHORT_NAME, TOGETHER
@@ -102,7 +102,7 @@ def _entities(pairs: Iterable[Sequence[NamedNode]]) -> dict[NamedNode, None]:
 
 ALIASES = iris.agent("graphrag-rdf-aliases")
 """The agent of these decisions."""
-ALIAS_REASON = "a document names one by what it says that the other is also called"
+ALIAS_REASON = later("a document names one by what it says that the other is also called")
 _CONFIDENCE = 0.92
 
 
@@ -163,11 +163,11 @@ def _pair(decision: Decision) -> Pair:
 
 TOGETHER_RULE = iris.agent("graphrag-rdf-written-together")
 """The agent of these decisions."""
-REASON = "one name has its words written together"
+REASON = later("one name has its words written together")
 SCRIPTS_RULE = iris.agent("graphrag-rdf-chinese-characters")
 """The agent of decisions on traditional and simplified names."""
-SCRIPTS = "one name in traditional and simplified Chinese characters"
-FIRST_NAME = "a chat calls its speaker so"
+SCRIPTS = later("one name in traditional and simplified Chinese characters")
+FIRST_NAME = later("a chat calls its speaker so")
 # a name that begins so is another one when it is written apart: LaLuna and La Luna
 _PARTICLES = frozenset(
     ["al", "da", "de", "del", "di", "du", "el", "la", "las", "le", "los", "mac", "mc", "van", "von"]
@@ -369,7 +369,7 @@ def read_synonyms(path: Path) -> list[Synonyms]:
     except OSError as error:
         raise ConfigError(
             tr("the synonyms file {path} cannot be read: {strerror}").format(
-                path=path, strerror=error.strerror
+                path=path, strerror=system_cause(error)
             )
         ) from error
     except UnicodeDecodeError as error:

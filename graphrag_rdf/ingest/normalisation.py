@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.i18n import later
 from graphrag_rdf.ingest.decisions import Decision, Groups, Merge, read_decisions
 from graphrag_rdf.ingest.entity_decisions import merge
 from graphrag_rdf.ingest.likeness import FIRM_NAME, Pair, also_called, initials, same_key, similar
@@ -36,19 +37,19 @@ _SURE = 0.89  # the most that likeness of spelling or meaning alone can say
 _TOGETHER = frozenset({"alias", "short_name", "initials"})
 """Rules that need a document which names both."""
 _REASONS = {
-    "punctuation": "the names differ in punctuation only",
-    "together": "one name has its words written together",
-    "accents": "the names differ in accents only",
-    "article": "the names differ in an article only",
-    "legal_form": "the names differ in the legal form of the firm only",
-    "firm_name": "one is the other's name without the legal form of the firm",
-    "plural": "the names differ in the plural of a common noun only",
-    "title": "the names differ in a title only",
-    "alias": "one is also called what the other is called",
-    "short_name": "one is also called by the part of its name that the other has",
-    "initials": "one name has the initials of the other, and a document names both",
-    "spelling": "the names are spelt alike",
-    "meaning": "the names are spelt alike and mean alike",
+    "punctuation": later("the names differ in punctuation only"),
+    "together": later("one name has its words written together"),
+    "accents": later("the names differ in accents only"),
+    "article": later("the names differ in an article only"),
+    "legal_form": later("the names differ in the legal form of the firm only"),
+    "firm_name": later("one is the other's name without the legal form of the firm"),
+    "plural": later("the names differ in the plural of a common noun only"),
+    "title": later("the names differ in a title only"),
+    "alias": later("one is also called what the other is called"),
+    "short_name": later("one is also called by the part of its name that the other has"),
+    "initials": later("one name has the initials of the other, and a document names both"),
+    "spelling": later("the names are spelt alike"),
+    "meaning": later("the names are spelt alike and mean alike"),
 }
 
 

@@ -22,7 +22,7 @@ from typing import Literal as Choice
 from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.ingest.decisions import (
     PERSON,
     RELATIONS,
@@ -53,7 +53,7 @@ Objects = Choice["things", "values", "both"]
 
 FORM = iris.agent("graphrag-rdf-relation-forms")
 """The agent of decisions by form."""
-FORM_REASON = "the names differ in form only"
+FORM_REASON = later("the names differ in form only")
 _FORM_CONFIDENCE = 0.97
 _KNOWN = 3
 """Facts with a type at one end of a relation, from which on types can contradict."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode
 
+from graphrag_rdf.i18n import later
 from graphrag_rdf.ingest.decisions import RELATIONS, Decision, Groups, Merge, read_decisions
 from graphrag_rdf.ingest.relation_decisions import (
     Ends,
@@ -46,13 +47,13 @@ _SURE = 0.89  # the most that likeness of meaning alone can say
 _NEAREST = 20  # pairs of each relation, at most
 _BLOCK = 512
 _REASONS = {
-    "equivalent": "an ontology declares them equivalent",
-    "ontology": "an ontology has a property with this name",
-    "meaning": "the names mean alike",
-    "model": "a model says that the names mean the same",
-    "form-inverse": "one name is the passive of the other",
-    "inverse": "an ontology declares them inverse",
-    "model-inverse": "a model says that they mean the same in opposite directions",
+    "equivalent": later("an ontology declares them equivalent"),
+    "ontology": later("an ontology has a property with this name"),
+    "meaning": later("the names mean alike"),
+    "model": later("a model says that the names mean the same"),
+    "form-inverse": later("one name is the passive of the other"),
+    "inverse": later("an ontology declares them inverse"),
+    "model-inverse": later("a model says that they mean the same in opposite directions"),
 }
 
 

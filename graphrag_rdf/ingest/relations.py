@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.i18n import later, ngettext, tr
 from graphrag_rdf.ingest.extractors import choose_relation_reader
 from graphrag_rdf.ingest.pair_relations import (
     PER_PAIR,
@@ -292,8 +292,13 @@ def fallback(failed: int, reason: str) -> str:
     Args:
         reason: of one of them.
     """
-    pairs = "1 pair of chunks is" if failed == 1 else f"{failed:,} pairs of chunks are"
-    return f"{pairs} related by order only, because no answer of the model could be read: {reason}"
+    return ngettext(
+        "{count:,} pair of chunks is related by order only, because no answer of the model could be read: "
+        "{reason}",
+        "{count:,} pairs of chunks are related by order only, because no answer of the model could be read: "
+        "{reason}",
+        failed,
+    ).format(count=failed, reason=reason)
 
 
 def relation_names(counts: Mapping[str, int]) -> dict[str, int]:

@@ -233,7 +233,7 @@ class Ingest:
             self._progress(self._done, self.report.chunks.added, task.incoming.plan.name)
 
 
-_GONE = "another client removed or changed its document meanwhile. Ingest it again"
+_GONE = later("another client removed or changed its document meanwhile. Ingest it again")
 MENTIONS_COMPONENT = "graphrag-rdf-mentions"
 _PROBLEMS = {
     "no_column_names": later(
@@ -356,7 +356,9 @@ class ChunkWriter:
         plan = task.incoming.plan
         stands = self._run.store.ask("ingest/document-stands", document=plan.iri, hash=plan.content_hash)
         if not stands:
-            self._run.report.failures.append(FailureReport(plan.name, task.placed.iri.value, "write", _GONE))
+            self._run.report.failures.append(
+                FailureReport(plan.name, task.placed.iri.value, "write", tr(_GONE))
+            )
         return stands
 
     def _storable(self, task: Task, extracted: Extracted) -> Fit:

@@ -28,7 +28,7 @@ from graphrag_rdf.extract.summaries import (
     Summary,
     SummaryWriter,
 )
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ngettext, tr
 from graphrag_rdf.index.analyse import analyse, spoken_by
 from graphrag_rdf.ingest.drop_made import drop_summaries
 from graphrag_rdf.ingest.extractors import prompt_data, prompt_folder
@@ -470,8 +470,11 @@ def refresh_summaries(
     run = _Run(engine.store, choose_summaries(engine), report, progress, stop)
     run.run(engine.settings.extract.jobs, again=again)
     if report.failures:
-        what = "1 element" if len(report.failures) == 1 else f"{len(report.failures):,} elements"
-        detail = f"the descriptions of {what} could not be merged: {report.failures[0].reason}"
+        detail = ngettext(
+            "the descriptions of {count:,} element could not be merged: {reason}",
+            "the descriptions of {count:,} elements could not be merged: {reason}",
+            len(report.failures),
+        ).format(count=len(report.failures), reason=report.failures[0].reason)
         report.warn("summary_failed", detail)
     if report.stopped == "budget":
         report.warn("budget_spent", tr("the budget was used up before all descriptions were merged"))

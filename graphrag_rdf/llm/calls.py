@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.budget import Budget, Reservation, Slot
 from graphrag_rdf.llm.failures import Target, failure
 from graphrag_rdf.llm.model import (
@@ -134,8 +135,8 @@ def raw_output(content: str | None, thinking: str | None, finish_reason: str | N
     if content is not None or finish_reason == "length":
         return (f"<think>{thinking}</think>" if thinking else "") + (content or "")
     if finish_reason == "content_filter":
-        raise failure("bad_request", "a content filter withheld the answer", target)
-    raise failure("server", "an answer without text", target)
+        raise failure("bad_request", tr("a content filter withheld the answer"), target)
+    raise failure("server", tr("an answer without text"), target)
 
 
 def written_call(content: str | None, calls: Sequence[Any] | None) -> str | None:

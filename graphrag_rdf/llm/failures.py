@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from graphrag_rdf.errors import LlmError, LlmErrorKind, without_credentials
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 
 _STATUS: dict[int, LlmErrorKind] = {
     401: "auth",
@@ -33,23 +33,27 @@ _STATUS: dict[int, LlmErrorKind] = {
 }
 
 _WHAT: dict[LlmErrorKind, str] = {
-    "auth": "{where} does not accept the key for {model}",
-    "model": "{where} does not have the model {model}",
-    "rate_limit": "{where} limits how often {model} may be asked",
-    "timeout": "{model} did not answer in time",
-    "connection": "the connection to {where} failed for {model}",
-    "server": "{where} failed on a request for {model}",
-    "bad_request": "{where} refused the request for {model}",
+    "auth": later("{where} does not accept the key for {model}"),
+    "model": later("{where} does not have the model {model}"),
+    "rate_limit": later("{where} limits how often {model} may be asked"),
+    "timeout": later("{model} did not answer in time"),
+    "connection": later("the connection to {where} failed for {model}"),
+    "server": later("{where} failed on a request for {model}"),
+    "bad_request": later("{where} refused the request for {model}"),
 }
 
 _HINT: dict[LlmErrorKind, str] = {
-    "auth": "set {key} to a valid key",
-    "model": "check the name, provider and model, such as openai/gpt-4o-mini or ollama_chat/qwen3",
-    "rate_limit": "lower the number of jobs, set a limit per minute, or check the quota of the account",
-    "timeout": "raise the timeout, or use a faster model",
-    "connection": "check that {server} is running at {where}",
-    "server": "try again later; if it goes on, check that {where} is the address of a model's API",
-    "bad_request": "the model may not take prompts as long as this, or of this kind: use another model",
+    "auth": later("set {key} to a valid key"),
+    "model": later("check the name, provider and model, such as openai/gpt-4o-mini or ollama_chat/qwen3"),
+    "rate_limit": later(
+        "lower the number of jobs, set a limit per minute, or check the quota of the account"
+    ),
+    "timeout": later("raise the timeout, or use a faster model"),
+    "connection": later("check that {server} is running at {where}"),
+    "server": later("try again later; if it goes on, check that {where} is the address of a model's API"),
+    "bad_request": later(
+        "the model may not take prompts as long as this, or of this kind: use another model"
+    ),
 }
 
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)S?$")
@@ -91,7 +95,7 @@ class Target:
     @property
     def server(self) -> str:
         """What should be running there."""
-        return "Ollama" if self.provider.startswith("ollama") else "a server"
+        return "Ollama" if self.provider.startswith("ollama") else tr("a server")
 
 
 def redact(text: str, secrets: tuple[str, ...] = (), environment: Mapping[str, str] | None = None) -> str:
@@ -116,7 +120,7 @@ def explain(error: BaseException, target: Target) -> LlmError:
         return LlmError(
             tr("no provider is known for the model {model}").format(model=target.model),
             "model",
-            _HINT["model"],
+            tr(_HINT["model"]),
         )
     return failure(_kind(error, target), _cause(error), target)
 
@@ -131,12 +135,13 @@ def failure(kind: LlmErrorKind, cause: str, target: Target) -> LlmError:
     """
     key = _missing_key(target.model) or f"{target.provider.upper()}_API_KEY"
     words = {"model": target.model, "where": target.where, "server": target.server, "key": key}
-    message = f"{_WHAT[kind].format(**words)}: {cause}" if cause else _WHAT[kind].format(**words)
-    hint = _HINT[kind].format(**words)
+    what = tr(_WHAT[kind]).format(**words)
+    message = tr("{what}: {cause}").format(what=what, cause=cause) if cause else what
+    hint = tr(_HINT[kind]).format(**words)
     if kind == "connection" and target.where == target.provider:  # that of the provider's own address
-        hint = "check the network connection and HTTPS_PROXY"
+        hint = tr("check the network connection and HTTPS_PROXY")
     if kind == "auth" and target.api_base:
-        hint += " (any text if the server needs none)"
+        hint += tr(" (any text if the server needs none)")
     return LlmError(redact(message, target.secrets), kind, redact(hint, target.secrets))
 
 

@@ -178,7 +178,7 @@ class LlmGateway:
             self._keep_vectors(found, name)
             rows |= found
         if len({len(row) for row in rows.values()}) != 1:
-            raise failure("server", "vectors differ in length", self._target(name))
+            raise failure("server", tr("vectors differ in length"), self._target(name))
         return np.stack([rows[text] for text in texts])
 
     def rerank(self, query: str, documents: Sequence[str], model: str | None = None) -> list[float]:
@@ -217,7 +217,13 @@ class LlmGateway:
         answer = self._counted(send, target, size)
         scores = {int(one["index"]): float(one["relevance_score"]) for one in answer.results or ()}
         if sorted(scores) != list(range(len(documents))):
-            raise failure("server", f"{len(scores)} scores for {len(documents)} documents", target)
+            raise failure(
+                "server",
+                tr("{count} scores for {documents} documents").format(
+                    count=len(scores), documents=len(documents)
+                ),
+                target,
+            )
         return [scores[index] for index in range(len(documents))]
 
     def calls_tools(self) -> bool:
@@ -301,7 +307,7 @@ class LlmGateway:
                 answer = litellm.completion(**self._arguments(asked), **options)
                 choice = answer.choices[0] if answer.choices else None
                 if choice is None:
-                    raise failure("server", "an answer without choices", target)
+                    raise failure("server", tr("an answer without choices"), target)
                 message = choice.message
                 fields = getattr(message, "provider_specific_fields", None) or {}
                 content = message.content if message.content is not None else fields.get("refusal")
@@ -334,7 +340,7 @@ class LlmGateway:
             self._tell(asked, None, error.message)
             raise
         except GeneratorExit:
-            self._tell(asked, None, "the caller closed the stream before its end")
+            self._tell(asked, None, tr("the caller closed the stream before its end"))
             raise
         completion = asked.completion(
             stream.raw, stream.finish_reason, stream.tokens, stream.cost_usd, stream.attempt
@@ -439,11 +445,15 @@ class LlmGateway:
         answer = self._counted(send, target, sum(map(len, batch)) // CHARS_PER_TOKEN)
         data = sorted(answer.data or (), key=lambda one: one["index"])
         if len(data) != len(batch):
-            raise failure("server", f"{len(data)} vectors for {len(batch)} texts", target)
+            raise failure(
+                "server",
+                tr("{count} vectors for {texts} texts").format(count=len(data), texts=len(batch)),
+                target,
+            )
         try:
             return np.stack([_vector(one["embedding"]) for one in data])
         except ValueError as error:
-            raise failure("server", "vectors differ in length", target) from error
+            raise failure("server", tr("vectors differ in length"), target) from error
 
     def _counted(self, send: Callable[[], T], target: Target, size: int) -> T:
         """Send an embedding or rerank request, within limits and budget."""

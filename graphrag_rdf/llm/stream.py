@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.calls import Take, Told, raw_output, told_tokens
 from graphrag_rdf.llm.failures import Target, failure
 from graphrag_rdf.llm.model import Completion, ThinkingFilter
@@ -119,7 +120,7 @@ class OpenStream:
             if shown := self._thinking.feed(piece):
                 yield shown
         if not _is_finished(raw):
-            raise failure("connection", "the stream ended before the answer did", self._target)
+            raise failure("connection", tr("the stream ended before the answer did"), self._target)
         self.raw = raw_output("".join(pieces), "".join(thoughts), self.finish_reason, self._target)
         if self.tokens.read is not None and self.tokens.written is not None:
             self.cost_usd = self._price(self.tokens.read, self.tokens.written)

@@ -246,7 +246,9 @@ def _take_unused(step: dict[str, Any]) -> Iterator[str]:
             del parameters[name]
             keys.append(name)
     if keys:
-        yield f"step {step.get('name')} does not use {', '.join(keys)}: remove them"
+        yield tr("step {step} does not use {names}: remove them").format(
+            step=step.get("name"), names=", ".join(keys)
+        )
 
 
 def meant(name: str, known: Sequence[str]) -> str:

@@ -194,7 +194,9 @@ class Pipeline:
                 continue
             ways = step.kind.ways.items()
             follow = [way for way, how in ways if parameter in how.parameters.model_fields]
-            found[key] = f"{name} uses {use}, and only {' or '.join(follow)} follows it"
+            found[key] = tr("{name} uses {use}, and only {names} follows it").format(
+                name=name, use=use, names=alternatives(follow)
+            )
         return found
 
     def run(
@@ -379,7 +381,7 @@ class Pipeline:
                     yield context.recorder.pass_on(last, recorder)
         context.recorder.last = recorder.last
         if last.answer is None:
-            said = (last.error or {}).get("message", "it has no answer")
+            said = (last.error or {}).get("message", tr("it has no answer"))
             raise GraphRagError(
                 tr("pipeline {name}, called by {definition}: {said}").format(
                     name=name, definition=self.definition.name, said=said

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyoxigraph as ox
 from pyoxigraph import Literal, NamedNode, Quad, Triple
 
-from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.errors import UsageError, system_cause
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.rdf.namespaces import RDF
 from graphrag_rdf.rdf.terms import Term, node_of
 from graphrag_rdf.rdf.validation import Result
@@ -34,7 +34,7 @@ FactPath: TypeAlias = tuple[Step, ...]
 Statement: TypeAlias = tuple[Term, Term, Term]
 
 _TYPE: Step = (RDF.type, False)
-_NO_PYSHACL = "validation with SHACL shapes needs pySHACL"
+_NO_PYSHACL = later("validation with SHACL shapes needs pySHACL")
 _INSTALL = "pip install 'graphrag-rdf[shacl]'"
 
 
@@ -81,7 +81,7 @@ def require_pyshacl() -> None:
     try:
         import pyshacl  # noqa: F401
     except ImportError as error:
-        raise UsageError(_NO_PYSHACL, hint=_INSTALL) from error
+        raise UsageError(tr(_NO_PYSHACL), hint=_INSTALL) from error
 
 
 def is_iri(source: str | Path) -> bool:
@@ -122,7 +122,7 @@ def _of_file(path: Path) -> list[Triple]:
         quads = list(ox.parse(path=str(path), format=form, rename_blank_nodes=True, base_iri=_base(path)))
     except (OSError, SyntaxError, ValueError) as error:
         raise UsageError(
-            tr("cannot read the shapes {path}: {error}").format(path=path, error=error)
+            tr("cannot read the shapes {path}: {error}").format(path=path, error=system_cause(error))
         ) from error.with_traceback(None)
     return [quad.triple for quad in quads]
 

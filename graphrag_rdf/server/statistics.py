@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.i18n import later
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace import rows
@@ -26,11 +27,11 @@ _GRAPHS, _PARTS = 50, 50
 _PARTITIONS = 2000
 """Partitions of the facts by class, property and class of objects that are described, the largest first."""
 _LINKSETS, _EXAMPLES = 50, 3
-_FACTS = "the facts that were read, with labels and types"
+_FACTS = later("the facts that were read, with labels and types")
 _ABOUT = {
-    Graphs.SOURCE: "documents, passages, and the places of facts in them",
-    Graphs.RETRIEVAL: "how questions were answered",
-    Graphs.DERIVED: "data derived from the other graphs; can be rebuilt",
+    Graphs.SOURCE: later("documents, passages, and the places of facts in them"),
+    Graphs.RETRIEVAL: later("how questions were answered"),
+    Graphs.DERIVED: later("data derived from the other graphs; can be rebuilt"),
 }
 
 

@@ -67,7 +67,7 @@ def _iri(value: object) -> str:
     _refuse_markup(value)
     if isinstance(value, str):
         return str(NamedNode(value))
-    raise TypeError("expected an IRI")
+    raise TypeError(tr("expected an IRI"))
 
 
 def _string(value: object) -> str:
@@ -76,17 +76,17 @@ def _string(value: object) -> str:
         return str(value)
     if isinstance(value, str):
         return str(Literal(value))
-    raise TypeError("expected a text")
+    raise TypeError(tr("expected a text"))
 
 
 def _term(value: object) -> str:
     if _has_blank_node(value):
-        raise TypeError("a query cannot name a blank node")
+        raise TypeError(tr("a query cannot name a blank node"))
     if isinstance(value, Triple):
         return f"<<( {value} )>>"  # str() of a triple has no brackets
     if isinstance(value, NamedNode | Literal):
         return str(value)
-    raise TypeError("expected an RDF term")
+    raise TypeError(tr("expected an RDF term"))
 
 
 def _has_blank_node(value: object) -> bool:
@@ -98,18 +98,18 @@ def _has_blank_node(value: object) -> bool:
 
 def _refuse_markup(value: object) -> None:
     if isinstance(value, Markup):
-        raise TypeError("Markup is not accepted")
+        raise TypeError(tr("Markup is not accepted"))
 
 
 def _int(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError("expected a whole number")
+        raise TypeError(tr("expected a whole number"))
     return int(value)
 
 
 def _double(value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError("expected a number")
+        raise TypeError(tr("expected a number"))
     text = repr(float(value))
     if "n" in text:  # inf and nan
         return str(Literal(float(value)))
@@ -118,13 +118,13 @@ def _double(value: object) -> str:
 
 def _bool(value: object) -> bool:
     if not isinstance(value, bool):
-        raise TypeError("expected true or false")
+        raise TypeError(tr("expected true or false"))
     return value
 
 
 def _datetime(value: object) -> str:
     if not isinstance(value, datetime):
-        raise TypeError("expected a date and time")
+        raise TypeError(tr("expected a date and time"))
     return str(datetime_(value))
 
 
@@ -148,10 +148,10 @@ def _date(value: object) -> str:
     if isinstance(text, date):
         text = text.isoformat()
     if not isinstance(text, str):
-        raise TypeError("expected a date")
+        raise TypeError(tr("expected a date"))
     found = _DATE.fullmatch(text)
     if found is None or not _in_calendar(found):
-        raise ValueError(f"{text!r} is no date, such as 1911-11-17, 1911-11 or 1911")
+        raise ValueError(tr("{text!r} is no date, such as 1911-11-17, 1911-11 or 1911").format(text=text))
     kinds = (("time", XSD.dateTime), ("day", XSD.date), ("month", XSD.gYearMonth), ("year", XSD.gYear))
     return str(Literal(text, datatype=next(kind for part, kind in kinds if found[part])))
 
@@ -189,9 +189,11 @@ def _one(type_name: str) -> Callable[[object], object]:
 
         def convert_row(value: object) -> SlotRow:
             if not isinstance(value, tuple | list):
-                raise TypeError(f"expected a row of {len(names)} values")
+                raise TypeError(tr("expected a row of {count} values").format(count=len(names)))
             if len(value) != len(names):
-                raise TypeError(f"expected {len(names)} values, not {len(value)}")
+                raise TypeError(
+                    tr("expected {count} values, not {given}").format(count=len(names), given=len(value))
+                )
             return SlotRow(
                 [printed(value[place]) for place, printed in cells], [_term(value[place]) for place in notes]
             )
@@ -216,7 +218,7 @@ def converter(type_name: str) -> Callable[[object], object]:
 
     def convert_list(value: object) -> list[object]:
         if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-            raise TypeError("expected a list")
+            raise TypeError(tr("expected a list"))
         return [item(member) for member in value]
 
     return convert_list
@@ -296,11 +298,11 @@ def parse_term(text: str) -> NamedNode | Literal | Triple:
         try:
             (quad,) = parse_rdf(f"<urn:s> <urn:p> {text} .", format=RdfFormat.N_TRIPLES)
         except (SyntaxError, ValueError) as error:
-            raise ValueError(f"not an RDF term: {text}") from error
+            raise ValueError(tr("not an RDF term: {text}").format(text=text)) from error
         found = quad.object
         if isinstance(found, NamedNode | Literal | Triple):
             return found
-        raise ValueError(f"a blank node cannot be a parameter: {text}")
+        raise ValueError(tr("a blank node cannot be a parameter: {text}").format(text=text))
     return Literal(text)
 
 

@@ -357,7 +357,7 @@ def spelled(term: Term, dialect: Dialect) -> str:
     if not isinstance(term, Triple):
         return str(term)
     if dialect == "classic":
-        raise TypeError("the dialect classic has no syntax for triple terms")
+        raise TypeError(tr("the dialect classic has no syntax for triple terms"))
     left, right = _BRACKETS[dialect]
     return f"{left}{spelled(term.subject, dialect)} {term.predicate} {spelled(term.object, dialect)}{right}"
 
@@ -381,7 +381,7 @@ def encode(quads: Iterable[Quad], dialect: Dialect) -> Iterator[Quad]:
             continue
         s, p, o = term.subject, term.predicate, term.object
         if isinstance(o, Triple):
-            raise TypeError("the dialect classic has no nested triple terms")
+            raise TypeError(tr("the dialect classic has no nested triple terms"))
         graph = quad.graph_name
         node = quad.subject
         if quad.predicate != RDF.reifies:
@@ -390,7 +390,11 @@ def encode(quads: Iterable[Quad], dialect: Dialect) -> Iterator[Quad]:
         known = described.setdefault((node, graph), term)
         if known is not term:
             if known != term:
-                raise TypeError(f"{node} reifies two statements, which the dialect classic cannot express")
+                raise TypeError(
+                    tr("{node} reifies two statements, which the dialect classic cannot express").format(
+                        node=node
+                    )
+                )
             continue
         yield Quad(node, RDF.subject, s, graph)
         yield Quad(node, RDF.predicate, p, graph)

@@ -16,7 +16,7 @@ from pydantic import Field
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import ConfigError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ERASED, tr
 from graphrag_rdf.llm.model import Completion
 from graphrag_rdf.rdf.namespaces import PROV, RDF, TG
 from graphrag_rdf.rdf.terms import integer, text_of
@@ -76,17 +76,17 @@ THOUGHT = ItemKind("thought", "thoughts", TG.thought, TG.Thought, Thought)
 
 def _analysis(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
     for thought in step.items["thoughts"]:
-        page.paragraph(thought.text or "(erased)", "    ", tr("Thought: "))
+        page.paragraph(thought.text or tr(ERASED), "    ", tr("Thought: "))
     if step.values["action"]:
         page.paragraph(
-            f"{step.values['action']} {step.values['arguments'] or '(erased)'}", "    ", tr("Action: ")
+            f"{step.values['action']} {step.values['arguments'] or tr(ERASED)}", "    ", tr("Action: ")
         )
 
 
 def _conclusion(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
     page.line(tr("    Ended by: {reason}").format(reason=step.values["reason"]))
     page.line()
-    page.prose(step.answer or "(the text was erased)", "")
+    page.prose(step.answer or tr("(the text was erased)"), "")
 
 
 ANALYSIS = NodeKind(

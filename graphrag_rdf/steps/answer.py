@@ -12,7 +12,7 @@ from typing import Literal as Choice
 
 from pyoxigraph import Literal, NamedNode
 
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ERASED, tr
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import Term, integer, local_name, one_label, text_of
 from graphrag_rdf.steps.checking import (
@@ -116,8 +116,8 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
     if step.items["suggestions"]:
         page.line()
         for suggestion in step.items["suggestions"]:
-            how = "from the graph" if suggestion.by == "graph" else "by the model"
-            page.paragraph(f"{suggestion.question or '(erased)'} ({how})", "    ", tr("To ask next: "))
+            how = tr("from the graph") if suggestion.by == "graph" else tr("by the model")
+            page.paragraph(f"{suggestion.question or tr(ERASED)} ({how})", "    ", tr("To ask next: "))
     if step.answer and step.warnings:
         page.line()
 
@@ -228,7 +228,9 @@ def compose(state: State, style: Style = "number") -> list[CitedSentence]:
     if state.completion is not None and state.answered:  # what is quoted needs no check
         own = [sentence for sentence in sentences if sentence.general]
         if own and not state.general_knowledge:
-            detail = f"{len(own)} sentence(s) are the model's own knowledge, which was not asked for"
+            detail = tr("{count} sentence(s) are the model's own knowledge, which was not asked for").format(
+                count=len(own)
+            )
             state.warn("general_knowledge", detail)
         for kind, detail in check_answer(state.question, claims_of(state, sentences), state.language):
             state.warn(kind, detail)

@@ -24,6 +24,7 @@ from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.extract.names import CJK, apart
 from graphrag_rdf.extract.numbers import scales
 from graphrag_rdf.han import simplified
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.steps.figures import Figure, figures, follows, known_figures
 from graphrag_rdf.trace.citations import MARKER, cited_numbers
@@ -273,7 +274,12 @@ def check_answer(question: str, claims: Sequence[Claim], language: str | None) -
     """
     if bare := uncited(question, claims, language):
         shown = "; ".join(f"“{claim.words[:_SHOWN]}”" for claim in bare[:_MOST_SHOWN])
-        yield "uncited_sentence", f"{len(bare)} of {len(claims)} sentences cite nothing: {shown}"
+        yield (
+            "uncited_sentence",
+            tr("{count} of {all} sentences cite nothing: {shown}").format(
+                count=len(bare), all=len(claims), shown=shown
+            ),
+        )
     cited = "\n".join(dict.fromkeys(text for claim in claims for text in claim.cited))
     for claim in claims:
         if not claim.general:
@@ -313,7 +319,12 @@ def _numbers(question: str, claim: Claim, language: str | None) -> Iterator[tupl
         return
     if not claim.cited:
         if not MARKER.search(claim.text):
-            yield "unreferenced_numeric", f"cites nothing: {_listed(claimed)} in “{claim.text[:_SHOWN]}”"
+            yield (
+                "unreferenced_numeric",
+                tr("cites nothing: {claimed} in “{text}”").format(
+                    claimed=_listed(claimed), text=claim.text[:_SHOWN]
+                ),
+            )
         return
     if not all(text.strip() for text in claim.cited):  # words that are not at hand: nothing can be said
         return
@@ -327,7 +338,12 @@ def _numbers(question: str, claim: Claim, language: str | None) -> Iterator[tupl
         and not follows(figure, [*claim.cited, *([question] if asked.values else [])], language)
     ]
     if missing:
-        yield "unsupported_numeric", f"not in what is cited: {_listed(missing)} in “{claim.text[:_SHOWN]}”"
+        yield (
+            "unsupported_numeric",
+            tr("not in what is cited: {claimed} in “{text}”").format(
+                claimed=_listed(missing), text=claim.text[:_SHOWN]
+            ),
+        )
 
 
 def _listed(claimed: Sequence[Figure]) -> str:
@@ -373,7 +389,10 @@ def _names(elsewhere: str, claim: Claim, language: str | None) -> Iterator[tuple
         missing.append(mention.name)
     if missing:
         named = ", ".join(dict.fromkeys(missing))
-        yield "unsupported_name", f"not in what is cited: {named} in “{claim.text[:_SHOWN]}”"
+        yield (
+            "unsupported_name",
+            tr("not in what is cited: {claimed} in “{text}”").format(claimed=named, text=claim.text[:_SHOWN]),
+        )
 
 
 def _language(question: str, claims: Sequence[Claim], language: str | None) -> Iterator[tuple[str, str]]:
@@ -382,7 +401,12 @@ def _language(question: str, claims: Sequence[Claim], language: str | None) -> I
         return
     asked, answered = detect_language(question) or base_language(language), detect_language(text)
     if asked and answered and asked != answered:
-        yield "answer_language", f"the question is in “{asked}”, the answer in “{answered}”"
+        yield (
+            "answer_language",
+            tr("the question is in “{asked}”, the answer in “{answered}”").format(
+                asked=asked, answered=answered
+            ),
+        )
 
 
 def _folded(text: str) -> str:

@@ -21,7 +21,7 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.errors import LlmError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ERASED, tr
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG
 from graphrag_rdf.rdf.terms import integer, node_of, text_of
 from graphrag_rdf.steps.answer import RESULT, SYNTHESIS, Suggestion, finish_answer, read_answer
@@ -120,7 +120,7 @@ def _primer_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG
     if values["expansion"]:
         page.paragraph(values["expansion"], "    ", tr("Searched for: "))
     for one in step.items["reports"]:
-        page.paragraph(f"{one.title or '(erased)'} [{one.score:.2f}]", "      ", tr("Report: "))
+        page.paragraph(f"{one.title or tr(ERASED)} [{one.score:.2f}]", "      ", tr("Report: "))
     write_rated(page, step)
 
 
@@ -214,7 +214,9 @@ def primed(context: Context, state: State, parameters: Parameters) -> Iterator[G
         error = _prime(context, state, step, fold, parameters)
         yield context.recorder.finish(step)
         told = exploration(state).results[-1].text or error
-        yield context.recorder.text_chunk(f"first answer from {len(fold)} report(s): {told}", "thought")
+        yield context.recorder.text_chunk(
+            tr("first answer from {count} report(s): {told}").format(count=len(fold), told=told), "thought"
+        )
 
 
 def _prime(
@@ -250,7 +252,9 @@ def _prime(
 
 def _add_primer(context: Context, state: State, step: Step, text: str, score: float, error: str) -> None:
     context.recorder.text(step, text)
-    record_score(context, step, score if text else None, error or ("" if text else "the reports say nothing"))
+    record_score(
+        context, step, score if text else None, error or ("" if text else tr("the reports say nothing"))
+    )
     exploration(state).results.append(Result(state.question, text, score, step.iri, REPORTS))
 
 
@@ -319,7 +323,9 @@ def quoted(context: Context, state: State, parameters: Parameters) -> Iterator[G
     proposed += [(question, score) for question in asked]
     propose(context, state, step, proposed, 1, parameters["follow_ups"])
     yield context.recorder.finish(step)
-    yield context.recorder.text_chunk(f"quoted from {len(reports)} report(s): {text}", "thought")
+    yield context.recorder.text_chunk(
+        tr("quoted from {count} report(s): {text}").format(count=len(reports), text=text), "thought"
+    )
 
 
 def _ended(text: str) -> str:
@@ -412,7 +418,7 @@ def follow_up(context: Context, state: State, parameters: Parameters) -> Iterato
                 most=most,
             )
         except LlmError as error:
-            return None, f"it was not rated: {error.message}"
+            return None, tr("it was not rated: {message}").format(message=error.message)
         return rated, ""
 
     yield from _follow(context, state, parameters, rate)
@@ -549,7 +555,9 @@ def _begin_answer(
     context.recorder.say(step, RAG.mode, Literal(mode))
     stopped = state.work.stopped_by or "empty"
     if found.open and stopped not in ("empty", "done"):
-        left = f"{len(found.open)} follow-up question(s) were not asked: limit of {stopped}"
+        left = tr("{count} follow-up question(s) were not asked: limit of {stopped}").format(
+            count=len(found.open), stopped=stopped
+        )
         state.warn("limit_reached", left)
     given = [(place, one) for place, one in enumerate(found.results) if one.text]
     rows = []

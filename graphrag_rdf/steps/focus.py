@@ -18,7 +18,7 @@ from typing import Literal as Choose
 from pydantic import Field
 from pyoxigraph import Literal
 
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ERASED, tr
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import double, text_of
@@ -253,8 +253,10 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
             )
         )
     for look_up in step.items["look_ups"]:
-        found = f"{len(look_up.selections)} chunk(s) by {look_up.queries} queries"
-        page.paragraph(f"{look_up.text or '(erased)'} · {found}", "      ", tr("Looked up: "))
+        found = tr("{count} chunk(s) by {queries} queries").format(
+            count=len(look_up.selections), queries=look_up.queries
+        )
+        page.paragraph(f"{look_up.text or tr(ERASED)} · {found}", "      ", tr("Looked up: "))
     for selection in chunks if full else chunks[:_CHUNKS]:
         named = selection.chunk.value if selection.chunk else ""
         places = "; ".join(place_words(source) for source in selection.sources) or named

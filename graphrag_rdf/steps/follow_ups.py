@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 from pyoxigraph import Literal, NamedNode
 
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ERASED, tr
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.llm.model import encodable
 from graphrag_rdf.llm.repair import in_form
@@ -66,14 +66,14 @@ FOLLOW_UP = ItemKind(
     RAG.followUp,
     RAG.FollowUp,
     FollowUp,
-    compared=lambda one: one.question or "(erased)",
+    compared=lambda one: one.question or tr(ERASED),
 )
 SCORED = (StepField("score", TG.score), StepField("reason", RAG.reason, words=True))
 """Fields of a step whose answer is rated: how much it helps, 0 to 1, and why it has no answer or rating."""
 
 
 def _points(score: float | None) -> str:
-    return "not rated" if score is None else f"{score * 100:.0f} of 100"
+    return tr("not rated") if score is None else tr("{points:.0f} of 100").format(points=score * 100)
 
 
 def write_rated(page: Lines, step: TraceStep) -> None:
@@ -84,10 +84,10 @@ def write_rated(page: Lines, step: TraceStep) -> None:
     if step.values["reason"]:
         page.paragraph(step.values["reason"], "    ", tr("Reason: "))
     for one in step.items["follow_ups"]:
-        dropped = f" (not asked: {one.dropped})" if one.dropped else ""
+        dropped = tr(" (not asked: {dropped})").format(dropped=one.dropped) if one.dropped else ""
         promise = f"[{one.promise * 100:.0f}] "
         page.paragraph(
-            f"{one.question or '(erased)'}{dropped}",
+            f"{one.question or tr(ERASED)}{dropped}",
             "      ",
             tr("Follow-up {promise}").format(promise=promise),
         )
@@ -96,7 +96,7 @@ def write_rated(page: Lines, step: TraceStep) -> None:
 def _answer_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
     values = step.values
     page.paragraph(
-        values["question"] or "(erased)",
+        values["question"] or tr(ERASED),
         "    ",
         tr("Follow-up of depth {depth}: ").format(depth=values["depth"]),
     )
@@ -220,7 +220,7 @@ def propose(
     for number, (question, promise) in enumerate(proposed):
         again = words_of(question) in before
         before.add(words_of(question))
-        why = "it was asked before" if again else f"only {most} are asked"
+        why = tr("it was asked before") if again else tr("only {most} are asked").format(most=most)
         items.append(FollowUp(question, promise, depth, None if number in taken else why))
     context.recorder.items(step, FOLLOW_UP, items)
     for one in items:

@@ -14,7 +14,7 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.extract.lexicon import TAGGED_LANGUAGES, base_language, lexicon
 from graphrag_rdf.extract.mentions import find_mentions
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ERASED, tr
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDFS, TG
 from graphrag_rdf.rdf.terms import text_of
@@ -59,7 +59,7 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
     concepts = step.items["concepts"]
     page.line(tr("    {count} concept(s)").format(count=len(concepts)))
     for concept in concepts:
-        page.paragraph(concept.text or "(erased)", "      ", "- ")
+        page.paragraph(concept.text or tr(ERASED), "      ", "- ")
 
 
 GROUNDING = NodeKind(

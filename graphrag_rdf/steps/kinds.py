@@ -44,14 +44,19 @@ class StepParameters(BaseModel):
 def takes(parameter: FieldInfo) -> str:
     """The values that a parameter takes, in words: "a whole number from 0 to 10"."""
     if parameter.annotation is bool:
-        return "true or false"
+        return tr("true or false")
     if parameter.annotation is str:
-        return "a text"
+        return tr("a text")
     if choices := get_args(parameter.annotation):
-        return f"one of {', '.join(choices)}"
+        return tr("one of {choices}").format(choices=", ".join(choices))
     bounds = {name: getattr(limit, name) for limit in parameter.metadata for name in limit.__slots__}
-    kind = "a whole number" if parameter.annotation is int else "a number"
-    return f"{kind} from {bounds['ge']:,} to {bounds['le']:,}"
+    whole = parameter.annotation is int
+    said = (
+        tr("a whole number from {least:,} to {most:,}")
+        if whole
+        else tr("a number from {least:,} to {most:,}")
+    )
+    return said.format(least=bounds["ge"], most=bounds["le"])
 
 
 def read_value(parameter: FieldInfo, text: str) -> Value:

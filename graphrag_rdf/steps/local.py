@@ -18,6 +18,7 @@ from pydantic import Field
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.documents.text import count_tokens
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import METADATA, RAG, RDF
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.evidence import Point
@@ -209,7 +210,7 @@ class _Surroundings:
         """Summaries and findings of ranked reports, as far as they fit."""
         context, parameters, step = self._context, self._parameters, self._step
         if not rows and not self._has_reports():
-            detail = "There are no reports of communities: run graphrag-rdf communities build"
+            detail = tr("There are no reports of communities: run graphrag-rdf communities build")
             self._state.warn("no_reports", detail)
         reports = [
             ReportTaken(

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ERASED, counted, later, tr
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG
 from graphrag_rdf.steps.exploration import CONSIDERED, label_entities
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, StepField, item, said
@@ -133,24 +133,31 @@ CLAIM = ItemKind(
 BUDGET = ItemKind("budget", "budgets", RAG.budget, RAG.Budget, Budget)
 
 
+_OMITTED = later("omitted")
+
+
 def _text(page: Lines, step: TraceStep, full: bool) -> None:
     listed = None if full else _LISTED
     for one in step.items["budgets"]:
-        of = f"{one.taken} of {one.candidates}, {one.used:,} of {one.tokens:,} tokens"
-        page.line(f"    {one.kind.capitalize()}: {of}")
+        of = tr("{taken} of {candidates}, {used:,} of {tokens:,} tokens").format(
+            taken=one.taken, candidates=one.candidates, used=one.used, tokens=one.tokens
+        )
+        page.line(f"    {tr(one.kind.capitalize())}: {of}")
     for entity in step.items["entities"][:listed]:
         page.paragraph(f"{entity.label} · {number_words(entity.score)}", "      ", tr("Entity: "))
     for report in step.items["reports"][:listed]:
-        taken = f"{report.findings} findings" if report.kept else "left out"
+        taken = (
+            counted("{count} finding", "{count} findings", report.findings) if report.kept else tr(_OMITTED)
+        )
         page.paragraph(
-            f"{report.title or '(erased)'} · {taken}", "      ", tr("Report: "), dim=not report.kept
+            f"{report.title or tr(ERASED)} · {taken}", "      ", tr("Report: "), dim=not report.kept
         )
     facts = [one for one in step.selections if one.chunk is None]
     for fact in facts[:listed]:
         page.paragraph(fact_words(fact.fact), "      ", tr("Fact: "))
     for claim in step.items["claims"][:listed]:
-        taken = "" if claim.kept else " · left out"
-        page.paragraph(f"{claim.text or '(erased)'}{taken}", "      ", tr("Claim: "), dim=not claim.kept)
+        taken = "" if claim.kept else f" · {tr(_OMITTED)}"
+        page.paragraph(f"{claim.text or tr(ERASED)}{taken}", "      ", tr("Claim: "), dim=not claim.kept)
     if full:
         for edge in step.items["considered"]:
             page.paragraph(fact_words(edge.fact), "      ", tr("Left out: "), dim=True)

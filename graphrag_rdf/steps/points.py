@@ -20,7 +20,7 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.errors import GraphRagError, LlmError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ERASED, tr
 from graphrag_rdf.llm.jsonl import Section, parse_sections
 from graphrag_rdf.llm.model import encodable
 from graphrag_rdf.rdf.namespaces import RAG, TG
@@ -79,7 +79,7 @@ POINT = ItemKind(
     RAG.point,
     RAG.Point,
     Point,
-    compared=lambda one: f"{one.text or '(erased)'} ({one.score:g})",
+    compared=lambda one: f"{one.text or tr(ERASED)} ({one.score:g})",
 )
 
 
@@ -94,7 +94,7 @@ def _points_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG
         )
     for one in step.items["points"]:
         number = f" [{one.marker}]" if one.marker is not None else ""
-        page.paragraph(f"{one.text or '(erased)'}{number}", "      ", f"{one.score:3.0f}  ")
+        page.paragraph(f"{one.text or tr(ERASED)}{number}", "      ", f"{one.score:3.0f}  ")
 
 
 POINTS = NodeKind(
@@ -238,7 +238,9 @@ def _record(context: Context, state: State, step: Step, mapped: Mapped, dropped:
         context.recorder.say(step, RAG.reason, Literal(mapped.error))
     if dropped:
         context.recorder.say(step, RAG.droppedCount, integer(dropped))
-        detail = f"{dropped} point(s) or numbers of batch {state.work.item.number} lead to no finding"
+        detail = tr("{dropped} point(s) or numbers of batch {number} lead to no finding").format(
+            dropped=dropped, number=state.work.item.number
+        )
         state.warn("points_dropped", detail)
     context.recorder.items(step, POINT, mapped.points)
     state.work.results.append(mapped)
@@ -374,7 +376,9 @@ def reduce_by_quoting(context: Context, state: State, parameters: Parameters) ->
     step, points = _begin_answer(context, state, "extractive", least, most)
     for warning in state.warnings:
         if warning["type"] == "no_llm":
-            warning["detail"] = "No language model is configured: this answer quotes reports of communities."
+            warning["detail"] = tr(
+                "No language model is configured: this answer quotes reports of communities."
+            )
     if not points:
         yield from _unanswered(context, state, step)
         return

@@ -18,7 +18,7 @@ from pydantic import Field
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ERASED, later, tr
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, TG
 from graphrag_rdf.rdf.terms import integer, local_name, node_of, text_of
 from graphrag_rdf.reader_process.limited import LimitedQueries
@@ -51,7 +51,7 @@ _FENCED = re.compile(r"```(?:sparql)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|^`\\]+\Z")
 _OF_LANGUAGE = frozenset({RDFS.label, SKOS.altLabel, RDF.type})
 _HINTS = 5  # unknown terms that the model is told at once
-_NO_FIT = (
+_NO_FIT = later(
     "no query of the cookbook fits this question. Ask as docs/cookbook.md shows, name a model with --model, "
     "or ask without --pipeline sparql"
 )
@@ -89,8 +89,8 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
     attempts = step.items["attempts"]
     for attempt in attempts if full else attempts[-1:]:
         if attempt.template:
-            page.paragraph(f"{attempt.template} {attempt.values or '(erased)'}", "    ", tr("Template "))
-        for line in (attempt.query or "(erased)").splitlines():
+            page.paragraph(f"{attempt.template} {attempt.values or tr(ERASED)}", "    ", tr("Template "))
+        for line in (attempt.query or tr(ERASED)).splitlines():
             page.line(f"      {line}")
         page.paragraph(attempt.problem or tr("{rows} row(s)").format(rows=attempt.rows), "    ", "→ ")
     if not full and len(attempts) > 1:
@@ -182,7 +182,7 @@ def match_query(context: Context, state: State, parameters: Parameters) -> Itera
                     )
                 break
     if not attempts:
-        state.warn("no_query_fits", _NO_FIT)
+        state.warn("no_query_fits", tr(_NO_FIT))
     yield _finish(context, state, step, attempts, result)
 
 

@@ -21,7 +21,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.errors import LlmError, UsageError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ERASED, later, tr
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.llm.jsonl import Section, parse_sections
 from graphrag_rdf.rdf.namespaces import RAG, RDFS
@@ -80,7 +80,7 @@ CONSIDERED_REPORT = ItemKind(
     ConsideredReport,
     compared=lambda one: one.title or one.report.value,
 )
-_TOO_MANY = "the number of batches is limited"
+_TOO_MANY = later("the number of batches is limited")
 _SHOWN = 10  # reports that `trace show` lists without --full
 
 
@@ -98,8 +98,12 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
     for one in reports if full else reports[:_SHOWN]:
         known = {"weight": one.weight, "rating": one.rating, "relevance": one.relevance}
         told = [f"{name} {value:.3g}" for name, value in known.items() if value is not None]
-        where = f"batch {one.batch}" if one.batch is not None else f"left out: {one.reason}"
-        page.paragraph(f"{one.title or '(erased)'} ({', '.join([where, *told])})", "      ", "- ")
+        where = (
+            tr("batch {batch}").format(batch=one.batch)
+            if one.batch is not None
+            else tr("left out: {reason}").format(reason=tr(one.reason) if one.reason else "")
+        )
+        page.paragraph(f"{one.title or tr(ERASED)} ({', '.join([where, *told])})", "      ", "- ")
     if more := candidates - (len(reports) if full else min(_SHOWN, len(reports))):
         page.line(tr("      … and {more} more").format(more=more))
 
@@ -372,9 +376,9 @@ def _choose(
         mine.relevance = found.relevance
         if mine is found and mine.reason is None:
             mine.reason = (
-                "reports of its parts are read"
+                later("reports of its parts are read")
                 if found.relevance is None or found.relevance >= parameters["threshold"]
-                else "it is not relevant"
+                else later("it is not relevant")
             )
     taken = [one for one in considered.values() if one.batch is not None]
     left = [one for one in considered.values() if one.batch is None]
@@ -441,7 +445,9 @@ def _deal(reports: Sequence[ReportText], parameters: Parameters, *, summaries: b
         summary = f"{one.considered.title} {one.summary}"
         tokens = sizes[one.place] = count_tokens(summary) + 12 if summaries else one.tokens
         if tokens > room:
-            one.considered.reason = f"its {tokens:,} tokens are more than a batch may have"
+            one.considered.reason = tr("its {tokens:,} tokens are more than a batch may have").format(
+                tokens=tokens
+            )
         elif total + tokens <= room * most:
             total += tokens
             fitting.append(one)
@@ -529,7 +535,9 @@ class _Rater:
             level = self._parts(relevant or [one for one in level if one in self.rated])
         if self._unrated:
             limit = self._parameters["rating_calls"]
-            detail = f"{self._unrated} report(s) were not rated: reports.rating_calls is {limit}"
+            detail = tr("{unrated} report(s) were not rated: reports.rating_calls is {limit}").format(
+                unrated=self._unrated, limit=limit
+            )
             self._state.warn("limit_reached", detail)
 
     def _parts(self, communities: Sequence[NamedNode]) -> list[NamedNode]:
@@ -557,7 +565,7 @@ class _Rater:
         for group in rest:
             self._unrated += len(group)
             for _, one, _ in group:
-                one.reason = "it was not rated: the number of calls is limited"
+                one.reason = later("it was not rated: the number of calls is limited")
 
     def _ask(self, group: Sequence[tuple[NamedNode, ConsideredReport, str]]) -> dict[int, float] | str:
         """The ratings by number, or why there are none."""

@@ -287,10 +287,14 @@ def write_decisions(page: Lines, decisions: Sequence[FilterDecision], full: bool
     for decision in shown if full else shown[:_DECISIONS]:
         named = decision.sentence.value if decision.sentence else ""
         words = f"“{decision.text}”" if decision.text else named
-        score = "" if decision.reranked is None else f" · reranker {number_words(decision.reranked)}"
+        score = (
+            ""
+            if decision.reranked is None
+            else tr(" · reranker {score}").format(score=number_words(decision.reranked))
+        )
         reason = f": {decision.reasoning}" if decision.reasoning else ""
         about = f"{fact_words(decision.fact) if decision.sentence is None else words}{score}{reason}"
-        page.paragraph(about, "      ", "Kept: " if decision.kept else "Dropped: ", dim=True)
+        page.paragraph(about, "      ", tr("Kept: ") if decision.kept else tr("Dropped: "), dim=True)
     if not full and len(shown) > _DECISIONS:
         page.line(tr("      … and {number} more (--full)").format(number=len(shown) - _DECISIONS))
 

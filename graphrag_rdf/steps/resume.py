@@ -79,13 +79,15 @@ def take_over(context: Context, state: State, name: str, primer: NodeKind) -> It
             exploration(state).asked.setdefault(words_of(one.question or ""), one.question or "")
         elif one.dropped is None:
             queue(state, one, proposed_by)
-    told = f"{len(answered)} answer(s) taken over, {len(exploration(state).open)} follow-up question(s) open"
+    told = tr("{count} answer(s) taken over, {open} follow-up question(s) open").format(
+        count=len(answered), open=len(exploration(state).open)
+    )
     yield context.recorder.text_chunk(told, "thought")
 
 
 def _earlier(context: Context, state: State, name: str, primer: NodeKind) -> Trace:
     trace = read_trace(context.store, find_trace(context.store, name), context.blobs)
-    again = 'graphrag-rdf ask --pipeline drift "…" begins a search'
+    again = tr("begin a search with: {command}").format(command='graphrag-rdf ask --pipeline drift "…"')
     if trace.source_forgotten:
         raise UsageError(tr("words of the trace {iri} were forgotten").format(iri=trace.iri), hint=again)
     if trace.question != state.question:

@@ -87,11 +87,14 @@ def by_rules(context: Context, state: State, parameters: Parameters) -> Iterator
     others = {one.name for one in options[1:]}
     words = QuestionWords.of(state.question, state.language, context.text_index)
     if parameters["overview"] in others and words.asks_for_overview():
-        chosen, reason = parameters["overview"], "the question is about the documents as a whole"
+        chosen, reason = parameters["overview"], tr("the question is about the documents as a whole")
     elif parameters["counts"] in others:
         template = _counting_template(context, state, step)
         if template:
-            chosen, reason = parameters["counts"], f"the template {template} answers the question"
+            chosen, reason = (
+                parameters["counts"],
+                tr("the template {template} answers the question").format(template=template),
+            )
     yield from _decided(context, state, step, chosen, reason)
 
 
@@ -125,7 +128,7 @@ def _options(context: Context, state: State, step: Step, parameters: Parameters)
                 tr("there is no option {wanted!r} (parameter pattern)").format(wanted=wanted),
                 hint=tr("auto, {names}").format(names=names),
             )
-        return chosen, "it was asked for"
+        return chosen, tr("it was asked for")
     given: set[str] = set()
     if any(one.needs for one in all_):
         given = {text_of(row["input"]) for row in context.select(step, "system/inputs")}
@@ -133,22 +136,26 @@ def _options(context: Context, state: State, step: Step, parameters: Parameters)
     lacking = {one.name: sorted({*one.needs} - given) for one in all_}
     possible = [one for one in all_ if not lacking[one.name]]
     if not possible:
-        told = "; ".join(f"{name} needs {', '.join(needs)}" for name, needs in lacking.items())
+        told = "; ".join(_lack(name, needs) for name, needs in lacking.items())
         no_model = any("model" in needs for needs in lacking.values())
         raise UsageError(
             tr("no pipeline can answer from this store: {told}").format(told=told),
             hint=tr("name a model with --model") if no_model else tr("ingest documents first"),
         )
-    lack = [f"{name} needs {', '.join(needs)}" for name, needs in lacking.items() if needs]
-    reason = "the first pipeline that can answer here"
+    lack = [_lack(name, needs) for name, needs in lacking.items() if needs]
+    reason = tr("the first pipeline that can answer here")
     return possible, f"{reason} ({'; '.join(lack)})" if lack else reason
+
+
+def _lack(name: str, needs: list[str]) -> str:
+    return tr("{name} needs {needs}").format(name=name, needs=", ".join(needs))
 
 
 def _read(text: str, options: list[Option]) -> tuple[str, str, str]:
     """The option that the model named, the kind of task, and the reason. None named means the first."""
     named, _, task = text.strip().partition("\n")
     found = [one.name for one in options if re.search(rf"\b{re.escape(one.name)}\b", named, re.IGNORECASE)]
-    reason = "the model chose it" if found else "the model named no option, so it is the first"
+    reason = tr("the model chose it") if found else tr("the model named no option, so it is the first")
     return (found or [options[0].name])[0], " ".join(task.split())[:200], reason
 
 
@@ -162,7 +169,9 @@ def _decided(
         say(step, TG.taskType, Literal(task))
     state.work.choice = chosen
     yield context.recorder.finish(step)
-    yield context.recorder.text_chunk(f"pipeline {chosen}: {task or reason}", "thought")
+    yield context.recorder.text_chunk(
+        tr("pipeline {chosen}: {reason}").format(chosen=chosen, reason=task or reason), "thought"
+    )
 
 
 ROUTE = register(

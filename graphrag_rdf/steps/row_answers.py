@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import Field
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import to_sparql_json
 from graphrag_rdf.steps.answer import SYNTHESIS, finish_answer, read_answer
 from graphrag_rdf.steps.checking import SENTINEL, nothing_found
@@ -80,11 +81,13 @@ def list_rows(context: Context, state: State, parameters: Parameters) -> Iterato
             for number, row in enumerate(rows, start=1)
         ]
         if len(result.rows) > len(rows):
-            lines.append(f"… and {len(result.rows) - len(rows)} more rows")
+            lines.append(tr("… and {count} more rows").format(count=len(result.rows) - len(rows)))
         state.answer = "\n".join(lines)
         for warning in state.warnings:
             if warning["type"] == "no_llm":
-                warning["detail"] = "No language model is configured: this answer lists the rows of a query."
+                warning["detail"] = tr(
+                    "No language model is configured: this answer lists the rows of a query."
+                )
     yield context.recorder.text_chunk(state.answer)
     yield finish_answer(context, state, step)
 

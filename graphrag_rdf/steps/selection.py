@@ -13,6 +13,7 @@ from typing import TypeAlias
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.text import count_tokens
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.exploration import Edge, PassageHit
@@ -139,8 +140,16 @@ def _reason(hit: PassageHit, place: int, among: int) -> str:
     shares = {name: hit.weights.get(name, 0.0) * value for name, value in hit.signals.items()}
     parts = sorted(((share, name) for name, share in shares.items()), reverse=True)
     made_of = ", ".join(f"{name} {share:.2f}" for share, name in parts if share >= _TOLD)
-    told = f"rank {place} of {among}" + (f": {made_of}" if made_of else "")
-    return told if hit.authority is None else f"{told}; with authority {hit.authority:g}: {hit.score:.2f}"
+    told = tr("rank {place} of {among}").format(place=place, among=among) + (
+        f": {made_of}" if made_of else ""
+    )
+    return (
+        told
+        if hit.authority is None
+        else tr("{told}; with authority {authority:g}: {score:.2f}").format(
+            told=told, authority=hit.authority, score=hit.score
+        )
+    )
 
 
 def record_chunks(context: Context, state: State, step: Step, first: int) -> None:

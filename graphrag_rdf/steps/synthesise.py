@@ -13,7 +13,7 @@ from pyoxigraph import Literal
 
 from graphrag_rdf.documents.sentences import without_emoji
 from graphrag_rdf.extract.names import mostly_cjk
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import in_english, tr
 from graphrag_rdf.llm.model import Completion
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import double, integer
@@ -93,7 +93,8 @@ def _problems(state: State, by_marker: Mapping[int, Sequence[Selection]], answer
     claims = claims_of(state, sentences)
     problems = [f"no sentence has the number {n}: {each.text}" for each in sentences for n in each.invalid]
     problems += [f"cites nothing: {claim.words}" for claim in uncited(state.question, claims, state.language)]
-    checked = check_answer(state.question, claims, state.language)
+    with in_english():
+        checked = [*check_answer(state.question, claims, state.language)]
     return problems + [detail for kind, detail in checked if kind in _UNSUPPORTED]
 
 

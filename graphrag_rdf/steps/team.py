@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import ConfigError, GraphRagError
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ERASED, tr
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG
 from graphrag_rdf.steps.agent import LIMITS
 from graphrag_rdf.steps.answer import RESULT, SYNTHESIS, finish_answer, read_answer
@@ -59,13 +59,14 @@ def _parts_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG0
     for goal in () if step.items["parts"] else step.values["goals"]:  # TrustGraph's have no order
         page.paragraph(goal, "      ", "- ")
     for part in step.items["parts"]:
-        after = f" (after {', '.join(str(number + 1) for number in part.needs)})" if part.needs else ""
-        page.paragraph(f"{part.text or '(erased)'}{after}", "      ", f"{(part.index or 0) + 1}. ")
+        needs = ", ".join(str(number + 1) for number in part.needs)
+        after = tr(" (after {steps})").format(steps=needs) if needs else ""
+        page.paragraph(f"{part.text or tr(ERASED)}{after}", "      ", f"{(part.index or 0) + 1}. ")
 
 
 def _result_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
-    page.paragraph(step.values["goal"] or "(erased)", "    ", tr("Goal: "))
-    page.prose(step.answer or "(no answer)", "    ")
+    page.paragraph(step.values["goal"] or tr(ERASED), "    ", tr("Goal: "))
+    page.prose(step.answer or tr("(no answer)"), "    ")
 
 
 def _divided(name: str, rdf_type: NamedNode, about: str, goal: NamedNode) -> NodeKind:
@@ -197,7 +198,7 @@ def answer_of(
         raise
     except GraphRagError as failed:
         return None, str(failed)
-    return called, "" if called.answer["answered"] else "it has no answer"
+    return called, "" if called.answer["answered"] else tr("it has no answer")
 
 
 class MergeParameters(StepParameters):

@@ -44,8 +44,8 @@ def _observation(page: Lines, step: TraceStep, full: bool) -> None:
         return
     text = step.values["answer"]
     if text and not full and len(text) > _LONGEST_SHOWN:
-        text = f"{text[:_LONGEST_SHOWN]} … ({len(text):,} characters)"
-    page.prose(text or "(no text)", "    ")
+        text = tr("{text} … ({number:,} characters)").format(text=text[:_LONGEST_SHOWN], number=len(text))
+    page.prose(text or tr("(no text)"), "    ")
 
 
 OBSERVATION = NodeKind(

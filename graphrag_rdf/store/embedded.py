@@ -312,7 +312,7 @@ class EmbeddedStore(TemplateStore):
                 former.replaced = True
         with self._news:
             if not self._news.wait_for(lambda: former.readers == 0, _PATIENCE):
-                return "a reader still uses the old database; its files are removed when the reader ends"
+                return tr("a reader still uses the old database; its files are removed when the reader ends")
             former.remove()
         return None
 

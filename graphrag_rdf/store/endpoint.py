@@ -17,6 +17,7 @@ from graphrag_rdf.errors import (
     EndpointErrorKind,
     MalformedError,
     UsageError,
+    system_cause,
     without_credentials,
 )
 from graphrag_rdf.i18n import later, tr
@@ -357,7 +358,7 @@ def _unreachable(url: str, error: Exception) -> EndpointError:
 
 def _cause(error: Exception) -> object:
     cause = getattr(error, "reason", None) or error
-    return getattr(cause, "strerror", None) or cause  # the text without the number
+    return system_cause(cause)  # the text without the number
 
 
 def _refused(reply: Reply, settings: RemoteSettings, *, update: bool) -> EndpointError | UsageError:
@@ -385,7 +386,7 @@ def _in_words(reply: Reply, settings: RemoteSettings, *, update: bool) -> tuple[
     if status == 401:
         return (
             f"{url} requires credentials (401)",
-            "set GRAPHRAG_RDF_REMOTE__TOKEN, or GRAPHRAG_RDF_REMOTE__USER and …__PASSWORD",
+            tr("set GRAPHRAG_RDF_REMOTE__TOKEN, or GRAPHRAG_RDF_REMOTE__USER and …__PASSWORD"),
         )
     if status in (403, 405) and update:
         return (

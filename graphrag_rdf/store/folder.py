@@ -226,7 +226,7 @@ class StoreFolder:
             else "another process"
         )
         server = self.served
-        hint = "wait until it ends, or stop it"
+        hint = tr("wait until it ends, or stop it")
         if server is not None:
             hint = tr("the server at {url} has it open; this command writes: stop the server first").format(
                 url=server.url

@@ -230,14 +230,20 @@ def engine_faults(engine: ox.Store) -> Iterator[str]:
     whole = _Sum()
     whole.add(engine)
     if (counted := len(engine)) != whole.count:
-        yield f"the database counts {counted:,} quads but has {whole.count:,}"
+        yield tr("the database counts {counted:,} quads but has {count:,}").format(
+            counted=counted, count=whole.count
+        )
     for part in ("subject", "predicate", "object"):
         yield from _compared(f"by {part}", whole, _by(engine, part, None))
     found = {graph: _Sum() for graph in graphs}
     for quad in engine:
         found.setdefault(quad.graph_name, _Sum()).add((quad,))
     for graph, expected in found.items():
-        place = f"in {graph}" if graph in graphs else f"in {graph}, which is not listed,"
+        place = (
+            tr("in {graph}").format(graph=graph)
+            if graph in graphs
+            else tr("in {graph}, which is not listed,").format(graph=graph)
+        )
         yield from _compared(place, expected, engine.quads_for_pattern(None, None, None, graph))
         for part in ("subject", "predicate", "object"):
             yield from _compared(f"{place} by {part}", expected, _by(engine, part, graph))
@@ -260,7 +266,9 @@ def _compared(place: str, expected: _Sum, quads: Iterable[Quad]) -> Iterator[str
     found = _Sum()
     found.add(quads)
     if found != expected:
-        yield f"the index {place} has {found.count:,} quads, or others, instead of {expected.count:,}"
+        yield tr("the index {place} has {count:,} quads, or others, instead of {expected:,}").format(
+            place=place, count=found.count, expected=expected.count
+        )
 
 
 def _by(engine: ox.Store, part: str, graph: Graph | None) -> Iterator[Quad]:

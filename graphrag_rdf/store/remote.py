@@ -284,7 +284,7 @@ class RemoteStore(TemplateStore):
 
     def purge(self) -> str:
         """See `Store.purge`: not possible over SPARQL."""
-        return (
+        return tr(
             "the text was removed from the store, but files and backups of the endpoint may still hold it "
             "until its operator compacts them"
         )

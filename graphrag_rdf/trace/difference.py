@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.trace.kinds import WARNING
 from graphrag_rdf.trace.model import Trace
 
@@ -105,7 +106,7 @@ def _shape(trace: Trace) -> str:
         place = 1 + max((place for place, _ in before), default=0)
         names[step.iri] = (place, step.kind)
         after = ", ".join(f"{at} {kind}" for at, kind in before) if len(before) > 1 else ""
-        told.append((place, step.kind, f" (after {after})" if after else ""))
+        told.append((place, step.kind, tr(" (after {steps})").format(steps=after) if after else ""))
     return " → ".join(f"{place} {kind}{after}" for place, kind, after in sorted(told))
 
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
 
@@ -35,11 +36,13 @@ SORTS: Mapping[str, Callable[[DocumentSummary], Any]] = {
 """Orders of a list: texts from A on; largest, newest and most first."""
 
 
-_ANOTHER_RUN = "the next ingest of the file tries again; ingest -v shows the details"
+_ANOTHER_RUN = later("the next ingest of the file tries again; ingest -v shows the details")
 _WAYS_OUT = {
-    "read": "mend the file and ingest it again, or leave it out with --exclude; ingest -v shows the details",
-    "relations": "refresh relations tries again",
-    "claims": "refresh claims tries again",
+    "read": later(
+        "mend the file and ingest it again, or leave it out with --exclude; ingest -v shows the details"
+    ),
+    "relations": later("refresh relations tries again"),
+    "claims": later("refresh claims tries again"),
 }
 """Stage → what to do about its failures."""
 
@@ -63,7 +66,7 @@ class Failure:
     @property
     def way_out(self) -> str:
         """What to do, for people."""
-        return _WAYS_OUT.get(self.stage, _ANOTHER_RUN)
+        return tr(_WAYS_OUT.get(self.stage, _ANOTHER_RUN))
 
 
 @dataclass(frozen=True, slots=True)

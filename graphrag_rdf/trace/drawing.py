@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.trace.lines import one_line
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def _line(
         at, anchor = (right - 10, level - 4 - 13 * above), "end"
     kind = (" strong" if edge.strong else "") + (" gone" if edge.gone else "")
     label = ("✗ " if edge.gone else "") + shortened(edge.label, _RELATION)
-    told = f"{names[edge.source]} {edge.label} {names[edge.target]}{' (holds no more)' if edge.gone else ''}"
+    told = _told(edge, names)
     line = Markup(  # noqa: S704 - its parts are escaped
         f'<g class="edge{kind}" {data_of(edge)}><title>{escape(one_line(told))}</title>'
         f'<path d="{path}" marker-end="url(#tip)"/></g>'
@@ -323,5 +324,6 @@ def _label(edge: Edge, key: str, parent: str | None, names: dict[str, str]) -> s
     return f"{mark}{arrow} {edge.label}" if other == parent else f"{mark}{arrow} {edge.label}: {names[other]}"
 
 
-def _told(edge: Edge, names: dict[str, str]) -> str:
-    return f"{names[edge.source]} {edge.label} {names[edge.target]}{' (holds no more)' if edge.gone else ''}"
+def _told(edge: Edge, names: Mapping[str, str]) -> str:
+    gone = tr(" (holds no more)") if edge.gone else ""
+    return f"{names[edge.source]} {edge.label} {names[edge.target]}{gone}"

@@ -30,6 +30,7 @@ from typing import (
 
 from pyoxigraph import Literal, NamedNode, Triple
 
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, datetime_, double, integer, to_python
 
@@ -340,14 +341,15 @@ WARNING = ItemKind(
 
 
 def _question_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
-    page.prose(step.values["query"] or ERASED_QUESTION, "    ")
+    page.prose(step.values["query"] or tr(ERASED_QUESTION), "    ")
 
 
 def _error_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
-    page.paragraph(step.values["reason"] or "unknown", "    ", f"{step.values['stage'] or 'Error'}: ")
+    stage = step.values["stage"] or tr("Error")
+    page.paragraph(step.values["reason"] or tr("unknown"), "    ", f"{stage}: ")
 
 
-ERASED_QUESTION = "(a question that was erased)"
+ERASED_QUESTION = later("(a question that was erased)")
 QUESTION = NodeKind(
     "question",
     TG.Question,

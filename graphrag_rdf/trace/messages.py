@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import bracketed, later, listed, own_label, tr
 from graphrag_rdf.rdf.namespaces import RDF, RDFS
 from graphrag_rdf.rdf.terms import Term, from_sparql_json, text_of, to_sparql_json
 from graphrag_rdf.rdf.wording import between
@@ -114,7 +114,7 @@ def _told(iri: NamedNode, quads: Sequence[Quad]) -> tuple[str, str]:
     label = next((text_of(one) for one in said[RDFS.label]), "")
     kind = next((kind for rdf_type, kind in node_kinds().items() if rdf_type in said[RDF.type]), None)
     told = [] if kind is None else [*_items(kind, nodes, said), *_values(kind, said)]
-    return label, "; ".join(told)
+    return tr(own_label(label)), tr("; ").join(told)
 
 
 def _items(kind: NodeKind, nodes: Mapping[NamedNode, Node], said: Node) -> Iterator[str]:
@@ -127,8 +127,8 @@ def _items(kind: NodeKind, nodes: Mapping[NamedNode, Node], said: Node) -> Itera
             continue
         words = dict.fromkeys(_words(one, nodes[item]) for item, one in found[:_SHOWN])  # type: ignore[index]
         shown = [*filter(None, words), *(["…"] if len(found) > _SHOWN else [])]
-        told = f" ({', '.join(shown)})" if any(words) else ""
-        yield f"{_name(key)}: {len(found)}{told}"
+        told = bracketed(listed(shown)) if any(words) else ""
+        yield tr("{name}: {told}").format(name=_name(key), told=f"{len(found)}{told}")
 
 
 def _words(kind: ItemKind, said: Node) -> str:
@@ -144,11 +144,14 @@ def _values(kind: NodeKind, said: Node) -> Iterator[str]:
         if found:
             value = one.read(found) if one.read is not None else found[0]
             if isinstance(value, str | int | float) and len(text := str(value)) <= _LETTERS:
-                yield f"{_name(one.key)}: {text}"
+                yield tr("{name}: {told}").format(name=_name(one.key), told=text)
 
 
 def _name(key: str) -> str:
-    return key.replace("_", " ")
+    return tr(_NAMES.get(key) or key.replace("_", " "))
+
+
+_NAMES = {"left_out": later("omitted"), "passages": later("chunks")}
 
 
 SOURCES_SHOWN = 5

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pyoxigraph import Literal as RdfLiteral
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.i18n import ERASED, own_label, tr
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG
 from graphrag_rdf.rdf.terms import local_name, text_of
 from graphrag_rdf.rdf.wording import between
@@ -215,10 +216,12 @@ def _in_words(selection: Selected) -> str:
     if selection.fact is not None and selection.chunk is None:
         return selection.fact.text
     if selection.whole and selection.sources:
-        return f"{selection.sources[0].chunk_label} of {selection.sources[0].name}"
+        return tr("{chunk} of {document}").format(
+            chunk=own_label(selection.sources[0].chunk_label), document=selection.sources[0].name
+        )
     quote = next((source.quote for source in selection.sources if source.quote), None)
     named = selection.sentence or selection.chunk
-    return f"“{quote}”" if quote else named.value if named else "(erased)"
+    return f"“{quote}”" if quote else named.value if named else tr(ERASED)
 
 
 def _selection(name: str, link: NamedNode, rdf_type: NamedNode, **options: Any) -> ItemKind:
@@ -437,8 +440,8 @@ class Mark:
     def about(self) -> str:
         """What was marked, for people."""
         if self.marker is not None:
-            return f"what is cited as [{self.marker}]"
-        return "the answer" if self.rank is None else f"selection {self.rank}"
+            return tr("what is cited as [{marker}]").format(marker=self.marker)
+        return tr("the answer") if self.rank is None else tr("selection {rank}").format(rank=self.rank)
 
 
 @dataclass(frozen=True, slots=True)

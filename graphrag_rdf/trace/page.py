@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf import i18n
+from graphrag_rdf.i18n import own_label, tr
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.catalogue import outcome_told
@@ -291,7 +292,7 @@ def _places(store: Store, chunks: Iterable[str]) -> tuple[dict[str, str], dict[s
         chunk, document = rows.must(row, "chunk"), rows.must(row, "document")
         number, language = rows.whole(row, "page_number"), rows.text(row, "language")
         pages.setdefault(chunk, []).extend([] if number is None else [number])
-        places[chunk] = rows.must(row, "label") + pages_told(pages[chunk])
+        places[chunk] = own_label(rows.must(row, "label")) + pages_told(pages[chunk])
         if language:
             languages[document] = language
     return places, languages
@@ -346,7 +347,11 @@ def _drawing(trace: Trace, href: Href, numbers: Set[int]) -> Markup | None:
         Edge(fact.s.value, _key(fact.o), fact.p_label, strong, gone=fact in gone)
         for fact, strong in shown.items()
     ]
-    return draw_for_screens(list(nodes.values()), edges, f"Facts that were selected for: {trace.question}")
+    return draw_for_screens(
+        list(nodes.values()),
+        edges,
+        tr("Facts that were selected for: {question}").format(question=trace.question),
+    )
 
 
 def _connected(facts: Mapping[Fact, bool], centres: Set[str]) -> dict[Fact, bool]:

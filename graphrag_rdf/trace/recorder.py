@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from pyoxigraph import Literal, NamedNode, Quad
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG, Graphs, expand
 from graphrag_rdf.rdf.terms import Term, datetime_, double, integer, now
@@ -313,7 +314,7 @@ class TraceRecorder:
         ends = tuple(self._shared.ends)
         own = {step["iri"] for step in self.steps}
         if len(ends) != 1 or ends[0].value not in own:
-            self._end_with_error("cancelled", "the client disconnected, or the run was interrupted")
+            self._end_with_error("cancelled", tr("the client disconnected, or the run was interrupted"))
         self.end("cancelled")
 
     @property

@@ -12,7 +12,14 @@ from typing import Any
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.i18n import later, listed, tr
+from graphrag_rdf.i18n import (
+    ERASED,
+    bracketed,
+    later,
+    listed,
+    own_label,
+    tr,
+)
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
@@ -116,7 +123,7 @@ def render_list(summaries: Iterable[TraceSummary], *, width: int = 80, colour: b
         uuid = summary.iri.rsplit(":", 1)[-1]
         indent = "  " * depth
         page.line(f"{indent}{when}  {uuid}  {summary.kind or '?'}", bold=True)
-        asked = summary.question or ERASED_QUESTION
+        asked = summary.question or tr(ERASED_QUESTION)
         steps = tr("{steps} steps").format(steps=summary.steps)
         words = f"{outcome_told(summary.outcome)} · {steps}{took} · {asked}"
         page.paragraph(words, f"{indent}  ")
@@ -143,7 +150,7 @@ def _session(page: Lines, trace: Trace, full: bool) -> None:
     ]
     page.paragraph(" · ".join(fact for fact in facts if fact), "    ")
     if trace.source_forgotten:
-        when = f" ({trace.erased:%Y-%m-%d %H:%M})" if trace.erased else ""
+        when = bracketed(f"{trace.erased:%Y-%m-%d %H:%M}") if trace.erased else ""
         said = tr("Words of this trace were erased because a document was forgotten.")
         page.paragraph(said + when, "    ")
     if trace.continues:
@@ -160,7 +167,7 @@ def _session(page: Lines, trace: Trace, full: bool) -> None:
             shown = values.items() if isinstance(values, Mapping) else [("", values)]
             page.paragraph(" ".join(f"{key}={value}" for key, value in shown), "    ", f"{name}: ", dim=True)
     if not any(step.kind == "question" for step in trace.steps):
-        page.prose(trace.question or ERASED_QUESTION, "    ")
+        page.prose(trace.question or tr(ERASED_QUESTION), "    ")
 
 
 def _step(page: Lines, step: TraceStep, full: bool, before: str | None = None) -> None:
@@ -177,7 +184,7 @@ def _step(page: Lines, step: TraceStep, full: bool, before: str | None = None) -
         page.paragraph(", ".join(step.derived_from), "    ", tr("Derives from: "), dim=True)
     (step.declared.text or _generic)(page, step, full)
     for run in step.sub_runs:
-        page.paragraph(f"{run.question or ERASED_QUESTION} · {run.session}", "    ", tr("Asked: "))
+        page.paragraph(f"{run.question or tr(ERASED_QUESTION)} · {run.session}", "    ", tr("Asked: "))
     for warning in step.warnings:
         page.paragraph(warning.detail, "    ", tr("Warning: "))
     if full:
@@ -273,7 +280,9 @@ def _chunk(page: Lines, chunk: ChunkNode, lead: str, *, last: bool) -> None:
     if chunk.retired:
         notes.append(tr(STATES["retired"]))
     cut = "…" if len(chunk.text) < chunk.char_length else ""
-    inner = _branch(page, f"{chunk.label} ({'; '.join(notes)}) “{chunk.text}{cut}”", lead, last=last)
+    inner = _branch(
+        page, f"{own_label(chunk.label)}{bracketed('; '.join(notes))} “{chunk.text}{cut}”", lead, last=last
+    )
     for fact in chunk.facts:
         _branch(page, fact_words(fact), inner, last=fact is chunk.facts[-1])
 
@@ -311,17 +320,17 @@ STATES = {
 
 def fact_words(fact: Fact | None) -> str:
     """`(subject, predicate, object)`."""
-    return f"({fact.s_label}, {fact.p_label}, {fact.o_label})" if fact else tr("(erased)")
+    return f"({fact.s_label}, {fact.p_label}, {fact.o_label})" if fact else tr(ERASED)
 
 
 def place_words(source: Source) -> str:
     """`Chunk 1 → Page 2 → Title (characters 10–25)`."""
     if source.state == "forgotten":
-        return f"{source.chunk or source.document} ({tr(STATES['forgotten'])})"
+        return (source.chunk or source.document) + bracketed(tr(STATES["forgotten"]))
     page = f"Page {source.page_number}" if source.page_number is not None else ""
-    if page and source.page_label and source.page_label != page:
-        page += f" “{source.page_label}”"
-    path = " → ".join(part for part in (source.chunk_label, page, source.name) if part)
+    label = f" “{source.page_label}”" if page and source.page_label not in (None, "", page) else ""
+    parts = (own_label(source.chunk_label), own_label(page) + label, source.name)
+    path = " → ".join(part for part in parts if part)
     notes = [tr("a fact, not a quotation")] if source.chunk is None else []
     if source.char_offset is not None and source.char_length is not None:
         notes.append(_span(source.char_offset, source.char_length))
@@ -331,7 +340,7 @@ def place_words(source: Source) -> str:
         notes.append(tr("authority {authority:g}").format(authority=source.authority))
     if source.state != "current":
         notes.append(tr(STATES[source.state]))
-    return f"{path} ({'; '.join(notes)})" if notes else path
+    return path + bracketed("; ".join(notes)) if notes else path
 
 
 def score_words(scored: Any) -> str:
@@ -343,7 +352,7 @@ def score_words(scored: Any) -> str:
         (tr("authority"), scored.authority),
     ]
     shown = listed(f"{name} {number_words(value)}" for name, value in parts if value is not None)
-    return f"{number_words(scored.score)} ({shown})" if shown else number_words(scored.score)
+    return number_words(scored.score) + bracketed(shown) if shown else number_words(scored.score)
 
 
 def number_words(value: float | None) -> str:

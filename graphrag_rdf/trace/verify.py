@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.i18n import later, listed, tr
+from graphrag_rdf.i18n import later, listed, own_label, tr
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import TG
 from graphrag_rdf.schema.proofs import Inferred, follows, where_held
@@ -508,7 +508,7 @@ def _words(fact: Statement, proof: Iterable[Inference]) -> str:
 
 def _place(row: Row) -> str:
     told = tr("{chunk} of “{title}”")
-    return told.format(chunk=rows.must(row, "label"), title=rows.must(row, "title"))
+    return told.format(chunk=own_label(rows.must(row, "label")), title=rows.must(row, "title"))
 
 
 def _short(text: str) -> str:

@@ -19,6 +19,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.prompts import one_line
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.entity_links import MARGIN, Candidate, Proposal
 from graphrag_rdf.ingest.extractors import prompt_folder
 from graphrag_rdf.llm.jsonl import parse_items
@@ -181,7 +182,7 @@ def _asked(engine: Engine, shown: Mapping[int, _Shown], model: str) -> list[_Cho
         lambda completion: read_answer(completion.text),
         what="list of links",
         form='one JSON object with "links", a list of objects with "entity" and "thing"',
-        hint="use a model that follows instructions better",
+        hint=tr("use a model that follows instructions better"),
         purpose="entity links",
         model=model,
         json_mode=True,

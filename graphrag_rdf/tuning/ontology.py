@@ -18,6 +18,7 @@ from pyoxigraph import Literal, RdfFormat, Triple, serialize
 
 from graphrag_rdf import __version__
 from graphrag_rdf.extract.prompts import one_line
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.extractors import prompt_folder
 from graphrag_rdf.ingest.report import LlmCounts, since
 from graphrag_rdf.llm.jsonl import parse_items
@@ -130,7 +131,7 @@ def _named_by_model(engine: Engine, groups: Sequence[Group], model: str) -> tupl
         lambda completion: read_answer(completion.text),
         what="draft of an ontology",
         form='one JSON object with "classes" and "properties"',
-        hint="use a model that follows instructions better, or none: --model none",
+        hint=tr("use a model that follows instructions better, or none: --model none"),
         purpose="ontology draft",
         model=model,
         json_mode=True,

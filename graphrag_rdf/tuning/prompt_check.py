@@ -16,6 +16,7 @@ from graphrag_rdf.evaluation.metrics import compared
 from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.extract.model import Extraction
 from graphrag_rdf.extract.names import fold, match_key
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.facts import CandidateFilter
 from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Progress, Schedule, Stop, UnexpectedError
 from graphrag_rdf.tuning.sample import Passage
@@ -245,7 +246,7 @@ class Asking:
                 iter(range(len(listed))), self._jobs
             )
         except BudgetSpentError as spent:
-            hint = "raise the budget, and run the same command again to continue"
+            hint = tr("raise the budget, and run the same command again to continue")
             raise LlmError(str(spent), "budget", hint) from spent
         if self._stop():
             raise KeyboardInterrupt

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphrag_rdf.errors import UsageError
+from graphrag_rdf.errors import UsageError, system_cause
 from graphrag_rdf.extract.prompts import FILE, NO_DATA, PromptData, as_yaml
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.claims import cost_of_claims
@@ -198,16 +198,22 @@ def tune_prompts(
     )
     outcome.former = current.shared()
     if not made.data.examples and request.wishes.examples:
-        why = ", ".join(f"{number} {reason}" for reason, number in made.rejected.items()) or "there is none"
+        why = ", ".join(f"{number} {reason}" for reason, number in made.rejected.items()) or tr(
+            "there is none"
+        )
         outcome.warn(
             "no_examples",
             tr("no excerpt gave an example that holds ({why}): the built-in one stays").format(why=why),
         )
     if settings.extract.use in ("rules", "none"):
-        detail = f"extract.use is {settings.extract.use}: an ingest asks no model, and so no prompt"
+        detail = tr("extract.use is {use}: an ingest asks no model, and so no prompt").format(
+            use=settings.extract.use
+        )
         outcome.warn("prompt_unused", detail)
     if request.held_out and not sample.held_out:
-        detail = f"{sample.all} passages are too few to hold any out: the prompts were not compared"
+        detail = tr("{all} passages are too few to hold any out: the prompts were not compared").format(
+            all=sample.all
+        )
         outcome.warn("not_checked", detail)
     if before.prompt_hash != after.prompt_hash and sample.held_out:
         outcome.check = check(
@@ -310,11 +316,11 @@ def require_writable(path: Path) -> None:
     """
     there = next(place for place in path.parents if place.exists())
     if path.is_dir():
-        raise _unwritable(path, "it is a folder")
+        raise _unwritable(path, tr("it is a folder"))
     if not there.is_dir():
-        raise _unwritable(path, f"{there} is not a folder")
+        raise _unwritable(path, tr("{there} is not a folder").format(there=there))
     if not os.access(there, os.W_OK | os.X_OK):
-        raise _unwritable(path, f"there is no permission to write to {there}")
+        raise _unwritable(path, tr("there is no permission to write to {there}").format(there=there))
 
 
 def keep(engine: Engine, outcome: Outcome, path: Path) -> str:
@@ -369,7 +375,7 @@ def _replaced(path: Path, text: str) -> Iterator[None]:
             path.parent.mkdir(parents=True, exist_ok=True)
             beside.write_text(text, encoding="utf-8")
         except OSError as error:
-            raise _unwritable(path, error.strerror) from error
+            raise _unwritable(path, system_cause(error)) from error
         yield
         beside.replace(path)
     finally:

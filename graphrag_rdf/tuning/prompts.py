@@ -31,7 +31,7 @@ from graphrag_rdf.extract.prompts import (
     WorkedExample,
     one_line,
 )
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.ingest.extractors import claim_reader, llm_extractor, prompt_folder
 from graphrag_rdf.ingest.facts import CandidateFilter
 from graphrag_rdf.llm.jsonl import Section, parse_items, parse_sections
@@ -67,7 +67,7 @@ _SECTIONS = {
 }
 _PLAIN = re.compile(r"[^\"{}<>\[\]\\|]{1,60}")
 _DOMAIN, _PERSONA, _MEANING = 200, 400, 200  # characters
-_BETTER_MODEL = "use a model that follows instructions better"
+_BETTER_MODEL = later("use a model that follows instructions better")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,9 @@ class Tuner:
         persona = wishes.persona or _cut(found.get("persona"), _PERSONA)
         if not domain or not persona:
             raise self._useless(
-                answer, "domain and persona", f"{_BETTER_MODEL}, or give --domain and --persona"
+                answer,
+                "domain and persona",
+                tr("use a model that follows instructions better, or give --domain and --persona"),
             )
         return domain, persona
 
@@ -192,7 +194,7 @@ class Tuner:
         types = _kinds(found["entity_types"])
         relations = _kinds(found["relation_types"], lower=True)[:MOST_RELATIONS]
         if not types and not relations:
-            raise self._useless(answer, "valid type or relation", _BETTER_MODEL)
+            raise self._useless(answer, "valid type or relation", tr(_BETTER_MODEL))
         if wishes.entity_types:
             meant = {fold(kind.name): kind.meaning for kind in types}
             types = [Kind(name=name, meaning=meant.get(fold(name), "")) for name in wishes.entity_types]
@@ -223,7 +225,7 @@ class Tuner:
             )
         except LlmError as error:
             if error.kind == "bad_request":
-                error.hint = f"{error.hint}; or sample fewer chunks with --limit"
+                error.hint = tr("{hint}; or sample fewer chunks with --limit").format(hint=error.hint)
             raise
 
     # --- worked examples ---------------------------------------------------------------------------
@@ -287,7 +289,9 @@ class Tuner:
         importance = _cut(found.get("importance"), _PERSONA) if wishes.reports else None
         if (wishes.claims and not claims) or (wishes.reports and not importance):
             raise self._useless(
-                answer, "claims and importance", f"{_BETTER_MODEL}, or use --no-claims --no-reports"
+                answer,
+                "claims and importance",
+                tr("use a model that follows instructions better, or use --no-claims --no-reports"),
             )
         return {"claim_description": claims, "importance": importance}
 

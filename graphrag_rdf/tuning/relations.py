@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from graphrag_rdf.extract.prompts import one_line
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.extractors import prompt_folder
 from graphrag_rdf.ingest.relation_decisions import Objects
 from graphrag_rdf.ingest.relation_normalisation import Known, Pair, grouped, inverses
@@ -91,7 +92,7 @@ def _asked(
         lambda completion: read_answer(completion.text),
         what="list of groups",
         form='one JSON object with "groups", a list of lists of ids',
-        hint="use a model that follows instructions better",
+        hint=tr("use a model that follows instructions better"),
         purpose="relation groups",
         model=model,
         json_mode=True,

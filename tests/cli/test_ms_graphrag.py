@@ -20,7 +20,7 @@ def test_import_tells_what_was_imported_and_what_was_not(run: Run, tmp_path: Pat
         line.startswith("covariates 2 of 4 (") for line in lines
     )
     assert "citations 6 of 7 resolved, 1 dangling, 1 outside of their community" in lines
-    assert "dangling citation: no row has the number (left out)" in found.err
+    assert "dangling citation: no row has the number (omitted)" in found.err
     assert "Ada Lark" in run("ask", "Who designed the Skell Tidal Station?").out
     assert "The harbour" in run("communities", "list").out
     again = run("import", "ms-graphrag", str(tmp_path / "output"), "--format", "json")

@@ -56,7 +56,8 @@ def test_translations_have_the_placeholders_of_their_messages(path: Path) -> Non
         for said, translated in _forms(message):
             assert _placeholders(translated) == _placeholders(said), said
             if any(map(str.isalnum, said)):  # not a comma between two names, which needs no space in Chinese
-                assert said[:1].isspace() == translated[:1].isspace(), said
+                bracket = said[:2] == " (" and translated[:1] == "（"
+                assert said[:1].isspace() == translated[:1].isspace() or bracket, said
                 full_width = said[-2:] == ": " and translated[-1:] == "："
                 assert said[-1:].isspace() == translated[-1:].isspace() or full_width, said
 

@@ -126,10 +126,22 @@ def _read(document: Any) -> c.Content:
 
 def _warnings(scans: dict[bool, list[int]]) -> Iterator[tuple[str, str]]:
     if scans[True]:
-        yield "pages_read_by_ocr", f"{_listed(scans[True])}: a scan; check what is quoted from there"
+        yield (
+            "pages_read_by_ocr",
+            tr("{pages}: a scan; check what is quoted from there").format(pages=_listed(scans[True])),
+        )
     if scans[False]:
-        way_out = "its text cannot be recognised" if has_ocr() else f"{INSTALL}, then ingest with --refresh"
-        yield "pages_without_text", f"{_listed(scans[False])}: an image without text; {way_out}"
+        way_out = (
+            tr("its text cannot be recognised")
+            if has_ocr()
+            else tr("{install}, then ingest with --refresh").format(install=INSTALL)
+        )
+        yield (
+            "pages_without_text",
+            tr("{pages}: an image without text; {way_out}").format(
+                pages=_listed(scans[False]), way_out=way_out
+            ),
+        )
 
 
 def _listed(numbers: Sequence[int]) -> str:

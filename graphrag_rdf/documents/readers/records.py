@@ -122,7 +122,7 @@ def read_json(data: bytes, folder: Path | None = None) -> Content:
         UnreadableError: it is not text, or not JSON.
     """
     text, encoding = decode(data)
-    value = _parse(text, "not valid JSON") if text.strip() else None
+    value = _parse(text, tr("not valid JSON")) if text.strip() else None
     if chats := read_chats(value, folder):
         return replace(chats, encoding=encoding)
     if not isinstance(value, dict):
@@ -147,7 +147,7 @@ def read_json_lines(data: bytes) -> Content:
     # not splitlines: a JSON string may hold U+2028 and its like
     for number, line in enumerate(text.split("\n"), start=1):
         if record := line.strip():
-            value = _parse(line, f"line {number} is not valid JSON")
+            value = _parse(line, tr("line {number} is not valid JSON").format(number=number))
             if isinstance(value, dict):
                 begin = start + line.index(record)
                 spans.append((begin, begin + len(record)))

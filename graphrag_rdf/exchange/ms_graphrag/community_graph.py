@@ -14,12 +14,13 @@ from graphrag_rdf.exchange.ms_graphrag.found import Found
 from graphrag_rdf.exchange.ms_graphrag.report import TablesReport
 from graphrag_rdf.exchange.ms_graphrag.reports import IMPORTED, Reports
 from graphrag_rdf.exchange.ms_graphrag.tables import Tables
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import datetime_, now
 from graphrag_rdf.store.base import Changes, Store, plain_quads
 
-_KEPT = (
+_KEPT = later(
     "the store has communities that were built from all its entities, so communities and reports of the "
     "tables were left out: import into another store to have them"
 )
@@ -46,7 +47,7 @@ def write_communities(
         return 0
     if built(store) is not None:
         report.communities_kept = True
-        report.warn("communities_kept", _KEPT)
+        report.warn("communities_kept", tr(_KEPT))
         return 0
     communities = read_communities(tables, found, report)
     reports = Reports(tables, communities, found, claims, report)

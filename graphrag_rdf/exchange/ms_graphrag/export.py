@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.documents.text import count_tokens
-from graphrag_rdf.errors import UsageError
+from graphrag_rdf.errors import UsageError, system_cause
 from graphrag_rdf.exchange.ms_graphrag.export_communities import add_communities, add_reports
 from graphrag_rdf.exchange.ms_graphrag.export_facts import add_entities, add_relationships, names_of_entities
 from graphrag_rdf.exchange.ms_graphrag.exported import Exported, list_in
@@ -72,7 +72,7 @@ def export_tables(engine: Engine, folder: str | Path) -> TablesWritten:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(
-            tr("cannot write {path}: {cause}").format(path=path, cause=error.strerror or error)
+            tr("cannot write {path}: {cause}").format(path=path, cause=system_cause(error))
         ) from error
     report = TablesWritten(loops=tables.loops)
     report.values = sum(row["property"] != SKOS.definition for row in store.select("exchange/literals"))

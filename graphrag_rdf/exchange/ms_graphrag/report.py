@@ -7,32 +7,36 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from graphrag_rdf.i18n import later
+
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.report import ValidationCounts
 
 REASONS: Mapping[str, str] = {
-    "malformed": "a value that the row needs is missing",
-    "duplicate": "the row is there twice, or another row says the same",
-    "unknown_document": "no row of documents has the id",
-    "text_from_text_units": "the text is missing or lacks text units, so it was made of these",
-    "no_text_units": "nothing was read from the document",
-    "no_text_unit": "no row of text_units has one of its ids",
-    "unknown_text_unit": "some of its text units are not there",
-    "unknown_entity": "no row of entities has the id, or it could not be imported",
-    "unknown_relationship": "no row of relationships has the id, or it could not be imported",
-    "undescribed_end": "no row of entities has the title, so the entity has neither type nor description",
-    "not_a_claim": "the covariate is not a claim",
-    "status_not_listed": "the status is neither TRUE, FALSE nor SUSPECTED",
-    "no_quote": "the claim quotes nothing",
-    "invalid_date": "a date cannot be read, so the claim has none",
-    "no_members": "no member of the community could be imported",
-    "unknown_community": "no row of communities has the number",
-    "invalid_rank": "the rank is not a number from 0 to 10, so the report has none",
-    "no_findings": "the report has no finding that cites something",
-    "uncited_finding": "the finding cites nothing that could be imported",
-    "dangling_citation": "no row has the number",
-    "outside_citation": "what is cited is not of the report's community",
-    "name": "the name cannot be an entity",
+    "malformed": later("a value that the row needs is missing"),
+    "duplicate": later("the row is there twice, or another row says the same"),
+    "unknown_document": later("no row of documents has the id"),
+    "text_from_text_units": later("the text is missing or lacks text units, so it was made of these"),
+    "no_text_units": later("nothing was read from the document"),
+    "no_text_unit": later("no row of text_units has one of its ids"),
+    "unknown_text_unit": later("some of its text units are not there"),
+    "unknown_entity": later("no row of entities has the id, or it could not be imported"),
+    "unknown_relationship": later("no row of relationships has the id, or it could not be imported"),
+    "undescribed_end": later(
+        "no row of entities has the title, so the entity has neither type nor description"
+    ),
+    "not_a_claim": later("the covariate is not a claim"),
+    "status_not_listed": later("the status is neither TRUE, FALSE nor SUSPECTED"),
+    "no_quote": later("the claim quotes nothing"),
+    "invalid_date": later("a date cannot be read, so the claim has none"),
+    "no_members": later("no member of the community could be imported"),
+    "unknown_community": later("no row of communities has the number"),
+    "invalid_rank": later("the rank is not a number from 0 to 10, so the report has none"),
+    "no_findings": later("the report has no finding that cites something"),
+    "uncited_finding": later("the finding cites nothing that could be imported"),
+    "dangling_citation": later("no row has the number"),
+    "outside_citation": later("what is cited is not of the report's community"),
+    "name": later("the name cannot be an entity"),
 }
 """Reason of a problem → what it means."""
 KEPT = frozenset(

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from graphrag_rdf.errors import ConfigError, UsageError
+from graphrag_rdf.errors import ConfigError, UsageError, system_cause
 from graphrag_rdf.exchange.ms_graphrag.report import TableCounts, TablesReport, listed
 from graphrag_rdf.exchange.ms_graphrag.rows import (
     ROWS,
@@ -112,7 +112,7 @@ def read_file(path: Path) -> list[dict[str, object]]:
         return _read_csv(path) if path.suffix == ".csv" else _read_parquet(path)
     except OSError as error:
         raise UsageError(
-            tr("cannot read {path}: {cause}").format(path=path, cause=error.strerror or error)
+            tr("cannot read {path}: {cause}").format(path=path, cause=system_cause(error))
         ) from error
 
 
@@ -245,7 +245,7 @@ def write_table(path: Path, columns: Mapping[str, str], rows: Iterable[Mapping[s
         unfinished.replace(path)
     except OSError as error:
         raise UsageError(
-            tr("cannot write {path}: {cause}").format(path=path, cause=error.strerror or error)
+            tr("cannot write {path}: {cause}").format(path=path, cause=system_cause(error))
         ) from error
     finally:
         unfinished.unlink(missing_ok=True)

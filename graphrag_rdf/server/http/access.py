@@ -15,7 +15,7 @@ from pydantic import SecretStr
 from starlette.requests import HTTPConnection
 
 from graphrag_rdf.config import Role, ServerSection
-from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.errors import ConfigError, system_cause
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.server.http.problems import Problem
 
@@ -115,7 +115,7 @@ class Access:
     def refuse(self, role: Role, needed: Role, *, known: bool) -> Problem:
         """The refusal for a client whose role is too small; `known`: it sent a token."""
         if not known:
-            hint = "send: Authorization: Bearer TOKEN"
+            hint = tr("send: Authorization: Bearer TOKEN")
             if not self._known:
                 told = tr("this server has no tokens: start it with --token-file FILE, or --anonymous {role}")
                 hint = told.format(role=needed)
@@ -174,9 +174,7 @@ def read_tokens(path: Path) -> list[tuple[Role, SecretStr]]:
             log.warning("%s can be read by others: chmod 600 it", path)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
-            tr("{path} cannot be read: {cause}").format(
-                path=path, cause=getattr(error, "strerror", None) or error
-            )
+            tr("{path} cannot be read: {cause}").format(path=path, cause=system_cause(error))
         ) from error
     found: list[tuple[Role, SecretStr]] = []
     for number, line in enumerate(text.splitlines(), start=1):

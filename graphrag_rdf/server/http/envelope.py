@@ -22,6 +22,7 @@ from prometheus_client import (
 )
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.server.http.problems import TransferAborted, fault
 
 log = logging.getLogger("graphrag_rdf.server.access")
@@ -125,7 +126,7 @@ class Envelope:
                 raise
             log.exception("request=%s failed", identifier.decode())
             if status or scope["type"] != "http":
-                raise TransferAborted("the server failed") from None
+                raise TransferAborted(tr("the server failed")) from None
             await fault(identifier.decode()).response()(scope, receive, enveloped)
         finally:
             seconds = time.perf_counter() - start

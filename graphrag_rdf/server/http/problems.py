@@ -163,7 +163,7 @@ def problem_of(error: GraphRagError) -> Problem:
 
 
 def _unaddressed(error: EndpointError | MalformedError) -> str:
-    return error.message.replace(error.address or "\0", "the store's endpoint")
+    return error.message.replace(error.address or "\0", tr("the store's endpoint"))
 
 
 def hint_of(error: GraphRagError) -> dict[str, Any]:

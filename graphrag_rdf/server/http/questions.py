@@ -14,7 +14,7 @@ from starlette.requests import Request
 
 from graphrag_rdf.client import NUMBERS
 from graphrag_rdf.errors import in_words
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.prepare import MAX_QUESTION
 from graphrag_rdf.server.http.body import read_body
 from graphrag_rdf.server.http.negotiation import content_type
@@ -148,9 +148,9 @@ def read_request(model: type[R], data: bytes | str | dict[str, Any]) -> R:
         raise Problem(422, "; ".join(map(_in_words, error.errors()[:10]))) from None
 
 
-_SESSION = "give the question_iri of an answer, or its UUID"
+_SESSION = later("give the question_iri of an answer, or its UUID")
 _SAID = {
-    ("pipeline", "string_pattern_mismatch"): "not the name of a pipeline",
+    ("pipeline", "string_pattern_mismatch"): later("not the name of a pipeline"),
     ("session", "string_pattern_mismatch"): _SESSION,
     ("session_id", "string_pattern_mismatch"): _SESSION,
 }
@@ -159,4 +159,4 @@ _SAID = {
 
 def _in_words(fault: ErrorDetails) -> str:
     field = ".".join(map(str, fault["loc"])) or "body"
-    return f"{field}: {_SAID.get((field, fault['type'])) or in_words(fault)}"
+    return f"{field}: {tr(_SAID.get((field, fault['type']), '')) or in_words(fault)}"

@@ -123,7 +123,7 @@ async def ask_socket(socket: WebSocket) -> None:
             except GraphRagError as error:
                 await socket.send_json({"kind": "error", "error": problem_of(error).document()})
     except KeyError:  # a binary message
-        await socket.close(1003, "questions are sent as text")
+        await socket.close(1003, tr("questions are sent as text"))
     except (WebSocketDisconnect, RuntimeError):  # left
         return
 
@@ -242,7 +242,7 @@ async def _last(run: Run, request: Request) -> GraphRagResponse:
 
 def failed(message: GraphRagResponse, service: Service) -> Problem:
     """The problem of a failed run: 502 with a model, which is the usual cause, else 500."""
-    error = message.error or {"type": "graph-rag-error", "message": "the run ended without an answer"}
+    error = message.error or {"type": "graph-rag-error", "message": tr("the run ended without an answer")}
     status = 500 if service.engine.settings.llm.model is None else 502
     return Problem(status, error["message"], error=error)
 

@@ -177,4 +177,6 @@ def _drawing(
             edges.setdefault((ends[0], ends[1], fact.p_label), Edge(ends[0], ends[1], fact.p_label))
     if not edges:
         return None
-    return draw_for_screens(list(nodes.values()), list(edges.values()), f"Neighbours of {label}")
+    return draw_for_screens(
+        list(nodes.values()), list(edges.values()), tr("Neighbours of {label}").format(label=label)
+    )

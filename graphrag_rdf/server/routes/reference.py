@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.exchange.ontologies import ontology_versions
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
 from graphrag_rdf.rdf.vocabulary_page import TermRow, vocabularies
 from graphrag_rdf.schema.observed import annotation_properties
@@ -78,10 +78,10 @@ def _described(template: QueryTemplate) -> dict[str, Any]:
 
 _NAME = re.compile(r"([a-z][a-z-]*:[\w-]+)")
 _KINDS = {
-    "class": "Classes",
-    "object": "Properties of things",
-    "data": "Properties with texts and numbers",
-    "annotation": "Annotations",
+    "class": later("Classes"),
+    "object": later("Properties of things"),
+    "data": later("Properties with texts and numbers"),
+    "annotation": later("Annotations"),
 }
 
 
@@ -144,7 +144,7 @@ def _page() -> str:
             vocabulary.title.replace("`", ""),
             vocabulary.namespace,
             vocabulary.introduction,
-            [_section(heading, kind, vocabulary.terms) for kind, heading in _KINDS.items()],
+            [_section(tr(heading), kind, vocabulary.terms) for kind, heading in _KINDS.items()],
         )
         for vocabulary in found
     ]

@@ -91,7 +91,7 @@ async def forget(request: Request) -> Response:
 
     found = await service.writes.run(work, long=True)
     if not await service.purged():
-        what = "a query or command still reads the old database; its files are deleted when it ends"
+        what = tr("a query or command still reads the old database; its files are deleted when it ends")
         found.warn("not_purged", what)
     service.wrote(request, service.engine.store.commit_number())
     return JSONResponse(found.as_json(), headers=_headers(service))

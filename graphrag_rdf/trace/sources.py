@@ -314,7 +314,8 @@ def _find(store: Store, name: str) -> Row:
     matches = exact or found
     if not matches:
         raise UsageError(
-            tr("no document is called {name!r}").format(name=name), hint=tr("give its path, IRI or title")
+            tr("no document is called {name!r}").format(name=name),
+            hint=tr("give its path, IRI or title; graphrag-rdf documents WORD finds it"),
         )
     if len(matches) > 1:
         listed = ", ".join(rows.must(row, "document") for row in matches)

@@ -31,7 +31,14 @@ PAGES = [
         ),
     )
 ]
-IN_CHINESE = tuple(REPOSITORY / name for name in ("README.zh.md", "docs/zh/tutorial.md"))
+IN_CHINESE = tuple(
+    REPOSITORY / name
+    for name in (
+        "README.zh.md",
+        "docs/zh/tutorial.md",
+        *(f"docs/seeds/{page}.md" for page in ("000", "002", "004")),
+    )
+)
 """Pages that show Chinese messages."""
 WITH_MODEL = ("002.md", "002.en.md")
 """Pages that a model answers, the scripted one of the tests of agents."""

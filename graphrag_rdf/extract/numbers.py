@@ -460,6 +460,9 @@ def read_date(text: str) -> tuple[str, str] | None:
     return (one.lexical, str(one.datatype)) if whole else None
 
 
+_HAN_NUMBER = re.compile("[〇零一二两兩三四五六七八九十百千万萬亿億]+")
+
+
 def typed_literal(text: str, datatype: str | None) -> tuple[str, str | None, bool]:
     """A value in the form of its datatype.
 
@@ -479,6 +482,12 @@ def typed_literal(text: str, datatype: str | None) -> tuple[str, str | None, boo
     if not wanted:
         return text, None, wanted is not None
     value = text.lower() if wanted == ("boolean",) else text
+    if (
+        wanted[0] == "integer"
+        and _HAN_NUMBER.fullmatch(text)
+        and len(counted := [*worded_numbers(text)]) == 1
+    ):
+        value = f"{counted[0]:f}"
     for kind in wanted:
         if _FORMS[kind](value):
             return value, XSD + kind, True

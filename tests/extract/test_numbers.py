@@ -157,6 +157,7 @@ def test_worded_numbers(text: str, numbers: list[int | str]) -> None:
         ("1,200", "integer", ("1,200", None, False)),
         ("40.5", "decimal", ("40.5", "decimal", True)),
         ("40", "number", ("40", "integer", True)),
+        ("四萬八千", "integer", ("48000", "integer", True)),
         ("True", "boolean", ("true", "boolean", True)),
         ("yes", "boolean", ("yes", None, False)),
         ("12 km", "string", ("12 km", None, True)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,18 @@ def prompt(data: PromptData, **options: Any) -> str:
 
 def key(data: PromptData, prompts: Path = PROMPTS) -> str:
     return LlmExtractor(prompts, model="openai/test-model", data=data).key
+
+
+def test_a_chunk_in_chinese_comes_with_an_example_in_chinese() -> None:
+    extractor = LlmExtractor(PROMPTS, model="openai/test-model", data=NO_DATA)
+    prompt = extractor.prompt("正文", language="zh-Hant", title="标题")
+    _, _, rest = prompt.partition("Example 1. From the passage: ")
+    text, _, rest = rest.partition("\n")
+    answer = json.loads(rest.partition("\n\nExample 2")[0])
+    names = [entity["name"] for entity in answer["entities"]]
+    assert all(name in text for name in names)
+    assert all(one["subject"] in names and one["evidence"] in text for one in answer["relations"])
+    assert not any(one["predicate"].isascii() for one in answer["relations"])
 
 
 def test_the_prompt_with_and_without() -> None:

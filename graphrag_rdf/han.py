@@ -38,15 +38,30 @@ DIGITS = "〇零○一二三四五六七八九"
 _TO_DIGIT = str.maketrans(DIGITS, "000123456789")
 _ONE = "[一二三四五六七八九]"
 # digits, Chinese digits one after another (一九一一), or words below a thousand (一百零八, 二十八)
-_INTEGER = rf"(?:\d{{1,3}}|[{DIGITS}]{{1,3}}|(?=[{DIGITS}十百])(?:{_ONE}?百[零〇]?)?(?:{_ONE}?十)?{_ONE}?)"
+_WORDED = rf"(?=[{DIGITS}十百廿卅])(?:{_ONE}?百[零〇]?)?(?:{_ONE}?十|[廿卅])?{_ONE}?"
+_INTEGER = rf"(?:\d{{1,3}}|[{DIGITS}]{{1,3}}|{_WORDED})"
+_REPUBLIC = "民[国國]"
+# reigns of the Qing dynasty -> the year before their first; their months are those of the moon
+_REIGNS = {
+    **dict.fromkeys(("宣统", "宣統"), 1908),
+    **dict.fromkeys(("光绪", "光緒"), 1874),
+    "同治": 1861,
+    **dict.fromkeys(("咸丰", "咸豐"), 1850),
+    "道光": 1820,
+    **dict.fromkeys(("嘉庆", "嘉慶"), 1795),
+    "乾隆": 1735,
+    "雍正": 1722,
+    "康熙": 1661,
+    **dict.fromkeys(("顺治", "順治"), 1643),
+}
+_ERAS = {**_REIGNS, "民国": 1911, "民國": 1911}
 DATE = (
-    rf"(?<![\d{DIGITS}])"
-    rf"(?:\d{{4}}|[一二][{DIGITS}]{{3}}|民[国國][ ]?(?:元|{_INTEGER}))[ ]?年(?!代)"
-    rf"(?:[ ]?{_INTEGER}[ ]?月(?:[ ]?{_INTEGER}[ ]?[日号號])?)?"
+    rf"(?<![\d{DIGITS}])(?:(?:{'|'.join(_REIGNS)})[ ]?(?:元|{_INTEGER})[ ]?年"
+    rf"|(?:\d{{4}}|[一二][{DIGITS}]{{3}}|{_REPUBLIC}[ ]?(?:元|{_INTEGER}))[ ]?年(?!代)"
+    rf"(?:[ ]?{_INTEGER}[ ]?月(?:[ ]?{_INTEGER}[ ]?[日号號])?)?)"
 )
 """A regular expression for a date in Chinese or Japanese, in digits or in Chinese numerals. The years of the
-Republic of China (民國) begin with 1912."""
-_REPUBLIC = 1911  # the year before its first
+Republic of China (民國) begin with 1912, those of a reign of the Qing dynasty (光緒) with its first."""
 
 
 @cache
@@ -57,13 +72,13 @@ def date_pattern() -> re.Pattern[str]:
 
 @cache
 def _date_or_day() -> re.Pattern[str]:
-    day = rf"(?<![\d{DIGITS}十百]){_INTEGER}[ ]?月[ ]?{_INTEGER}[ ]?[日号號]"
+    day = rf"(?<![\d{DIGITS}十百廿卅]){_INTEGER}[ ]?月[ ]?{_INTEGER}[ ]?[日号號]"
     return re.compile(rf"{DATE}|{day}")
 
 
 @cache
 def _part() -> re.Pattern[str]:
-    return re.compile(rf"(民[国國][ ]?)?(元|\d+|[{DIGITS}十百]+)[ ]?([年月日号號])")
+    return re.compile(rf"({'|'.join(_ERAS)})?[ ]?(元|\d+|[{DIGITS}十百廿卅]+)[ ]?([年月日号號])")
 
 
 def date_parts(date: str) -> list[int]:
@@ -81,13 +96,13 @@ def _digits_of(part: re.Match[str]) -> str:
 
 
 def _number(part: re.Match[str]) -> int:
-    written = part[2]
+    written = part[2].replace("廿", "二十").replace("卅", "三十")
     if written == "元":  # the first
         written = "一"
     hundreds, hundred, rest = in_digits(written).rpartition("百")
     tens, ten, units = rest.rpartition("十")
     value = int(hundreds or bool(hundred)) * 100 + int(tens or bool(ten)) * 10 + int(units or 0)
-    return value + (_REPUBLIC if part[1] else 0)
+    return value + _ERAS.get(part[1], 0)
 
 
 def in_digits(written: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from graphrag_rdf.extract.chinese import names_in, tokens_of
+from graphrag_rdf.extract.chinese import names_in, table, tokens_of
 from graphrag_rdf.extract.lexicon import read_table
 from graphrag_rdf.han import DATE, has_han, simplified
 
@@ -39,10 +39,12 @@ class _Kind(NamedTuple):
     Attributes:
         asks: the phrases that ask for it, in simplified characters; a group `of` is the measure word.
         shows: whether a sentence shows such a thing, of the question, the phrase and the sentence.
+        lacks: whether it surely shows none.
     """
 
     asks: str
     shows: Callable[[str, re.Match[str], str], bool] | None
+    lacks: Callable[[str, re.Match[str], str], bool] | None = None
 
 
 @cache
@@ -57,8 +59,20 @@ def _names(question: str, sentence: str, types: frozenset[str | None]) -> bool:
     return any(one.type in types and sentence[one.start : one.end] not in question for one in found)
 
 
-def _who(question: str, _: re.Match[str], sentence: str) -> bool:
+def _who(question: str, asked: re.Match[str], sentence: str) -> bool:
+    if _lacks_relative(question, asked, sentence):
+        return False
+    verb = next((token.text for token in tokens_of(question[asked.end() :]) if token.tag in {"v", "vn"}), "")
+    if verb and re.search(f"[由被][^，。；]{{1,20}}{verb}", sentence):  # also by what is no known name
+        return True
     return _names(question, sentence, frozenset({"Person", "Organisation", None}))
+
+
+def _lacks_relative(question: str, asked: re.Match[str], sentence: str) -> bool:
+    """Whether a question asks for somebody's wife or the like, and a sentence speaks of none."""
+    before = question[: asked.start()]
+    relative = next((word for word in table()["names"]["relatives"] if before.endswith(word)), "")
+    return bool(relative) and not any(word in sentence for word in (relative, *same_words(relative)))
 
 
 def _where(question: str, _: re.Match[str], sentence: str) -> bool:
@@ -85,6 +99,14 @@ def _how_many(question: str, asked: re.Match[str], sentence: str) -> bool:
     return _pattern(_NUMBER).search(sentence) is not None
 
 
+def _not(shows: Callable[[str, re.Match[str], str], bool]) -> Callable[[str, re.Match[str], str], bool]:
+    return lambda *given: not shows(*given)
+
+
+def _no_number(_: str, __: re.Match[str], sentence: str) -> bool:
+    return _pattern(_NUMBER).search(sentence) is None
+
+
 def _which_number(_: str, __: re.Match[str], sentence: str) -> bool:
     return re.search(f"第 ?{_DIGIT}", sentence) is not None
 
@@ -94,9 +116,18 @@ def _how_much_of(units: str) -> Callable[[str, re.Match[str], str], bool]:
     return lambda _, __, sentence: _pattern(shown).search(sentence) is not None
 
 
+_how_much_money = _how_much_of(_MONEY)
+_SURELY = {
+    _when: _not(_when),
+    _how_many: _no_number,
+    _how_much_money: _not(_how_much_money),
+    _who: _lacks_relative,
+}
+"""What is never said in other words: a sentence without any does not answer."""
+
 # Of phrases that begin at one place the longest counts, else the first.
 _KINDS = tuple(
-    _Kind(asks, shows)
+    _Kind(asks, shows, _SURELY.get(shows) if shows else None)
     for asks, shows in (
         (r"(?:是|在|于)*(?:什么时候|什么时间|什么日期|何时|何年|几时|几月几日|几月|几号)", _when),
         (r"(?:是|在|于)*哪一?个?(?:年份|年代|世纪|年|天|日)", _when),
@@ -107,7 +138,7 @@ _KINDS = tuple(
         (r"第几(?:名|位|届|次|个|大)?", _which_number),
         (rf"(?:共|总共|一共)?有?(?:多少|几)(?=(?P<of>{MEASURE})?)(?:{MEASURE}{_END})?", _how_many),
         (r"(?:共|总共|一共)?有?(?:多少|几)[个名位]?人(?![类民物口种员口体])", _how_much_of("个?人|[名位]")),
-        (r"(?:共|总共|一共)?要?(?:多少|几)(?:钱|元)", _how_much_of(_MONEY)),
+        (r"(?:共|总共|一共)?要?(?:多少|几)(?:钱|元)", _how_much_money),
         (r"(?:共|总共|一共)?有?多(?:长时间|久)", _how_much_of(_TIME)),
         (r"有?多(?:长|高|远|深|宽|厚)", _how_much_of(f"{_LENGTH}|{_TIME}")),
         (r"有?多重", _how_much_of(_WEIGHT)),
@@ -178,6 +209,12 @@ def same_words(word: str) -> frozenset[str]:
     """The other words that mean the same."""
     rows = (row for row in _same() if word in row or f"{word}于" in row)
     return frozenset(one for row in rows for one in row) - {word}
+
+
+def shows_no_such_thing(question: str, sentence: str) -> bool:
+    """Whether a question asks for a date, an amount, a number or a relative, and a sentence has none."""
+    plain, text = simplified(question), simplified(sentence)
+    return any(kind.lacks and kind.lacks(plain, match, text) for kind, match in _asked(question))
 
 
 def says_of_another(question: str, sentence: str) -> bool:

@@ -97,16 +97,19 @@ class _Clause(NamedTuple):
         return found or [part for part in before if alone and part.kind == "D"]
 
 
-def decides(question: str, sentence: str, title: str = "") -> str:
+def decides(question: str, sentence: str, title: str = "", before: str = "") -> str:
     """The answer to a question for yes or no that a sentence gives: "是。", "否。" or the like; "" if it
     neither states nor denies all that is asked, nor says otherwise.
 
     Args:
         title: of the document, which may name what the sentence is about.
+        before: the text before it, in which what it calls 大桥 may be 临江大桥.
     """
-    claim = _claim(question)
-    said = _says(claim, _in_digits(sentence), simplified(title)) if claim and claim.words else None
-    return "" if claim is None or said is None else _ANSWERS[claim.way][said]
+    claim, text = _claim(question), _in_digits(sentence)
+    if claim is None or not claim.words:
+        return ""
+    said = _says(_shortened(claim, text, simplified(before)), text, simplified(title))
+    return "" if said is None else _ANSWERS[claim.way][said]
 
 
 def lacks(question: str, text: str, context: str) -> bool:
@@ -164,6 +167,23 @@ def _claim(question: str) -> _Claim | None:
     patients = [part for part in things if part.start < by.start] if by else after
     both = agents and patients  # one thing alone may be either
     return _Claim(way, words, verb, agents[-1] if both else None, patients[-1] if both else None, place)
+
+
+def _shortened(claim: _Claim, text: str, before: str) -> _Claim:
+    """A claim about the short form of its first word, if a clause of the sentence begins with that."""
+    first = claim.words[0]
+    if first.text in text or first.text not in before:
+        return claim
+    shorter = (first.text[start:] for start in range(1, len(first.text) - 1))
+    short = next(
+        (one for one in shorter if re.search(rf"(?:^|[，；。：年月日该本]){re.escape(one)}", text)), None
+    )
+    if short is None:
+        return claim
+    new = {first: first._replace(kind="n", text=short)}
+    agent, patient = (new.get(one, one) if one else None for one in (claim.agent, claim.patient))
+    words = tuple(new.get(word, word) for word in claim.words)
+    return claim._replace(words=words, agent=agent, patient=patient)
 
 
 def _by(parts: Sequence[Part], verb: int, *, last: bool) -> Part | None:

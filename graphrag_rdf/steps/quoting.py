@@ -28,7 +28,8 @@ The quotes answer if their margin is large enough, each signal a share of the qu
     about     of what their titles name, and what the question names and their passages are about
     usual     own + near of a passage or a table's row, by its best candidate: the mean over all, at most 7/10
     decided   1 if a quote answers yes or no, of a question for that
-    open      1 if none does, and none has all words of such a question
+    open      1 if none does, and none has all words of such a question; of a question in Chinese also 1 if it
+              asks for a date, a number, a price or a relative, and no quote has any
 
 Of a question for yes or no only the quotes are kept that answer it, if there are any.
 
@@ -45,11 +46,12 @@ from pyoxigraph import NamedNode
 from rapidfuzz import fuzz
 
 from graphrag_rdf.documents.sentences import without_emoji
+from graphrag_rdf.extract.names import is_chinese
 from graphrag_rdf.index.analyse import analyse, fold
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.rdf.wording import classifies, defines
 from graphrag_rdf.steps.answer import MARGIN
-from graphrag_rdf.steps.chinese_questions import asks_whether, says_of_another
+from graphrag_rdf.steps.chinese_questions import asks_whether, says_of_another, shows_no_such_thing
 from graphrag_rdf.steps.chinese_verdicts import decides, lacks
 from graphrag_rdf.steps.sources import chunk_of, chunk_texts, mentions_of, sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
@@ -101,7 +103,8 @@ class Candidate:
         decided: whether it says a fact that somebody removed or corrected.
         another: whether it only names what is asked for as an owner: her brother.
         verdict: its answer to a question for yes or no.
-        lacks: whether such a question asks for more than it has.
+        lacks: whether such a question asks for more than it has, or one in Chinese for a date, a number, a
+            price or a relative, and it has none.
     """
 
     iri: NamedNode
@@ -165,7 +168,7 @@ def pick(context: Context, step: Step, state: State, parameters: Parameters) -> 
         picked.append(found[0])
     if not picked or not _of_what_is_named(picked, state, words):
         return Quotes(tuple(picked), 0.0)
-    margin = _margin(context, step, state, words, candidates, picked)
+    margin = _margin(context, step, words, candidates, picked)
     verdicts = {candidate.verdict for candidate in deciding}
     return Quotes(tuple(picked), margin, verdicts.pop() if len(verdicts) == 1 else "")
 
@@ -173,7 +176,6 @@ def pick(context: Context, step: Step, state: State, parameters: Parameters) -> 
 def _margin(
     context: Context,
     step: Step,
-    state: State,
     words: QuestionWords,
     candidates: Sequence[Candidate],
     picked: Sequence[Candidate],
@@ -193,9 +195,10 @@ def _margin(
         ("about", words.weight(frozenset[str]().union(*(quote.about for quote in picked)))),
         ("usual", min(_MOST, sum(coverage.values()) / max(_FEW, len(coverage)))),
     ]
-    if asks_whether(state.question):
-        decided = picked[0].verdict != ""
-        signals.append(("decided", 1.0) if decided else ("open", float(all(q.lacks for q in picked))))
+    if picked[0].verdict:
+        signals.append(("decided", 1.0))
+    elif all(quote.lacks for quote in picked):
+        signals.append(("open", 1.0))
     rows = context.decide(step, "selection/margin", signals=signals)
     shares = [
         ScoreShare(text_of(row["signal"]), float(text_of(row["weight"])), float(text_of(row["share"])))
@@ -313,7 +316,7 @@ def _weighed(
     texts = chunk_texts(context, state, step, chunks)
     called = {seed.entity.value: seed.matched_text for seed in state.seeds if seed.matched_by == "exact"}
     asked = set(analyse(state.question, state.language))
-    whether = asks_whether(state.question)
+    chinese, whether = is_chinese(state.question, None), asks_whether(state.question)
     barred = _excluded_names(context, step, state)
     kept = []
     for one in found:
@@ -351,10 +354,12 @@ def _weighed(
         one.about = words.spoken_of(one.source.title, *(called[e] for e in one.topics if e in called))
         before = text[max(0, at - _BEFORE) : at]
         one.near = one.titled | words.spoken_of(before) - one.own
-        one.another = says_of_another(state.question, one.text)
+        if chinese:
+            one.another = says_of_another(state.question, one.text)
+            one.lacks = shows_no_such_thing(state.question, one.text)
         if whether:
             topics = " ".join((one.source.title, *(called[each] for each in one.topics if each in called)))
-            one.verdict = decides(state.question, one.text, topics)
+            one.verdict = decides(state.question, one.text, topics, f"{topics} {before}")
             one.lacks = lacks(state.question, one.text, f"{topics} {before}")
         one.rest = words.spoken_of(text) - one.said
         kept.append(one)

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.steps.chinese_questions import kinds_asked, says_of_another, without_asking
+from graphrag_rdf.steps.chinese_questions import (
+    kinds_asked,
+    says_of_another,
+    shows_no_such_thing,
+    without_asking,
+)
 from graphrag_rdf.steps.words import QuestionWords, answered_words, asks_for_a_kind, said_otherwise
 
 
@@ -14,6 +19,7 @@ from graphrag_rdf.steps.words import QuestionWords, answered_words, asks_for_a_k
     ("question", "rest", "shows", "does_not"),
     [
         ("谁创办了公司？", "创办了公司", "公司由梁伯钧创办。", "公司是两年前创办的。"),
+        ("大桥由谁设计？", "大桥 设计", "大桥由省设计院设计。", "大桥设计得很好。"),
         ("灯塔是谁设计的？", "灯塔 设计的", "陈立文设计了灯塔。", "灯塔设计得很好。"),
         ("那位作者叫什么名字？", "那位作者", "作者是玛丽·居里。", "作者没有留下名字。"),
         ("電站何時投產？", "電站 投產", "電站於民國四十七年投產。", "電站投產了。"),
@@ -74,6 +80,20 @@ def test_words_with_the_same_meaning_are_said() -> None:
     assert said_otherwise("他何時逝世？", "他1949年去世。") == ["逝世"]
     assert said_otherwise("他何时去世？", "他1949年出生。") == []
     assert said_otherwise("When did he die?", "他1949年去世。") == []
+
+
+@pytest.mark.parametrize(
+    ("question", "does_not", "may"),
+    [
+        ("吴秀兰的丈夫是谁？", "吴秀兰的侄子吴志强任经理。", "吴秀兰的先生是码头工人。"),
+        ("门票多少钱？", "门票共有三种。", "门票五元。"),
+        ("他何时去世？", "他去世了。", "他1949年去世。"),
+        ("有多少条铁路？", "那里有铁路。", "那里有5条原国有线路。"),
+    ],
+)
+def test_what_is_never_in_other_words(question: str, does_not: str, may: str) -> None:
+    assert shows_no_such_thing(question, does_not)
+    assert not shows_no_such_thing(question, may)
 
 
 def test_a_sentence_about_an_owner_says_something_of_another() -> None:

@@ -65,6 +65,12 @@ def test_a_title_may_name_what_a_sentence_is_about() -> None:
     assert decides(question, sentence, "洛溪河概况") == "不能。"
 
 
+def test_a_clause_may_begin_with_the_short_form_of_a_name_in_the_text_before() -> None:
+    question, before = "临江大桥收费吗？", "昨天，临江大桥通车。"
+    assert decides(question, "大桥不收费。", "", before) == "否。"
+    assert decides(question, "大桥不收费。") == decides(question, "东山大桥不收费。", "", before) == ""
+
+
 @given(st.text(alphabet="王大海1年月日生于创办了的吗是否由被不能可以没有厂三座？，。 ", max_size=25))
 def test_any_question_is_read(question: str) -> None:
     assert decides(question, question) == decides(question, question, "")

@@ -218,9 +218,11 @@ def compose(state: State, style: Style = "number") -> list[CitedSentence]:
     for selection in state.selections:
         if selection.marker:
             by_marker.setdefault(selection.marker, []).append(selection)
-    state.answer = in_style(state.answer, style, by_marker.keys())
+    quoted = state.completion is None  # then other numbers in brackets may be the documents'
+    state.answer = in_style(state.answer, style, by_marker.keys() if quoted else None)
     sentences = cite(state.answer, state.language, by_marker)
-    invalid = dict.fromkeys(f"[{number}]" for sentence in sentences for number in sentence.invalid)
+    wrong = (number for sentence in sentences for number in sentence.invalid)
+    invalid = dict.fromkeys(marker(number, "number" if quoted else style) for number in wrong)
     if invalid:
         state.warn(
             "invalid_citation", tr("no statement has the number {invalid}").format(invalid=", ".join(invalid))

@@ -40,7 +40,7 @@ def in_style(text: str, style: Style, known: AbstractSet[int] | None = None) -> 
     """A text that cites by numbers, with its citations in a style.
 
     Args:
-        known: numbers that something is cited by; others stay as they are. None, of a streamed text: all but
+        known: numbers that something is cited by; others stay as they are. None, of a model's text: all but
             years.
     """
     if style == "number":

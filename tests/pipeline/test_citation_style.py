@@ -52,6 +52,21 @@ def test_a_models_citations_are_streamed_and_stored_in_the_style(
 
 
 @STYLES
+@pytest.mark.parametrize(
+    "said", ["The statements do not mention it. {}", SAID + " [888] Nobody was there. {}"]
+)
+def test_what_cites_nothing_is_streamed_as_it_is_stored(
+    engine: Engine, scripted_server: ScriptedServer, style: str, marker: str, said: str
+) -> None:
+    scripted_server.answer_with(model(Reply(said.format("[777]"), chunk_size=1)))
+    messages = list(engine.ask(QUESTION, settings={SETTING: style}))
+    assert messages[-1].answer is not None
+    told = said.format(marker.replace("1", "777")).replace("[888]", marker.replace("1", "888"))
+    assert messages[-1].answer["answer"] == told
+    assert "".join(one.response for one in messages if one.kind == "answer") == told
+
+
+@STYLES
 def test_quotes_are_cited_in_the_style(samples: Engine, style: str, marker: str) -> None:
     *_, last = samples.ask(QUESTION, "hybrid_rag", settings={SETTING: style})
     assert last.answer is not None

@@ -36,7 +36,7 @@ IN_CHINESE = tuple(
     for name in (
         "README.zh.md",
         "docs/zh/tutorial.md",
-        *(f"docs/seeds/{page}.md" for page in ("000", "002", "004")),
+        *(f"docs/seeds/{page}.md" for page in ("000", "002", "003", "004")),
     )
 )
 """Pages that show Chinese messages."""

@@ -212,7 +212,10 @@ def require_documents(
         raise UsageError("; ".join(f"{path}: {reason}" for path, reason in found.errors))
     from graphrag_rdf.documents.readers import readable
 
-    left_out = "".join(f"; {folder}: {tr(why)}" for folder, why in found.left_out[:_REASONS])
+    left_out = "".join(
+        tr("; {folder} is {why}").format(folder=folder, why=tr(why))
+        for folder, why in found.left_out[:_REASONS]
+    )
     left_out += "".join(f"; {path}: {tr(why)}" for path, why in found.skipped[:_REASONS])
     raise UsageError(
         tr("no document was found in {paths}{left_out}").format(paths=", ".join(paths), left_out=left_out),

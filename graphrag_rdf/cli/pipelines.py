@@ -53,7 +53,7 @@ def show(name: str, form: str) -> None:
     say(safe(f"  {pipeline.folder / 'pipeline.yaml'}"))
     for step in described["steps"]:
         say()
-        say(styled(safe(step["name"]), bold=True) + safe(f": {step['about']}"))
+        say(styled(safe(step["name"]), bold=True) + safe(tr(": ") + step["about"]))
         if step["uses"]:
             say(safe(tr("  use: {use} ({names})").format(use=step["use"], names=", ".join(step["uses"]))))
         rows = [

@@ -125,3 +125,38 @@ def test_lines_of_help_fit_wide_characters(run: Run) -> None:
         shown, found, _ = run("--lang", "zh", *command).out.partition(f"\n{examples}:\n")
         assert found
         assert [line for line in shown.splitlines() if cell_len(line) > 80] == []
+
+
+def test_what_is_declared_is_translated(run: Run, tmp_path: Path) -> None:
+    """Pipelines, their steps and parameters, recipes, and settings."""
+    assert (
+        chinese("names and phrases to search for")
+        in run("--lang", "zh", "pipelines", "show", "graph_rag").out
+    )
+    assert (
+        chinese("The number of things of a type.") in run("--lang", "zh", "queries", "list", "cookbook").out
+    )
+    for language in ("zh", "en"):
+        assert run("--lang", language, "init", str(tmp_path / language)).code == 0
+    texts = [(tmp_path / name / "graphrag.toml").read_text("utf-8") for name in ("zh", "en")]
+    assert chinese("cached answers") in texts[0]
+    keys = [[line for line in text.splitlines() if " = " in line and '"' in line] for text in texts]
+    assert keys[0] == keys[1]
+
+
+def test_causes_of_the_system_are_translated(run: Run) -> None:
+    assert (
+        run("--lang", "zh", "sparql", "-f", "missing.rq")
+        .err.splitlines()[0]
+        .endswith(chinese("No such file or directory"))
+    )
+
+
+def test_labels_of_the_program_are_translated_when_they_are_shown() -> None:
+    i18n.set_process_language("zh-CN")
+    assert i18n.own_label("Chunk 3") == chinese("Chunk {0}").format(3)
+    assert i18n.own_label("removal by hand") == chinese("removal by hand")
+    assert i18n.own_label("Chunk by chunk") == "Chunk by chunk"
+    assert i18n.tr("") == ""  # for gettext, it is the header of the catalogue
+    with i18n.in_english():
+        assert i18n.own_label("Chunk 3") == "Chunk 3"

@@ -330,7 +330,9 @@ def _settings(engine: Answering, trace: Trace) -> dict[str, str]:
         known[step.name] = dict(step.values())
         if same or not step.kind.auto:
             known[step.name]["use"] = step.choose(with_model=True)
-    return {citations.SETTING: citations.style_of(trace.answer or "")} | {
+    answer = trace.answer or ""
+    style = {citations.SETTING: citations.style_of(answer)} if citations.cited_numbers(answer) else {}
+    return style | {
         f"{step}.{name}": str(value).lower() if isinstance(value, bool) else str(value)
         for step, values in trace.parameters.items()
         if isinstance(values, Mapping) and step in known

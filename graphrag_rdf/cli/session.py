@@ -149,15 +149,24 @@ def copy_beside(loaded: Loaded, locked: StoreLockedError) -> Path:
 def server_instead(locked: StoreLockedError) -> Client:
     """The server on this computer that has the store open, for a command that it can carry out.
 
+    Without a token in the settings, the user who runs the server sends the one in the store's folder.
+
     Raises:
         StoreLockedError: the one given, if there is no such server.
         UsageError: as `client_of`.
     """
     from graphrag_rdf.cli import output
+    from graphrag_rdf.client import Client
+    from graphrag_rdf.store.folder import StoreFolder
 
-    client = server_of(locked.server, None) if _is_local(locked.server) else None
-    if client is None:
+    if locked.server is None or not _is_local(locked.server):
         raise locked
+    settings = load({"client.server": locked.server}).settings
+    if settings.client.token or settings.client.token_file:
+        client = client_of(settings.client)
+    else:
+        place = StoreFolder.of_collection(Path(settings.store), settings.collection)
+        client = Client(locked.server, place.own_token)
     output.note(
         tr("the server at {server} has this store open: sending the command to it").format(
             server=locked.server

@@ -60,7 +60,7 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
     app = create_app(engine, settings)
     listening = _listen(settings, backlog)
     url = _url(settings, listening)
-    note_address(engine, url, app.state.service)
+    note_address(engine, url, app.state.service, app.state.access.own)
     logging.getLogger("uvicorn.error").addFilter(NoAborts())
     # malformed forms return an error to the client
     logging.getLogger("python_multipart").setLevel(logging.ERROR)
@@ -91,10 +91,10 @@ def leave() -> None:
         end_now(0)
 
 
-def note_address(engine: Engine, url: str, service: Service) -> None:
-    """Add the address to the store's note about its holder, for other processes."""
+def note_address(engine: Engine, url: str, service: Service, token: str) -> None:
+    """Add the address to the store's note about its holder, and a token, for other processes."""
     if engine.place is not None and not engine.read_only:
-        engine.place.note_server(Served(url, service.frozen.key if service.frozen else None))
+        engine.place.note_server(Served(url, service.frozen.key if service.frozen else None), token)
 
 
 def open_files() -> int:

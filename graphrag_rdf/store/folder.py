@@ -6,6 +6,7 @@ graphrag-store/
   snapshots/    copies for the reader processes of a running server
   frozen/       copies for other processes that read meanwhile
   holder.json   the process that has it open
+  token         by which a running server knows its own user's commands
   collections/NAME/   another collection: the same again
 """
 
@@ -105,6 +106,11 @@ class StoreFolder:
         return self.root / "holder.json"
 
     @property
+    def token(self) -> Path:
+        """The file with a token of role write, by which a running server knows its own user's commands."""
+        return self.root / "token"
+
+    @property
     def exists(self) -> bool:
         """Whether there is a database in the folder."""
         former = self.database.with_name(f"{self.database.name}.old")  # see `generations.settle`
@@ -193,8 +199,9 @@ class StoreFolder:
         return store, blobs
 
     def release(self) -> None:
-        """Delete the note about this process."""
+        """Delete the note about this process, and its token."""
         self.holder.unlink(missing_ok=True)
+        self.token.unlink(missing_ok=True)
 
     def note_holder(self) -> None:
         """Write a note about this process, for processes that find the store in use."""
@@ -246,10 +253,21 @@ class StoreFolder:
             return None
         return Served(url, key if isinstance(key, str) else None)
 
-    def note_server(self, server: Served) -> None:
-        """Add the address and the key of the server in this process to the note."""
+    def note_server(self, server: Served, token: str) -> None:
+        """Add the address and the key of the server in this process to the note, and write its token."""
         note = {**self._noted(), "url": server.url, "key": server.key}
         self.holder.write_text(json.dumps(note), encoding="utf-8")
+        self.token.unlink(missing_ok=True)
+        with os.fdopen(os.open(self.token, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(token)
+
+    @property
+    def own_token(self) -> str | None:
+        """The token of the server that has the store open, if this user runs it."""
+        try:
+            return self.token.read_text("ascii")
+        except OSError:
+            return None
 
 
 def is_store(folder: Path) -> bool:

@@ -118,18 +118,24 @@ def test_what_was_acknowledged_is_seen(run: Run, served: Endpoint) -> None:
 
 def test_asking_and_marking_go_through_the_server(process: Run, served: Endpoint) -> None:
     there = ("--store", served.store)
-    refused = process(*there, "ask", QUESTION)
+    refused = process(*there, "ask", QUESTION, GRAPHRAG_RDF_CLIENT__TOKEN="another-token-of-somebody")
     assert refused.code == 1
-    assert "--token-file" in refused.err
+    assert "the token is not known" in refused.err
+    own = served.store / "token"
+    assert own.stat().st_mode & 0o777 == 0o600
+    own.rename(served.store / "hidden")  # as for another user
+    assert "--token-file" in process(*there, "ask", QUESTION).err
     token = {"GRAPHRAG_RDF_CLIENT__TOKEN": WRITE}
-    asked = process(*there, "ask", QUESTION, "--format", "json", **token)
+    assert process(*there, "feedback", "last", "helpful", **token).code == 0
+    (served.store / "hidden").rename(own)
+    asked = process(*there, "ask", QUESTION, "--format", "json")
     assert "Walter Pennock" in asked.out, asked.err
     assert asked.err.count("has this store open") == 1
-    goes_on = process(*there, "ask", "--session", "last", "And Drumlaw Head?", **token)
+    goes_on = process(*there, "ask", "--session", "last", "And Drumlaw Head?")
     assert goes_on.code == 0, goes_on.err
-    resumed = process(*there, "ask", "--resume", "last", **token)
+    resumed = process(*there, "ask", "--resume", "last")
     assert "stop the server first" in resumed.err
-    marked = process(*there, "feedback", "last", "helpful", "--by", "Ada", **token)
+    marked = process(*there, "feedback", "last", "helpful", "--by", "Ada")
     assert "marked as helpful" in marked.out, marked.err
     shown = process(*there, "trace", "show", "last")
     assert "helpful" in shown.out, shown.err
@@ -190,7 +196,9 @@ def test_erasing_waits_the_copy_outlives_its_server_and_a_killed_reader_leaves_n
         with endpoint.client(WRITE) as client:
             erased = client.delete("/documents/documents/company.txt").json()
         assert [warning["type"] for warning in erased["warnings"]] == ["not_purged"]  # the copy has the text
+        assert (store / "token").exists()
         assert endpoint.stop() == 0
+    assert not (store / "token").exists()
     assert copy.exists()
     assert run("--store", store, "documents").code == 0  # writes: nobody else has it open
     assert copy.exists()

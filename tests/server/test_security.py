@@ -133,7 +133,7 @@ def test_who_needs_a_token_is_told_how_to_give_it(guarded: Endpoint, answering: 
         assert client.post("/update", data=UPDATE, auth=("anybody", READ)).status_code == 403
         assert client.post("/update", data=UPDATE, auth=("anybody", WRITE)).status_code == 204
     with answering.client() as client:
-        assert "serve --help" in client.post("/update", data=UPDATE).json()["hint"]
+        assert "--token-file" in client.post("/update", data=UPDATE).json()["hint"]
 
 
 def test_token_files(tmp_path: Path) -> None:

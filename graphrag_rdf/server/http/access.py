@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
+import secrets
 import stat
 from base64 import b64decode
 from collections.abc import Iterable
@@ -33,12 +34,16 @@ class Access:
         tokens: (role, token).
         anonymous: the role of a client without a token.
 
+    Attributes:
+        own: a token of role write, for commands of the user who runs the server (see `StoreFolder.token`).
+
     Raises:
         ConfigError: when a token is too short, or invalid in a header.
     """
 
     def __init__(self, tokens: Iterable[tuple[Role, SecretStr]], anonymous: Role = "read") -> None:
         self.anonymous = anonymous
+        self.own = secrets.token_urlsafe(24)
         self._known: list[tuple[bytes, Role]] = []
         for role, token in tokens:
             if len(token.get_secret_value()) < _SHORTEST:
@@ -101,7 +106,8 @@ class Access:
         """
         digest = _digest(token)
         found: Role | None = None
-        for known, role in self._known:  # all of them: the time reveals nothing
+        own: tuple[bytes, Role] = (_digest(self.own), "write")
+        for known, role in (*self._known, own):  # all of them: the time reveals nothing
             if hmac.compare_digest(known, digest):
                 found = role
         if found is None:

@@ -83,9 +83,9 @@ class _Clause(NamedTuple):
 
     def subjects(self) -> list[Part]:
         """The names that its subject may be: before the verb, else in the clauses before."""
-        for parts in (self.parts, *reversed(self.earlier)):
-            inside = [part for part in parts if part.end <= self.verb[0]]
-            if found := _free_names(inside):
+        inside = [part for part in self.parts if part.end <= self.verb[0]]
+        for parts in (inside, *map(_before_verb, reversed(self.earlier))):
+            if found := _free_names(parts):
                 return found
         return []
 
@@ -141,7 +141,8 @@ def _claim(question: str) -> _Claim | None:
     asked = WHETHER.search(plain)
     if asked is None:
         return None
-    stated = plain[: asked.start()] + (asked["modal"] or "") + plain[asked.end() :]
+    kept = "是" if asked[0] == "是不是" else asked["modal"] or ""
+    stated = plain[: asked.start()] + kept + plain[asked.end() :]
     parts = [part for clause in clauses_in(stated) for part in clause]
     if not parts or any(denials_in(part.text) for part in parts):
         return None
@@ -319,6 +320,11 @@ def _free_names(parts: Sequence[Part]) -> list[Part]:
         for before, part, after in around
         if part.kind == "N" and not (before and before.text in _AT) and not (after and after.text == "的")
     ]
+
+
+def _before_verb(parts: Sequence[Part]) -> Sequence[Part]:
+    verbs = (number for number, part in enumerate(parts) if part.kind == "v")
+    return parts[: next(verbs, len(parts))]
 
 
 def _alike(one: str, other: str) -> bool:

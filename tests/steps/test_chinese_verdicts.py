@@ -32,6 +32,8 @@ from graphrag_rdf.steps.chinese_verdicts import decides
         # another date, agent, place or number, where only one can be true
         ("王大海是1912年创办机器厂的吗？", "1911年，王大海创办了机器厂。", "否。"),
         ("机器厂是李文秀创办的吗？", "1911年，王大海创办了机器厂。", "否。"),
+        ("机器厂是不是李文秀创办的？", "1911年，王大海创办了机器厂。", "否。"),
+        ("李文秀是1951年去世的吗？", "李文秀毕业于北京大学，1950年去世。", "否。"),
         ("李文秀出生于青林市吗？", "李文秀出生于石川市。", "否。"),
         ("电站有四座水轮机吗？", "电站共有三座水轮机。", "否。"),
         # of others, more than one can be true, or the text is less exact

@@ -20,8 +20,10 @@ from graphrag_rdf.pipeline.flows import FLOWS
 from graphrag_rdf.steps.kinds import StepKind, Value, Way, check_values, kinds
 from graphrag_rdf.trace.kinds import QUESTION
 
-CALL = StepKind("call", QUESTION, "Runs another pipeline.", {"call": Way(lambda *_: iter(()))})
-RUN = StepKind("run", QUESTION, "Runs the steps of another pipeline.", {"run": Way(lambda *_: iter(()))})
+CALL = StepKind("call", QUESTION, later("Runs another pipeline."), {"call": Way(lambda *_: iter(()))})
+RUN = StepKind(
+    "run", QUESTION, later("Runs the steps of another pipeline."), {"run": Way(lambda *_: iter(()))}
+)
 """The kinds of steps that name a pipeline; they have no parameters."""
 
 

@@ -74,6 +74,11 @@ def test_a_page_is_in_the_language_that_the_client_prefers(
     assert (chinese("Documents") if language == "zh-CN" else "Documents") in shown.text
 
 
+def test_a_page_that_is_kept_is_kept_in_each_language(reader: httpx.Client) -> None:
+    for language, expected in (("zh", chinese("Annotations")), ("en", "Annotations")) * 2:
+        assert expected in page(reader, "/ontology", language).text
+
+
 def test_without_a_header_the_language_is_that_of_the_process(tmp_path: Path) -> None:
     with (
         Endpoint.start(tmp_path / "store", LANGUAGE="", LANG="zh_CN.UTF-8", LC_ALL="zh_CN.UTF-8") as own,

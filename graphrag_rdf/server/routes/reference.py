@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.exchange.ontologies import ontology_versions
-from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.i18n import language, later, tr
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
 from graphrag_rdf.rdf.vocabulary_page import TermRow, vocabularies
 from graphrag_rdf.schema.observed import annotation_properties
@@ -98,7 +98,7 @@ async def ontology(request: Request) -> Response:
 
     def forms(service: Service) -> Forms:
         del service
-        return Forms(json=_terms, rdf=vocabulary_triples, html=_page, prefixes=PREFIXES)
+        return Forms(json=_terms, rdf=vocabulary_triples, html=lambda: _page(language()), prefixes=PREFIXES)
 
     return await represent(request, forms)
 
@@ -136,8 +136,8 @@ def _terms() -> dict[str, Any]:
 
 
 @cache
-def _page() -> str:
-    """Made once: the files belong to the program."""
+def _page(_: str) -> str:
+    """Made once for each language: the files belong to the program."""
     found = vocabularies()
     shown = [
         (

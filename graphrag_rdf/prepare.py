@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _TURNS = 5  # earlier questions of a session that a follow-up question sees
 MAX_QUESTION = 20_000
 """Characters of a question."""
+_WITH_OVERVIEW = ("graph_rag", "auto", "local", "overview")
 
 
 def prepare(
@@ -182,6 +183,13 @@ def _reports_made(parts: Components) -> str | int | None:
         return text_of(rows[0]["parameters"])
     made = text_of(store.select("index/report-count")[0]["reports"]) != "0"
     return store.commit_number() if made else None
+
+
+def or_overview(question: str, pipeline: str) -> tuple[str, str]:
+    """(question, pipeline). An empty question asks the pipeline `overview` what the documents are about."""
+    if question.strip() or pipeline not in _WITH_OVERVIEW:
+        return question, pipeline
+    return tr("What are these documents about?"), "overview"
 
 
 def check_question(question: str) -> str:

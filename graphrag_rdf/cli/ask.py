@@ -26,7 +26,7 @@ from graphrag_rdf.cli.output import format_option, one_line, safe, say, styled
 from graphrag_rdf.cli.process import FAILED, say_error
 from graphrag_rdf.cli.session import open_engine, refuse, server_instead, server_of
 from graphrag_rdf.errors import StoreLockedError, UsageError
-from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.client import Client
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 
 _DEFAULT = "graph_rag"
-_OVERVIEW = "overview"
-_OVERVIEW_QUESTION = later("What are these documents about?")
 
 
 @click.command(
@@ -111,8 +109,10 @@ def ask_command(
         )
     if question == "-":
         question = output.read_stdin()
-    if question is not None and not question.strip() and options["pipeline"] in (_DEFAULT, _OVERVIEW):
-        question, options["pipeline"] = tr(_OVERVIEW_QUESTION), _OVERVIEW
+    if question is not None:
+        from graphrag_rdf.prepare import or_overview
+
+        question, options["pipeline"] = or_overview(question, options["pipeline"])
     with _answering(question or "", server, token_file, options) as (messages, explained):
         if form == "jsonl":
             return _stream_messages(messages)

@@ -124,6 +124,7 @@ def test_exit_codes(process: Run, store: Path, folder: Path) -> None:
     assert process("ask", QUESTION).code == 0
     assert process("ask", "--store", "nowhere", QUESTION).code == 2
     assert process("ask", "", "--pipeline", "doc_rag").code == 2
+    assert process("ask", "", "--pipeline", "local").code == 0  # an overview
     assert process("ingest", "nowhere").code == 2
     assert process("ingest", "broken.pdf").code == 3
 

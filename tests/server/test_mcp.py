@@ -152,7 +152,7 @@ def test_what_a_client_may_not_say(connect: Connect) -> None:
             ("ask", {"question": QUESTION, "model": "openai/gpt-4"}, "model"),
             ("ask", {"question": QUESTION, "store": "/etc"}, "store"),
             ("ask", {"question": QUESTION, "pipeline": "../../etc"}, "pipeline"),
-            ("ask", {"question": ""}, "question"),
+            ("ask", {"question": "", "pipeline": "doc_rag"}, "question"),
             ("ask", {"question": QUESTION, "include": ["nobody at all"]}, "nobody at all"),
             ("retrieve", {"question": QUESTION, "k": 100_000}, "k"),
             ("sparql", {}, "query"),

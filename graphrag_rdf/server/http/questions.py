@@ -8,14 +8,22 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 from starlette.requests import Request
 
 from graphrag_rdf.client import NUMBERS
 from graphrag_rdf.errors import in_words
 from graphrag_rdf.i18n import later, tr
-from graphrag_rdf.prepare import MAX_QUESTION
+from graphrag_rdf.prepare import MAX_QUESTION, or_overview
 from graphrag_rdf.server.http.body import read_body
 from graphrag_rdf.server.http.negotiation import content_type
 from graphrag_rdf.server.http.problems import Problem
@@ -58,6 +66,9 @@ class _Request(BaseModel):
 class AskRequest(_Request):
     """The body of `/ask`."""
 
+    question: Annotated[str, StringConstraints(max_length=MAX_QUESTION)] = Field(
+        description="an empty one asks for an overview of the documents, by the pipeline overview"
+    )
     session: Session | None = Field(
         default=None,
         validation_alias=AliasChoices("session", "session_id"),
@@ -73,6 +84,15 @@ class AskRequest(_Request):
     citation_style: citations.Style | None = Field(
         default=None, description="[1] or [S1]; by default as the server's settings say"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _or_overview(cls, data: dict[str, Any]) -> dict[str, Any]:
+        question, pipeline = data.get("question"), data.get("pipeline", "graph_rag")
+        if not isinstance(question, str) or not isinstance(pipeline, str):
+            return data
+        question, pipeline = or_overview(question, pipeline)
+        return {**data, "question": question, "pipeline": pipeline}
 
     def steps(self) -> dict[str, str]:
         """As those of all requests, with those that are no numbers."""

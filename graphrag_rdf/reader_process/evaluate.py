@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 import pyoxigraph as ox
 from pyoxigraph import DefaultGraph, NamedNode, Quad, Triple
 
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.rdf.formats import XmlOutput, line_end, solutions, write_csv
 from graphrag_rdf.rdf.iris import statement
 from graphrag_rdf.rdf.jsonld import write_jsonld
@@ -121,7 +122,8 @@ def evaluate(store: ox.Store, job: Job, output: Output, functions: Functions) ->
         raise QueryFailed(400, complaint(job.text, error)) from error.with_traceback(None)
     except (ValueError, RuntimeError) as error:
         status = evaluation_status(str(error))
-        raise QueryFailed(status, f"the SPARQL cannot be evaluated: {error}") from error.with_traceback(None)
+        told = tr("the SPARQL cannot be evaluated: {error}").format(error=error)
+        raise QueryFailed(status, told) from error.with_traceback(None)
 
 
 def _query(store: ox.Store, job: Job, output: Output, functions: Functions) -> None:
@@ -176,7 +178,7 @@ def _judge(masked: str, text: str) -> None:
     try:
         ox.Store().query(masked)
     except SyntaxError as error:
-        raise QueryFailed(400, f"{complaint(text, error)}\n{NO_CALLS}") from None
+        raise QueryFailed(400, f"{complaint(text, error)}\n{tr(NO_CALLS)}") from None
 
 
 def _dataset(store: ox.Store, job: Job) -> dict[str, Any]:
@@ -187,7 +189,8 @@ def _dataset(store: ox.Store, job: Job) -> dict[str, Any]:
                 "named_graphs": [NamedNode(iri) for iri in job.named_graphs or ()],
             }
         except ValueError as error:
-            raise QueryFailed(400, f"a graph of the dataset has no valid IRI: {error}") from None
+            told = tr("a graph of the dataset has no valid IRI: {error}").format(error=error)
+            raise QueryFailed(400, told) from None
     if not job.roams and not job.union:
         return {}
     named = [graph for graph in store.named_graphs() if graph != Graphs.SYSTEM]
@@ -214,7 +217,7 @@ def _exists(store: ox.Store, job: Job, output: Output, _: Functions) -> None:
 
 def _require_graph(store: ox.Store, job: Job) -> None:
     if job.target and not store.contains_named_graph(NamedNode(job.target)):
-        raise QueryFailed(404, f"there is no graph <{job.target}>")
+        raise QueryFailed(404, tr("there is no graph <{target}>").format(target=job.target))
 
 
 def write_graph(found: Iterable[Triple | Quad], job: Job, output: Output) -> None:
@@ -245,7 +248,9 @@ def serialize_graph(
     assert rdf_format is not None  # noqa: S101 - negotiated
     if wanted.dialect == "rdf-star":
         if rdf_format not in STAR_FORMATS:
-            raise TypeError(f"{wanted.media_type} has no syntax for RDF-star")
+            raise TypeError(
+                tr("{media_type} has no syntax for RDF-star").format(media_type=wanted.media_type)
+            )
         write_star(found, output, rdf_format)
         return
     if rdf_format == ox.RdfFormat.JSON_LD:
@@ -277,17 +282,19 @@ def _classic(found: Iterable[Triple | Quad]) -> Iterator[Triple | Quad]:
 def _at_most(found: Iterable[Triple | Quad], limit: int) -> Iterator[Triple | Quad]:
     for number, one in enumerate(found):
         if number >= limit:
-            raise QueryFailed(503, f"the answer has more than {limit:,} statements: ask for fewer (LIMIT)")
+            told = tr("the answer has more than {most:,} statements: ask for fewer (LIMIT)")
+            raise QueryFailed(503, told.format(most=limit))
         yield one
 
 
-_ROWS = "SELECT and ASK give json, xml, csv or tsv"
-_RDF = "CONSTRUCT, DESCRIBE and graphs give turtle, nt, trig, nq, rdfxml or jsonld"
+_ROWS = later("SELECT and ASK give json, xml, csv or tsv")
+_RDF = later("CONSTRUCT, DESCRIBE and graphs give turtle, nt, trig, nq, rdfxml or jsonld")
 
 
 def _wanted(wanted: Wanted | None, what: str) -> Wanted:
     if wanted is None:
-        raise QueryFailed(406, f"Accept or format names no format for this result: {what}")
+        told = tr("Accept or format names no format for this result: {what}").format(what=tr(what))
+        raise QueryFailed(406, told)
     return wanted
 
 
@@ -314,11 +321,11 @@ class _Bounded:
         """Pass a part on."""
         self._bytes += len(data)
         if self._bytes > self._job.max_bytes:
-            raise QueryFailed(503, f"the answer is larger than {self._job.max_bytes:,} bytes")
+            told = tr("the answer is larger than {max_bytes:,} bytes")
+            raise QueryFailed(503, told.format(max_bytes=self._job.max_bytes))
         if self._rows is not None and self._rows(data) > self._job.max_rows:
-            raise QueryFailed(
-                503, f"the answer has more than {self._job.max_rows:,} rows: ask for fewer (LIMIT)"
-            )
+            told = tr("the answer has more than {most:,} rows: ask for fewer (LIMIT)")
+            raise QueryFailed(503, told.format(most=self._job.max_rows))
         return self._output.write(data)
 
     def flush(self) -> None:

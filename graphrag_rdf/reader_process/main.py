@@ -4,8 +4,9 @@ Started as `python -m graphrag_rdf.reader_process.main FD MEGABYTES [BLOBS]`; FD
 pair, BLOBS the folder of the blob store. It imports the engine and nothing else of weight, holds no secret
 (its environment is made for it), and exits when the server does.
 
-It receives pairs of a store's folder and a job, or None to close the store. It sends READY once; then, for
-each job, HEAD (content type), DATA …, and END or FAIL (JSON). What it sends is never unpickled.
+It receives a store's folder, a job and the language of errors; or None to close the store. It sends READY
+once; then, for each job, HEAD (content type), DATA …, and END or FAIL (JSON). What it sends is never
+unpickled.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 
 import pyoxigraph as ox
 
+from graphrag_rdf.i18n import set_language, tr
 from graphrag_rdf.reader_process.evaluate import Job, QueryFailed, evaluate
 from graphrag_rdf.reader_process.memory import MEMORY_EXIT, Memory, limit_address_space, watch
 from graphrag_rdf.store.blobs import BlobStore
@@ -67,13 +69,14 @@ def serve(connection: Connection, memory: Memory, functions: Functions) -> None:
     opened, path = None, None
     connection.send_bytes(READY)
     while True:
-        received: tuple[str, Job] | None = connection.recv()
+        received: tuple[str, Job, str] | None = connection.recv()
         if received is None:
             opened = path = None
             continue
-        place, job = received
+        place, job, language = received
         sender = _Sender(connection)
         try:
+            set_language(language)
             if place != path:
                 opened = None
                 opened, path = ox.Store.read_only(place), place
@@ -85,7 +88,8 @@ def serve(connection: Connection, memory: Memory, functions: Functions) -> None:
         except MemoryError:
             os._exit(MEMORY_EXIT)
         except (OSError, RecursionError) as error:
-            connection.send_bytes(_failed(500, f"the engine failed: {type(error).__name__}: {error}"))
+            told = tr("the engine failed: {error}").format(error=f"{type(error).__name__}: {error}")
+            connection.send_bytes(_failed(500, told))
             continue
         sender.send()
         leaving = memory.megabytes > _RESTED_MB

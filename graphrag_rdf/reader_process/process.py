@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import graphrag_rdf
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import language, tr
 from graphrag_rdf.reader_process.evaluate import Job, Output, QueryFailed
 from graphrag_rdf.reader_process.main import DATA, END, FAIL, HEAD, LAST
 from graphrag_rdf.reader_process.memory import MEMORY_EXIT, resident_mb
@@ -105,7 +105,7 @@ class Reader:
         """
         assert self.snapshot is not None  # noqa: S101 - the pool has set it
         try:
-            self._connection.send((self.snapshot.place, job))
+            self._connection.send((self.snapshot.place, job, language()))
             while (data := self._connection.recv_bytes())[:1] != END:
                 if data[:1] == DATA:
                     output.write(data[1:])

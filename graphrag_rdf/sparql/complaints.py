@@ -10,8 +10,8 @@ import re
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.rdf.namespaces import PREFIXES
 
-NO_CALLS = "if this calls another server: that is refused"
-"""Added to a syntax error of a text that may call another server."""
+NO_CALLS = later("if this calls another server: that is refused")
+"""Added to a syntax error of a text that may call another server, for `tr`."""
 
 _AT = re.compile(r"error at (\d+):(\d+): expected (?:one of )?(.*)", re.DOTALL)
 _CLASS = re.compile(r"\[(?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[^\]'\"])*\]")

@@ -18,7 +18,7 @@ from pydantic import Field
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.i18n import ERASED, later, tr
+from graphrag_rdf.i18n import ERASED, in_english, later, tr
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, TG
 from graphrag_rdf.rdf.terms import integer, local_name, node_of, text_of
 from graphrag_rdf.reader_process.limited import LimitedQueries
@@ -307,7 +307,8 @@ def _run(queries: LimitedQueries, attempt: Attempt, limit: int) -> Result:
     """What a query returns. Empty, and a problem of the attempt, if it fails or returns nothing."""
     query = attempt.query or ""
     try:
-        answer = queries.run(with_prefixes(query), limit)
+        with in_english():  # the model is told of errors
+            answer = queries.run(with_prefixes(query), limit)
     except GraphRagError as error:
         attempt.problem = str(error)
         return Result()

@@ -160,6 +160,21 @@ def test_errors_are_translated(client: httpx.Client, request_: httpx.Request) ->
     assert detail("zh-CN") == chinese(english)
 
 
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELECT * { ?s a bar:Q }", "the SPARQL is malformed at line {number}, column {column}: {why}"),
+        ("SELECT (<urn:none>(1) AS ?x) {}", "the SPARQL cannot be evaluated: {error}"),
+        ("CONSTRUCT WHERE { ?s ?p ?o }", "Accept or format names no format for this result: {what}"),
+    ],
+)
+def test_errors_of_queries_are_translated(reader: httpx.Client, query: str, message: str) -> None:
+    for language, expected in (("zh-CN", chinese(message)), ("en", message)) * 2:
+        headers = {"Accept": "text/csv", "Accept-Language": language}
+        found = reader.get("/sparql", params={"query": query}, headers=headers)
+        assert found.json()["detail"].startswith(expected.partition("{")[0])
+
+
 @pytest.mark.parametrize("accepts", ["application/json", "text/event-stream"])
 def test_warnings_of_an_answer_are_translated(answering: Endpoint, accepts: str) -> None:
     for language, expected in (("zh", chinese(NO_MODEL)), ("en", NO_MODEL)):

@@ -115,9 +115,9 @@ def _judge(masked: str, text: str) -> None:
     """See `sparql_text`: a text with misspelt calls parses only if there are none."""
     data = _data(masked)
     if masked[data:] != text[data:]:
-        raise QueryFailed(400, NO_CALLS)
+        raise QueryFailed(400, tr(NO_CALLS))
     if (said := _malformed(masked[:data], text)) is not None:
-        raise QueryFailed(400, f"{said}\n{NO_CALLS}")
+        raise QueryFailed(400, f"{said}\n{tr(NO_CALLS)}")
 
 
 def _in_our_words(text: str) -> str | None:

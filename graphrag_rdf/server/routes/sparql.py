@@ -347,7 +347,7 @@ def _judge(masked: str | None, text: str) -> None:
     try:
         ox.Store().update(masked)
     except SyntaxError as error:
-        raise Problem(400, f"{complaint(text, error)}\n{NO_CALLS}") from None
+        raise Problem(400, f"{complaint(text, error)}\n{tr(NO_CALLS)}") from None
     except (OSError, RuntimeError, ValueError):
         return  # it parses; the store will report other errors
 

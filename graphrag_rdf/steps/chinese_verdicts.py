@@ -3,13 +3,15 @@
 The question is read as a statement. A sentence that has its words answers yes, one that denies them once no.
 The roles must agree: 公司由甲创办 says the same as 甲创办了公司, 甲是乙的孙女 not the same as 乙是甲的孙女.
 No is also the answer if a sentence has all words but one, and another value in its place where only one can
-be true: the date, the agent or the place of what happens once, and a number of the same things.
+be true: the date, the agent or the place of what happens once, and a number of the same things. A number is
+compared as a whole, with one beside the same words in the clause of the verb.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -32,9 +34,12 @@ _MODAL = re.compile("可以|能够|能|可")
 _BY = frozenset("由被")
 _AT = frozenset(("在", "于", "从", "自", "到"))
 _DISTRICTS = frozenset("国省市县区镇乡村州")
-_WORDED = re.compile(rf"(?<!第)[〇零一二两三四五六七八九十百千万亿]+(?=[余多]? ?(?:{MEASURE}))")
+_ZEROS = {"百": 2, "千": 3, "万": 4, "亿": 8}
+_NUMERALS = "〇零一二两三四五六七八九十百千万亿"
+_WORDED = re.compile(rf"(?<![第\d{_NUMERALS}])[{_NUMERALS}]+(?=[余多]? ?(?:{MEASURE}))")
 _DIGITS = r"(?<![\d.])(\d[\d,.]*)[余多]? ?"
-_GAP = r"[^，,。；;]{0,4}?"  # between a measure word and what it counts
+_GAP = r"[^，,。；;、和与及\d]{0,4}?"  # between a measure word and what it counts
+_BOUND = r"(?:超过|超出|多于|少于|至少|至多|最多|最少|不到|不足|不止|将近|近)$"  # not that number
 
 
 class _Claim(NamedTuple):
@@ -173,7 +178,7 @@ def _claim(question: str) -> _Claim | None:
 def _shortened(claim: _Claim, text: str, before: str) -> _Claim:
     """A claim about the short form of its first word, if a clause of the sentence begins with that."""
     first = claim.words[0]
-    if first.text in text or first.text not in before:
+    if first.kind == "Q" or first.text in text or first.text not in before:
         return claim
     shorter = (first.text[start:] for start in range(1, len(first.text) - 1))
     short = next(
@@ -224,9 +229,9 @@ def _does(claim: _Claim, clause: _Clause, title: str) -> bool | None:
             zone = clause.agents()
         elif word is claim.patient:
             zone = clause.patients()
-        if place := _find(word, clause, zone):
+        if place := _find(claim, word, clause, zone):
             places.append(place)
-        elif word is not claim.words[0] or word.text not in title or clause.subjects():
+        elif word is not claim.words[0] or word.kind == "Q" or word.text not in title or clause.subjects():
             missing.append(word)
     subject = claim.agent or claim.words[0]
     if subject.kind == "N" and subject not in missing and clause.by is None:
@@ -242,15 +247,59 @@ def _does(claim: _Claim, clause: _Clause, title: str) -> bool | None:
     return False if _otherwise(claim, missing[0], clause) else None
 
 
-def _find(word: Part, clause: _Clause, zone: tuple[int, int]) -> tuple[int, int] | None:
+def _find(claim: _Claim, word: Part, clause: _Clause, zone: tuple[int, int]) -> tuple[int, int] | None:
     """Where a word of a claim stands in a part of a sentence."""
     if word.kind == "D":
         return next(((d.start, d.end) for d in clause.dates() if _agrees(word.text, d.text)), None)
+    if word.kind == "Q":
+        said = _amount(claim, word, clause)
+        return (said.start, said.end) if said and _value(said) == _value(word) else None
     for form in (word.text, *same_words(word.text)):
-        at = clause.text.find(form, *zone)
-        if at >= 0 and not (word.kind == "N" and clause.text[at + len(form) :].startswith("的")):
-            return (at, at + len(form))
+        found = re.compile(rf"(?<![\d.]){re.escape(form)}(?!\d)" if form[0].isdigit() else re.escape(form))
+        at = found.search(clause.text, *zone)
+        if at and not (word.kind == "N" and clause.text[at.end() :].startswith("的")):
+            return at.span()
     return None
+
+
+def _amount(claim: _Claim, number: Part, clause: _Clause) -> Part | None:
+    """The one number by which a clause counts what a number of the claim counts."""
+    at, percent = claim.words.index(number), number.text.endswith("%")
+    counted: list[Part] = []
+    for before, word in pairwise(claim.words[at:]):
+        if percent or word.start != before.end or word.kind == "v" or word is claim.verb:
+            break
+        counted.append(word)
+    bound = bool(counted) and counted[0].text in {"余", "多"}
+    counted = counted[bound:]
+    if not counted and not percent:
+        return None
+    things = [word for word in claim.words[:at] if word.kind[0] == "n" and word is not claim.verb]
+    if len(counted) > 1:
+        things = counted
+    elif percent or counted[0].kind != "q":
+        things = []
+    noun = "|".join(map(re.escape, (things[-1].text, *same_words(things[-1].text)))) if things else ""
+    unit = rf"[余多]? ?{re.escape(counted[0].text) if counted else ''}"
+    found, start = [], clause.parts[0].start
+    for part in (part for part in clause.parts if part.kind == "Q"):
+        before_it, after = clause.text[start : part.start], clause.text[part.end : clause.parts[-1].end]
+        stands_after = re.fullmatch(unit, after) and re.search(noun, before_it)  # 水轮机三座
+        if part.text.endswith("%") == percent and (
+            stands_after or re.match(f"{unit}{_GAP}(?:{noun})", after)
+        ):
+            found.append(part)
+        start = part.end
+    if len(found) != 1:
+        return None
+    said, text = found[0], clause.text
+    inexact = text.startswith(("余", "多"), said.end) or re.search(_BOUND, text[: said.start])
+    return said if bool(inexact) == bound else None
+
+
+def _value(number: Part) -> Decimal | str:
+    digits = re.fullmatch(r"(\d+(?:\.\d+)?)([百千万亿]*)%?", re.sub(r"[, ]", "", number.text))
+    return Decimal(digits[1]).scaleb(sum(_ZEROS[one] for one in digits[2])) if digits else number.text
 
 
 def _has(claim: _Claim, text: str, title: str) -> bool | None:
@@ -259,8 +308,12 @@ def _has(claim: _Claim, text: str, title: str) -> bool | None:
     while len(words) > 1 and words[0].text not in text and words[0].text in title:
         del words[0]
     pattern, number = "", None
-    for before, word in zip((None, *words), words, strict=False):
-        pattern += "" if before is None else ".*?" if word.kind == "Q" or before.kind != "Q" else ""
+    for at, word in enumerate(words):
+        kinds = [before.kind for before in words[max(at - 2, 0) : at]]
+        if word.kind == "Q" or "Q" not in kinds:
+            pattern += ".*?" if kinds else ""
+        else:
+            pattern += "" if kinds[-1] == "Q" else _GAP
         pattern += _DIGITS if word.kind == "Q" else re.escape(word.text)
         number = word.text if word.kind == "Q" else number
     found = re.search(pattern, text)
@@ -296,6 +349,8 @@ def _otherwise(claim: _Claim, word: Part, clause: _Clause) -> bool:
     if word.kind == "D":
         dates = clause.dates()
         return verb in lists["once"] and len(dates) == 1 and _conflict(word.text, dates[0].text)
+    if word.kind == "Q":
+        return clause.text.count(clause.text[slice(*clause.verb)]) == 1 and bool(_amount(claim, word, clause))
     if word is claim.place:
         start = clause.verb[0]
         there = [

@@ -9,11 +9,19 @@ from graphrag_rdf.trace import reuse
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
+    from graphrag_rdf.llm.cache import ResponseCache
 
 
 def cache_stats(engine: Engine) -> dict[str, Any]:
     """Statistics of the caches: the keys of `cache stats --format json`."""
-    answers, cache = reuse.stats(engine.store), engine.response_cache
+    if engine.response_cache is None and (served := engine.served_cache()) is not None:
+        with served:
+            return _stats(engine, served)
+    return _stats(engine, engine.response_cache)
+
+
+def _stats(engine: Engine, cache: ResponseCache | None) -> dict[str, Any]:
+    answers = reuse.stats(engine.store)
     found: dict[str, Any] = {
         "enabled": cache is not None,
         "answers": {

@@ -228,11 +228,21 @@ class Components:
     @cached_property
     def response_cache(self) -> ResponseCache | None:
         """Answers of models, kept on disk; None in memory, when switched off, or when only reading."""
-        if not self.settings.cache.enabled or self.place is None or self.read_only:
+        return None if self.place is None or self.read_only else self._cache_in(self.place)
+
+    def served_cache(self) -> ResponseCache | None:
+        """The cache that a server keeps in this store, opened to be looked at; None if no server has it open.
+
+        Not for answers: a copy of the store may still have a text that the server has erased.
+        """
+        return None if self.place is None or self.place.copy is None else self._cache_in(self.place)
+
+    def _cache_in(self, place: StoreFolder) -> ResponseCache | None:
+        if not self.settings.cache.enabled:
             return None
         from graphrag_rdf.llm.cache import ResponseCache
 
-        return ResponseCache(self.place.cache / "llm.sqlite", self.settings.cache.max_bytes)
+        return ResponseCache(place.cache / "llm.sqlite", self.settings.cache.max_bytes)
 
     @cached_property
     def _servers(self) -> Servers:

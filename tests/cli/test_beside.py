@@ -74,7 +74,7 @@ READING = {
     "trace export last": "tg:GraphRagQuestion",
     "trace replay last": "the same result",
     "llm log": "",
-    "cache stats": "",
+    "cache stats": "vectors of texts",
     "index status": "up to date",
     "check": "no errors",
     "doctor": "pyoxigraph",

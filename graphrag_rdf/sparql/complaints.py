@@ -45,7 +45,7 @@ _KNOWN = {
     "dbo": "http://dbpedia.org/ontology/",
     "dbr": "http://dbpedia.org/resource/",
     "foaf": "http://xmlns.com/foaf/0.1/",
-    "geo": "http://www.opengis.net/ont/geosparql#",
+    "geo": "http://www.w3.org/2003/01/geo/wgs84_pos#",
     "org": "http://www.w3.org/ns/org#",
     "schema": "https://schema.org/",
     "time": "http://www.w3.org/2006/time#",

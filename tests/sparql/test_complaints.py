@@ -36,6 +36,11 @@ def pointed_at(message: str) -> str:
             "PREFIX foaf: <http://xmlns.com/foaf/0.1/>",
             "foaf:name ?x }",
         ),
+        (
+            "ASK { ?s geo:lat ?x }",
+            "PREFIX geo: <http://www.w3.org/2003/01/geo/wgs84_pos#>",
+            "geo:lat ?x }",
+        ),
         ("ASK { ?s a :Ship }", "write before the query: PREFIX : <…>", ":Ship }"),
         ("ASK { ?s <urn:a>|x-1:b ?o . ?o a <urn:c:d> }", "PREFIX x-1: <…>", "x-1:b ?o . ?o a <urn:c:d> }"),
         (

@@ -6,6 +6,7 @@ The parser also lists all keywords and characters that it would have accepted; t
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.rdf.namespaces import PREFIXES
@@ -31,6 +32,10 @@ _PATTERN_SAID = later("this is a pattern, not a query; a query is {query}")
 _SCHEMES = {"http", "https", "urn", "file", "mailto", "tag"}
 _IRI = "IRI parsing failed"
 _SHOWN = 100  # characters of a line
+_TERM = r"""("(?:\\.|[^"\\\n])*"[^\s<>()]*|'(?:\\.|[^'\\\n])*'[^\s<>()]*|<[^<>\s]*>|[^\s<>"']+)"""
+_STATEMENT = re.compile(rf"<<(\()?\s*{_TERM}\s+{_TERM}\s+{_TERM}\s*(?(1)\))>>")
+_BARE_IRI = re.compile(r"[A-Za-z][\w+.-]*://.+|urn:.+")
+_BARE_WORD = re.compile(r"(?!(?:a|true|false)$)[^\W\d][\w-]*")
 _STATUS = {"not supported": 501, "does not exist": 404, "already exists": 409}
 _UNDECLARED = "Prefix not found"
 _UNDECLARED_IN_TURTLE = re.compile(r"The prefix (\S*): has not been declared")
@@ -88,10 +93,16 @@ def complaint(text: str, error: Exception) -> str:
         return tr("the SPARQL is malformed: {error}").format(error=error)
     number, column = int(found[1]), int(found[2])
     begins = _begins(text)
+    bare = _bare_statement(text)
     if _NO_QUERY.search(found[3]) and begins < len(text) and not _FORM.match(text, begins):
         pattern = _PATTERN_SAID if text.startswith(("?", "$", "<"), begins) else _QUERY_SAID
         why = _UPDATE_SAID if _UPDATE.match(text, begins) else pattern
-        return _told(text, *_place(text, begins), tr(why).format(query="SELECT * { … }"))
+        told = tr(why).format(query=f"SELECT * {{ {_whole(text, begins, bare)} }}")
+        if bare is not None and why is _PATTERN_SAID:
+            return _told(text, *_place(text, bare.start), f"{bare.why}; {told}")
+        return _told(text, *_place(text, begins), told)
+    if bare is not None:
+        return _told(text, *_place(text, bare.start), bare.why)
     lines = text.split("\n")
     line = lines[number - 1].rstrip("\r") if number <= len(lines) else ""
     said = _said(found[3])
@@ -115,6 +126,55 @@ def complaint(text: str, error: Exception) -> str:
         said = [tr("this IRI is relative or malformed; write it in full, or BASE <…> before the query")]
     why = "; ".join(said) or (tr("unexpected end") if ended else tr("unexpected text"))
     return _told(text, number, column, why)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bare:
+    """A statement in `<< >>` with an IRI or a word that is no term.
+
+    Attributes:
+        start, end: its offsets.
+        why: what is wrong.
+        mended: as SPARQL writes it; None if nobody knows which terms are meant.
+    """
+
+    start: int
+    end: int
+    why: str
+    mended: str | None
+
+
+def _bare_statement(text: str) -> _Bare | None:
+    """The first statement such as `<<http://example.org/s http://example.org/p "value">>`."""
+    code = _NO_CODE.sub(lambda found: " " * len(found[0]), text) if "<<" in text else ""
+    for found in _STATEMENT.finditer(text):
+        terms = found.groups()[1:]
+        word = next((term for term in terms if _BARE_WORD.fullmatch(term)), None)
+        if not code.startswith("<<", found.start()):
+            continue
+        if word is not None:
+            why = tr(
+                "{word} is no term; terms are IRIs in angle brackets, prefixed names, variables and literals"
+            )
+            return _Bare(*found.span(), why.format(word=_shown(word)), None)
+        if any(map(_BARE_IRI.fullmatch, terms)):
+            written = (f"<{term}>" if _BARE_IRI.fullmatch(term) else term for term in terms)
+            mended = f"<<( {' '.join(written)} )>>"
+            why = tr("IRIs stand in angle brackets, and triple terms in <<( )>>: {term}")
+            return _Bare(*found.span(), why.format(term=_shown(mended)), mended)
+    return None
+
+
+def _whole(text: str, begins: int, bare: _Bare | None) -> str:
+    """A pattern as it stands in a query, if its statement could be mended."""
+    if bare is None or bare.mended is None or bare.start == begins:
+        return "…"
+    return _shown(f"{text[begins : bare.start]}{bare.mended}{text[bare.end :]}".strip())
+
+
+def _shown(text: str) -> str:
+    """A text within a sentence."""
+    return text if text.isprintable() and len(text) <= 3 * _SHOWN else "…"
 
 
 def _told(text: str, number: int, column: int, why: str) -> str:

@@ -1,10 +1,10 @@
 """Why a query has no rows: what the same query finds after a change that other stores would not need.
 
-Eight habits give empty results here without an error: a default graph that is the union of all graphs,
+Ten habits give empty results here without an error: a default graph that is the union of all graphs,
 `<< s p o >>` for a triple term (SPARQL-star; in SPARQL 1.2 it is a reifier), another IRI for one of the
 program's prefixes, names of TrustGraph's earlier specification, its questions as activities, a step that
-derives directly from one that is not its neighbour here, and labels and values without their language or
-datatype.
+derives directly from one that is not its neighbour here, labels and values without their language or
+datatype, FROM NAMED without GRAPH, and reasons for edges that no model chose.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def alternatives(query: str, *, union: bool = False) -> Iterator[Alternative]:
     """The changed forms of a query, those with the fewest changes first.
 
     Args:
-        query: as its author wrote it. The dataset of a query that names one (FROM) is not changed.
+        query: as its author wrote it. The graphs of a query that names some (FROM) are not changed.
         union: its default graph was the union of all graphs already.
     """
     if _form(list(tokens(query))) is None:
@@ -206,6 +206,7 @@ class _Query:
     """The tokens of a query, and its names in full."""
 
     def __init__(self, text: str) -> None:
+        self.text = text
         self.tokens = list(tokens(text))
         self._declared = dict(PREFIXES)
         for word, name, iri in zip(self.tokens, self.tokens[1:], self.tokens[2:], strict=False):
@@ -320,6 +321,34 @@ def _values(query: _Query) -> list[_Change]:
     return sorted(changes)
 
 
+def _named(query: _Query) -> list[_Change]:
+    """NAMED in the clauses of a query that has no other FROM, and no GRAPH: its default graph is empty."""
+    clauses = [
+        token for place in outermost(query.tokens, "FROM") for token in query.tokens[place + 1 : place + 2]
+    ]
+    if any(is_word(token, "GRAPH") for token in query.tokens):
+        return []
+    named = all(is_word(token, "NAMED") for token in clauses)
+    return [(token.offset, token.text, "") for token in clauses if named]
+
+
+def _reasons(query: _Query) -> list[_Change]:
+    """Patterns with `tg:reasoning` and a variable, beside others."""
+    found = [Token("", "", 0)] * 2 + query.tokens + [Token("", "", 0)] * 3
+    changes: list[_Change] = []
+    for place, token in query.outside_template():
+        before, subject, _, reason, after, then = found[place : place + 6]
+        if query.full(token) != TG.reasoning.value or reason.kind != "variable":
+            continue
+        if subject.text == ";" or after.text == ";":
+            end = _end(reason if subject.text == ";" else after)
+            changes.append((token.offset, query.text[token.offset : end], ""))
+        elif after.text in (".", "}") and (before.text == "." or then.kind in ("variable", "iri")):
+            pattern = query.text[subject.offset : _end(reason)]
+            changes.append((subject.offset, pattern, f"OPTIONAL {{ {pattern} }}"))
+    return changes
+
+
 @dataclass(frozen=True)
 class _Habit:
     """One of the habits.
@@ -354,6 +383,8 @@ _HABITS = (
     ),
     _Habit(_between, lambda changes: tr("steps in between, {names}").format(names=_each(changes))),
     _Habit(_values, lambda _: tr("STR(), as values have a language or datatype")),
+    _Habit(_named, lambda _: tr("FROM instead of FROM NAMED, whose graphs only GRAPH reads")),
+    _Habit(_reasons, lambda _: tr("no tg:reasoning, which edges have only if a model chose them")),
 )
 """In the order in which they change a text."""
 

@@ -19,7 +19,7 @@ from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.foreign import FOREIGN, pipeline_of
 from graphrag_rdf.trace.reader import trace_quads
 
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUID = re.compile(r"(?<![^\W_])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![^\W_])")
 _PREFIX = re.compile(r"[0-9a-f][0-9a-f-]{3,35}\Z")
 
 

@@ -66,6 +66,31 @@ def test_counts_of_nothing(run: Run, store: Path, form: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "?x tg:edge ?edge ; tg:reasoning ?why .",
+        "?x tg:reasoning ?why ; tg:edge ?edge",
+        "?x tg:edge ?edge . ?x tg:reasoning ?why",
+        "?x tg:reasoning ?why . ?x tg:edge ?edge .",
+    ],
+)
+def test_reasons_of_edges_that_no_model_chose(run: Run, store: Path, pattern: str) -> None:
+    insert = "INSERT DATA { GRAPH <urn:graph:retrieval> { <urn:x> tg:edge <<( <urn:s> <urn:p> 1 )>> } }"
+    run("sparql", "--update", "DELETE WHERE { GRAPH ?g { ?x tg:reasoning ?why } }")
+    run("sparql", "--update", insert)
+    found = run("sparql", f"SELECT * {{ {pattern} }}")
+    assert "and no tg:reasoning, which edges have only if a model chose them, the result has " in found.err
+    corrected = shlex.split(found.err.split("graphrag-rdf sparql ")[1])
+    assert "urn:x" in run("sparql", *corrected[:2]).out
+    assert "nothing found" not in run("sparql", "SELECT * { ?x tg:reasoning ?why }").err
+
+
+def test_named_graphs_without_graph(run: Run, store: Path) -> None:
+    found = run("sparql", "SELECT DISTINCT ?e FROM NAMED <urn:graph:source> { ?e tg:sourceText ?text }")
+    assert "nothing found. With FROM instead of FROM NAMED, whose graphs only GRAPH reads, the" in found.err
+
+
 def test_questions_with_yes_or_no(run: Run, store: Path) -> None:
     found = run("sparql", "ASK { ?evidence tg:sourceText ?text }")
     assert found.out == "no\n"

@@ -340,6 +340,17 @@ def test_an_empty_result_links_to_a_query_that_finds_something(
     assert "link" not in again.headers
 
 
+def test_the_link_of_an_empty_result_keeps_the_graphs_of_the_request(client: httpx.Client) -> None:
+    client.post("/update", data={"update": "INSERT DATA { GRAPH <urn:g> { <urn:s> <urn:p> 'x'@en } }"})
+    for graph, linked in (("urn:g", True), ("urn:none", False)):
+        asked = {"query": "SELECT * { ?s ?p 'x' }", "default-graph-uri": graph}
+        found = client.get("/sparql", params=asked)
+        assert ("link" in found.headers) == linked
+        if linked:
+            assert found.links["alternate"]["title"].startswith("With STR()")
+            assert "urn:s" in client.get(found.links["alternate"]["url"]).text
+
+
 def test_the_link_of_an_empty_result_is_in_the_language_of_the_client(client: httpx.Client) -> None:
     client.post("/update", data={"update": "INSERT DATA { GRAPH <urn:g> { <urn:s> <urn:p> 1 } }"})
 

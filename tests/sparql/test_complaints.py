@@ -78,6 +78,22 @@ def pointed_at(message: str) -> str:
             "CLEAR ALL",
         ),
         ("DROP ALL", "line 1, column 1: this is an update, not a query", "DROP ALL"),
+        (
+            '?g tg:contains <<http://example.org/s http://example.org/p "a b"@en>>',
+            'in <<( )>>: <<( <http://example.org/s> <http://example.org/p> "a b"@en )>>; this is a pattern, '
+            "not a query; a query is SELECT * { ?g tg:contains <<( <http://example.org/s>",
+            '<<http://example.org/s http://example.org/p "a b"@en>>',
+        ),
+        (
+            "ASK { ?g <urn:c> <<(?s urn:p http://a.org/A_(b))>> }",
+            "<<( ?s <urn:p> <http://a.org/A_(b)> )>>",
+            "<<(?s urn:p http://a.org/A_(b))>> }",
+        ),
+        (
+            "ASK { ?g ?p '<<s p o>>', <<?s a o>> }",
+            "column 26: o is no term; terms are IRIs in",
+            "<<?s a o>> }",
+        ),
         ("PREFIX a: <urn:x> FOO", "line 1, column 19: a query must begin with", "FOO"),
         ("SELEC * {}", "line 1, column 1: a query must begin with SELECT, ASK,", "SELEC * {}"),
     ],

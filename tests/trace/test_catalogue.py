@@ -87,6 +87,12 @@ def test_the_last_of_traces_that_started_one_another_is_one_of_them(sample: Samp
     assert find_trace(sample.store, "last") in {run.session for run in runs}
 
 
+def test_more_than_its_id_is_no_name_of_a_trace(sample: Sample, run: TraceRecorder) -> None:
+    for name in (f"{run.run}xyz", f"x{run.run}", f"{run.run}0", f"urn:trustgraph:session:{run.run}xyz"):
+        with pytest.raises(UsageError):
+            find_trace(sample.store, name)
+
+
 @pytest.mark.parametrize(
     "name", ["", "zz", "abc", "0000", "urn:nothing", "not an iri:", '"', iris.name_uuid("none")]
 )

@@ -46,7 +46,7 @@ from graphrag_rdf.server.http.problems import Problem, TransferAborted
 from graphrag_rdf.server.jobs import is_union, job_of
 from graphrag_rdf.server.representations import HTML
 from graphrag_rdf.server.routes.dataset import describe_service
-from graphrag_rdf.server.routes.suggestions import explained
+from graphrag_rdf.server.routes.suggestions import explained, graphs_of
 from graphrag_rdf.server.service import COMMIT, Service, address_of, client_of, service_of
 from graphrag_rdf.server.validation import headers_of
 from graphrag_rdf.sparql.complaints import NO_CALLS, complaint
@@ -171,10 +171,12 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
         return await asyncio.to_thread(describe_service, request)
     accept = accepted(request.headers.get("accept"), parameters.all("format"))
     results, graph = forms_for(accept, parameters.one("dialect"))
-    default, named = parameters.all("default-graph-uri"), parameters.all("named-graph-uri")
+    dataset = tuple(
+        (name, graph) for name in ("default-graph-uri", "named-graph-uri") for graph in parameters.all(name)
+    )
     union = is_union(service, text, parameters.one("union-default-graph"))
     if results is None and graph is None:
-        if request.method == "GET" and not (default or named) and negotiate(accept, (HTML,)):
+        if request.method == "GET" and not dataset and negotiate(accept, (HTML,)):
             shown = {"query": text, "union": f"{union:d}"}
             return RedirectResponse(f"/sparql-editor?{urlencode(shown)}", 303, {"Vary": "Accept"})
         raise Problem(406, tr("Accept names no supported format"))
@@ -184,9 +186,8 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
         results,
         graph,
         base=address_of(request),
-        default_graphs=tuple(default) if default or named else None,
-        named_graphs=tuple(named) if default or named else None,
         union=union,
+        **graphs_of(dataset),
     )
     if request.method in ("GET", "HEAD") and not volatile:
         types = [form.content_type for form in (results, graph) if form is not None]
@@ -194,9 +195,9 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
             return same
     min_commit = service.min_commit(request)
     response = await run(request, service, job, min_commit, validated=None if volatile else "weak")
-    if default or named or request.method == "HEAD":
+    if request.method == "HEAD":
         return response
-    return await explained(request, service, response, text, union=job.union)
+    return await explained(request, service, response, text, union=job.union, dataset=dataset)
 
 
 @lru_cache(maxsize=512)

@@ -6,6 +6,7 @@ import asyncio
 import json
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
@@ -17,6 +18,9 @@ from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.jobs import job_of
 from graphrag_rdf.server.service import COMMIT, Service, address_of, client_of, site_of
 from graphrag_rdf.sparql.empty import Alternative, alternatives, found_nothing
+
+Dataset: TypeAlias = tuple[tuple[str, str], ...]
+"""Parameters `default-graph-uri` and `named-graph-uri`, and their values."""
 
 _JSON = Wanted("application/sparql-results+json", "application/sparql-results+json")
 _EMPTY = 4096
@@ -34,11 +38,13 @@ class Suggestion:
         told: what differs and what is found, a sentence.
         query: the changed query.
         union: its default graph is the union of all graphs.
+        dataset: the parameters that name its graphs (SPARQL 1.2 Protocol §2.1.4).
     """
 
     told: str
     query: str
     union: bool
+    dataset: Dataset = ()
 
     def address(self, path: str, union: str) -> str:
         """The address that runs it.
@@ -46,7 +52,8 @@ class Suggestion:
         Args:
             union: the parameter for the union of all graphs.
         """
-        return f"{path}?{urlencode({'query': self.query, union: f'{self.union:d}'})}"
+        graphs = self.dataset or ((union, f"{self.union:d}"),)
+        return f"{path}?{urlencode((('query', self.query), *graphs))}"
 
     def link(self, site: str) -> str | None:
         """A `Link` header (RFC 8288): the changed query as an address; None if that is too long."""
@@ -57,23 +64,34 @@ class Suggestion:
         return f'<{target}>; rel="alternate"; {title}'
 
 
+def graphs_of(dataset: Dataset) -> dict[str, Any]:
+    """The dataset as attributes of a job."""
+    default, named = (
+        tuple(graph for name, graph in dataset if name == f"{kind}-graph-uri")
+        for kind in ("default", "named")
+    )
+    return {"default_graphs": default if dataset else None, "named_graphs": named if dataset else None}
+
+
 async def suggestion(
-    request: Request, service: Service, text: str, *, union: bool, seconds: float
+    request: Request, service: Service, text: str, *, union: bool, seconds: float, dataset: Dataset = ()
 ) -> Suggestion | None:
     """A form of an empty query that finds something; None if none does within so many seconds."""
     if service.remote is not None:
         return None
     with suppress(TimeoutError, Problem):
         async with asyncio.timeout(seconds):
-            for one in alternatives(text, union=union):
-                found = await _count(request, service, one)
+            for one in alternatives(text, union=union and not dataset):
+                if dataset and one.union:
+                    continue
+                found = await _count(request, service, one, dataset)
                 if found is None or found:
-                    return Suggestion(one.told(found), one.text, one.union) if one.changes else None
+                    return Suggestion(one.told(found), one.text, one.union, dataset) if one.changes else None
     return None
 
 
 async def explained(
-    request: Request, service: Service, response: Response, text: str, *, union: bool
+    request: Request, service: Service, response: Response, text: str, *, union: bool, dataset: Dataset
 ) -> Response:
     """The response to a query; if it is empty, with a `Link` to a query that finds something, if one does."""
     media_type = response.headers["content-type"].partition(";")[0]
@@ -81,23 +99,30 @@ async def explained(
         return response
 
     async def explain(seconds: float) -> str | None:
-        found = await suggestion(request, service, text, union=union, seconds=seconds)
+        found = await suggestion(request, service, text, union=union, seconds=seconds, dataset=dataset)
         return None if found is None else found.link(site_of(request))
 
     if service.remote is None and found_nothing(bytes(response.body), media_type, text):
-        asked = (text, str(union), site_of(request), response.headers[COMMIT], language())
+        asked = (text, str(union), str(dataset), site_of(request), response.headers[COMMIT], language())
         if (link := await service.explanations.get(asked, explain)) is not None:
             response.headers["Link"] = link
             response.headers.add_vary_header("Accept-Language")
     return response
 
 
-async def _count(request: Request, service: Service, one: Alternative) -> int | None:
+async def _count(request: Request, service: Service, one: Alternative, dataset: Dataset) -> int | None:
     """The rows of a changed query, None for an ASK with the answer yes; 0 also if it is malformed."""
     base = address_of(request)
     try:
         job, _ = await job_of(
-            service, one.counting, _JSON, None, with_prefixes=True, base=base, union=one.union
+            service,
+            one.counting,
+            _JSON,
+            None,
+            with_prefixes=True,
+            base=base,
+            union=one.union,
+            **graphs_of(dataset),
         )
         with service.concurrency.slot(client_of(request)):
             _, data = await service.queries.whole(job, service.min_commit(request))

@@ -3,39 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.trace import reuse
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
-    from graphrag_rdf.llm.cache import ResponseCache
 
 
 def cache_stats(engine: Engine) -> dict[str, Any]:
     """Statistics of the caches: the keys of `cache stats --format json`."""
-    if engine.response_cache is None and (served := engine.served_cache()) is not None:
-        with served:
-            return _stats(engine, served)
-    return _stats(engine, engine.response_cache)
-
-
-def _stats(engine: Engine, cache: ResponseCache | None) -> dict[str, Any]:
-    answers = reuse.stats(engine.store)
-    found: dict[str, Any] = {
-        "enabled": cache is not None,
-        "answers": {
-            "enabled": engine.settings.answers.cache,
-            "entries": answers.entries,
-            "reused": answers.reused,
-        },
-    }
-    if cache is not None:
-        both, chat, vectors = cache.stats(), cache.stats("answers"), cache.stats("embeddings")
-        found |= {"entries": both.entries, "bytes": both.bytes, "max_bytes": both.max_bytes}
-        found["llm"] = {"entries": chat.entries, "bytes": chat.bytes}
-        found["embeddings"] = {"entries": vectors.entries, "bytes": vectors.bytes}
-    return found
+    answers, cache = reuse.stats(engine.store), engine.response_cache
+    with ExitStack() as opened:
+        if cache is None and (served := engine.served_cache()) is not None:
+            cache = opened.enter_context(served)
+        found: dict[str, Any] = {
+            "enabled": cache is not None,
+            "answers": {
+                "enabled": engine.settings.answers.cache,
+                "entries": answers.entries,
+                "reused": answers.reused,
+            },
+        }
+        if cache is not None:
+            both, chat, vectors = cache.stats(), cache.stats("answers"), cache.stats("embeddings")
+            found |= {"entries": both.entries, "bytes": both.bytes, "max_bytes": both.max_bytes}
+            found["llm"] = {"entries": chat.entries, "bytes": chat.bytes}
+            found["embeddings"] = {"entries": vectors.entries, "bytes": vectors.bytes}
+        return found
 
 
 def clear_caches(engine: Engine, names: Iterable[str] = ()) -> dict[str, int]:

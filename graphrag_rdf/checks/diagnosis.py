@@ -33,7 +33,7 @@ from graphrag_rdf.ingest.extractors import (
 )
 from graphrag_rdf.ingest.files import ingest_settings
 from graphrag_rdf.ingest.relations import built, fallback, relation_counts, relation_names, relation_settings
-from graphrag_rdf.ingest.stages import ingest_pipeline
+from graphrag_rdf.ingest.stages import NORMALISING, ingest_pipeline
 from graphrag_rdf.live_settings import describe, step_values
 from graphrag_rdf.rdf.namespaces import prefixed
 from graphrag_rdf.rdf.terms import text_of, to_python
@@ -219,7 +219,7 @@ def feature_flags(engine: Engine, indexes: Mapping[str, Any]) -> dict[str, bool]
         "vectors_enabled": settings.embedding.model is not None and healthy.get("vectors", False),
         "rerank_enabled": settings.rerank.model is not None,
         "entity_extraction_enabled": settings.extract.use != "none",
-        "entity_normalize_enabled": not stages.isdisjoint(("synonyms", "written_together", "aliases")),
+        "entity_normalize_enabled": not stages.isdisjoint(NORMALISING),
         "hash_incremental_enabled": settings.extract.incremental,
         "relations_enabled": settings.relations.build,
         "relation_extraction_enabled": settings.llm.model is not None

@@ -14,6 +14,7 @@ ELSEWHERE = {
     "CHUNK_SIZE": "documents.chunk_size",
     "COOCCUR_MIN_COUNT": "relations.min_count",
     "ENTITY_MIN_LENGTH": "extract.entity_min_length",
+    "ENTITY_NORMALIZE_ENABLED": "extract.normalise",
     "EXPAND_HOPS": "hybrid_rag.exploration.relation_hops",
     "GRAPH_RANK_ENABLED": "hybrid_rag.exploration.weight_degree",
     "GRAPH_RANK_WEIGHT": "hybrid_rag.exploration.weight_degree",

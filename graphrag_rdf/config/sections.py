@@ -232,6 +232,9 @@ class ExtractSection(Section):
         ge=1,
         description="least number of characters of a name; one fewer in Chinese, Japanese and Korean",
     )
+    normalise: bool = Field(
+        default=True, description="merge entities by synonyms and by other forms of their names"
+    )
     synonyms: Path | None = Field(
         default=None, description="file with lines 'Preferred name = other name; other name'"
     )

@@ -57,7 +57,12 @@ class Stage:
 
 
 STAGES: tuple[Stage, ...] = (
-    Stage("synonyms", "begin", optional=True, settings=("extract.synonyms", "extract.namespace")),
+    Stage(
+        "synonyms",
+        "begin",
+        optional=True,
+        settings=("extract.normalise", "extract.synonyms", "extract.namespace"),
+    ),
     Stage("discover", "begin"),
     Stage("plan", "begin", needs=("discover",), settings=("extract.incremental",)),
     Stage("read", "each_document", settings=("documents.max_bytes",)),
@@ -103,8 +108,8 @@ STAGES: tuple[Stage, ...] = (
     Stage("index", "end", needs=("names",), settings=("embedding.model",)),
     Stage("links", "end", needs=("index",)),
     Stage("duplicates", "end", optional=True, needs=("index",)),
-    Stage("written_together", "end", optional=True, needs=("names",)),
-    Stage("aliases", "end", optional=True, needs=("names",)),
+    Stage("written_together", "end", optional=True, needs=("names",), settings=("extract.normalise",)),
+    Stage("aliases", "end", optional=True, needs=("names",), settings=("extract.normalise",)),
     Stage(
         "vocabularies",
         "end",
@@ -159,6 +164,8 @@ STAGES: tuple[Stage, ...] = (
     ),
 )
 _BY_NAME: Mapping[str, Stage] = {stage.name: stage for stage in STAGES}
+NORMALISING = tuple(stage.name for stage in STAGES if "extract.normalise" in stage.settings)
+"""Stages that merge entities by their names."""
 
 
 class StageEntry(BaseModel):
@@ -211,11 +218,20 @@ class IngestPipeline(BaseModel):
 def ingest_pipeline(settings: Settings) -> IngestPipeline:
     """The pipeline in force: the user's own, where the folder of their pipelines has one, else ours.
 
+    Without `extract.normalise`, it lacks the stages that merge entities.
+
     Raises:
         ConfigError: the file is malformed; names an unknown stage, way, template, prompt or setting; lacks a
             stage; or lists one before a stage that it needs.
     """
-    return _read(_own(settings) or _ours())
+    pipeline = _read(_own(settings) or _ours())
+    if settings.extract.normalise:
+        return pipeline
+    less: dict[str, Any] = {
+        part: tuple(entry for entry in entries if entry.stage not in NORMALISING)
+        for part, entries in pipeline.parts()
+    }
+    return pipeline.model_copy(update=less)
 
 
 def own_parameters(settings: Settings) -> dict[str, Any]:

@@ -57,6 +57,12 @@ def test_both_forms_are_one_and_a_first_name_is_its_speaker(engine: Engine) -> N
     assert {decision.by for decision in read_decisions(engine.store)} == {TOGETHER_RULE}
 
 
+def test_it_can_be_turned_off(docs: Path, engine_of: MakeEngine) -> None:
+    off = filled(docs, engine_of("off", extract__normalise=False), list(FILES))
+    assert read_decisions(off.store) == []
+    assert stands(off, "boyew", "bo-yew") == ["boyew", "bo-yew"]
+
+
 def test_the_order_of_documents_does_not_matter(docs: Path, engine_of: MakeEngine) -> None:
     """Nor whether they come one by one or all at once."""
     slugs = ["boyew", "bo-yew", "powerpoint", "power-point", "yuriko", "yurikoorr"]

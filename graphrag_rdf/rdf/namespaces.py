@@ -97,7 +97,8 @@ def prefixed(term: NamedNode) -> str | None:
     """An IRI as `prefix:local` with a prefix of ours; None where it has none, or would need escapes."""
     for prefix, base in PREFIXES.items():
         local = term.value.removeprefix(base)
-        if local != term.value and local.replace("-", "").replace("_", "").isalnum():
+        plain = local.replace("-", "").replace("_", "").isalnum() and not local.startswith("-")
+        if local != term.value and plain:
             return f"{prefix}:{local}"
     return None
 

@@ -127,7 +127,13 @@ def test_the_star_spelling_of_trig_reads_as_its_lines() -> None:
     text = written(quads, "trig", "rdf-star").decode()
     assert '{\n  <urn:s> <urn:p> "o" .\n}\n' in text
     assert f'{Graphs.SOURCE} {{\n  <urn:c> {TG.contains} << <urn:s> <urn:p> "o" >> .\n}}\n' in text
-    assert written(quads, "turtle", "rdf-star").decode() == '<urn:s> <urn:p> "o" .\n'
+    typed = Quad(fact.subject, RDF.type, NamedNode(f"{TG}Chunk"))
+    odd = Quad(fact.subject, RDF.type, NamedNode(f"{TG}-odd"))
+    turtle = written([*quads, typed, odd], "turtle", "rdf-star").decode()
+    assert f"@prefix tg: <{TG}> .\n" in turtle
+    assert '\n<urn:s> <urn:p> "o" .\n' in turtle
+    assert "\n<urn:s> rdf:type tg:Chunk .\n" in turtle
+    assert {quad.triple for quad in parse(turtle, format=RdfFormat.TURTLE)} >= {typed.triple, odd.triple}
 
 
 @pytest.mark.parametrize("form", ["turtle", "ntriples", "rdfxml"])

@@ -302,7 +302,9 @@ def test_problems_are_pages_for_people(path: str, client: httpx.Client) -> None:
 
 
 def test_empty_and_foreign_forms(client: httpx.Client) -> None:
-    assert client.post("/ask", data={"question": "  "}).status_code == 422
+    overview = client.post("/ask", data={"question": "  "})
+    assert overview.status_code == 303
+    assert overview.headers["location"].startswith("/traces/")
     assert client.post("/ask", data={"question": "a", "token": "wrong"}).status_code == 401
     foreign = {"Origin": "https://evil.example"}
     assert client.post("/ask", data={"question": QUESTION}, headers=foreign).status_code == 403

@@ -12,8 +12,7 @@ PAGE = (REPOSITORY / "docs" / "how-to" / "trouble.md").read_text("utf-8")
 def test_every_type_of_warning_is_explained() -> None:
     sources = "\n".join(path.read_text("utf-8") for path in (REPOSITORY / "graphrag_rdf").rglob("*.py"))
     given = set(re.findall(r"\bwarn\(\s*\"(\w+)\",", sources))
-    given |= set(
-        re.findall(r"\byield \"(\w+)\", f", sources)
-    )  # of readers of documents, and checks of answers
+    # of readers of documents, and checks of answers
+    given |= set(re.findall(r"\byield\s+\(?\s*\"(\w+_\w+)\",\s+tr\(", sources))
     section = PAGE.partition("## Errors")[0]
     assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == given

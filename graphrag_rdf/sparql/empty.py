@@ -114,20 +114,22 @@ def alternatives(query: str, *, union: bool = False) -> Iterator[Alternative]:
         query: as its author wrote it. The graphs of a query that names some (FROM) are not changed.
         union: its default graph was the union of all graphs already.
     """
-    if _form(list(tokens(query))) is None:
+    written = _Query(query)
+    if written.form is None:
         return
-    useful = [habit for habit in _HABITS if habit.find is not None and habit.find(_Query(query))]
+    useful = [habit for habit in _HABITS if habit.find(written)]
     if not union and not names_dataset(query):
         useful.insert(0, _UNION)
-    aggregating = aggregates(query)
+    aggregating = written.aggregates()
     for number in range(0 if aggregating else 1, len(useful) + 1):
         for chosen in combinations(useful, number):
-            text, said = query, []
+            changed, said = written, []
             for habit in chosen:
-                changes = habit.find(_Query(text)) if habit.find is not None else []
+                changes = habit.find(changed)
                 said.append(habit.said(changes))
-                text = _changed(text, changes)
-            yield Alternative(text, union or _UNION in chosen, tuple(said), _counting(text), aggregating)
+                changed = _Query(_changed(changed.text, changes)) if changes else changed
+            counting = _counting(changed)
+            yield Alternative(changed.text, union or _UNION in chosen, tuple(said), counting, aggregating)
 
 
 def found_nothing(data: bytes, media_type: str, query: str) -> bool:
@@ -160,26 +162,12 @@ def nothing_in(rows: Iterable[Iterable[str]], query: str) -> bool:
         rows: lexical values, empty if unbound.
     """
     first = list(islice(rows, 2))
-    return not first or (len(first) == 1 and set(first[0]) <= _NOTHING and aggregates(query))
+    return not first or (len(first) == 1 and set(first[0]) <= _NOTHING and _Query(query).aggregates())
 
 
 def lexical(term: object) -> str:
     """The value of a literal or IRI; empty if unbound."""
     return str(getattr(term, "value", ""))
-
-
-def aggregates(query: str) -> bool:
-    """Whether a SELECT has one row at any rate: aggregates without GROUP BY (SPARQL 1.2 §11.2)."""
-    found = list(tokens(query))
-    form = _form(found)
-    if form is None or not is_word(form, "SELECT") or next(outermost(found, "GROUP"), None) is not None:
-        return False
-    selected = found[found.index(form) : _group(found, found.index(form))]
-    return any(token.kind == "word" and token.text.upper() in _AGGREGATES for token in selected)
-
-
-def _form(found: list[Token]) -> Token | None:
-    return next((token for token in found if token.kind == "word" and token.text.upper() in _FORMS), None)
 
 
 def _group(found: list[Token], start: int) -> int:
@@ -203,11 +191,21 @@ def _after(found: list[Token], brace: int) -> int:
 
 
 class _Query:
-    """The tokens of a query, and its names in full."""
+    """The tokens of a query, and its names in full.
+
+    Attributes:
+        form: the place of SELECT, ASK, CONSTRUCT or DESCRIBE; None if it is no query.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = list(tokens(text))
+        forms = (
+            place
+            for place, token in enumerate(self.tokens)
+            if token.kind == "word" and token.text.upper() in _FORMS
+        )
+        self.form = next(forms, None)
         self._declared = dict(PREFIXES)
         for word, name, iri in zip(self.tokens, self.tokens[1:], self.tokens[2:], strict=False):
             if is_word(word, "PREFIX") and iri.kind == "iri":
@@ -230,15 +228,24 @@ class _Query:
                 return f"{prefix}:{local}"
         return f"<{iri}>"
 
-    def outside_template(self) -> list[tuple[int, Token]]:
+    def outside_template(self) -> Iterator[tuple[int, Token]]:
         """Places and tokens that are not in the template of a CONSTRUCT, where paths are not allowed."""
-        form = _form(self.tokens)
-        start = 0
-        if form is not None and is_word(form, "CONSTRUCT"):
-            place = self.tokens.index(form)
-            if self.tokens[place + 1].text == "{":
-                start = _after(self.tokens, place + 1)
-        return list(enumerate(self.tokens))[start:]
+        return islice(enumerate(self.tokens), self.after_template(), None)
+
+    def after_template(self) -> int:
+        """The place after the template of a CONSTRUCT that has one; 0 for other queries."""
+        form = self.form or 0
+        template = is_word(self.tokens[form], "CONSTRUCT") and self.tokens[form + 1].text == "{"
+        return _after(self.tokens, form + 1) if template else 0
+
+    def aggregates(self) -> bool:
+        """Whether a SELECT has one row at any rate: aggregates without GROUP BY (SPARQL 1.2 §11.2)."""
+        if self.form is None or not is_word(self.tokens[self.form], "SELECT"):
+            return False
+        selected = self.tokens[self.form : _group(self.tokens, self.form)]
+        return next(outermost(self.tokens, "GROUP"), None) is None and any(
+            token.kind == "word" and token.text.upper() in _AGGREGATES for token in selected
+        )
 
 
 def _terms(query: _Query) -> list[_Change]:
@@ -354,11 +361,11 @@ class _Habit:
     """One of the habits.
 
     Attributes:
-        find: the changes that a query needs for it; None if the text stays.
+        find: the changes of the text that a query needs for it.
         said: what the changes are, for people.
     """
 
-    find: Callable[[_Query], list[_Change]] | None
+    find: Callable[[_Query], list[_Change]]
     said: Callable[[Collection[_Change]], str]
 
 
@@ -367,7 +374,7 @@ def _each(changes: Collection[_Change]) -> str:
     return listed(dict.fromkeys(each.format(new=new, old=old) for _, old, new in changes))
 
 
-_UNION = _Habit(None, lambda _: tr("all graphs as the default graph"))
+_UNION = _Habit(lambda _: [], lambda _: tr("all graphs as the default graph"))
 _HABITS = (
     _Habit(
         _prefixes,
@@ -395,39 +402,36 @@ def _changed(text: str, changes: list[_Change]) -> str:
     return text
 
 
-def _counting(text: str) -> str:
-    found = list(tokens(text))
-    form = _form(found)
-    assert form is not None  # noqa: S101 - alternatives() has looked
+def _counting(query: _Query) -> str:
+    assert query.form is not None  # noqa: S101 - alternatives() has looked
+    text, found, form = query.text, query.tokens, query.tokens[query.form]
     if is_word(form, "ASK"):
         return text
-    start = found.index(form)
-    spans = [
+    clauses = [
         (found[place].offset, _end(found[place + 1 + is_word(found[place + 1], "NAMED")]))
         for place in outermost(found, "FROM")
     ]
-    dataset = " ".join(text[begin:end] for begin, end in spans)
-    if is_word(form, "SELECT") and not aggregates(text):
-        query = _changed(text, [(begin, text[begin:end], "") for begin, end in spans])[form.offset :]
+    dataset = " ".join(text[begin:end] for begin, end in clauses)
+    if is_word(form, "SELECT") and not query.aggregates():
+        counted = _changed(text, [(begin, text[begin:end], "") for begin, end in clauses])[form.offset :]
     else:
-        query = f"SELECT * {_pattern(text, found, start)}"
+        counted = f"SELECT * {_pattern(query, query.form)}"
     return (
         f"{text[: form.offset]}SELECT (COUNT(*) AS ?rows) {dataset} "
-        f"{{ {{ SELECT * {{ {{ {query}\n}} }} LIMIT {MOST} }} }}"
+        f"{{ {{ SELECT * {{ {{ {counted}\n}} }} LIMIT {MOST} }} }}"
     )
 
 
-def _pattern(text: str, found: list[Token], start: int) -> str:
+def _pattern(query: _Query, form: int) -> str:
     """The pattern of a query with another form than SELECT, or of one that aggregates, and what limits it."""
-    if is_word(found[start], "CONSTRUCT") and found[start + 1].text == "{":
-        start = _after(found, start + 1)
-    brace = _group(found, start)
+    text, found = query.text, query.tokens
+    brace = _group(found, query.after_template() or form)
     if brace == len(found):  # DESCRIBE of IRIs
-        named = [token.text for token in found[start:] if token.kind == "iri" or ":" in token.text]
+        named = [token.text for token in found[form:] if token.kind == "iri" or ":" in token.text]
         return f"{{ VALUES ?described {{ {' '.join(named)} }} ?described ?p ?o }}"
     after = _after(found, brace)
     end = rest = _end(found[after - 1])
-    if is_word(found[start], "SELECT"):  # modifiers are those of the one row
+    if is_word(found[form], "SELECT"):  # modifiers are those of the one row
         rest = next(
             (found[place].offset for place in outermost(found, "VALUES") if place >= after), len(text)
         )

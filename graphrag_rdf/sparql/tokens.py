@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import pyoxigraph as ox
@@ -56,12 +56,7 @@ def tokens(query: str) -> Iterator[Token]:
 
 def names_dataset(query: str) -> bool:
     """Whether a query names its dataset (FROM, SPARQL 1.2 Query Language §13.2)."""
-    depth = 0
-    for token in tokens(query):
-        depth += {"{": 1, "}": -1}.get(token.text, 0)
-        if depth == 0 and token.kind == "word" and token.text.upper() == "FROM":
-            return True
-    return False
+    return next(outermost(tokens(query), "FROM"), None) is not None
 
 
 def without_star(query: str, variables: Collection[str]) -> str | None:
@@ -91,7 +86,7 @@ def is_word(token: Token, word: str) -> bool:
     return token.kind == "word" and token.text.upper() == word
 
 
-def outermost(found: Sequence[Token], word: str) -> Iterator[int]:
+def outermost(found: Iterable[Token], word: str) -> Iterator[int]:
     """Positions of a keyword outside of braces."""
     depth = 0
     for index, token in enumerate(found):

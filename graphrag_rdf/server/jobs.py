@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, TypeAlias
 
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.reader_process.evaluate import Job, Wanted
@@ -12,6 +12,9 @@ from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.sparql import render
 from graphrag_rdf.sparql.tokens import names_dataset
+
+Dataset: TypeAlias = tuple[tuple[str, str], ...]
+"""Parameters `default-graph-uri` and `named-graph-uri`, and their values."""
 
 _LONG = 1 << 14
 """Characters of a query above which a thread looks at it."""
@@ -26,6 +29,15 @@ def is_union(service: Service, text: str, asked: str | None = None) -> bool:
     if asked is not None:
         return asked.lower() not in ("0", "false")
     return service.settings.union_default_graph and service.remote is None and not names_dataset(text)
+
+
+def graphs_of(dataset: Dataset) -> dict[str, Any]:
+    """The dataset as attributes of a job."""
+    default, named = (
+        tuple(graph for name, graph in dataset if name == f"{kind}-graph-uri")
+        for kind in ("default", "named")
+    )
+    return {"default_graphs": default if dataset else None, "named_graphs": named if dataset else None}
 
 
 async def job_of(

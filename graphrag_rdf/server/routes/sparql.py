@@ -43,10 +43,10 @@ from graphrag_rdf.server.http.negotiation import (
     wanted,
 )
 from graphrag_rdf.server.http.problems import Problem, TransferAborted
-from graphrag_rdf.server.jobs import is_union, job_of
+from graphrag_rdf.server.jobs import graphs_of, is_union, job_of
 from graphrag_rdf.server.representations import HTML
 from graphrag_rdf.server.routes.dataset import describe_service
-from graphrag_rdf.server.routes.suggestions import explained, graphs_of
+from graphrag_rdf.server.routes.suggestions import explained
 from graphrag_rdf.server.service import COMMIT, Service, address_of, client_of, service_of
 from graphrag_rdf.server.validation import headers_of
 from graphrag_rdf.sparql.complaints import NO_CALLS, complaint

@@ -6,7 +6,6 @@ import asyncio
 import json
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
@@ -15,12 +14,9 @@ from starlette.responses import Response, StreamingResponse
 from graphrag_rdf.i18n import language
 from graphrag_rdf.reader_process.evaluate import Wanted
 from graphrag_rdf.server.http.problems import Problem
-from graphrag_rdf.server.jobs import job_of
+from graphrag_rdf.server.jobs import Dataset, graphs_of, job_of
 from graphrag_rdf.server.service import COMMIT, Service, address_of, client_of, site_of
 from graphrag_rdf.sparql.empty import Alternative, alternatives, found_nothing
-
-Dataset: TypeAlias = tuple[tuple[str, str], ...]
-"""Parameters `default-graph-uri` and `named-graph-uri`, and their values."""
 
 _JSON = Wanted("application/sparql-results+json", "application/sparql-results+json")
 _EMPTY = 4096
@@ -64,15 +60,6 @@ class Suggestion:
         return f'<{target}>; rel="alternate"; {title}'
 
 
-def graphs_of(dataset: Dataset) -> dict[str, Any]:
-    """The dataset as attributes of a job."""
-    default, named = (
-        tuple(graph for name, graph in dataset if name == f"{kind}-graph-uri")
-        for kind in ("default", "named")
-    )
-    return {"default_graphs": default if dataset else None, "named_graphs": named if dataset else None}
-
-
 async def suggestion(
     request: Request, service: Service, text: str, *, union: bool, seconds: float, dataset: Dataset = ()
 ) -> Suggestion | None:
@@ -81,9 +68,7 @@ async def suggestion(
         return None
     with suppress(TimeoutError, Problem):
         async with asyncio.timeout(seconds):
-            for one in alternatives(text, union=union and not dataset):
-                if dataset and one.union:
-                    continue
+            for one in alternatives(text, union=union or bool(dataset)):
                 found = await _count(request, service, one, dataset)
                 if found is None or found:
                     return Suggestion(one.told(found), one.text, one.union, dataset) if one.changes else None

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 import click
 import pytest
+from babel.messages.pofile import read_po
 
+from graphrag_rdf import i18n
 from graphrag_rdf.cli.app import root
 from graphrag_rdf.pipeline import load_pipeline, pipeline_names
 from graphrag_rdf.resources import folder
@@ -105,6 +108,23 @@ def test_commands_and_options_exist(page: Path) -> None:
     ]
     lines += _INLINE.findall(text)
     assert [line for line in lines if not _known(line.split())] == []
+
+
+def test_commands_in_messages_exist() -> None:
+    """Those that errors, hints and help name, and their translations."""
+    with next(i18n.LOCALES.glob("*/LC_MESSAGES/*.po")).open("rb") as file:
+        said = [text for one in read_po(file) for each in (one.id, one.string) for text in _texts(each)]
+    lines = [line.split() for text in said for line in _IN_MESSAGES.findall(text)]
+    assert len(lines) > 100
+    assert [words for words in lines if words[0] not in _NOT_COMMANDS and not _known(words)] == []
+
+
+_IN_MESSAGES = re.compile(r"graphrag-rdf ([a-z](?:(?![\n:;,()。；，：（）<]|[.] ).)*)")
+_NOT_COMMANDS = ("again", "server")
+
+
+def _texts(said: str | Iterable[str]) -> Iterable[str]:
+    return [said] if isinstance(said, str) else said
 
 
 def _known(words: list[str]) -> bool:

@@ -244,16 +244,18 @@ output_option = click.option(
     help="Write to this file instead of stdout.",
 )
 _SUFFIXES = {
-    **{
-        ".trig": "trig",
-        ".nq": "nquads",
-        ".ttl": "turtle",
-        ".nt": "ntriples",
-        ".rdf": "rdfxml",
-        ".owl": "rdfxml",
-    },
-    **{".jsonld": "jsonld", ".graphml": "graphml", ".html": "html"},
-    **{".provn": "prov-n", ".provx": "provx", ".json": "prov-json"},
+    ".trig": "trig",
+    ".nq": "nquads",
+    ".ttl": "turtle",
+    ".nt": "ntriples",
+    ".rdf": "rdfxml",
+    ".owl": "rdfxml",
+    ".jsonld": "jsonld",
+    ".graphml": "graphml",
+    ".html": "html",
+    ".provn": "prov-n",
+    ".provx": "provx",
+    ".json": "prov-json",
 }
 
 

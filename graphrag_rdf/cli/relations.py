@@ -215,8 +215,12 @@ def normalise(
         if act == "apply":
             normalisation.apply(engine, proposals)
     columns = (
-        *(tr("score"), tr("rule"), tr("name"), tr("other name")),
-        *(tr("facts"), tr("facts of the other")),
+        tr("score"),
+        tr("rule"),
+        tr("name"),
+        tr("other name"),
+        tr("facts"),
+        tr("facts of the other"),
     )
     rows = [
         (f"{p.pair.score:.2f}", p.pair.rule, *map(one_line, p.names), *map(str, p.facts)) for p in proposals

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import get_args
 
 import click
 from babel.messages.catalog import Catalog, Message
@@ -23,6 +24,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 from graphrag_rdf.cli.app import COMMANDS, root
+from graphrag_rdf.config.loading import Origin
 from graphrag_rdf.config.sections import Section, Settings, section_about
 from graphrag_rdf.i18n import DOMAIN, LOCALES
 from graphrag_rdf.pipeline import load_pipeline, pipeline_names
@@ -67,6 +69,7 @@ def _declared() -> Iterator[tuple[str, str]]:
             yield from ((name, each.description or "") for each in kind.model_fields.values())
         else:
             yield name, field.description or ""
+    yield from (("config", origin) for origin in get_args(Origin))
     for step in kinds().values():  # imports the steps, which declare their nodes
         yield step.name, step.about
         yield from ((step.name, parameter.description or "") for parameter in step.parameters.values())

@@ -127,7 +127,7 @@ class Facts:
         for name in names:
             if name not in standing:
                 raise UsageError(
-                    tr("no decision in effect has the IRI {name}").format(name=name),
+                    tr("no decision in effect has the IRI {iri}").format(iri=name),
                     hint=tr("graphrag-rdf facts list shows the decisions"),
                 )
         found = [standing[name] for name in dict.fromkeys(names)]

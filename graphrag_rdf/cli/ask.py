@@ -311,7 +311,7 @@ def _sources(answer: Mapping[str, Any]) -> None:
         label = f"{marker} "
         lines = [one_line(source_in_words(source, edge)) for edge, source in shown[marker][:SOURCES_SHOWN]]
         if more := len(shown[marker]) - len(lines):
-            lines.append(tr("… and {more} more").format(more=more))
+            lines.append(tr("… and {count:,} more").format(count=more))
         for number, line in enumerate(lines):
             say(output.wrapped(line, indent=" " * len(label), first=" " * len(label) if number else label))
 

@@ -262,7 +262,7 @@ def pages(folder: Path, questions: Path, ks: list[int], form: str, **options: An
     with measuring(options) as (engine, shown):
         found = evaluate_pages(engine, folder, asked, ks=ks, **shown, **pipeline_of(options))
     for failure in found["failures"]:
-        output.warn(tr("cannot read {path}: {reason}").format(path=failure["path"], reason=failure["reason"]))
+        output.warn(tr("cannot read {path}: {cause}").format(path=failure["path"], cause=failure["reason"]))
     if not output.write(form, found):
         show_pages(found)
     return outcome(None, failed=bool(found["failures"]))
@@ -663,7 +663,7 @@ def _say_how_it_ended(found: Mapping[str, Any], out: Path | None) -> int:
     missing, stopped = found["rows_missing"], found["stopped"]
     if missing:
         why = {
-            "interrupted": "interrupted",
+            "interrupted": tr("interrupted"),
             "budget": tr("the budget is used up"),
             "model": tr("the model failed"),
         }

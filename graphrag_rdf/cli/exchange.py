@@ -117,7 +117,7 @@ def _export_tables(given: tuple[str, ...], *, counts: bool) -> None:
         output.write_json(report.as_json())
         return
     rows = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in report.tables.items())
-    note(tr("wrote {rows} to {given}").format(rows=rows, given=given[1]))
+    note(tr("wrote {quads} to {place}").format(quads=rows, place=given[1]))
     if report.values:
         note(
             tr("left out {values:,} facts with a value, for which the tables have no place").format(

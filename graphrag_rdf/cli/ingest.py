@@ -308,7 +308,7 @@ def _list_rest(failures: Sequence[FailureReport], skipped: Sequence[str], missin
         for item in items[:_LISTED]:
             say(f"  {output.one_line(item)}")
         if len(items) > _LISTED:
-            say(tr("  … and {more:,} more (--format json lists all)").format(more=len(items) - _LISTED))
+            say("  " + tr("… and {more:,} more (--format json lists all)").format(more=len(items) - _LISTED))
 
 
 # --- dry run -------------------------------------------------------------------------------------

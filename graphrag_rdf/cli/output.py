@@ -266,7 +266,7 @@ def write_file(text: str, path: Path | None) -> None:
         path.write_text(_encodable(text).removesuffix("\n") + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(
-            tr("cannot write {path}: {strerror}").format(path=path, strerror=system_cause(error))
+            tr("cannot write {path}: {cause}").format(path=path, cause=system_cause(error))
         ) from error
 
 

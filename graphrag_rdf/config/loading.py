@@ -45,15 +45,6 @@ LISTS = frozenset(
 """Settings with comma-separated lists in the environment."""
 Origin = Literal["command line", "program", "environment", "file", "store", "default"]
 """The origin of a setting; `program`: the Python program that opened the store."""
-_ORIGINS = (
-    later("command line"),
-    later("program"),
-    later("environment"),
-    later("file"),
-    later("store"),
-    later("default"),
-)
-"""Marks them for translation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +172,7 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise ConfigError(
-            tr("cannot read {path}: {strerror}").format(path=path, strerror=system_cause(error))
+            tr("cannot read {path}: {cause}").format(path=path, cause=system_cause(error))
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(tr("{path} is not valid TOML: {error}").format(path=path, error=error)) from error
@@ -205,7 +196,7 @@ def _without_retired(values: dict[str, Any], path: Path | None) -> dict[str, Any
 
 @cache  # a command may read its settings several times
 def _warn_retired(place: str, key: str) -> None:
-    log.warning("%s: the setting %s has no effect any more: %s. Delete it", place, key, tr(RETIRED[key]))
+    log.warning("%s: the setting %s has no effect any more: %s. Delete it", place, key, RETIRED[key])
 
 
 def _variable(key: str) -> str:

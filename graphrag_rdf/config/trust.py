@@ -219,6 +219,6 @@ def _write(known: Mapping[str, Mapping[str, str]]) -> None:
         beside.replace(path)
     except OSError as error:
         raise ConfigError(
-            tr("cannot write {path}: {strerror}").format(path=path, strerror=system_cause(error)),
+            tr("cannot write {path}: {cause}").format(path=path, cause=system_cause(error)),
             hint=tr("name the settings file with --config FILE, or set XDG_CONFIG_HOME"),
         ) from error

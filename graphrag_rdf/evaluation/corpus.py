@@ -96,7 +96,7 @@ def extractors(engine: Engine, evalset: EvalSet, spec: str) -> list[ChunkExtract
         if name.strip() not in makers:
             raise UsageError(
                 tr("unknown extraction {name!r}").format(name=name.strip()),
-                hint=tr("use one of: {makers}").format(makers=", ".join(makers)),
+                hint=tr("use one of: {names}").format(names=", ".join(makers)),
             )
         found.append(makers[name.strip()]())
     return found

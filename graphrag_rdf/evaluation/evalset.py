@@ -155,7 +155,7 @@ def read_text(path: Path) -> str:
         return path.read_text("utf-8-sig")
     except OSError as error:
         raise UsageError(
-            tr("cannot read {path}: {strerror}").format(path=path, strerror=system_cause(error))
+            tr("cannot read {path}: {cause}").format(path=path, cause=system_cause(error))
         ) from error
     except UnicodeDecodeError as error:
         raise UsageError(tr("cannot read {path}: it is not UTF-8 text").format(path=path)) from error

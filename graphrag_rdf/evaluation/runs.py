@@ -143,7 +143,7 @@ def gold_side(path: Path) -> Side:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(tr("cannot read {path}: {error}").format(path=path, error=error)) from None
+        raise UsageError(tr("cannot read {path}: {cause}").format(path=path, cause=error)) from None
     facts: dict[Key, Words] = {}
     for number, words in _gold_lines(path, lines):
         if words is None:

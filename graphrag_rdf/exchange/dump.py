@@ -71,8 +71,8 @@ def export_graph(
     """
     if form not in FORMATS:
         raise UsageError(
-            tr("unknown format {form!r}").format(form=form),
-            hint=tr("use one of: {formats}").format(formats=", ".join(FORMATS)),
+            tr("unknown format {name!r}").format(name=form),
+            hint=tr("use one of: {names}").format(names=", ".join(FORMATS)),
         )
     if form == "graphml":
         return ExportReport(*(0, *write_graphml(store, plain_quads(store, Graphs.FACTS), output)))

@@ -85,7 +85,7 @@ def import_file(
     file = Path(path)
     form = format_of(file)
     if not file.is_file():
-        raise UsageError(tr("{file} does not exist, or is not a file").format(file=file))
+        raise UsageError(tr("{path} does not exist, or is not a file").format(path=file))
     require_harmless(file, form)
     if graph is not None:
         return _load_into(engine, file, form, graph)
@@ -184,7 +184,7 @@ def parsing(file: Path) -> Iterator[None]:
             tr("{file}: not UTF-8: {error}").format(file=file, error=error), hint=tr("nothing was imported")
         ) from error
     except OSError as error:
-        raise UsageError(tr("cannot read {file}: {error}").format(file=file, error=error)) from error
+        raise UsageError(tr("cannot read {path}: {cause}").format(path=file, cause=error)) from error
 
 
 def _line_of_xml_error(file: Path) -> int | None:

@@ -134,7 +134,7 @@ def _node(iri: str, line: int | None = None) -> NamedNode:
     try:
         return NamedNode(iri)
     except ValueError as error:
-        raise _fault(tr("{iri!r} is not an absolute IRI").format(iri=iri), line) from error
+        raise _fault(tr("{text!r} is not an absolute IRI").format(text=iri), line) from error
 
 
 # --- functional-style syntax ----------------------------------------------------------------------------
@@ -236,7 +236,7 @@ class _Functional:
         if self._is("("):  # the lists of HasKey
             return Expression("", self._arguments(depth))
         if self._kind != "name":
-            raise self._wrong(tr("unexpected {found!r}").format(found=self._value[:40]))
+            raise self._wrong(tr("unexpected {text!r}").format(text=self._value[:40]))
         return Expression(self._step()[1], self._arguments(depth))
 
     def _arguments(self, depth: int) -> tuple[Argument, ...]:

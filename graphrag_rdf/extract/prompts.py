@@ -337,7 +337,7 @@ def read_prompt_data(path: Path) -> PromptData:
         found = yaml.safe_load(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
-            tr("{path} cannot be read: {error}").format(path=path, error=error), hint=tr(_WAY_OUT)
+            tr("{path} cannot be read: {cause}").format(path=path, cause=error), hint=tr(_WAY_OUT)
         ) from error
     except (yaml.YAMLError, ValueError) as error:
         what = " ".join(str(error).split())

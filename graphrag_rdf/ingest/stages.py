@@ -258,7 +258,7 @@ def _read(path: Path) -> IngestPipeline:
         return _parsed(path, path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
-            tr("{path} cannot be read: {error}").format(path=path, error=short_cause(error))
+            tr("{path} cannot be read: {cause}").format(path=path, cause=short_cause(error))
         ) from error
 
 

@@ -217,7 +217,7 @@ def _exists(store: ox.Store, job: Job, output: Output, _: Functions) -> None:
 
 def _require_graph(store: ox.Store, job: Job) -> None:
     if job.target and not store.contains_named_graph(NamedNode(job.target)):
-        raise QueryFailed(404, tr("there is no graph <{target}>").format(target=job.target))
+        raise QueryFailed(404, tr("there is no graph {graph}").format(graph=NamedNode(job.target)))
 
 
 def write_graph(found: Iterable[Triple | Quad], job: Job, output: Output) -> None:

@@ -249,9 +249,7 @@ def draft(
     try:
         iri = NamedNode(ontology.removesuffix("#"))
     except ValueError as error:
-        raise UsageError(
-            tr("{ontology!r} is not an IRI: {error}").format(ontology=ontology, error=error)
-        ) from error
+        raise UsageError(tr("{text!r} is not an IRI: {error}").format(text=ontology, error=error)) from error
     writer = _Draft(store, groups, iri, request)
     triples = list(writer.triples(about))
     first = {subject: place for place, subject in reversed([*enumerate(t.subject for t in triples)])}

@@ -275,7 +275,7 @@ class Renderer:
         distinct: bool = False,
     ) -> Markup:
         if not _VARIABLES.match(projected):
-            raise TemplateError(tr("not a list of variables: {projected!r}").format(projected=projected))
+            raise TemplateError(tr("not a list of variables: {variables!r}").format(variables=projected))
 
         def select(bound: str) -> str:
             what = f"DISTINCT {projected}" if distinct else projected

@@ -180,8 +180,8 @@ def _explained(server: Server, error: BaseException) -> GraphRagError:
         )
     if isinstance(error, TimeoutError):
         return GraphRagError(
-            tr("{server} did not answer within {seconds:g} seconds").format(
-                server=server.name, seconds=server.seconds
+            tr("{url} did not answer within {seconds:g} seconds").format(
+                url=server.name, seconds=server.seconds
             )
         )
     return GraphRagError(f"{server.name}: {short_cause(without_credentials(str(error)) or error)}")

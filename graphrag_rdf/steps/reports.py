@@ -105,7 +105,7 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
         )
         page.paragraph(f"{one.title or tr(ERASED)} ({', '.join([where, *told])})", "      ", "- ")
     if more := candidates - (len(reports) if full else min(_SHOWN, len(reports))):
-        page.line(tr("      … and {more} more").format(more=more))
+        page.line("      " + tr("… and {count:,} more").format(count=more))
 
 
 REPORT_SELECTION = NodeKind(

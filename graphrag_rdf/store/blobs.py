@@ -68,7 +68,7 @@ class BlobStore:
             _write_whole(self._file(key), self._temporary(), packed)
         except OSError as error:
             raise StoreError(
-                tr("cannot write {path}: {error}").format(path=self._path, error=error),
+                tr("cannot write {path}: {cause}").format(path=self._path, cause=error),
                 hint=tr("check free space and permissions"),
             ) from error
         return iris.stored_object(key)

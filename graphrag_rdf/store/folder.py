@@ -160,7 +160,7 @@ class StoreFolder:
             )
         if not create and not self.exists:
             raise StoreMissingError(
-                tr("there is no store at {root}").format(root=self.root),
+                tr("there is no store at {place}").format(place=self.root),
                 hint=tr(
                     "create one with: graphrag-rdf ingest DOCUMENTS; or name another folder with --store"
                 ),
@@ -212,7 +212,7 @@ class StoreFolder:
             self.holder.write_text(json.dumps(note), encoding="utf-8")
         except OSError as error:
             raise StoreError(
-                tr("cannot write {root}: {error}").format(root=self.root, error=error)
+                tr("cannot write {path}: {cause}").format(path=self.root, cause=error)
             ) from error
 
     def _noted(self) -> dict[str, object]:

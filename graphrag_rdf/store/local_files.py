@@ -85,4 +85,4 @@ def _belongs(place: StoreFolder, store: RemoteStore) -> None:
         shutil.rmtree(place.index, ignore_errors=True)
         file.write_text(json.dumps(origin), encoding="utf-8")
     except OSError as error:
-        raise StoreError(tr("cannot write {root}: {error}").format(root=place.root, error=error)) from error
+        raise StoreError(tr("cannot write {path}: {cause}").format(path=place.root, cause=error)) from error

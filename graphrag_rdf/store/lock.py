@@ -26,7 +26,7 @@ class FolderLock:
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise StoreError(
-                tr("cannot write {path}: {error}").format(path=path, error=error),
+                tr("cannot write {path}: {cause}").format(path=path, cause=error),
                 hint=tr("check free space and permissions"),
             ) from error
         try:

@@ -444,7 +444,7 @@ def _capabilities(
         return probe.known(), False
     if not create:
         raise StoreMissingError(
-            tr("there is no store at {query}").format(query=endpoint.addresses.query),
+            tr("there is no store at {place}").format(place=endpoint.addresses.query),
             hint=tr("run: graphrag-rdf ingest DOCUMENTS, with the same --store"),
         )
     return probe.by_writing(), True

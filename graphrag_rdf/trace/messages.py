@@ -185,7 +185,7 @@ def source_in_words(source: Mapping[str, Any], edge: Mapping[str, Any] | None = 
     """
     name, quote = source.get("name") or source["title"], source.get("quote")
     if source.get("page_number"):
-        name = tr("{name}, page {number}").format(name=name, number=source["page_number"])
+        name = tr("{title}, page {page}").format(title=name, page=source["page_number"])
     elif not quote and source.get("char_offset") is not None and source.get("char_length"):
         first = source["char_offset"]
         place = tr("{name}, characters {first:,}–{last:,}")

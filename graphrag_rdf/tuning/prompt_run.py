@@ -318,7 +318,7 @@ def require_writable(path: Path) -> None:
     if path.is_dir():
         raise _unwritable(path, tr("it is a folder"))
     if not there.is_dir():
-        raise _unwritable(path, tr("{there} is not a folder").format(there=there))
+        raise _unwritable(path, tr("{folder} is not a folder").format(folder=there))
     if not os.access(there, os.W_OK | os.X_OK):
         raise _unwritable(path, tr("there is no permission to write to {there}").format(there=there))
 
@@ -385,6 +385,6 @@ def _replaced(path: Path, text: str) -> Iterator[None]:
 
 def _unwritable(path: Path, reason: str | None) -> UsageError:
     return UsageError(
-        tr("cannot write {path}: {reason}").format(path=path, reason=reason),
+        tr("cannot write {path}: {cause}").format(path=path, cause=reason),
         hint=tr("name another folder with --output"),
     )

@@ -166,7 +166,7 @@ def unpacked(data: bytes, max_bytes: int) -> bytes:
         with gzip.open(BytesIO(data)) as file:
             found = file.read(max_bytes + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise UnreadableError(tr("damaged: {error}").format(error=error)) from error
+        raise UnreadableError(tr("damaged: {cause}").format(cause=error)) from error
     if len(found) > max_bytes:
         raise UnreadableError(
             tr("larger than {max_bytes:,} bytes when unpacked").format(max_bytes=max_bytes),

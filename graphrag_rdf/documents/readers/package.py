@@ -71,7 +71,7 @@ def open_package(data: bytes, *, row_by_row: str | None = None) -> io.BytesIO:
             whole = [m for m in parts if row_by_row is None or not m.filename.startswith(row_by_row)]
             _check_tags(archive, whole)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError) as error:
-        raise c.UnreadableError(tr("damaged: {error}").format(error=error)) from None
+        raise c.UnreadableError(tr("damaged: {cause}").format(cause=error)) from None
     return io.BytesIO(data)
 
 
@@ -119,7 +119,7 @@ def parse_part(data: bytes) -> Any:
     try:
         return etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        raise c.UnreadableError(tr("damaged: {error}").format(error=error)) from None
+        raise c.UnreadableError(tr("damaged: {cause}").format(cause=error)) from None
 
 
 def _check_prologue(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:

@@ -232,7 +232,7 @@ def _rows(sheet: Any, budget: list[int]) -> Iterator[tuple[int, Sequence[Any]]]:
         budget[0] -= len(row)
         if number >= MAX_ROWS or budget[0] < 0:
             raise c.UnreadableError(
-                tr("sheet {title!r} has too many rows or cells").format(title=sheet.title),
+                tr("sheet {name!r} has too many rows or cells").format(name=sheet.title),
                 tr("split the workbook"),
             )
         if any(value not in (None, "") for value in row):

@@ -122,7 +122,7 @@ def _read_csv(path: Path) -> list[dict[str, object]]:
         with path.open(encoding="utf-8-sig", newline="") as opened:
             rows = [*csv.DictReader(opened)]
     except (UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(tr("cannot read {path}: {error}").format(path=path, error=error)) from error
+        raise UsageError(tr("cannot read {path}: {cause}").format(path=path, cause=error)) from error
     return [{name: cell or None for name, cell in row.items() if name is not None} for row in rows]
 
 

@@ -241,7 +241,7 @@ def _exists(store: RemoteStore, job: Job, asking: Asking, output: Output) -> Non
 
 def _require_graph(store: RemoteStore, job: Job) -> None:
     if job.target and not RemoteGraphs(store).has_graph(NamedNode(job.target)):
-        raise QueryFailed(404, tr("there is no graph <{target}>").format(target=job.target))
+        raise QueryFailed(404, tr("there is no graph {graph}").format(graph=NamedNode(job.target)))
 
 
 _RUN: dict[str, Callable[[RemoteStore, Job, Asking, Output], None]] = {

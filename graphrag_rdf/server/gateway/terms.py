@@ -70,7 +70,7 @@ def from_wire(data: Any, depth: int = 0) -> Term:
         raise Problem(
             400, tr("not an RDF term: {data} ({error})").format(data=str(data)[:_SHOWN], error=error)
         ) from None
-    raise Problem(400, tr("not an RDF term: {data}").format(data=str(data)[:_SHOWN]))
+    raise Problem(400, tr("not an RDF term: {text}").format(text=str(data)[:_SHOWN]))
 
 
 def untyped(term: Term) -> bool:

@@ -199,7 +199,7 @@ def accepted(header: str | None, asked: Sequence[str]) -> str | None:
     if named:
         raise Problem(
             400,
-            tr("unknown format {asked!r}").format(asked=named[0]),
+            tr("unknown format {name!r}").format(name=named[0]),
             hint=tr("use a media type or one of: {formats}").format(formats=", ".join(FORMATS)),
         )
     return header
@@ -219,7 +219,7 @@ def in_dialect(choice: Choice, asked: str | None) -> Choice:
         raise Problem(
             400,
             tr("unknown dialect {asked!r}").format(asked=asked),
-            hint=tr("use one of: {dialects}").format(dialects=", ".join(DIALECTS)),
+            hint=tr("use one of: {names}").format(names=", ".join(DIALECTS)),
         )
     return replace(choice, dialect=DIALECTS[asked])
 

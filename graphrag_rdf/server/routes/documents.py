@@ -122,7 +122,7 @@ async def document(request: Request) -> Response:
     def forms(service: Service) -> Forms:
         store = service.engine.store
         if not store.select("provenance/find-document", name=iri.value):
-            raise Problem(404, tr("there is no document {iri}").format(iri=iri))
+            raise Problem(404, tr("there is no document {name}").format(name=iri))
         return Forms(
             json=lambda: _tree(store, iri),
             rdf=lambda: statements(store, iri),

@@ -16,7 +16,7 @@ from pyoxigraph import NamedNode, Quad, Triple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.rdf.formats import check_entities
 from graphrag_rdf.reader_process.evaluate import Job
 from graphrag_rdf.server.caching import hold, not_modified
@@ -42,10 +42,13 @@ from graphrag_rdf.sparql.complaints import declaration
 
 _PARTS = 1000
 _HINTS = {
-    True: "all graphs together need trig, nq or jsonld; for turtle name one graph, by ?graph=IRI or ?default",
-    False: "use turtle, nt, trig, nq, rdfxml or jsonld",
+    True: later(
+        "all graphs together need trig, nq or jsonld; for turtle name one graph, by ?graph=IRI or ?default"
+    ),
+    False: later("use turtle, nt, trig, nq, rdfxml or jsonld"),
 }
 """Whether the request names no graph → which formats there are."""
+_NO_GRAPH = later("{method} needs a graph: ?graph=IRI, ?default, or an address under /store/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ async def _read(request: Request, target: Target) -> Response:
     choice = negotiate(accepted(request.headers.get("accept"), asked.all("format")), formats)
     if choice is None:
         raise Problem(
-            406, tr("Accept or format names no supported format of graphs"), hint=_HINTS[target.whole]
+            406, tr("Accept or format names no supported format of graphs"), hint=tr(_HINTS[target.whole])
         )
     form = wanted(in_dialect(choice, asked.one("dialect")))
     if service.remote is None and _exists(service, target):
@@ -125,7 +128,7 @@ async def _put(request: Request, target: Target) -> Response:
     """PUT (§5.3): the body replaces the graph; 201 for a new graph."""
     service = _writable(request)
     if target.whole:
-        raise Problem(400, tr("PUT needs a graph: ?graph=IRI, ?default, or an address under /store/"))
+        raise Problem(400, tr(_NO_GRAPH).format(method=request.method))
     if "content-range" in request.headers:
         raise Problem(400, tr("PUT replaces a whole graph: Content-Range is not supported"))
     parse = await _content(request, target)
@@ -148,7 +151,7 @@ async def _delete(request: Request, target: Target) -> Response:
     """DELETE (§5.4)."""
     service = _writable(request)
     if target.whole:
-        raise Problem(400, tr("DELETE needs a graph: ?graph=IRI, ?default, or an address under /store/"))
+        raise Problem(400, tr(_NO_GRAPH).format(method=request.method))
     graph = target.graph
 
     def drop() -> tuple[int, Mapping[str, str]]:

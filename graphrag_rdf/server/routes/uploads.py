@@ -85,7 +85,7 @@ async def forget(request: Request) -> Response:
         engine = service.engine
         known = engine.store.select("provenance/find-document", name=iri)
         if not known and not is_unfinished(engine.store):
-            raise Problem(404, tr("there is no document {iri}").format(iri=iri))
+            raise Problem(404, tr("there is no document {name}").format(name=iri))
         with engine.keeping_indexes():
             return forget_named(engine, [iri])
 

@@ -133,10 +133,10 @@ class Engine(Components):
             self.text_index.close()
         end_thread(self.store)
         try:
-            self.store.close()
-        finally:
             if self.place is not None and not self.read_only:
-                self.place.release()
+                self.place.release()  # first: afterwards the notes may be another process's
+        finally:
+            self.store.close()
 
     def __enter__(self) -> Self:
         return self

@@ -13,6 +13,7 @@ graphrag-store/
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import shlex
@@ -30,6 +31,8 @@ from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.frozen import drop_all_unused
 from graphrag_rdf.store.generations import folder_of, is_database
 from graphrag_rdf.store.migrations import migrate, require_known_version
+
+log = logging.getLogger(__name__)
 
 DEFAULT_COLLECTION = "default"
 _COMMAND = 80  # length of a command in holder.json
@@ -254,18 +257,30 @@ class StoreFolder:
         return Served(url, key if isinstance(key, str) else None)
 
     def note_server(self, server: Served, token: str) -> None:
-        """Add the address and the key of the server in this process to the note, and write its token."""
+        """Add the address and the key of the server in this process to the note, and write its token.
+
+        The server runs without them, if they cannot be written.
+        """
         note = {**self._noted(), "url": server.url, "key": server.key}
-        self.holder.write_text(json.dumps(note), encoding="utf-8")
-        self.token.unlink(missing_ok=True)
-        with os.fdopen(os.open(self.token, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(token)
+        try:
+            self.holder.write_text(json.dumps(note), encoding="utf-8")
+            self.token.unlink(missing_ok=True)
+            with os.fdopen(os.open(self.token, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(token)
+        except OSError as error:
+            cause = error.strerror or error
+            log.warning("cannot write %s: %s; commands need --server URL and a token", error.filename, cause)
 
     @property
     def own_token(self) -> str | None:
-        """The token of the server that has the store open, if this user runs it."""
+        """The token of the server that has the store open, if this user runs it.
+
+        It is sent to the address in the folder, so no link is followed and no file of another user is read.
+        """
         try:
-            return self.token.read_text("ascii")
+            with os.fdopen(os.open(self.token, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))) as file:
+                owner = os.fstat(file.fileno()).st_uid
+                return file.read() if os.name != "posix" or owner == os.geteuid() else None
         except OSError:
             return None
 

@@ -17,7 +17,7 @@ from graphrag_rdf.errors import StoreError, StoreLockedError, UsageError
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, STORE_NODE, Graphs
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.embedded import EmbeddedStore
-from graphrag_rdf.store.folder import StoreFolder, collections
+from graphrag_rdf.store.folder import Served, StoreFolder, collections
 from graphrag_rdf.store.migrations import MIGRATIONS, migrate, store_version
 from tests.support.sample_stores import templates
 
@@ -150,3 +150,27 @@ def test_a_read_only_store_writes_nothing(tmp_path: Path) -> None:
     assert reading.select("system/store-version")
     reading.close()
     assert {file: (file.stat().st_mtime_ns, file.stat().st_size) for file in place.root.rglob("*")} == before
+
+
+def test_the_token_of_a_server_is_read_only_by_its_user(tmp_path: Path) -> None:
+    place = StoreFolder(tmp_path)
+    secret = tmp_path / "secret"
+    secret.write_text("of the reader")
+    place.token.symlink_to(secret)
+    assert place.own_token is None
+    place.note_server(Served("http://127.0.0.1:7878", None), "token-of-the-server")
+    assert secret.read_text() == "of the reader"
+    assert place.own_token == "token-of-the-server"
+    assert place.token.stat().st_mode & 0o777 == 0o600
+    if os.geteuid() == 0:
+        os.chown(place.token, 65534, 65534)
+        assert place.own_token is None
+
+
+def test_a_server_runs_without_its_token(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    place = StoreFolder(tmp_path)
+    place.token.mkdir()
+    place.note_server(Served("http://127.0.0.1:7878", None), "token-of-the-server")
+    assert f"cannot write {place.token}" in caplog.text
+    assert place.own_token is None
+    assert place.served is not None

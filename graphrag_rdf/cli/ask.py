@@ -165,16 +165,16 @@ def _opened(question: str, options: Mapping[str, Any]) -> Engine | Client:
 
 def _steps(options: Mapping[str, Any]) -> dict[str, str]:
     """The parameters of steps among the options."""
-    suggested = {"synthesis.suggestions": _SUGGESTED} if options["suggest"] else {}
-    return suggested | key_values(options["settings"])
+    given = {
+        "synthesis.response_type": options["response_type"],
+        "synthesis.allow_general_knowledge": "true" if options["allow_general_knowledge"] else None,
+        "synthesis.suggestions": _SUGGESTED if options["suggest"] else None,
+    }
+    return {key: value for key, value in given.items() if value is not None} | key_values(options["settings"])
 
 
 def _local(engine: Engine, question: str, options: Mapping[str, Any]) -> Messages:
     steps = _steps(options)
-    if options["response_type"] is not None:
-        steps["synthesis.response_type"] = options["response_type"]
-    if options["allow_general_knowledge"]:
-        steps["synthesis.allow_general_knowledge"] = "true"
     if options["resume"] is not None:
         return engine.resume(options["resume"], settings=steps, cache=not options["no_cache"])
     return engine.ask(
@@ -202,25 +202,19 @@ _NOT_OVER_HTTP = (
 
 def _remote(question: str, client: Client, options: Mapping[str, Any]) -> Messages:
     """Ask the server. Options that only the server may set are refused, not ignored."""
-    from graphrag_rdf.client import NUMBERS, Question
-    from graphrag_rdf.trace import citations
+    from graphrag_rdf.client import PARAMETERS, Question
 
-    numbers: dict[str, int] = {}
     refuse({name: options[name] for name in _NOT_OVER_HTTP})
     steps = _steps(options)
-    style = steps.pop(citations.SETTING, None)
-    for key, text in steps.items():
-        if key not in NUMBERS:
+    for key in steps:
+        if key not in PARAMETERS:
             raise UsageError(
                 tr("{key} cannot be set over HTTP").format(key=key),
-                hint=tr("these can: {numbers}").format(numbers=", ".join(NUMBERS)),
+                hint=tr("these can: {known}").format(known=", ".join(PARAMETERS)),
             )
-        if not text.isdecimal():
-            raise UsageError(tr("{key}: {text!r} is not a whole number").format(key=key, text=text))
-        numbers[NUMBERS[key]] = int(text)
-    passed = ("pipeline", "include", "exclude", "session", "allow_general_knowledge")
-    named = {name: options[name] for name in passed}
-    return client.ask(Question(question.strip(), numbers=numbers, citation_style=style, **named))
+    named = {name: options[name] for name in ("pipeline", "include", "exclude", "session")}
+    parameters = {PARAMETERS[key]: value for key, value in steps.items()}
+    return client.ask(Question(question.strip(), parameters=parameters, **named))
 
 
 def _stream_messages(messages: Iterable[GraphRagResponse]) -> int:

@@ -13,15 +13,17 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.trace.documents import DocumentSummary, document_of
 from graphrag_rdf.trace.messages import GraphRagResponse
 
-NUMBERS: Mapping[str, str] = {
+PARAMETERS: Mapping[str, str] = {
     "exploration.entity_limit": "entity_limit",
     "exploration.triple_limit": "triple_limit",
     "exploration.max_path_length": "max_path_length",
     "exploration.edge_limit": "edge_limit",
     "synthesis.max_sentences": "max_sentences",
     "synthesis.suggestions": "suggestions",
+    "synthesis.allow_general_knowledge": "allow_general_knowledge",
+    "synthesis.citation_style": "citation_style",
 }
-"""Parameter of a step → its name in a question over HTTP. Clients may set no other numbers."""
+"""Parameter of a step, or setting, → its name in a question over HTTP. Clients may set no others."""
 
 _TERMS = ("subject", "predicate", "object")
 _AT_ONCE = 1000
@@ -35,8 +37,8 @@ class Question:
     """A question over HTTP.
 
     Attributes:
-        numbers: see `NUMBERS`, by their names over HTTP.
         session: the earlier session that this question continues.
+        parameters: see `PARAMETERS`, by their names over HTTP.
     """
 
     question: str
@@ -44,20 +46,16 @@ class Question:
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     session: str | None = None
-    numbers: Mapping[str, int] | None = None
-    allow_general_knowledge: bool = False
-    citation_style: str | None = None
+    parameters: Mapping[str, int | str] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The body of `POST /ask`."""
-        out: dict[str, Any] = {"question": self.question, "pipeline": self.pipeline, **(self.numbers or {})}
-        given = {
-            "include": list(self.include),
-            "exclude": list(self.exclude),
-            "session": self.session,
-            "allow_general_knowledge": self.allow_general_knowledge,
-            "citation_style": self.citation_style,
+        out: dict[str, Any] = {
+            "question": self.question,
+            "pipeline": self.pipeline,
+            **(self.parameters or {}),
         }
+        given = {"include": list(self.include), "exclude": list(self.exclude), "session": self.session}
         return out | {name: value for name, value in given.items() if value}
 
 
@@ -231,4 +229,4 @@ def _truth(value: bool) -> str:
     return "true" if value else "false"
 
 
-__all__ = ["NUMBERS", "Client", "Question", "ServerError", "events", "form_of", "read_token"]
+__all__ = ["PARAMETERS", "Client", "Question", "ServerError", "events", "form_of", "read_token"]

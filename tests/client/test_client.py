@@ -89,7 +89,7 @@ def test_messages_come_as_they_were_sent() -> None:
     data = HEAD + chunk(": still at it\n\n" + event(MESSAGE)) + chunk(event(last)) + b"0\r\n\r\n"
     with serving(data) as (url, received):
         assert list(
-            Client(f"{url}/", "secret").ask(Question("Whö?", include=("a",), numbers={"edge_limit": 3}))
+            Client(f"{url}/", "secret").ask(Question("Whö?", include=("a",), parameters={"edge_limit": 3}))
         ) == [
             MESSAGE,
             last,

@@ -20,14 +20,14 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 from starlette.requests import Request
 
-from graphrag_rdf.client import NUMBERS
+from graphrag_rdf.client import PARAMETERS
 from graphrag_rdf.errors import in_words
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.prepare import MAX_QUESTION, or_overview
 from graphrag_rdf.server.http.body import read_body
 from graphrag_rdf.server.http.negotiation import content_type
 from graphrag_rdf.server.http.problems import Problem
-from graphrag_rdf.trace import citations
+from graphrag_rdf.trace.citations import Style
 
 Question = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUESTION)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=500)]
@@ -38,7 +38,7 @@ Session = Annotated[
 """A full name: on a server, `last` may be another client's."""
 Names = Annotated[list[Name], Field(max_length=50)]
 
-_STEPS = {name: parameter for parameter, name in NUMBERS.items()}
+_STEPS = {name: parameter for parameter, name in PARAMETERS.items()}
 
 
 class _Request(BaseModel):
@@ -58,9 +58,13 @@ class _Request(BaseModel):
     )
 
     def steps(self) -> dict[str, str]:
-        """`step.parameter` → value, of the numbers that were given."""
+        """`step.parameter` → value, of the parameters that were given; false asks for nothing."""
         given = self.model_dump(include=set(_STEPS), exclude_none=True)
-        return {_STEPS[name]: str(value) for name, value in given.items()}
+        return {
+            _STEPS[name]: "true" if value is True else str(value)
+            for name, value in given.items()
+            if value is not False
+        }
 
 
 class AskRequest(_Request):
@@ -80,8 +84,7 @@ class AskRequest(_Request):
     allow_general_knowledge: bool | None = Field(
         default=None, description="let the model add what it knows, in marked sentences"
     )
-
-    citation_style: citations.Style | None = Field(
+    citation_style: Style | None = Field(
         default=None, description="[1] or [S1]; by default as the server's settings say"
     )
 
@@ -93,12 +96,6 @@ class AskRequest(_Request):
             return data
         question, pipeline = or_overview(question, pipeline)
         return {**data, "question": question, "pipeline": pipeline}
-
-    def steps(self) -> dict[str, str]:
-        """As those of all requests, with those that are no numbers."""
-        allowed = {"synthesis.allow_general_knowledge": "true"} if self.allow_general_knowledge else {}
-        style = {citations.SETTING: self.citation_style} if self.citation_style else {}
-        return super().steps() | allowed | style
 
 
 class RetrieveRequest(_Request):

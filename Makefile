@@ -62,8 +62,8 @@ ingest: setup
 	$(PROGRAM) ingest $(MODELS) $(DOCS)
 
 ask: setup
-	@ls "$(STORE)"/oxigraph*/CURRENT > /dev/null 2>&1 || $(PROGRAM) ingest $(MODELS) examples/documents
-	@$(PROGRAM) ask --explain $(MODELS) "$$QUESTION"
+	@ls "$(STORE)"/oxigraph*/CURRENT > /dev/null 2>&1 || $(PROGRAM) ingest $(MODELS) $(DOCS)
+	@$(PROGRAM) ask $(MODELS) "$$QUESTION"
 
 serve: setup
 	$(PROGRAM) serve

@@ -7,6 +7,7 @@ what to do, and `exit_code` is that of the command line.
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -42,6 +43,8 @@ _RUST = re.compile(r'message: "((?:[^"\\]|\\.)*)"')
 _CONTENT = re.compile(r'[.\s]*Content: ".*', re.DOTALL)
 """Text that tantivy quotes from an unreadable file, perhaps all of it."""
 _LONGEST_CAUSE = 300
+_LONGEST_DEFECT = 200
+_PACKAGE = Path(__file__).parent
 
 _NO_MEMORY = (
     "Cannot allocate memory",
@@ -72,6 +75,20 @@ def short_cause(error: object) -> str:
     if not text and isinstance(error, BaseException):
         text = type(error).__name__
     return text if len(text) <= _LONGEST_CAUSE else text[: _LONGEST_CAUSE - 1] + "…"
+
+
+def defect_in_words(error: Exception) -> str:
+    """`unexpected IndexError in extract/tagging.py, line 219: list index out of range`: the error, and where
+    the program raised it or called what did.
+    """
+    own = [
+        (Path(frame.filename).relative_to(_PACKAGE).as_posix(), frame.lineno)
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).is_relative_to(_PACKAGE)
+    ]
+    place = "{} in {}, line {}".format(type(error).__name__, *own[-1]) if own else type(error).__name__
+    what = " ".join(str(error).split())[:_LONGEST_DEFECT]
+    return f"unexpected {place}{': ' if what else ''}{what}"
 
 
 _FAULTS = {

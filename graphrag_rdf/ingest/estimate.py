@@ -27,6 +27,7 @@ from graphrag_rdf.ingest.files import find, ingest_settings, plans
 from graphrag_rdf.ingest.pair_relations import PER_PAIR
 from graphrag_rdf.ingest.plan import DocumentPlan, Planner, missing_documents, place_chunks
 from graphrag_rdf.ingest.report import ChunkCounts, Documents, FailureReport, LlmCounts
+from graphrag_rdf.ingest.schedule import UnexpectedError, attempt
 from graphrag_rdf.ingest.stages import IngestPipeline, ingest_pipeline
 from graphrag_rdf.rdf.terms import text_of, to_python
 
@@ -145,9 +146,12 @@ def _add(
     refresh: bool,
 ) -> None:
     try:
-        parsed = read_bytes(plan.data, plan.name, folder=plan.folder)
+        parsed = attempt(lambda: read_bytes(plan.data, plan.name, folder=plan.folder))
     except DocumentError as error:
         _failed(out, error)
+        return
+    if isinstance(parsed, UnexpectedError):
+        _failed(out, DocumentError(plan.name, parsed.message))
         return
     settings = ingest_settings(engine.settings)
     placed = place_chunks(plan.iri, parsed, settings.chunks)

@@ -6,14 +6,12 @@ up, ends the run.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
-from pathlib import Path
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from graphrag_rdf.errors import GraphRagError, LlmError
+from graphrag_rdf.errors import GraphRagError, LlmError, defect_in_words
 from graphrag_rdf.i18n import later
 
 T = TypeVar("T")
@@ -22,9 +20,6 @@ F = TypeVar("F")
 ADVICE = later(
     "the program has a defect. Run the command again with -v, and report the traceback that it prints"
 )
-
-_PACKAGE = Path(__file__).parents[1]
-_LONGEST = 200
 
 
 class UnexpectedError(GraphRagError):
@@ -45,18 +40,9 @@ def attempt(work: Callable[[], T]) -> T | UnexpectedError:
     except GraphRagError:
         raise
     except Exception as error:  # noqa: BLE001 - the one place where a defect is caught
-        unexpected = UnexpectedError(_in_words(error))
+        unexpected = UnexpectedError(defect_in_words(error))
         unexpected.__cause__ = error
         return unexpected
-
-
-def _in_words(error: Exception) -> str:
-    """`unexpected IndexError in extract/tagging.py, line 219: list index out of range`."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
-    path = Path(own[-1].filename).relative_to(_PACKAGE).as_posix()  # of this module at least
-    what = " ".join(str(error).split())[:_LONGEST]
-    return f"unexpected {type(error).__name__} in {path}, line {own[-1].lineno}{': ' if what else ''}{what}"
 
 
 class Progress(Protocol):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from graphrag_rdf.documents import ParsedDocument, read_bytes
 from graphrag_rdf.documents.model import Chunk, pages_of
@@ -183,3 +185,63 @@ def test_a_footer_below_a_table_is_no_row() -> None:
     document = read(*pages)
     assert len(document.unsaid) == 3
     assert not any("Accounts" in subject for subject, _, _ in facts(document))
+
+
+@pytest.mark.parametrize("note", ["(a)", "(a)(b)", "(1) (a)"])
+def test_a_sign_of_a_footnote_alone_above_a_table_is_no_row_of_its_head(note: str) -> None:
+    page = head(712, "2021", "2020") + show(500, 700, note)
+    document = read(page + row(680, "Carts", "1", "2") + row(668, "Boats", "3", "4"))
+    assert names(document) == ("", "2021", "2020")
+    assert ("Boats", "2020", "4") in facts(document)
+
+
+GRIDS = st.lists(
+    st.lists(
+        st.sampled_from(["", "", "(a)", "(1)", "*", "$", "—", "12", "(1,204)", "2021", "Carts",
+                         "(in millions)", "Years ended", "Tolls of both banks"]),
+        min_size=1, max_size=4,
+    ),
+    min_size=1, max_size=8,
+)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    grid=GRIDS, gaps=st.lists(st.sampled_from([0, 9, 12, 30]), min_size=8, max_size=8), ruled=st.booleans()
+)
+def test_grids_of_any_shape_keep_each_of_their_cells(
+    grid: list[list[str]], gaps: list[int], *, ruled: bool
+) -> None:
+    page = show(50, 760, "A sentence.")
+    y = 740
+    for texts, gap in zip(grid, gaps, strict=False):
+        y -= gap + 1
+        page += b"".join(
+            show(50, y, text) if place == 0 else right(80 + 140 * place, y, text)
+            for place, text in enumerate(texts)
+            if text
+        )
+        page += rule(100, 400, y - 2) if ruled else b""
+    document = read(page)
+    assert not document.warnings
+    found = "".join(document.text.split())
+    for text in (text for texts in grid for text in texts if len(text) > 4):
+        assert "".join(text.split()) in found or gaps[:-1].count(0)
+    for table in document.tables:
+        assert all(document.text[start:end].count(" | ") >= len(table.names) - 1 for start, end in table.rows)
+
+
+def test_a_defect_costs_one_page_its_tables_and_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphrag_rdf.documents.readers.pdf_tables.MOST_COLUMNS", None)
+    document = read(lines(50, 700, ["A page before it."]), STATEMENT, lines(50, 700, ["A page behind it."]))
+    assert [page.text.splitlines()[0] for page in document.pages][::2] == [
+        "A page before it.",
+        "A page behind it.",
+    ]
+    assert "Cattle 96 (104)" in document.text
+    ((kind, detail),) = document.warnings
+    assert kind == "unexpected_error"
+    assert detail.startswith(
+        "page 2 is read without its layout and tables: unexpected TypeError in documents/"
+    )
+    assert "Report it" in detail

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
+from html import escape
 from io import BytesIO, StringIO
 
+import docx
+import openpyxl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_rdf.documents.chunk import chunk_text
@@ -397,3 +401,73 @@ def test_rows_and_cells_stand_where_they_say(text: str, size: int) -> None:
             piece = chunk.text[part.offset : part.offset + part.length]
             assert piece == part.row[part.start : part.start + part.length]
     assert "".join(kept.split()) == "".join(text.split())
+
+
+Grid = list[list[tuple[str, int, int]]]
+SPANS = st.integers(1, 3)
+GRIDS = st.lists(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["", "", "(a)", "2021", "12", "$1,204", "Tolls", "in millions", "Carts"]),
+            SPANS,
+            SPANS,
+        ),
+        max_size=4,
+    ),
+    max_size=6,
+)  # fmt: skip
+"""Rows of cells with the columns and rows that they span; some have none."""
+
+
+def _html(grid: Grid) -> bytes:
+    cell = "<td colspan={1} rowspan={2}>{0}</td>"
+    rows = ("".join(cell.format(escape(text), wide, high) for text, wide, high in row) for row in grid)
+    return f"<p>A page.</p><table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>".encode()
+
+
+def _barred(grid: Grid) -> bytes:
+    return "\n".join(["A page.", "", *(f"| {' | '.join(t for t, _, _ in row)} |" for row in grid)]).encode()
+
+
+def _word(grid: Grid) -> bytes:
+    made = docx.Document()
+    made.add_paragraph("A page.")
+    table = made.add_table(len(grid), 6)
+    for down, row in enumerate(grid):
+        for across, (text, wide, high) in enumerate(row):
+            table.cell(down, across).text = text
+            last = table.cell(min(down + high, len(grid)) - 1, min(across + wide, 6) - 1)
+            try:
+                table.cell(down, across).merge(last)
+            except docx.exceptions.InvalidSpanError:  # what is merged already
+                continue
+    out = BytesIO()
+    made.save(out)
+    return out.getvalue()
+
+
+def _workbook(grid: Grid) -> bytes:
+    book = openpyxl.Workbook()
+    book.active["A1"] = "A page."
+    for down, row in enumerate(grid, start=3):
+        for across, (text, _, _) in enumerate(row, start=1):
+            book.active.cell(down, across).value = text or None
+    for down, row in enumerate(grid, start=3):
+        for across, (_, wide, high) in enumerate(row, start=1):
+            book.active.merge_cells(None, down, across, down + high - 1, across + wide - 1)
+    out = BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("suffix", "make"), [(".html", _html), (".md", _barred), (".docx", _word), (".xlsx", _workbook)]
+)
+@settings(deadline=None, max_examples=40)
+@given(grid=GRIDS)
+def test_grids_of_any_shape_are_read(suffix: str, make: Callable[[Grid], bytes], grid: Grid) -> None:
+    found = read_bytes(make(grid), f"x{suffix}")
+    assert "A page." in found.text
+    for table in found.tables:
+        for start, end in table.rows:
+            assert found.text[start:end].strip()

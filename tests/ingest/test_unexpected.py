@@ -97,7 +97,11 @@ def test_a_chunk_fails_alone(
 
 @pytest.mark.parametrize(
     "place",
-    ["graphrag_rdf.ingest.plan.chunk_text", "graphrag_rdf.documents.readers.detect_language"],
+    [
+        "graphrag_rdf.ingest.plan.chunk_text",
+        "graphrag_rdf.documents.readers.detect_language",
+        "graphrag_rdf.documents.readers.encoding.decode",
+    ],
 )
 def test_a_document_fails_alone(
     news: Path, engine_of: MakeEngine, monkeypatch: pytest.MonkeyPatch, place: str

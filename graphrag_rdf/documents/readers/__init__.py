@@ -22,7 +22,7 @@ from graphrag_rdf.documents.readers.content import (
     LANGUAGE,
     Content,
     Reader,
-    UnreadableError,
+    damage,
 )
 from graphrag_rdf.documents.readers.encoding import SAMPLE, SUFFIX, inner_name, is_text, read_plain, unpacked
 from graphrag_rdf.documents.readers.epub import read_epub
@@ -108,9 +108,6 @@ _MAX_VALUE = 10_000
 _ROWS_LOOKED_AT = 200
 _WORDS_OF_PROSE = 5
 
-# what parsers raise when they stumble over broken structure: their messages tell nothing about the file
-_STUMBLES = (AttributeError, TypeError, LookupError, AssertionError, RecursionError, UnicodeError)
-
 
 def suffix_of(name: str) -> str:
     """The suffix that tells the format, in lower case: `.html` of `Manual.HTML.gz`."""
@@ -177,7 +174,8 @@ def read_bytes(
         folder: where its file is, for the names of users beside an exported chat; None if it is no file here.
 
     Raises:
-        DocumentError: it cannot be read, or holds no text. Nothing else is raised, however broken the file.
+        DocumentError: it cannot be read, or holds no text. Any other exception is a defect of the program,
+            however broken the file.
     """
     _check_size(data, name, max_bytes)
     if not data:
@@ -189,13 +187,11 @@ def read_bytes(
         content = read_json(data, folder) if READERS[kind] is read_json else READERS[kind](data)
     except DocumentError:
         raise
-    except UnreadableError as error:
-        raise DocumentError(name, str(error), error.hint) from error
     except Exception as error:
-        detail = "" if isinstance(error, _STUMBLES) else " ".join(str(error).split())[:200]
-        raise DocumentError(
-            name, tr("damaged: {cause}").format(cause=detail or tr("its structure is broken"))
-        ) from error
+        found = damage(error)
+        if found is None:
+            raise
+        raise DocumentError(name, str(found), found.hint) from error
     return _finish(content, name, kind)
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
+from traceback import walk_tb
 from typing import Literal
 
 from graphrag_rdf.documents.model import Heading, Page, Span, Table, Turn, join_pages
 from graphrag_rdf.documents.table_heads import SAMPLE, Head, find_head
 from graphrag_rdf.documents.tables import BARRED, MOST_COLUMNS
+from graphrag_rdf.i18n import tr
 
 DCTERMS = "http://purl.org/dc/terms/"
 SCHEMA = "https://schema.org/"
@@ -45,12 +48,49 @@ BlockKind = Literal["heading", "paragraph", "item", "row"]
 Block = tuple[BlockKind, str]
 
 
+_OWN = "graphrag_rdf."
+_LIBRARIES = frozenset(
+    {
+        "codecs", "docutils", "docx", "email", "encodings", "gzip", "json", "lxml", "openpyxl", "pptx",
+        "pylatexenc", "pypdfium2", "pypdfium2_raw", "striprtf", "xml", "yaml", "zipfile", "zlib",
+    }
+)  # fmt: skip
+"""Those that read files, and find out what is wrong with them."""
+# what they raise when they stumble over broken structure: the messages tell nothing about the file
+_STUMBLES = (AttributeError, TypeError, LookupError, AssertionError, UnicodeError)
+_LONGEST_CAUSE = 200
+
+
 class UnreadableError(ValueError):
     """The bytes cannot be read; the message is the reason, without the path."""
 
     def __init__(self, reason: str, hint: str | None = None) -> None:
         super().__init__(reason)
         self.hint = hint
+
+
+def damage(error: Exception) -> UnreadableError | None:
+    """What is wrong with a file of which a reader raised an exception; None if the program is at fault.
+
+    Only a library that reads files judges them. Whatever else raises is a defect of the program.
+    """
+    if isinstance(error, UnreadableError):
+        return error
+    if isinstance(error, RecursionError):
+        return UnreadableError(tr("the input is nested too deeply"))
+    if isinstance(error, MemoryError) or not _is_of_library(error):
+        return None
+    detail = "" if isinstance(error, _STUMBLES) else " ".join(str(error).split())[:_LONGEST_CAUSE]
+    return UnreadableError(tr("damaged: {cause}").format(cause=detail or tr("its structure is broken")))
+
+
+def _is_of_library(error: Exception) -> bool:
+    """Whether a library that reads files raised it: the one that the program called last, or that of the
+    error's class if what was called is not written in Python.
+    """
+    modules = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    called = list(takewhile(lambda name: not name.startswith(_OWN), reversed(modules)))
+    return (called[-1] if called else type(error).__module__).partition(".")[0] in _LIBRARIES
 
 
 @dataclass(frozen=True, slots=True)

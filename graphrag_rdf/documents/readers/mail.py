@@ -16,6 +16,7 @@ from graphrag_rdf.documents.model import Span, Table, Turn
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.encoding import decode
 from graphrag_rdf.documents.readers.html import read_html
+from graphrag_rdf.errors import defect_in_words
 from graphrag_rdf.i18n import tr
 
 RECIPIENT = c.SCHEMA + "recipient"
@@ -188,7 +189,7 @@ def _attached(part: MIMEPart, depth: int) -> tuple[c.Content, str]:
         else:
             content = READERS[kind](_payload(part))
     except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the message is read
-        why = str(error) if isinstance(error, c.UnreadableError) else "damaged"
+        why = str(c.damage(error) or defect_in_words(error))
     if why or not content.text:
         line = f"Attachment {PurePath(name).name} is not read: {why or 'no text found'}"
         content = c.Content(line, unsaid=((0, len(line)),))

@@ -27,6 +27,7 @@ from graphrag_rdf.documents.readers.pdf_layout import (
 from graphrag_rdf.documents.readers.pdf_ocr import INSTALL, has_ocr, is_scan, picture_of, read_picture
 from graphrag_rdf.documents.readers.pdf_tables import FoundTable, find_tables, looks_tabular
 from graphrag_rdf.documents.readers.pdf_words import mark_bold, read_rules, read_words, rows_of
+from graphrag_rdf.errors import defect_in_words
 from graphrag_rdf.i18n import tr
 
 MAX_PAGES = 20_000
@@ -96,11 +97,16 @@ def _read(document: Any) -> c.Content:
     parts: list[list[Part]] = []
     running: list[str] = []
     scans: dict[bool, list[int]] = {True: [], False: []}
+    defects: list[str] = []
     heading = ""
     for page, taken in find_running(_pages(document), total=count):
         if page.number == 1 and not page.scan:
             heading = largest(page.rows)
-        parts.append(list(_parts(page, outline.get(page.number, ()))))
+        try:
+            parts.append(list(_parts(page, outline.get(page.number, ()))))
+        except Exception as error:  # noqa: BLE001 - a defect of the program: its text is kept line by line
+            defects.append(_defect(page.number, error))
+            parts.append([Part("\n", row.text) for row in page.rows])
         running.append(" ".join(row.text for row in taken))
         if page.scan is not None:
             scans[page.scan].append(page.number)
@@ -120,7 +126,13 @@ def _read(document: Any) -> c.Content:
         metadata=tuple(_metadata(info)),
         tables=tables,
         unsaid=unsaid,
-        warnings=tuple(_warnings(scans)),
+        warnings=(*_warnings(scans), *(("unexpected_error", defect) for defect in defects)),
+    )
+
+
+def _defect(number: int, error: Exception) -> str:
+    return tr("page {number} is read without its layout and tables: {error}. Report it").format(
+        number=number, error=defect_in_words(error)
     )
 
 

@@ -53,7 +53,7 @@ class Cell:
 
 
 def cells_of(row: Row, apart: float = APART) -> list[Cell]:
-    """The cells of a row, from left to right, without signs of footnotes.
+    """The cells of a row, from left to right, at least one; without signs of footnotes beside others.
 
     Args:
         row: words.
@@ -77,7 +77,7 @@ def cells_of(row: Row, apart: float = APART) -> list[Cell]:
         cells.append(Cell(text, group[0].x0, group[-1].x1, value))
     for cell in cells[1:]:
         cell.value = cell.value or _RANGE.fullmatch(cell.text) is not None
-    return [cell for cell in cells if cell.text]
+    return [cell for cell in cells if cell.text] or [Cell(row.text, row.x0, row.x1, value=False)]
 
 
 def _belongs(group: Sequence[Word], word: Word, height: float, apart: float) -> bool:

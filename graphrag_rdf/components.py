@@ -63,6 +63,12 @@ def is_read_only(where: str, settings: Settings) -> bool:
     return place.exists and not place.is_writable
 
 
+def template_library(settings: Settings) -> TemplateLibrary:
+    """The program's query templates, and the user's own."""
+    own = [settings.queries] if settings.queries else []
+    return TemplateLibrary(folder("queries"), *own, calls=settings.server.allow_service)
+
+
 def open_store(
     where: str, settings: Settings, *, create: bool, read_only: bool, copy: Path | None = None
 ) -> tuple[Store, BlobStore, StoreFolder | None]:
@@ -75,7 +81,7 @@ def open_store(
     Raises:
         StoreError, UsageError: see `Engine.open`.
     """
-    templates = TemplateLibrary(folder("queries"), *([settings.queries] if settings.queries else []))
+    templates = template_library(settings)
     if where == ":memory:":
         blobs = BlobStore()
         memory = EmbeddedStore(templates, blobs=blobs)

@@ -465,6 +465,7 @@ class Engine(Components):
         **options: Any,
     ) -> tuple[Pipeline, Context, State]:
         question = check_question(question)
+        self.loaded.require_trust("pipelines")  # its files may have changed while this process runs
         version = self._take_settings()
         chosen, ignored = self.pipeline(pipeline), []
         for key, text in (optional or {}).items():

@@ -13,7 +13,7 @@ import click
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command, Group
 from graphrag_rdf.cli.output import format_option, note, safe, say, warn
-from graphrag_rdf.cli.session import in_folder, load, open_engine
+from graphrag_rdf.cli.session import effects, in_folder, load, open_engine
 from graphrag_rdf.config.elsewhere import meant
 from graphrag_rdf.errors import ConfigError, StoreLockedError, UsageError
 from graphrag_rdf.i18n import tr
@@ -168,9 +168,9 @@ def restore(version: int) -> None:
 def trust(file: Path | None, revoke: bool) -> None:
     """Trust the addresses, models and paths in graphrag.toml of the current folder and in the store.
 
-    Read the file first. The command prints each such setting with its effect, then trusts its value. A new
-    value is refused until you trust it too; other settings may change freely. With FILE, only that settings
-    file is trusted.
+    Read the file first. The command prints each such setting with its effect, then trusts its value, and the
+    programs and addresses in tools.yaml of your pipelines. A new one is refused until you trust it too; other
+    settings may change freely. With FILE, only that settings file is trusted.
     """
     from graphrag_rdf.config import CONFIG_FILE
     from graphrag_rdf.config import trust as trusting
@@ -187,12 +187,12 @@ def trust(file: Path | None, revoke: bool) -> None:
 
 
 def _trust_file(path: Path) -> bool:
-    from graphrag_rdf.config import destinations, shown
+    from graphrag_rdf.config import destinations
     from graphrag_rdf.config import trust as trusting
 
     untrusted = destinations(path)
-    for key, (value, does) in untrusted.items():
-        say(safe(f"{path}: {key} = {shown(key, value)}: {does}"))
+    for line in effects(path, untrusted):
+        say(line)
     if untrusted:
         trusting.trust(trusting.place_of(path), {key: value for key, (value, _) in untrusted.items()})
     return bool(untrusted)

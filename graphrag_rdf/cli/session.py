@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ def load(overrides: Mapping[str, Any] | None = None, *, require_trust: bool = Tr
 
     Args:
         overrides: dotted key → value of the command's own options; None is ignored.
-        require_trust: see `config.load_settings`.
+        require_trust: see `config.load_settings`; on a terminal the user is asked.
 
     Raises:
         ConfigError: see `config.load_settings`.
@@ -35,7 +36,36 @@ def load(overrides: Mapping[str, Any] | None = None, *, require_trust: bool = Tr
     given = given_options()
     named = {"store": given.get("store"), "collection": given.get("collection")}
     values = {**named, **(overrides or {})}
-    return load_settings(given.get("config"), values, require_trust=require_trust)
+    at_terminal = all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr))
+    loaded = load_settings(given.get("config"), values, require_trust=require_trust and not at_terminal)
+    if require_trust and at_terminal:
+        _ask_for_trust(loaded)
+    return loaded
+
+
+def _ask_for_trust(loaded: Loaded) -> None:
+    """Ask the user whether to trust settings, if necessary.
+
+    Raises:
+        ConfigError: if not, or if they change meanwhile.
+    """
+    from graphrag_rdf.config import trust
+
+    if loaded.file is None or not (untrusted := loaded.untrusted):
+        return
+    for line in effects(loaded.file, untrusted):
+        click.echo(line, err=True)
+    if click.confirm(tr("Trust this?"), err=True) and loaded.untrusted == untrusted:
+        trust.trust(trust.place_of(loaded.file), {key: value for key, (value, _) in untrusted.items()})
+    loaded.require_trust()
+
+
+def effects(path: Path, untrusted: Mapping[str, tuple[Any, str]]) -> list[str]:
+    """Lines with settings that need trust, and the effect of each, safe to print."""
+    from graphrag_rdf.cli.output import safe
+    from graphrag_rdf.config import shown
+
+    return [safe(f"{path}: {key} = {shown(key, value)}: {does}") for key, (value, does) in untrusted.items()]
 
 
 def validating(

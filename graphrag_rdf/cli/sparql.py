@@ -395,11 +395,9 @@ def _template(name: str) -> QueryTemplate:
 
 
 def _library() -> TemplateLibrary:
-    from graphrag_rdf.resources import folder
-    from graphrag_rdf.sparql.library import TemplateLibrary
+    from graphrag_rdf.components import template_library
 
-    own = load().settings.queries
-    return TemplateLibrary(folder("queries"), *([Path(own)] if own else []))
+    return template_library(load().settings)
 
 
 def _turtle(template: QueryTemplate) -> str:

@@ -54,14 +54,31 @@ class Loaded:
     Attributes:
         origins: dotted key → origin.
         file: the settings file; None without one.
-        untrusted: settings of a file in the current folder that the user does not trust, dotted key →
-            (value, effect).
+        found: settings of a file in the current folder, which nobody named, dotted key → value.
     """
 
     settings: Settings
     origins: Mapping[str, Origin]
     file: Path | None
-    untrusted: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
+    found: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def untrusted(self) -> dict[str, tuple[Any, str]]:
+        """Those of `found` that need trust and that the user does not trust, dotted key → (value, effect)."""
+        return _untrusted(self.file, self.found) if self.file else {}
+
+    def require_trust(self, *keys: str) -> None:
+        """Refuse untrusted settings.
+
+        Args:
+            keys: the settings to look at; none for all.
+
+        Raises:
+            ConfigError: naming those that are not trusted, with the command that trusts them.
+        """
+        untrusted = {key: found for key, found in self.untrusted.items() if not keys or key in keys}
+        if self.file and untrusted:
+            raise _not_trusted(self.file, untrusted)
 
 
 def given_settings(settings: Settings) -> Loaded:
@@ -80,7 +97,7 @@ def load_settings(
         file: a settings file, trusted because it is named; None reads `graphrag.toml` in the current folder
             if there is one.
         overrides: dotted key → value, from the command line; None is ignored.
-        require_trust: False only to show settings; untrusted ones are in `Loaded.untrusted`.
+        require_trust: False to show settings, or to ask; untrusted ones are in `Loaded.untrusted`.
 
     Raises:
         ConfigError: for a missing or malformed file, an unknown key, an invalid value, or an untrusted
@@ -100,12 +117,14 @@ def load_settings(
     origins: dict[str, Origin] = dict.fromkeys(flat(settings.model_dump()), "default")
     for keys, origin in ((from_file, "file"), (from_env, "environment"), (given, "command line")):
         origins.update(dict.fromkeys(keys, origin))  # type: ignore[arg-type]
-    untrusted: dict[str, tuple[Any, str]] = {}
-    if path is not None and file is None:
-        untrusted = _untrusted(path, {k: v for k, v in from_file.items() if origins[k] == "file"})
-        if untrusted and require_trust:
-            raise _not_trusted(path, untrusted)
-    return Loaded(settings, origins, path, untrusted)
+    found = {} if file else {key: value for key, value in from_file.items() if origins[key] == "file"}
+    loaded = Loaded(settings, origins, path, found)
+    if require_trust:
+        loaded.require_trust()
+    if path and not loaded.untrusted:
+        for folder in trust.changed_folders(trust.place_of(path), found):
+            log.warning(tr("%s: prompts or templates changed since you trusted this folder"), folder)
+    return loaded
 
 
 def destinations(path: Path) -> dict[str, tuple[Any, str]]:

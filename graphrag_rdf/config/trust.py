@@ -1,7 +1,9 @@
-"""Trust in settings that decide where text and secrets are sent.
+"""Trust in settings that decide where text and secrets are sent, and which programs run.
 
 The current folder may come from someone else (a cloned repository), and others may write to a store. Their
-settings of a destination, a credential, or permissions have an effect only if the user trusts that value.
+settings of a destination, a credential, or permissions have an effect only if the user trusts that value. For
+a folder of pipelines, trust also covers the programs and addresses in its files. Prompts and templates run in
+a sandbox, so a change of these is only reported.
 Trust is recorded in the user's own configuration folder, never next to the trusted file.
 """
 
@@ -10,7 +12,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
@@ -23,9 +27,8 @@ _TEXT = later("documents and questions are sent there, with the provider's key")
 _SERVER = later("documents and questions are sent there, with the token")
 _STORE = later("documents and questions are sent there, with the password or token of the endpoint")
 _ACCOUNT = later("the owner of this credential can see everything that is sent")
-_QUERIES = later("its query templates can send the store's content to an address")
+_QUERIES = later("its query templates read and change the store")
 _OUTSIDE = later("files outside the folder of this file are read or written")
-_TOOLS = later("tools.yaml of an agent in it starts programs, or sends text to addresses")
 _CLIENTS = later("it decides which clients can reach and change a served store")
 
 _MODELS_WITHIN = ("lexical", "vector")
@@ -64,6 +67,10 @@ _HARMLESS: Mapping[str, Callable[[Any], bool]] = {
     "server.anonymous": lambda role: role in ("nothing", "read"),
 }
 _NAMES_A_MODEL = ("embedding.model", "rerank.model")
+_OF_A_SERVER = ("command", "env", "url", "token_env")
+"""What a tool of type mcp in a tools.yaml starts, or sends text to, and with what secrets."""
+_REPORTED = {"pipelines": "*/*", "queries": "**/*.r[qu]"}
+"""Settings with a folder → its files, whose change is reported."""
 
 
 def effect(key: str, value: Any, folder: Path | None) -> str | None:
@@ -78,19 +85,20 @@ def effect(key: str, value: Any, folder: Path | None) -> str | None:
         return None
     if key in _PATHS:
         if key == "store" and "://" in value:
-            return _STORE
-        if folder is None or not _is_within(str(value), folder):
-            return _OUTSIDE
-        return _TOOLS if key == "pipelines" and _has_servers(folder / str(value)) else None
+            return tr(_STORE)
+        told = [] if _is_within(str(value), folder) else [tr(_OUTSIDE)]
+        if key == "pipelines":
+            told += dict.fromkeys(_in_words(server) for server in _servers(Path(folder or "") / value))
+        return "; ".join(told) or None
     if key == "validation.shapes":
         files = [each for each in ([value] if isinstance(value, str) else value) if not _is_iri(each)]
-        return None if all(_is_within(str(each), folder) for each in files) else _OUTSIDE
+        return None if all(_is_within(str(each), folder) for each in files) else tr(_OUTSIDE)
     if key in _NAMES_A_MODEL:
         if value in _MODELS_WITHIN:
             return None
         scheme, _, place = str(value).partition(":")
         if scheme == "local":
-            return None if _is_within(place, folder) else _OUTSIDE
+            return None if _is_within(place, folder) else tr(_OUTSIDE)
     if key in _HARMLESS and _HARMLESS[key](value):
         return None
     return tr(_EFFECTS.get(key, "")) or None
@@ -107,18 +115,38 @@ def _is_within(path: str, folder: Path | None) -> bool:
     return (folder / path).resolve().is_relative_to(folder.resolve())
 
 
-def _has_servers(folder: Path) -> bool:
-    """Whether a tools.yaml in a folder of pipelines names MCP servers, or cannot be read."""
+def _servers(folder: Path) -> list[Mapping[str, Any]]:
+    """The MCP servers that agents in a folder of pipelines use, and the files that cannot be read."""
     import yaml
 
-    for path in folder.glob("*/tools.yaml"):
+    found: list[Mapping[str, Any]] = []
+    for path in sorted(folder.glob("*/tools.yaml")):
         try:
-            tools = yaml.safe_load(path.read_text("utf-8")) or ()
-            if any(tool.get("type") == "mcp" for tool in tools):
-                return True
-        except (OSError, ValueError, yaml.YAMLError, AttributeError, TypeError):
-            return True
-    return False
+            data = path.read_bytes()
+            tools = [tool for tool in yaml.safe_load(data.decode("utf-8")) or () if tool.get("type") == "mcp"]
+            found += [{key: tool[key] for key in _OF_A_SERVER if tool.get(key)} for tool in tools]
+        except (OSError, ValueError, yaml.YAMLError, AttributeError, TypeError) as error:
+            text = data if not isinstance(error, OSError) else b""
+            found.append({"unreadable": str(path), "hash": hashlib.sha256(text).hexdigest()})
+    return found
+
+
+def _in_words(server: Mapping[str, Any]) -> str:
+    """The effect of an MCP server, or of an unreadable file."""
+    if "unreadable" in server:
+        return tr("{path} is invalid: what it starts is unknown").format(path=server["unreadable"])
+    words = {key: value if isinstance(value, list) else [value] for key, value in server.items()}
+    told = []
+    if "command" in words:
+        command = shlex.join(map(str, words["command"]))
+        told.append(tr("starts the program `{command}`").format(command=command))
+    if "url" in words:
+        url = without_credentials(" ".join(map(str, words["url"])))
+        told.append(tr("sends text to {url}").format(url=url))
+    if secrets := [*words.get("env", ()), *words.get("token_env", ())]:
+        names = " ".join(map(str, secrets))
+        told.append(tr("passes the environment variables {names}").format(names=names))
+    return ", ".join(told)
 
 
 # --- what the user trusts ------------------------------------------------------------------------
@@ -152,7 +180,7 @@ def is_trusted(place: str, key: str, value: Any) -> bool:
     Raises:
         ConfigError: the record cannot be read.
     """
-    return _read().get(place, {}).get(key) == _noted(key, value)
+    return _read().get(place, {}).get(key) == _noted(place, key, value)
 
 
 def trust(place: str, values: Mapping[str, Any]) -> None:
@@ -162,8 +190,43 @@ def trust(place: str, values: Mapping[str, Any]) -> None:
         ConfigError: the record cannot be read or written.
     """
     known = _read()
-    known[place] = known.get(place, {}) | {key: _noted(key, value) for key, value in values.items()}
+    noted = {key: _noted(place, key, value) for key, value in values.items()}
+    known[place] = known.get(place, {}) | noted | _files(place, values)
     _write(known)
+
+
+def changed_folders(place: str, values: Mapping[str, Any]) -> list[Any]:
+    """The trusted folders whose prompts or templates changed since they were trusted, each once for a change.
+
+    Args:
+        values: the settings of a file, dotted key → value.
+
+    Raises:
+        ConfigError: the record cannot be read.
+    """
+    if not _REPORTED.keys() & values.keys():
+        return []
+    known = _read()
+    before = known.get(place, {})
+    now = _files(place, {key: value for key, value in values.items() if key in before})
+    if new := {key: noted for key, noted in now.items() if before.get(key) != noted}:
+        with suppress(ConfigError):  # where the record cannot be written, the change is reported again
+            _write(known | {place: before | new})
+    return [values[key.partition(" ")[0]] for key in new if key in before]
+
+
+def _files(place: str, values: Mapping[str, Any]) -> dict[str, str]:
+    """Hashes of the files whose change is reported, as in the record."""
+    found = {}
+    for key in _REPORTED.keys() & values.keys():
+        hashed = hashlib.sha256()
+        folder = Path(place).parent / values[key]
+        for path in sorted(path for path in folder.glob(_REPORTED[key]) if path.is_file()):
+            hashed.update(f"{path.relative_to(folder)}\0".encode("utf-8", "surrogatepass"))
+            with suppress(OSError):
+                hashed.update(path.read_bytes())
+        found[f"{key} files"] = hashed.hexdigest()
+    return found
 
 
 def distrust(place: str) -> bool:
@@ -179,12 +242,17 @@ def distrust(place: str) -> bool:
     return True
 
 
-def _noted(key: str, value: Any) -> str:
-    """A value in the record: as JSON, or a hash for a secret."""
+def _noted(place: str, key: str, value: Any) -> str:
+    """A value in the record: as JSON, or a hash for a secret; with a hash of the servers in its files."""
     text = json.dumps(value, ensure_ascii=False)
     if is_secret(key) or without_credentials(text) != text:
-        return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return text
+        return _hash(text)
+    servers = _servers(Path(place).parent / value) if key == "pipelines" else ()
+    return f"{text} {_hash(json.dumps(servers, default=str))}" if servers else text
+
+
+def _hash(text: str) -> str:
+    return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_secret(key: str) -> bool:

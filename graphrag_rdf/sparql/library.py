@@ -5,7 +5,7 @@ Files in a user's own folder override the built-in ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,17 +15,23 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.sparql import parameters
 from graphrag_rdf.sparql.parameters import Header, Kind, Parameter, split
 from graphrag_rdf.sparql.render import Renderer
+from graphrag_rdf.sparql.tokens import may_call
 
 _SUFFIXES: dict[str, tuple[Kind, ...]] = {".rq": ("select", "ask", "construct"), ".ru": ("update",)}
 
 
 @dataclass(frozen=True, slots=True)
 class QueryTemplate:
-    """A template: header, body, and file."""
+    """A template: header, body, and file.
+
+    Attributes:
+        calls: addresses that SERVICE may call; None for a template of the program, which is not checked.
+    """
 
     header: Header
     body: str
     path: Path
+    calls: Collection[str] | None = None
 
     @property
     def name(self) -> str:
@@ -50,23 +56,32 @@ class QueryTemplate:
         """The query for the given parameter values.
 
         Raises:
-            TemplateError: when a value is missing, unknown or of another type.
+            TemplateError: when a value is missing, unknown or of another type, or a user's own template calls
+                another server.
         """
-        return renderer.render(self.name, self.body, parameters.convert(self.name, self.params, values))
+        text = renderer.render(self.name, self.body, parameters.convert(self.name, self.params, values))
+        if self.calls is not None and may_call(text, self.calls, update=self.header.kind == "update"):
+            raise TemplateError(
+                tr("{path} calls another server").format(path=self.path),
+                hint=tr("the setting server.allow_service names the addresses that may be called"),
+            )
+        return text
 
 
 class TemplateLibrary(Mapping[str, QueryTemplate]):
     """All templates by name. A file is read on first use.
 
     Args:
-        folders: query folders; later ones override earlier ones.
+        folders: query folders; later ones are users' own, and override earlier ones.
+        calls: addresses that SERVICE may call in users' own templates.
 
     Attributes:
         for_people: the names of queries that answer people's questions: those of the cookbook, and those
             that only a later folder has. Updates are left out.
     """
 
-    def __init__(self, *folders: Path) -> None:
+    def __init__(self, *folders: Path, calls: Collection[str] = ()) -> None:
+        self._program, self._calls = folders[:1], calls
         self._paths = {
             path.relative_to(folder).with_suffix("").as_posix(): path
             for folder in folders
@@ -95,7 +110,8 @@ class TemplateLibrary(Mapping[str, QueryTemplate]):
                 tr("unknown query {name}").format(name=name),
                 hint=tr("graphrag-rdf queries list shows the names"),
             ) from None
-        template = self._templates[name] = _load(path, name)
+        own = not any(path.is_relative_to(folder) for folder in self._program)
+        template = self._templates[name] = _load(path, name, self._calls if own else None)
         return template
 
     def __iter__(self) -> Iterator[str]:
@@ -108,7 +124,7 @@ class TemplateLibrary(Mapping[str, QueryTemplate]):
         return name in self._paths
 
 
-def _load(path: Path, expected_name: str) -> QueryTemplate:
+def _load(path: Path, expected_name: str, calls: Collection[str] | None) -> QueryTemplate:
     header, body = split(path.read_text(encoding="utf-8"), str(path))
     if header.name != expected_name:
         raise TemplateError(
@@ -131,4 +147,4 @@ def _load(path: Path, expected_name: str) -> QueryTemplate:
                     path=path, key=key, type=parameter.type
                 )
             ) from error
-    return QueryTemplate(header, body, path)
+    return QueryTemplate(header, body, path, calls)

@@ -167,12 +167,17 @@ class CallsOtherServerError(Exception):
         self.keyword = keyword
 
 
-def may_call(query: str) -> bool:
-    """Whether a query calls another server, or nobody can tell that it does not."""
+def may_call(text: str, allowed: Collection[str] = (), *, update: bool = False) -> bool:
+    """Whether a query or update calls another server, or nobody can tell that it does not.
+
+    Args:
+        allowed: IRIs that SERVICE may call.
+    """
     try:
-        masked = masked_calls(query, ())
+        masked = masked_calls(text, allowed)
         if masked is not None:
-            ox.Store().query(masked)
+            store = ox.Store()
+            (store.update if update else store.query)(masked)
     except (CallsOtherServerError, SyntaxError):
         return True
     return False

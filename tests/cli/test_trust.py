@@ -11,13 +11,16 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Run, environment
+from graphrag_rdf import Engine
+from graphrag_rdf.errors import ConfigError
+from tests.support.commands import Run, environment, program
 from tests.support.endpoint import WRITE, Endpoint
 from tests.support.scripted_server import ScriptedServer
 
@@ -204,9 +207,121 @@ def test_programs_that_a_folder_names_are_not_started(
     assert found.code == 2
     assert "pipelines = " in found.err
     assert "config trust" in found.err
-    assert "starts programs" in run("config", "trust").out
+    told = run("config", "trust").out
+    assert (
+        "starts the program `touch started`" if "command" in tools else f"sends text to {thief.url}"
+    ) in told
     assert not (folder / "started").exists()
     assert thief.heard == []
+
+
+TOOL = "- {name: x, type: mcp, tool: x, description: x, %s}\n"
+PROGRAM = "command: [touch, first], env: [HOME]"
+ADDRESS = "url: 'http://127.0.0.1:9/mcp', token_env: HOME"
+
+
+def agent_with(folder: Path, server: str) -> Path:
+    """A settings file with a folder of pipelines, whose agent has a tool of an MCP server."""
+    (folder / "graphrag.toml").write_text('pipelines = "pipelines"\n')
+    agent = folder / "pipelines" / "agent_react"
+    shutil.copytree(Path(__file__).parents[2] / "pipelines" / "agent_react", agent)
+    (agent / "tools.yaml").write_text(TOOL % server)
+    return agent
+
+
+@pytest.mark.parametrize(
+    ("trusted", "changed", "words"),
+    [
+        (PROGRAM, PROGRAM.replace("first", "second"), "starts the program `touch second`"),
+        (PROGRAM, PROGRAM.replace("HOME", "OPENAI_API_KEY"), "OPENAI_API_KEY"),
+        (ADDRESS, ADDRESS.replace(":9", ":10"), "sends text to http://127.0.0.1:10/mcp"),
+        (ADDRESS, ADDRESS.replace("HOME", "OPENAI_API_KEY"), "OPENAI_API_KEY"),
+        (ADDRESS, PROGRAM, "starts the program `touch first`"),
+    ],
+)
+def test_trust_ends_when_what_a_tool_starts_changes(
+    run: Run, store: Path, folder: Path, trusted: str, changed: str, words: str
+) -> None:
+    agent = agent_with(folder, trusted)
+    assert run("config", "trust").code == 0
+    assert run("retrieve", QUESTION).code == 0
+    (agent / "tools.yaml").write_text(TOOL % changed)
+    refused = run("ask", "--pipeline", "agent_react", QUESTION)
+    assert refused.code == 2
+    assert words in refused.err
+    assert "graphrag-rdf config trust" in refused.err
+    (agent / "tools.yaml").write_text(TOOL % trusted)
+    assert run("retrieve", QUESTION).code == 0, "what was trusted still is"
+    assert not list(folder.glob("first")) + list(folder.glob("second"))
+
+
+def test_a_running_program_starts_nothing_new(
+    store: Path, folder: Path, run: Run, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a server does: the file changes after the settings were read."""
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__MODEL", "openai/scripted")
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_BASE", scripted_server.base_url)
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "any")
+    agent = agent_with(folder, PROGRAM)
+    assert run("config", "trust").code == 0
+    with Engine.open() as engine:
+        (agent / "tools.yaml").write_text(TOOL % PROGRAM.replace("first", "second"))
+        with pytest.raises(ConfigError, match="touch second"):
+            list(engine.ask(QUESTION, "agent_react"))
+    assert not (folder / "second").exists()
+
+
+def test_changed_prompts_and_templates_are_reported_once(run: Run, store: Path, folder: Path) -> None:
+    agent = agent_with(folder, PROGRAM)
+    (folder / "own").mkdir()
+    with (folder / "graphrag.toml").open("a") as file:
+        file.write('queries = "own"\n')
+    assert run("config", "trust").code == 0
+    assert "changed" not in run("retrieve", QUESTION).err
+    for name, changed in (("pipelines", agent / "own.md.j2"), ("own", folder / "own" / "mine.rq")):
+        changed.write_text("# name: mine\n# kind: ask\n# summary: Mine.\nASK {}\n")
+        found = run("retrieve", QUESTION)
+        assert (found.code, found.err.count("prompts or templates changed")) == (0, 1)
+        assert name in found.err
+        assert "changed" not in run("retrieve", QUESTION).err
+
+
+@pytest.mark.parametrize("keyword", ["SERVICE", "SERV{# #}ICE", "{% if true %}ser{% endif %}vice"])
+def test_a_template_of_ones_own_calls_no_other_server(
+    run: Run, store: Path, folder: Path, thief: Thief, keyword: str
+) -> None:
+    header = "# name: mine/call\n# kind: select\n# summary: Calls.\n# returns: [s]\n"
+    (folder / "own" / "mine").mkdir(parents=True)
+    (folder / "own" / "mine" / "call.rq").write_text(
+        f"{header}SELECT ?s WHERE {{ ?s ?p ?o {keyword} <{thief.url}> {{ ?s ?p ?o }} }}\n"
+    )
+    (folder / "graphrag.toml").write_text('queries = "own"\n')
+    assert run("config", "trust").code == 0
+    refused = run("queries", "run", "mine/call")
+    assert refused.code == 1
+    assert "call.rq calls another server" in refused.err
+    assert "server.allow_service" in refused.err
+    assert thief.heard == []
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 2)])
+def test_a_terminal_is_asked(store: Path, folder: Path, answer: str, code: int) -> None:
+    agent_with(folder, PROGRAM)
+    ours, theirs = os.openpty()
+    command = program("retrieve", QUESTION)
+    with subprocess.Popen(
+        command, stdin=theirs, stderr=theirs, stdout=subprocess.DEVNULL, cwd=folder, env=environment()
+    ) as asked:
+        os.close(theirs)
+        os.write(ours, f"{answer}\n".encode())
+        shown = b""
+        with contextlib.suppress(OSError):  # the end of a terminal
+            while part := os.read(ours, 4096):
+                shown += part
+        assert asked.wait(60) == code, shown.decode()
+    os.close(ours)
+    assert b"starts the program `touch first`, passes the environment variables HOME" in shown
+    assert b"Trust this?" in shown
 
 
 def test_trust_is_kept_outside_the_folder(

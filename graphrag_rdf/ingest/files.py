@@ -75,10 +75,12 @@ class Upload:
 
     Attributes:
         identity: its name in the store, with "/" between folders. The suffix gives the format.
+        title: that the client gave it; else it is read from the document.
     """
 
     identity: str
     data: bytes
+    title: str = ""
 
 
 def ingest_settings(settings: Settings, *, refresh: bool = False) -> IngestSettings:
@@ -139,7 +141,7 @@ def ingest_uploads(
     run = begun.run
     max_bytes = engine.settings.documents.max_bytes
     planner = run.planner(max_bytes, [Source(Path(), upload.identity) for upload in uploads])
-    planned = (planner.plan_upload(upload.identity, upload.data) for upload in uploads)
+    planned = (planner.plan_upload(upload.identity, upload.data, upload.title) for upload in uploads)
     run.run(incoming(planned, max_bytes))
     return ended(begun)
 
@@ -422,8 +424,10 @@ def _plans(
             )
             continue
         path = Path(url2pathname(urlparse(stored.location).path))
-        source = Source(path if stored.location.startswith("file:") else Path(), stored.identity)
-        yield DocumentPlan(source, stored.iri, data, stored.content_hash, stored, "updated")
+        is_here = stored.location.startswith("file:")
+        source = Source(path if is_here else Path(), stored.identity)
+        title = "" if is_here else stored.title  # a client may have given it
+        yield DocumentPlan(source, stored.iri, data, stored.content_hash, stored, "updated", title=title)
 
 
 def refresh_names(engine: NeededComponents, documents: Sequence[NamedNode]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,8 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.chunk import NO_CONTEXT, Context, chunk_text
 from graphrag_rdf.documents.discover import Source, location_of
 from graphrag_rdf.documents.model import Chunk, Page, ParsedDocument, Sentence, pages_of
-from graphrag_rdf.documents.readers import load_bytes, read_bytes
+from graphrag_rdf.documents.readers import MAX_TITLE, load_bytes, read_bytes
+from graphrag_rdf.documents.text import one_line
 from graphrag_rdf.errors import DocumentError, UsageError, alternatives
 from graphrag_rdf.extract.model import NO_CHUNK_CONTEXT, ChunkContext
 from graphrag_rdf.extract.names import fold
@@ -95,6 +96,7 @@ class DocumentPlan:
     Attributes:
         stored: the document as it stands; None when it is new.
         replaces: the document that this one was before its file was moved.
+        title: that it has; "" if it is read from the document.
     """
 
     source: Source
@@ -104,6 +106,7 @@ class DocumentPlan:
     stored: Stored | None
     fate: Fate
     replaces: Stored | None = None
+    title: str = ""
 
     @property
     def is_new_content(self) -> bool:
@@ -270,13 +273,16 @@ class Planner:
         fate = self._fate(stored, content_hash, location)
         return DocumentPlan(source, iri, data, content_hash, stored, fate)
 
-    def plan_upload(self, identity: str, data: bytes) -> DocumentPlan:
+    def plan_upload(self, identity: str, data: bytes, title: str = "") -> DocumentPlan:
         """The plan for bytes that a client sent: the new content of the document of that identity."""
         iri = self._iri(identity)
         stored = self._known.get(iri.value)
         content_hash = iris.digest(data)
         fate = self._fate(stored, content_hash, iri.value)
-        return DocumentPlan(Source(Path(), identity), iri, data, content_hash, stored, fate)
+        title = one_line(title)[:MAX_TITLE]
+        if fate == "unchanged" and stored and title not in ("", stored.title):
+            fate = "updated"
+        return DocumentPlan(Source(Path(), identity), iri, data, content_hash, stored, fate, title=title)
 
     def _names(self, identity: str) -> tuple[NamedNode, ...]:
         """The IRI of a document; and the one that it had before documents followed the namespace."""
@@ -398,8 +404,14 @@ def incoming(
         if isinstance(plan, DocumentError):
             yield plan
         else:
-            parse = partial(read_bytes, plan.data, plan.name, max_bytes=max_bytes, folder=plan.folder)
-            yield Incoming(plan, parse)
+            yield Incoming(plan, partial(_parsed, plan, max_bytes))
+
+
+def _parsed(plan: DocumentPlan, max_bytes: int) -> ParsedDocument:
+    parsed = read_bytes(plan.data, plan.name, max_bytes=max_bytes, folder=plan.folder)
+    if plan.title in ("", parsed.title):
+        return parsed
+    return replace(parsed, title=plan.title, titled=True)
 
 
 @dataclass(slots=True)

@@ -48,7 +48,7 @@ NEEDS = {
     "/mcp": {"POST": "read"},
     "/openapi.json": {"GET": "nothing"},
     # refusals have the status 200, which is all that their clients read: see test_gateway
-    "/api/v1/{service}": {"POST": "nothing"},
+    "/api/v1/{service}": {"GET": "read", "POST": "nothing"},
     "/api/v1/flow/{flow}/service/{service}": {"POST": "nothing"},
     "/health": {"GET": "nothing"},
     "/metrics": {"GET": "read"},

@@ -34,8 +34,8 @@ class Commands:
         self.folder = folder
         self.env = {**os.environ, "TRUSTGRAPH_URL": f"{url}/", "TRUSTGRAPH_TOKEN": WRITE}
 
-    def run(self, command: str, *arguments: str, timeout: float = 60) -> tuple[str, str]:
-        """Standard output and error of a command that succeeds."""
+    def run(self, command: str, *arguments: str, timeout: float = 60, fails: bool = False) -> tuple[str, str]:
+        """Standard output and error of a command."""
         done = subprocess.run(
             [str(self.bin / command), *arguments],
             capture_output=True,
@@ -46,7 +46,8 @@ class Commands:
             check=False,
         )
         assert done.returncode == 0, done.stderr
-        assert "Exception:" not in done.stdout + done.stderr, done.stdout + done.stderr
+        told = done.stdout + done.stderr
+        assert ("Exception:" in told) == fails, told
         return done.stdout, done.stderr
 
     def __call__(self, command: str, *arguments: str) -> str:
@@ -79,6 +80,9 @@ def test_graph_rag_with_its_trace_from_the_answer_to_the_documents(tg: Commands)
     for step in ("question", "grounding", "exploration", "focus", "synthesis"):
         assert f"[{step}] urn:trustgraph:" in steps
     assert "Concepts: 1\n      - reversing gear" in steps
+    (seeds,) = re.findall(r"Seed entities: (\d+)\n((?:      - .+\n)+)", steps)
+    labels = re.findall("- (.+)", seeds[1])
+    assert len(labels) == len({*labels}) == int(seeds[0]) > 0, "each seed once"
     answer, usage = tg.run("tg-invoke-graph-rag", "--show-usage", "-q", QUESTION)
     assert "Rhoda Tennant invented the reversing gear." in answer
     assert re.search(r"Input tokens: \d+  Output tokens: \d+  Model: openai/test-model", usage)
@@ -101,9 +105,10 @@ def test_the_sources_of_selected_facts(tg: Commands, sample_folder: Path) -> Non
     with Endpoint.start(store) as endpoint:
         plain = Commands(endpoint.url, tg.folder)
         plain.env.pop("TRUSTGRAPH_TOKEN")
-        plain("tg-invoke-graph-rag", "-q", "Who designed the Skell Tidal Station?")
+        _, steps = plain.run("tg-invoke-graph-rag", "-x", "-q", "Who designed the Skell Tidal Station?")
         (listed,) = json.loads(plain("tg-list-explain-traces", "--format", "json"))
         shown = plain("tg-show-explain-trace", "--show-provenance", listed["id"])
+    assert "Edge: (Skell Tidal Station, is a, Place)" in steps, "relations of other vocabularies have names"
     assert "1. (Elspeth Marwick, designed, Skell Tidal Station)" in shown
     assert re.search(r"Concept: .+  Score: 0\.\d{4}|Score: 1\.0000", shown)
     assert re.search(r"Source: \S+ -> Chunk \d -> Elspeth Marwick, engineer of the tide", shown)
@@ -179,34 +184,58 @@ def test_triples_and_sparql(tg: Commands) -> None:
     assert tg("tg-invoke-sparql-query", "-q", "ASK { ?s ?p ?o }") == "true\n"
 
 
-def test_loading_knowledge_and_documents(tg: Commands) -> None:
+def test_loading_knowledge(tg: Commands) -> None:
     (tg.folder / "fleet.ttl").write_text(
         "@prefix ex: <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
-        'ex:vela rdfs:label "Vela"@en ; ex:tonnage 412 ; ex:keel [ ex:made 1901 ] .\n',
+        "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n"
+        'ex:vela rdfs:label "Vela"@en ; ex:tonnage 412 ; ex:keel [ ex:made 1901 ] ;'
+        ' skos:definition "A cutter." .\n',
         encoding="utf-8",
     )
     assert "Triples and entity contexts loaded." in tg("tg-load-knowledge", "-i", "urn:fleet", "fleet.ttl")
     assert "File loaded." in tg("tg-load-turtle", "-i", "urn:fleet", "fleet.ttl")
     named = ("-g", "urn:graph:fleet")
-    assert "Loaded 4 triples" in tg("tg-load-knowledge", "-i", "urn:fleet", *named, "fleet.ttl")
-    eventually(lambda: tg("tg-show-graph", *named).count("\n") == 4)
+    assert "Loaded 5 triples" in tg("tg-load-knowledge", "-i", "urn:fleet", *named, "fleet.ttl")
+    eventually(lambda: tg("tg-show-graph", *named).count("\n") == 5)
     about = tg("tg-query-graph", "-s", "http://example.org/vela", "-g", "")
     assert about.count("http://example.org/tonnage") == 1
     assert about.count("http://example.org/keel") == 1, "a file is loaded once"
-    (tg.folder / "otter.md").write_text(
-        "# Otter\n\nAda Brook built the cutter Otter in 1903.\n", encoding="utf-8"
-    )
-    added = tg(
-        "tg-add-library-document",
-        "--name",
-        "Otter",
-        "--id",
-        "https://example.org/otter.md",
-        "-k",
-        "text/markdown",
-        "otter.md",
-    )
-    assert "otter.md: Loaded successfully." in added
-    assert "https://example.org/otter.md" in tg("tg-show-library-documents")
-    assert tg("tg-start-library-processing", "-d", "https://example.org/otter.md", "--id", "p1") == ""
-    assert "ada-brook" in tg("tg-show-extraction-provenance", "https://example.org/otter.md")
+    label = ("-p", "http://www.w3.org/2000/01/rdf-schema#label")
+    definition = "http://www.w3.org/2004/02/skos/core#definition"
+    assert '"is defined as"' in tg("tg-query-graph", "-s", definition, *label), "what traces call it"
+
+
+OTTER = "# Cutters\n\nAda Brook built the cutter Otter in 1903.\n"
+
+
+@pytest.fixture(scope="module")
+def otter(tg: Commands) -> str:
+    """The id of a document that a command added."""
+    (tg.folder / "otter.md").write_text(OTTER, encoding="utf-8")
+    named = ("--name", "Otter, a cutter", "--id", "https://example.org/otter", "-k", "text/markdown")
+    assert "otter.md: Loaded successfully." in tg("tg-add-library-document", *named, "otter.md")
+    return "https://example.org/otter"
+
+
+def test_adding_documents(tg: Commands, otter: str) -> None:
+    assert tg("tg-show-extraction-provenance", f"{otter}.md").count("ada-brook")
+    assert "| Otter, a cutter" in tg("tg-show-library-documents"), "its name is its title"
+
+
+def test_processing_documents(tg: Commands, otter: str) -> None:
+    assert tg("tg-start-library-processing", "-d", otter, "--id", "p1") == ""
+    failed, _ = tg.run("tg-start-library-processing", "-d", f"{otter}/no", "--id", "p2", fails=True)
+    assert "there is no document" in failed
+
+
+def test_documents_and_texts(tg: Commands, otter: str) -> None:
+    assert f"| {otter}.md" in tg("tg-show-library-documents")
+    for name in (otter, f"{otter}.md"):
+        assert tg("tg-get-document-content", name) == f"{OTTER}\n"
+    assert "Written " in tg("tg-get-document-content", "-o", "inquiry.pdf", DOCUMENT)
+    assert (tg.folder / "inquiry.pdf").read_bytes().startswith(b"%PDF")
+    tg("tg-invoke-graph-rag", "-q", QUESTION)
+    (listed,) = json.loads(tg("tg-list-explain-traces", "--format", "json", "--limit", "1"))
+    trace = json.loads(tg("tg-show-explain-trace", "--format", "json", listed["id"]))
+    assert "Rhoda Tennant" in tg("tg-get-document-content", trace["synthesis"]["document"])
+    assert "404" in tg.run("tg-get-document-content", "urn:x", fails=True)[0]

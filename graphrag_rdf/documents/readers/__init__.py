@@ -103,7 +103,7 @@ _REASONS = {
 
 _NO_CHATS = frozenset({"text/csv", "text/tab-separated-values", "application/json", "application/jsonl"})
 _MOST_SPEAKERS = 100
-_MAX_TITLE = 300
+MAX_TITLE = 300
 _MAX_VALUE = 10_000
 _ROWS_LOOKED_AT = 200
 _WORDS_OF_PROSE = 5
@@ -260,14 +260,14 @@ def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
     speakers = dict.fromkeys(turn.speaker for turn in turns)
     declared = [value for iri, value in content.metadata if iri == LANGUAGE]
     language = normalise_tag(content.language) or next(filter(None, map(normalise_tag, declared)), None)
-    own = one_line(content.title)[:_MAX_TITLE]
+    own = one_line(content.title)[:MAX_TITLE]
     title = title_of(own, one_line(content.heading), text)
     instead = [] if own in ("", title) else [(ALTERNATIVE, own)]
     return ParsedDocument(
         text=text,
         pages=pages,
         media_type=media_type,
-        title=(title or _readable(name))[:_MAX_TITLE],
+        title=(title or _readable(name))[:MAX_TITLE],
         language=language or _language(text, content),
         encoding=content.encoding,
         metadata=_tidy(

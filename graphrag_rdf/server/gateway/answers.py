@@ -42,7 +42,7 @@ class RagRequest(Wire):
 
     question: Question = Field(alias="query")
     streaming: bool = False
-    session: Session | None = Field(default=None, alias="session_id")
+    session: Session = Field(default=None, alias="session_id")
 
 
 class AgentRequest(RagRequest):
@@ -104,6 +104,7 @@ async def _run(
             pipeline,
             stored=not service.read_only,
             session=asked.session,
+            new_session=True,
             optional=optional,
         )
 
@@ -185,8 +186,9 @@ def _explained(message: GraphRagResponse) -> Iterator[dict[str, Any]]:
     """The triples of a step.
 
     TrustGraph's client takes all for the step's own, and the last of each predicate counts. So those of the
-    step come last, and thoughts, whose class it would take for the step's, in frames of their own. Runs,
-    which it does not know, are left out. A question is an activity, too, with the time at which it was asked.
+    step come last, and thoughts, whose class it would take for the step's, in frames of their own. What the
+    step and an item both have, such as a seed, comes once. Runs, which it does not know, are left out. A
+    question is an activity, too, with the time at which it was asked.
     """
     if message.kind == "session" or message.explain_id is None:
         return
@@ -195,7 +197,10 @@ def _explained(message: GraphRagResponse) -> Iterator[dict[str, Any]]:
     thoughts = {
         q.subject for q in message.explain_triples if q.predicate == RDF.type and q.object == TG.Thought
     }
+    own = {(quad.predicate, quad.object) for quad in message.explain_triples if quad.subject == step}
     for quad in message.explain_triples:
+        if quad.subject != step and (quad.predicate, quad.object) in own:
+            continue
         about[quad.subject if quad.subject in thoughts else step].append(quad)  # type: ignore[index]
     for node, quads in about.items():
         quads.sort(key=lambda quad: quad.subject == step)

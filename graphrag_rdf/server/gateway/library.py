@@ -10,7 +10,10 @@ import base64
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from pyoxigraph import NamedNode
 from starlette.requests import HTTPConnection
+from starlette.requests import Request as HTTPRequest
+from starlette.responses import Response
 
 from graphrag_rdf.documents.readers import MEDIA_TYPES, suffix_of
 from graphrag_rdf.i18n import tr
@@ -44,13 +47,32 @@ async def librarian(connection: HTTPConnection, request: Request) -> Replies:
 
 
 async def _content(connection: HTTPConnection, request: Request) -> dict[str, Any]:
-    """The text of a chunk, page, step or answer, the bytes of a document or of a stored object."""
     require(connection, "read")
-    thing = iri_of(_named(request, "document-id"))
-    data = await asyncio.to_thread(read_content, service_of(connection).engine, thing)
-    if data is None:
-        raise Problem(404, tr("there is no text of {thing}").format(thing=thing.value))
+    data = await _bytes(connection, _named(request, "document-id"))
     return {"content": base64.b64encode(data).decode("ascii")}
+
+
+async def document_stream(request: HTTPRequest) -> Response:
+    """GET `document-stream`: the bytes behind an IRI as they are."""
+    require(request, "read")
+    if request.path_params["service"] != "document-stream":
+        raise Problem(404, tr("only document-stream takes GET: send other requests with POST"))
+    data = await _bytes(request, _named(request.query_params, "document-id"))
+    return Response(data, media_type="application/octet-stream", headers={"Cache-Control": "no-store"})
+
+
+async def _bytes(connection: HTTPConnection, name: str) -> bytes:
+    """The text of a chunk, page, step or answer, the bytes of a document or of a stored object.
+
+    Raises:
+        Problem: 404 when there are none.
+    """
+    engine = service_of(connection).engine
+    for thing in (iri_of(name).value, *_documents_named(connection, name)):
+        data = await asyncio.to_thread(read_content, engine, NamedNode(thing))
+        if data is not None:
+            return data
+    raise Problem(404, tr("there is no text of {thing}").format(thing=name))
 
 
 async def _documents(connection: HTTPConnection, request: Request) -> dict[str, Any]:
@@ -95,7 +117,8 @@ async def _add(connection: HTTPConnection, request: Request) -> dict[str, Any]:
         data = base64.b64decode(str(request.get("content") or ""), validate=True)
     except ValueError:
         raise Problem(400, tr("content is not Base64")) from None
-    upload = Upload(_identity(_named(about, "id"), str(about.get("kind") or "")), data)
+    identity = _identity(_named(about, "id"), str(about.get("kind") or ""))
+    upload = Upload(identity, data, title=str(about.get("title") or ""))
     report = await asyncio.shield(
         run_ingest(service, lambda stop: service.engine.ingest_uploads([upload], stop=stop))
     )
@@ -118,17 +141,20 @@ async def _process(connection: HTTPConnection, request: Request) -> dict[str, An
     about = request.get("processing-metadata")
     name = _named(about if isinstance(about, Mapping) else {}, "document-id")
     known = {one.iri for one in await asyncio.to_thread(list_documents, service_of(connection).engine.store)}
-    identities = {_identity(name, kind) for kind in ("", *MEDIA_TYPES.values())}
-    namespace = service_of(connection).engine.settings.extract.namespace
-    bases = (namespace, iris.DEFAULT_NAMESPACE)
-    names = {iris.document(one, base).value for one in identities for base in bases}
-    if not known & names:
+    if not known & _documents_named(connection, name):
         raise Problem(
             404,
             tr("there is no document {name}").format(name=name),
             hint=tr("add it with tg-add-library-document"),
         )
     return {}
+
+
+def _documents_named(connection: HTTPConnection, name: str) -> set[str]:
+    """The IRIs that a document of this name can have here."""
+    identities = {_identity(name, kind) for kind in ("", *MEDIA_TYPES.values())}
+    bases = (service_of(connection).engine.settings.extract.namespace, iris.DEFAULT_NAMESPACE)
+    return {iris.document(one, base).value for one in identities for base in bases}
 
 
 def _named(request: Request, key: str) -> str:

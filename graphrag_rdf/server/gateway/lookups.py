@@ -11,12 +11,13 @@ from typing import Annotated, Any, TypeAlias
 
 import pyoxigraph as ox
 from pydantic import BaseModel, ConfigDict, Field
-from pyoxigraph import BlankNode, NamedNode, Triple
+from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 from starlette.requests import HTTPConnection
 
 from graphrag_rdf.i18n import tr
-from graphrag_rdf.rdf.namespaces import PROV, RDF, TG, Graphs
+from graphrag_rdf.rdf.namespaces import PROV, RDF, RDFS, TG, Graphs
 from graphrag_rdf.rdf.terms import Term, from_sparql_json, node_of, spellings, text_of
+from graphrag_rdf.rdf.wording import phrase_of
 from graphrag_rdf.server.gateway.terms import from_wire, to_wire, triple_to_wire, untyped
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.problems import Problem
@@ -199,6 +200,8 @@ def _matching(
     found: list[Row] = [{**bound, **row} for row in rows]
     if not thing:
         found = found[:most]
+    if not found and p == RDFS.label and s is not None and o is None and graph is None:
+        found = _called(store, s)
     if s is not None and o is None:
         found = [*_added(store, s, p, graph, asked), *_ordered(store, s, found)][:most]
     facts = store.renderer.facts_graph
@@ -207,6 +210,13 @@ def _matching(
         triple_to_wire(row["s"], row["p"], row["o"], None if g == facts else g)
         for row, g in zip(found, graphs, strict=True)
     ]
+
+
+def _called(store: Store, s: NamedNode) -> list[Row]:
+    """What a relation of facts without a label, such as rdf:type, is called here."""
+    anything: dict[str, Any] = {"subject": [], "object": [], "text": [], "named": []}
+    used = store.select("gateway/triples", predicate=[s], facts_only=True, limit=1, **anything)
+    return [{"s": s, "p": RDFS.label, "o": Literal(phrase_of(s.value))}] if used else []
 
 
 def _one(term: Term | None) -> list[Term]:

@@ -3,6 +3,7 @@
     /api/v1/socket                          frames over a WebSocket: authentication, then requests
     POST /api/v1/{service}                  one request, and its last response
     POST /api/v1/flow/{flow}/service/{…}    the same
+    GET /api/v1/document-stream             see `library`
     /api/v1/flow/{flow}/import/{kind}       see `imports`
 
 Flows and workspaces are accepted and ignored: there is one of each.

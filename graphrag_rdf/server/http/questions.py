@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import (
     AliasChoices,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     StringConstraints,
@@ -32,10 +33,11 @@ from graphrag_rdf.trace.citations import Style
 Question = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUESTION)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 PipelineName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
-Session = Annotated[
+_FullName = Annotated[
     str, StringConstraints(pattern=r"^(urn:[a-z:]{1,40}:)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 ]
-"""A full name: on a server, `last` may be another client's."""
+Session = Annotated[_FullName | None, BeforeValidator(lambda given: None if given == "" else given)]
+"""A full name: on a server, `last` may be another client's. An empty one, as older clients send, is none."""
 Names = Annotated[list[Name], Field(max_length=50)]
 
 _STEPS = {name: parameter for parameter, name in PARAMETERS.items()}
@@ -73,10 +75,10 @@ class AskRequest(_Request):
     question: Annotated[str, StringConstraints(max_length=MAX_QUESTION)] = Field(
         description="an empty one asks for an overview of the documents, by the pipeline overview"
     )
-    session: Session | None = Field(
+    session: Session = Field(
         default=None,
         validation_alias=AliasChoices("session", "session_id"),
-        description="the trace of the question that this goes on with",
+        description="the trace of the question that this goes on with, or the name of a new one",
     )
     collection: Name | None = Field(default=None, description="that of this server; another one is an error")
     max_sentences: int | None = Field(default=None, ge=1, le=20, description="of an extractive answer")

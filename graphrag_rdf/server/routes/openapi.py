@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from graphrag_rdf import __version__
 from graphrag_rdf.caches import CACHES
-from graphrag_rdf.server.gateway import imports, requests
+from graphrag_rdf.server.gateway import imports, library, requests
 from graphrag_rdf.server.http.negotiation import DATASETS, GRAPHS, RESULTS
 from graphrag_rdf.server.http.questions import AskRequest, PreviewRequest, RetrieveRequest
 from graphrag_rdf.server.mcp.protocol import McpEndpoint
@@ -205,6 +205,14 @@ _ROUTES = (
     _Route("/.well-known/void", "GET", dataset.dataset, "The same.", gives=_FORMS),
     _Route("/mcp", "POST", McpEndpoint(), "The Model Context Protocol.", "", _ANY_JSON, _STREAM),
     # see gateway/
+    _Route(
+        "/api/v1/{service}",
+        "GET",
+        library.document_stream,
+        "The text or bytes behind an IRI: document-stream.",
+        "document-id",
+        gives=("application/octet-stream",),
+    ),
     _Route("/api/v1/{service}", "POST", requests.post, "A request in TrustGraph's protocol.", takes=_ANY),
     _Route("/api/v1/flow/{flow}/service/{service}", "POST", requests.post, "The same.", takes=_ANY),
     _Route("/openapi.json", "GET", openapi),

@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003134f]")
+_LONE = re.compile("[\ud800-\udfff]")
 
 
 def has_han(text: str) -> bool:
@@ -21,7 +22,9 @@ def simplified(text: str) -> str:
     """A text with each traditional character replaced by its most frequent simplified one.
 
     The length stays the same. Characters of Japanese texts are replaced too, so the result must not be shown.
+    Lone surrogates, which some libraries refuse, become U+FFFD.
     """
+    text = _LONE.sub("\ufffd", text)
     return text.translate(_table()) if has_han(text) else text
 
 

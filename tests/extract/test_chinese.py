@@ -5,7 +5,7 @@ import sys
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from graphrag_rdf.documents.sentences import split_sentences
@@ -68,6 +68,7 @@ def test_types_are_given_where_they_are_sure() -> None:
 
 
 @given(st.text(alphabet="林玉华在邓马罗学院·的《》 ,。1998年Ab臺灣於𠮷\n", max_size=40))
+@example("李\ud800华住在\udc00港")
 def test_words_and_names_stand_where_they_say(text: str) -> None:
     tokens = tokens_of(text)
     assert [token.text for token in tokens] == [simplified(text)[t.start : t.end] for t in tokens]
@@ -238,6 +239,7 @@ def test_a_latin_name_in_brackets_is_an_alias_and_there_is_no_warning() -> None:
 
 
 @given(st.text(alphabet="林玉华在邓马罗学院·的《》（）,。1998年Ab臺是由不与位于法国\n", max_size=60))
+@example("王明\ud800在1986年创办了潮东电厂\udc00。")
 def test_any_text_is_read(text: str) -> None:
     for relation in read(text).relations:
         assert relation.span is not None

@@ -149,6 +149,8 @@ class Components:
         self._spoken: tuple[int, tuple[str, ...]] | None = None
         self._index_lock = threading.RLock()  # held by whoever writes the indexes
         self._ingesting = False
+        self.named: dict[str, object] = {}
+        """UUIDs that clients gave to new traces."""
 
     def renew(self, settings: Settings) -> None:
         """Work with these settings from now on; who has a part in hand that others made keeps it."""

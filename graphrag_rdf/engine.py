@@ -410,6 +410,7 @@ class Engine(Components):
         stored: bool = True,
         cache: bool = True,
         session: str | None = None,
+        new_session: bool = False,
         optional: Mapping[str, str] | None = None,
     ) -> Generator[GraphRagResponse, None, None]:
         """Answer a question; the messages of the run, the last with the whole answer.
@@ -426,6 +427,8 @@ class Engine(Components):
             cache: give kept answers again, of this question and of the model; False asks anew.
             session: the trace of an earlier question that this one goes on with (see `find_trace`); its
                 questions and answers tell what "she" and "it" are.
+            new_session: if no trace has the UUID in `session`, this question gets it; otherwise an unknown
+                one is an error.
             optional: as `settings`, but what the pipeline does not have is ignored, with a warning.
 
         Raises:
@@ -439,6 +442,7 @@ class Engine(Components):
             exclude=exclude,
             stored=stored,
             session=session,
+            new_session=new_session,
         )
         if not stored:
             state.warn(

@@ -88,7 +88,7 @@ class LiveSettings:
     def __init__(self, store: Store, given: Settings, place: str, *, writable: bool) -> None:
         self._store = store
         self._given = given
-        self._place = place
+        self.place = place
         self._writable = writable
         self._lock = RLock()
         self._folders = pipeline_folders(given)
@@ -122,7 +122,7 @@ class LiveSettings:
         """
         untrusted = self.read().untrusted
         if untrusted:
-            trust.trust(self._place, untrusted)
+            trust.trust(self.place, untrusted)
             self._unread = True
         return untrusted
 
@@ -133,7 +133,7 @@ class LiveSettings:
             for key, value in values.items()
             if trust.effect(key, value, None)
             and key not in given
-            and not trust.is_trusted(self._place, key, value)
+            and not trust.is_trusted(self.place, key, value)
         }
 
     def set(self, key: str, text: str) -> tuple[Value, bool]:

@@ -12,6 +12,7 @@ from graphrag_rdf.components import Components
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.pipeline import Pipeline, hash_of_folder
+from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.search import entities_meant
 from graphrag_rdf.steps.state import Context, State
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.index.text import TextIndex
 
 _TURNS = 5  # earlier questions of a session that a follow-up question sees
+_NAMED = 1000  # names of new sessions that are remembered until their traces can be found
 MAX_QUESTION = 20_000
 """Characters of a question."""
 _WITH_OVERVIEW = ("graph_rag", "auto", "local", "overview")
@@ -42,6 +44,7 @@ def prepare(
     stored: bool = True,
     streamed: bool = True,
     session: str | None = None,
+    new_session: bool = False,
     citation_style: Style = "number",
 ) -> tuple[Context, State]:
     """What a pipeline works with, and what it knows at the beginning.
@@ -53,6 +56,7 @@ def prepare(
         stored: write the trace.
         streamed: somebody reads its messages.
         session: the trace of an earlier question that this one goes on with.
+        new_session: if there is no such trace, the UUID in `session` names this one.
         citation_style: of the answer.
 
     Raises:
@@ -60,7 +64,7 @@ def prepare(
     """
     _require_documents(parts)
     store, settings = parts.store, parts.settings
-    earlier = find_trace(store, session) if session else None
+    earlier, run = _session(parts, session, named=new_session) if session else (None, None)
     history = read_turns(store, parts.blobs, earlier, _TURNS) if earlier is not None else ()
     recorder = TraceRecorder(
         store,
@@ -73,6 +77,7 @@ def prepare(
         continues=earlier,
         question_types=pipeline.definition.question,
         asked_by=[turn.asked for turn in history[-1:]],
+        run=run,
     )
     state = State(question, language_of(parts, question), history)
     index = parts.ready_index(state.warn)
@@ -91,6 +96,26 @@ def prepare(
         jobs=settings.llm.jobs or settings.extract.jobs,
     )
     return context, state
+
+
+def _session(parts: Components, name: str, *, named: bool) -> tuple[NamedNode | None, str | None]:
+    """The trace of a name, or else the UUID in it, which only one run gets.
+
+    Raises:
+        UsageError: for an unknown trace, unless it may be `named`.
+    """
+    try:
+        return find_trace(parts.store, name), None
+    except UsageError:
+        uuid = iris.uuid_in(name)
+        if not named or uuid is None:
+            raise
+    mine = object()
+    if parts.named.setdefault(uuid, mine) is not mine:
+        return None, None  # a question that was asked at the same time has it
+    if len(parts.named) > _NAMED:
+        parts.named.pop(next(iter(parts.named)))
+    return None, uuid
 
 
 def _reranker(parts: Components, state: State, index: TextIndex | None) -> Reranker | None:

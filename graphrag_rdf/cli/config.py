@@ -13,7 +13,7 @@ import click
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command, Group
 from graphrag_rdf.cli.output import format_option, note, safe, say, warn
-from graphrag_rdf.cli.session import effects, in_folder, load, open_engine
+from graphrag_rdf.cli.session import effects, in_folder, load, open_engine, stored_settings
 from graphrag_rdf.config.elsewhere import meant
 from graphrag_rdf.errors import ConfigError, StoreLockedError, UsageError
 from graphrag_rdf.i18n import tr
@@ -87,10 +87,10 @@ def set_(key: str, value: str) -> None:
     """
     from graphrag_rdf.config import trust as trusting
 
-    with open_engine(create=True) as engine:
-        kept, changed = engine.live.set(key, value)
+    with stored_settings(create=True) as stored:
+        kept, changed = stored.set(key, value)
         if trusting.effect(key, kept, None):
-            trusting.trust(engine.known_as, {key: kept})
+            trusting.trust(stored.place, {key: kept})
     loaded = load()
     winner = loaded.origins.get(key, "default")
     if winner != "default":
@@ -110,8 +110,8 @@ def set_(key: str, value: str) -> None:
 @click.argument("key")
 def unset(key: str) -> None:
     """Remove a setting from the store."""
-    with open_engine() as engine:
-        engine.live.unset(key)
+    with stored_settings() as stored:
+        stored.unset(key)
     note(safe(tr("{key} is no longer set in the store").format(key=key)))
 
 
@@ -141,8 +141,8 @@ def history(form: str) -> None:
 @click.argument("version", type=click.IntRange(1))
 def restore(version: int) -> None:
     """Restore an earlier VERSION of the stored settings, as a new version."""
-    with open_engine() as engine:
-        values, changed = engine.live.restore(version)
+    with stored_settings() as stored:
+        values, changed = stored.restore(version)
     if changed:
         note(
             tr("restored version {version}: {count} settings are stored").format(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.client import Client
     from graphrag_rdf.config import ClientSection, Loaded, Settings
     from graphrag_rdf.engine import Engine
+    from graphrag_rdf.live_settings import LiveSettings
 
 
 def load(overrides: Mapping[str, Any] | None = None, *, require_trust: bool = True) -> Loaded:
@@ -174,6 +176,39 @@ def copy_beside(loaded: Loaded, locked: StoreLockedError) -> Path:
         )
     )
     return copy.database
+
+
+@contextmanager
+def stored_settings(*, create: bool = False) -> Iterator[LiveSettings]:
+    """The settings in the store, to be changed. If a server of this user has the store open, they are changed
+    through it.
+
+    Args:
+        create: create a missing store.
+
+    Raises:
+        UsageError, StoreError: see `open_engine`.
+    """
+    try:
+        engine = open_engine(create=create)
+    except StoreLockedError as error:
+        client = server_instead(error)
+    else:
+        with engine:
+            yield engine.live
+        return
+    from graphrag_rdf.components import template_library
+    from graphrag_rdf.config.trust import place_of
+    from graphrag_rdf.live_settings import LiveSettings
+    from graphrag_rdf.store.endpoint import Addresses, Endpoint, RemoteSettings
+    from graphrag_rdf.store.folder import StoreFolder
+    from graphrag_rdf.store.remote import RemoteStore
+
+    settings = load().settings
+    root = StoreFolder.of_collection(Path(settings.store), settings.collection).root
+    endpoint = Endpoint(Addresses.of(client.url), RemoteSettings(token=client.token))
+    with closing(RemoteStore(template_library(settings), endpoint, create=False)) as store:
+        yield LiveSettings(store, settings, place_of(root), writable=True)
 
 
 def server_instead(locked: StoreLockedError) -> Client:

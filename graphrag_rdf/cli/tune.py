@@ -13,7 +13,7 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group, embedding_option
 from graphrag_rdf.cli.output import format_option, note, safe, say
 from graphrag_rdf.cli.progress import question_counter
-from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.cli.session import open_engine, stored_settings
 from graphrag_rdf.cli.tune_prompts import prompts
 from graphrag_rdf.errors import StoreError, StoreLockedError, UsageError
 from graphrag_rdf.i18n import tr
@@ -86,7 +86,7 @@ def weights(
     overrides = {"embedding.model": embedding_model}
     with question_counter() as progress:
         if evalset is None:
-            with open_engine(overrides, beside=not apply) as engine:
+            with open_engine(overrides, beside=True) as engine:
                 now = weights_in_force(engine, pipeline)
                 learned, found = tune(engine, _marked(engine, pipeline), now, folds=folds, progress=progress)
         else:
@@ -135,7 +135,7 @@ def _now(pipeline: str, *, needed: bool) -> Weights | None:
     from graphrag_rdf.tuning.weights import weights_in_force
 
     try:
-        with open_engine(read_only=not needed, beside=not needed) as engine:
+        with open_engine(read_only=True, beside=True) as engine:
             return weights_in_force(engine, pipeline)
     except StoreLockedError:
         raise
@@ -155,17 +155,17 @@ def _kept(
     if not apply or gain <= 0 or learned == before:
         return {"applied": False, "version": None}
     reason = f"{REASON}: from {found['questions']} questions of {source}"
-    with open_engine() as engine:
-        engine.live.change(learned.stored(), reason)
-        return {"applied": True, "version": engine.live.history()[0].number}
+    with stored_settings() as stored:
+        stored.change(learned.stored(), reason)
+        return {"applied": True, "version": stored.history()[0].number}
 
 
 def _undo(form: str) -> None:
     """Restore the weights from before the last `tune weights --apply`; other settings stay."""
     from graphrag_rdf.tuning.weights import REASON
 
-    with open_engine() as engine:
-        history = engine.live.history()
+    with stored_settings() as stored:
+        history = stored.history()
         place = next(
             (n for n, version in enumerate(history) if version.reason.startswith(f"{REASON}:")), None
         )
@@ -176,7 +176,7 @@ def _undo(form: str) -> None:
         learned = history[place].values
         former: Mapping[str, Any] = history[place + 1].values if place + 1 < len(history) else {}
         changed = {key: former.get(key) for key in learned if learned[key] != former.get(key)}
-        engine.live.change(changed, f"{REASON} --undo of version {history[place].number}")
+        stored.change(changed, f"{REASON} --undo of version {history[place].number}")
     if output.write(form, {"undone": history[place].number, "settings": changed}):
         return
     for key, value in changed.items():

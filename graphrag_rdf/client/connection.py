@@ -60,7 +60,7 @@ class Connection:
                 tr("{shown!r} is not the address of a server").format(shown=shown),
                 hint=tr("e.g. http://127.0.0.1:7878"),
             )
-        self._token = token
+        self.token = token
         if token and parts.scheme == "http" and not is_loopback(host):
             log.warning("the token is sent to %s without encryption; use https", host)
 
@@ -115,8 +115,8 @@ class Connection:
         import httpx
 
         headers = {"Accept": accept, "Accept-Language": language(), "Content-Type": sent}
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
         timeout = httpx.Timeout(patience, connect=_CONNECT)
         secure = ssl.create_default_context() if self.url.startswith("https:") else False
         with httpx.Client(verify=secure, timeout=timeout, trust_env=False) as client:

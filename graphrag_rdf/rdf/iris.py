@@ -8,6 +8,7 @@ its clients recognise our data.
 from __future__ import annotations
 
 import hashlib
+import re
 import uuid
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ from graphrag_rdf.rdf.terms import Term
 
 _SPACE = uuid.UUID("6f2b6f0e-54c5-5d0f-8c53-0c4f3e1f7a11")
 _SEPARATOR = "\x1f"
+_UUID = re.compile(r"(?<![^\W_])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![^\W_])")
 
 DEFAULT_NAMESPACE = "http://trustgraph.ai/"
 PROVENANCE_BASE = "https://trustgraph.ai/"
@@ -37,6 +39,12 @@ def digest(data: str | bytes) -> str:
 def name_uuid(*parts: str | int) -> str:
     """UUIDv5 (RFC 9562 §5.5) over the parts; equal parts give an equal UUID."""
     return str(uuid.uuid5(_SPACE, _SEPARATOR.join(str(part) for part in parts)))
+
+
+def uuid_in(text: str) -> str | None:
+    """The first whole UUID in a text, in lower case."""
+    found = _UUID.search(text.lower())
+    return found and found[0]
 
 
 def new_uuid() -> str:

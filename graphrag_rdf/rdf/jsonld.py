@@ -45,11 +45,14 @@ class Output(Protocol):
         """Write some bytes."""
 
 
-def write_jsonld(found: Iterable[Triple | Quad], output: Output, document: Mapping[str, Any]) -> None:
-    """Write statements as a document with a context in it, one line for each run of a subject.
+def write_jsonld(
+    found: Iterable[Triple | Quad], output: Output, document: Mapping[str, Any], url: str = ""
+) -> None:
+    """Write statements as a document with a context, one line for each run of a subject.
 
     Args:
         document: see `jsonld_context`; an empty one for names in full.
+        url: the address of `document`, which is written in its place.
 
     Raises:
         TypeError: for a triple term, or an IRI whose scheme is a prefix of the context.
@@ -57,7 +60,7 @@ def write_jsonld(found: Iterable[Triple | Quad], output: Output, document: Mappi
     context = document.get("@context", {})
     names = _Names(context)
     graphs = groupby(found, key=lambda one: one.graph_name if isinstance(one, Quad) else DefaultGraph())
-    output.write(f'{{"@context": {json.dumps(context, ensure_ascii=False)},\n"@graph": ['.encode())
+    output.write(f'{{"@context": {json.dumps(url or context, ensure_ascii=False)},\n"@graph": ['.encode())
     first = True
     for graph, group in graphs:
         named = not isinstance(graph, DefaultGraph)

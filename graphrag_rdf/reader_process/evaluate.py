@@ -55,12 +55,14 @@ class Wanted:
             statement stands for a triple term, and a graph describes it by `rdf:subject`, `rdf:predicate` and
             `rdf:object`.
         context: of JSON-LD, a document in JSON: text is sent to a reader process in a fraction of the time.
+        context_url: the answer names the context by this address; "" writes it into the answer.
     """
 
     media_type: str
     content_type: str
     dialect: Dialect = "rdf12"
     context: str = "{}"
+    context_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +256,7 @@ def serialize_graph(
         write_star(found, output, rdf_format)
         return
     if rdf_format == ox.RdfFormat.JSON_LD:
-        write_jsonld(_classic(found), output, json.loads(wanted.context))
+        write_jsonld(_classic(found), output, json.loads(wanted.context), wanted.context_url)
         return
     if rdf_format == ox.RdfFormat.RDF_XML:
         output = XmlOutput(output)

@@ -30,7 +30,7 @@ from graphrag_rdf.server.http.negotiation import (
     wanted,
 )
 from graphrag_rdf.server.http.problems import Problem
-from graphrag_rdf.server.service import Service, client_of, service_of
+from graphrag_rdf.server.service import Service, client_of, service_of, site_of
 from graphrag_rdf.trace.catalogue import find_trace
 
 T = TypeVar("T")
@@ -93,6 +93,7 @@ async def represent(request: Request, forms: Callable[[Service], Forms]) -> Resp
     asked = Parameters.of_query_string(request.scope["query_string"])
     accept = accepted(request.headers.get("accept"), asked.all("format"))
     dialect = asked.one("dialect")
+    context = context_of(request)
 
     def make() -> tuple[str, bytes]:
         found = forms(service)
@@ -100,7 +101,7 @@ async def represent(request: Request, forms: Callable[[Service], Forms]) -> Resp
         if choice is None:
             raise Problem(406, tr("Accept names no supported format"))
         choice = in_dialect(choice, dialect)
-        return choice.content_type, _written(found, choice)
+        return choice.content_type, _written(found, choice, context)
 
     commit = service.engine.store.commit_number()
     with service.concurrency.slot(client_of(request)):
@@ -108,7 +109,19 @@ async def represent(request: Request, forms: Callable[[Service], Forms]) -> Resp
     return Response(data, headers={**standard(commit), "Content-Type": content_type})
 
 
-def _written(forms: Forms, choice: Choice) -> bytes:
+def context_of(request: Request) -> str:
+    """The address of the JSON-LD context on this server; "" if the client wants it in the answer.
+
+    Raises:
+        Problem: 400 for an unknown value of the parameter `context`.
+    """
+    asked = parameter(request, "context")
+    if asked not in (None, "inline"):
+        raise Problem(400, tr("unknown context {asked!r}").format(asked=asked), hint=tr("use: inline"))
+    return f"{site_of(request)}/context.jsonld" if asked is None else ""
+
+
+def _written(forms: Forms, choice: Choice, context: str) -> bytes:
     if choice.format is JSON:
         return json.dumps(forms.json(), ensure_ascii=False).encode("utf-8", "replace")
     if choice.format is HTML and forms.html is not None:
@@ -121,7 +134,7 @@ def _written(forms: Forms, choice: Choice) -> bytes:
         statements = list(dict.fromkeys(s.triple if isinstance(s, Quad) else s for s in statements))
     written = io.BytesIO()
     try:
-        serialize_graph(statements, written, wanted(choice), forms.prefixes)
+        serialize_graph(statements, written, wanted(choice, context), forms.prefixes)
     except TypeError as error:
         raise Problem(406, str(error)) from None
     return written.getvalue()

@@ -140,7 +140,9 @@ def found_nothing(data: bytes, media_type: str, query: str) -> bool:
         query: which has this result. Aggregates over no rows are nothing, too.
     """
     if media_type == "text/csv":
-        lines = data.decode(errors="replace").splitlines()[1:]
+        first, *lines = data.decode(errors="replace").splitlines() or [""]
+        if _Query(query).is_ask():
+            return first == "false"
         return nothing_in((line.split(",") for line in lines), query)
     form = ox.QueryResultsFormat.from_media_type(media_type)
     if form is None:
@@ -211,6 +213,10 @@ class _Query:
             if is_word(word, "PREFIX") and iri.kind == "iri":
                 self._declared[name.text[:-1]] = iri.text[1:-1]
         self._used = {token.text.partition(":")[0] for token in self.tokens if ":" in token.text}
+
+    def is_ask(self) -> bool:
+        """Whether the answer is yes or no."""
+        return self.form is not None and is_word(self.tokens[self.form], "ASK")
 
     def full(self, token: Token) -> str:
         """The IRI of a token; empty if it is none."""

@@ -12,6 +12,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import Term, now
 from graphrag_rdf.store.base import Changes, Row, Store
 from graphrag_rdf.store.blobs import BlobStore
@@ -19,7 +20,6 @@ from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.foreign import FOREIGN, pipeline_of
 from graphrag_rdf.trace.reader import trace_quads
 
-_UUID = re.compile(r"(?<![^\W_])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![^\W_])")
 _PREFIX = re.compile(r"[0-9a-f][0-9a-f-]{3,35}\Z")
 
 
@@ -107,7 +107,7 @@ def find_trace(store: Store, text: str) -> NamedNode:
         if not newest:
             raise UsageError(tr("there is no trace yet"), hint=tr('graphrag-rdf ask "…" makes one'))
         return _outermost(store, rows.node(newest[0], "session"))
-    uuid = _UUID.search(name.lower())
+    uuid = iris.uuid_in(name)
     if ":" in name and not uuid:
         try:
             owners = store.select("trace/session-of", node=NamedNode(name))
@@ -116,7 +116,7 @@ def find_trace(store: Store, text: str) -> NamedNode:
         if len(owners) != 1:
             raise unknown
         return rows.node(owners[0], "session")
-    prefix = uuid[0] if uuid else name.lower()
+    prefix = uuid or name.lower()
     if not _PREFIX.match(prefix):
         raise unknown
     matches = store.select("trace/find", prefix=prefix, limit=5)

@@ -120,6 +120,7 @@ class TraceRecorder:
         asked_by: what the question derives from: steps of another run that ask it, or the question before it
             in the session that it goes on with.
         parent: what the recorders of that run share.
+        run: UUID of the run; None for a random one.
     """
 
     def __init__(
@@ -136,6 +137,7 @@ class TraceRecorder:
         question_types: Sequence[str] = (),
         asked_by: Sequence[NamedNode] = (),
         parent: _Run | None = None,
+        run: str | None = None,
     ) -> None:
         self._store = store
         self._blobs = blobs
@@ -148,7 +150,7 @@ class TraceRecorder:
         self._asked_by = tuple(asked_by)
         self._parent = parent
         self._form = iris.trace_form(question_types)
-        self.run = iris.new_uuid()
+        self.run = run or iris.new_uuid()
         self.session = iris.session(self.run)
         self.question = iris.question(self.run, self._form)
         self._shared = _Run(TraceWriter(store, blobs, self.session) if stored else None)

@@ -141,6 +141,36 @@ def test_asking_and_marking_go_through_the_server(process: Run, served: Endpoint
     assert "helpful" in shown.out, shown.err
 
 
+def test_settings_are_changed_through_the_server(run: Run, served: Endpoint) -> None:
+    there = ("--store", served.store)
+    key = "hybrid_rag.exploration.weight_relates"
+
+    def in_force() -> float:
+        """What the server ranks by; weights add up to 1."""
+        asked = {"question": QUESTION, "pipeline": "hybrid_rag"}
+        with served.client(WRITE) as client:
+            weights = client.post("/retrieve", json=asked).json()["results"][0]["weights"]
+        return float(weights["relates"])
+
+    before = in_force()
+    changed = run(*there, "config", "set", key, "5")
+    assert changed.code == 0, changed.err
+    assert f"{served.url} has this store open: sending the command to it" in changed.err
+    assert (high := in_force()) > before
+    assert run(*there, "config", "get", key).out == "5.0\n"
+    assert run(*there, "config", "set", key, "0").code == 0
+    assert in_force() == 0
+    newest, former = run(*there, "config", "history", "--format", "json").json[:2]
+    assert (newest["reason"], former["settings"]) == (f"config set {key} 0", {key: 5})
+    assert run(*there, "config", "restore", former["version"]).code == 0
+    assert in_force() == high
+    assert run(*there, "config", "unset", key).code == 0
+    assert in_force() == before
+    refused = run(*there, "config", "set", key, "many")
+    assert (refused.code, key in refused.err) == (2, True)
+    assert "no learned weights are stored" in run(*there, "tune", "weights", "--undo").err
+
+
 def test_what_needs_the_store_itself(run: Run, served: Endpoint) -> None:
     """The error names the server, and what to do."""
     there = ("--store", served.store)

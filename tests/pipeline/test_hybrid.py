@@ -170,6 +170,27 @@ def test_standing_beside_in_a_document_counts_as_the_fallback_says(engine: Engin
     assert all(result["signals"]["stepNext"] == 0 for result in none["results"])
 
 
+@pytest.mark.parametrize("kind", ["causes", "follows"])
+def test_standing_beside_counts_only_where_no_relation_was_read(engine: Engine, kind: str) -> None:
+    settings = WORDS_ONLY | {"exploration.weight_step_next": "1"}
+
+    def beside() -> dict[str, set[str]]:
+        results = retrieve(engine, settings=settings, preview=True)["results"]
+        paths = [(result["chunk"], path) for result in results for path in result["relations"]]
+        return {
+            chunk: {path["origin"] for one, path in paths if one == chunk and path["signal"] == "stepNext"}
+            for chunk, _ in paths
+        }
+
+    before = beside()
+    chunk = next(chunk for chunk, origins in before.items() if origins)
+    origin = min(before[chunk])
+    signal = by_chunk(retrieve(engine, settings=settings))[chunk]["signals"]["stepNext"]
+    relate(engine, origin, kind, chunk, 0.8)
+    assert origin not in beside().get(chunk, set())
+    assert by_chunk(retrieve(engine, settings=settings))[chunk]["signals"]["stepNext"] < signal
+
+
 def test_the_additive_scheme_is_the_plain_sum(engine: Engine) -> None:
     """words × 0.4 + 0.15 if entities are shared + 0.22 × Σ confidence of causes …; no activation."""
     settings = {"exploration.scheme": "additive"}

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import time
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -68,6 +69,26 @@ def test_a_question_goes_on_with_a_session_of_this_collection(client: httpx.Clie
     refused = client.post("/ask", json={"question": QUESTION, "collection": "fleet"})
     assert refused.status_code == 404
     assert refused.json()["detail"] == "there is no collection 'fleet' on this server, which has 'default'"
+
+
+def test_a_client_may_name_a_new_session(client: httpx.Client) -> None:
+    """As TrustGraph's do; an empty name is none."""
+    name = str(uuid.uuid4())
+    first = client.post("/ask", json={"question": QUESTION, "session_id": name}).json()
+    assert first["question_iri"] == f"urn:trustgraph:question:{name}"
+    second = client.post("/ask", json={"question": "Where did he live?", "session_id": name}).json()
+    assert second["question_iri"] != first["question_iri"]
+    assert "Port Merrin" in second["answer"], "the first question is known"
+    unnamed = client.post("/ask", json={"question": QUESTION, "session_id": ""})
+    assert unnamed.status_code == 200, unnamed.text
+    assert unnamed.json()["question_iri"] != first["question_iri"]
+
+
+def test_two_questions_at_once_do_not_share_a_new_session(client: httpx.Client) -> None:
+    asked = {"question": QUESTION, "session_id": str(uuid.uuid4())}
+    with ThreadPoolExecutor(4) as threads:
+        answers = list(threads.map(lambda _: client.post("/ask", json=asked).json(), range(4)))
+    assert len({answer["question_iri"] for answer in answers}) == 4
 
 
 @pytest.mark.parametrize("pipeline", ["doc_rag", "basic"])

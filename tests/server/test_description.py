@@ -30,7 +30,7 @@ def ask(store: ox.Store, pattern: str) -> bool:
 def test_it_is_rdf_with_this_endpoint(
     path: str, accept: str, endpoint: Endpoint, client: httpx.Client
 ) -> None:
-    found = described(client.get(path, headers={"Accept": accept}))
+    found = described(client.get(path, params={"context": "inline"}, headers={"Accept": accept}))
     assert ask(found, f"?service a sd:Service ; sd:endpoint <{endpoint.url}{path}>")
 
 

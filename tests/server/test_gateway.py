@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import shutil
+import uuid
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -245,6 +246,14 @@ def test_without_streaming_there_is_one_answer(socket: Socket, answering: Endpoi
     assert refused.json()["error"]["type"] == "graph-rag-error"
 
 
+def test_a_session_of_the_clients_name(socket: Socket) -> None:
+    name = str(uuid.uuid4())
+    frames = socket.ask("graph-rag", query=QUESTION, streaming=True, session_id=name)
+    assert asked(frames) == f"urn:trustgraph:question:{name}"
+    frames = socket.ask("graph-rag", query=QUESTION, streaming=True, session_id="")
+    assert asked(frames).startswith("urn:trustgraph:question:")
+
+
 def test_a_session_goes_on(socket: Socket) -> None:
     first = asked(socket.ask("graph-rag", query=QUESTION, streaming=True))
     frames = socket.ask("graph-rag", query="Where did he live?", streaming=True, session_id=first)
@@ -336,6 +345,10 @@ def test_texts_of_traces_and_documents_are_given(socket: Socket, answering: Endp
             request = {"operation": "get-document-content", "document-id": thing}
             content = client.post("/api/v1/librarian", json=request).json()["content"]
             assert words in base64.b64decode(content).decode()
+            streamed = client.get("/api/v1/document-stream", params={"document-id": thing})
+            assert streamed.content == base64.b64decode(content)
+        assert client.get("/api/v1/document-stream", params={"document-id": "urn:x"}).status_code == 404
+        assert client.get("/api/v1/document-stream").status_code == 400
     about = socket.about(document, SOURCE)
     assert about["http://purl.org/dc/terms/title"] == about[LABEL] == ["Company"]
     assert about["http://purl.org/dc/terms/format"] == ["text/plain"]
@@ -496,15 +509,28 @@ def commits(endpoint: Endpoint) -> str:
     )
 
 
+def test_a_step_and_its_items_name_a_seed_once(socket: Socket) -> None:
+    frames = socket.ask("graph-rag", query=QUESTION, streaming=True)
+    (explored,) = [one for one in frames if ":exploration:" in one.get("explain_id", "")]
+    seeds = [t["o"]["i"] for t in explored["explain_triples"] if t["p"]["i"] == f"{TG}entity"]
+    assert len(seeds) == len({*seeds}) > 0
+
+
+def test_relations_of_other_vocabularies_have_names(socket: Socket) -> None:
+    ((_, _, label),) = socket.triples(s=iri(TYPE), p=iri(LABEL), limit=1)
+    assert label == "is a"
+    assert socket.triples(s=iri("http://example.org/unused"), p=iri(LABEL), limit=1) == []
+
+
 def test_documents_are_read_when_they_are_added(open_server: Endpoint) -> None:
     text = base64.b64encode(b"# Otter\n\nAda Brook built the cutter Otter in 1903.\n").decode()
-    about = {"id": "https://example.org/doc/otter", "kind": "text/markdown", "title": "Otter"}
+    about = {"id": "https://example.org/doc/otter", "kind": "text/markdown", "title": "The Otter, a cutter"}
     with greeted(open_server) as socket:
         request = {"operation": "add-document", "document-metadata": about, "content": text}
         assert socket.ask("librarian", **request) == [{}]
         (listed,) = socket.ask("librarian", operation="list-documents")
         added = [one for one in listed["document-metadatas"] if one["id"] == f"{about['id']}.md"]
-        assert [one["kind"] for one in added] == ["text/markdown"]
+        assert [(one["kind"], one["title"]) for one in added] == [("text/markdown", about["title"])]
         processing = {"id": "p", "document-id": about["id"], "flow": "default", "collection": "default"}
         request = {"operation": "add-processing", "processing-metadata": processing}
         assert socket.ask("librarian", **request) == [{}]

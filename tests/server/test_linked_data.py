@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pyoxigraph as ox
@@ -27,6 +28,7 @@ from tests.support.endpoint import Endpoint
 QUESTION = "Who founded the Tarnay Electric Light Company?"
 TURTLE = {"Accept": "text/turtle"}
 FOUNDER = ox.NamedNode("http://trustgraph.ai/e/walter-pennock")
+CHUNKS = "CONSTRUCT { ?s a ?chunk } { GRAPH ?g { ?s a ?chunk ; <https://trustgraph.ai/ns/content> ?text } }"
 ELSEWHERE = "http://data.example.org/people/walter"
 SPECIAL = {
     **PREFIXES,
@@ -117,7 +119,7 @@ def test_lists_are_rdf_too(path: str, kind: str, client: httpx.Client) -> None:
 @pytest.mark.parametrize("path", ["/dataset", "/.well-known/void"])
 @pytest.mark.parametrize("media_type", ["text/turtle", "application/rdf+xml", "application/ld+json"])
 def test_the_description_is_rdf(path: str, media_type: str, served: Endpoint, client: httpx.Client) -> None:
-    found = graph_of(client.get(path, headers={"Accept": media_type}))
+    found = graph_of(client.get(path, params={"context": "inline"}, headers={"Accept": media_type}))
     (row,) = rows(
         found,
         "SELECT * { ?page a void:DatasetDescription ; foaf:primaryTopic ?data . "
@@ -491,3 +493,26 @@ def test_json_ld_with_the_context_of_the_server_is_read_by_rdflib(served: Endpoi
         (chunk, rdflib.URIRef("https://w3id.org/graphrag-rdf/ns#about"), rdflib.URIRef("urn:entity:1")),
         (chunk, rdflib.DCTERMS.title, rdflib.Literal("Loss of the Petrel")),
     }
+
+
+@pytest.mark.filterwarnings("ignore:ConjunctiveGraph:DeprecationWarning")  # in rdflib itself
+@pytest.mark.parametrize("path", ["/documents/documents/company.txt", f"/sparql?query={quote(CHUNKS)}"])
+def test_answers_in_json_ld_name_the_context_by_its_address(
+    path: str, served: Endpoint, client: httpx.Client
+) -> None:
+    ask = client.build_request("GET", path, headers={"Accept": "application/ld+json"})
+    named = client.send(ask)
+    ask.url = ask.url.copy_merge_params({"context": "inline"})
+    inline = client.send(ask)
+    assert named.json()["@context"] == f"{served.url}/context.jsonld"
+    assert inline.json()["@context"] == client.get("/context.jsonld").json()["@context"]
+    assert named.json()["@graph"] == inline.json()["@graph"] != []
+    read = [rdflib.Graph().parse(data=found.text, format="json-ld") for found in (named, inline)]
+    assert set(read[0]) == set(read[1]) != set()
+    ask.url = ask.url.copy_set_param("context", "elsewhere")
+    assert client.send(ask).status_code == 400
+
+
+def test_graphs_to_be_stored_elsewhere_have_the_context_in_them(client: httpx.Client) -> None:
+    stored = client.get("/store", headers={"Accept": "application/ld+json"}).json()
+    assert "tg" in stored["@context"]

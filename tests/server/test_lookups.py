@@ -93,7 +93,8 @@ def test_any_iri(client: httpx.Client) -> None:
     found = client.get("/resource", params={"iri": chunk})
     assert found.json()["facts"]
     for media_type in ("application/n-triples", "application/rdf+xml", "application/ld+json"):
-        assert triples(client.get("/resource", params={"iri": chunk}, headers={"Accept": media_type}))
+        inline = {"iri": chunk, "context": "inline"}
+        assert triples(client.get("/resource", params=inline, headers={"Accept": media_type}))
 
 
 def test_triple_terms_of_a_thing(client: httpx.Client) -> None:

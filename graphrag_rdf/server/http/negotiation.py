@@ -171,10 +171,16 @@ def parse_accept(header: str) -> tuple[MediaRange, ...]:
     return tuple(filter(None, starmap(_range, _weighted(header))))
 
 
-def wanted(choice: Choice) -> Wanted:
-    """A choice for `evaluate`."""
-    context = _context() if choice.format.engine == RdfFormat.JSON_LD else "{}"
-    return Wanted(choice.format.media_type, choice.content_type, choice.dialect, context)
+def wanted(choice: Choice, context_url: str = "") -> Wanted:
+    """A choice for `evaluate`.
+
+    Args:
+        context_url: the address of our JSON-LD context; without it, JSON-LD has the context in it.
+    """
+    found = Wanted(choice.format.media_type, choice.content_type, choice.dialect)
+    if choice.format.engine != RdfFormat.JSON_LD:
+        return found
+    return replace(found, context=_context(), context_url=context_url)
 
 
 @cache

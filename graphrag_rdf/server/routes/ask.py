@@ -191,6 +191,7 @@ def begin(service: Service, asked: AskRequest) -> Messages:
         exclude=asked.exclude,
         stored=not service.read_only,
         session=asked.session,
+        new_session=True,
     )
 
 

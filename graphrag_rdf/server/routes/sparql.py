@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Literal, TypeAlias
 from urllib.parse import urlencode
@@ -44,7 +44,7 @@ from graphrag_rdf.server.http.negotiation import (
 )
 from graphrag_rdf.server.http.problems import Problem, TransferAborted
 from graphrag_rdf.server.jobs import graphs_of, is_union, job_of
-from graphrag_rdf.server.representations import HTML
+from graphrag_rdf.server.representations import HTML, context_of
 from graphrag_rdf.server.routes.dataset import describe_service
 from graphrag_rdf.server.routes.suggestions import explained
 from graphrag_rdf.server.service import COMMIT, Service, address_of, client_of, service_of
@@ -171,6 +171,8 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
         return await asyncio.to_thread(describe_service, request)
     accept = accepted(request.headers.get("accept"), parameters.all("format"))
     results, graph = forms_for(accept, parameters.one("dialect"))
+    if graph is not None and graph.context != "{}":
+        graph = replace(graph, context_url=context_of(request))
     dataset = tuple(
         (name, graph) for name in ("default-graph-uri", "named-graph-uri") for graph in parameters.all(name)
     )

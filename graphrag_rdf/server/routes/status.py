@@ -14,6 +14,7 @@ from graphrag_rdf import __version__
 from graphrag_rdf.caches import CACHES, cache_stats, clear_caches
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.loopback import is_loopback
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import Parameters
 from graphrag_rdf.server.http.envelope import CONTENT_TYPE, Metrics
@@ -23,6 +24,7 @@ from graphrag_rdf.server.service import COMMIT, service_of
 
 _NOT_IN_FRONT_OF_A_REMOTE_STORE = ["snapshots", "reader-processes", "etags", "union-default-graph"]
 _KEY_BYTES = 1024
+_OF_A_PROXY = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 
 
 class FrozenRequest(BaseModel):
@@ -61,13 +63,23 @@ async def metrics(request: Request) -> Response:
 
 
 async def diagnostics(request: Request) -> Response:
-    """The report of `doctor`: paths and settings, so for administrators only. Never a secret."""
-    require(request, "admin")
+    """The report of `doctor`: paths and settings, but never a secret. Only for administrators, unless the
+    server is as `serve` starts it and only this computer reaches it.
+    """
+    require(request, "read" if _is_private(request) else "admin")
     from graphrag_rdf.checks import diagnosis
 
     service = service_of(request)
     found = await asyncio.to_thread(diagnosis.diagnostics, service.engine)
     return JSONResponse(found, headers={"Cache-Control": "no-store"})
+
+
+def _is_private(request: Request) -> bool:
+    """Whether the server has no tokens, and a request cannot come from another computer."""
+    settings, access = service_of(request).settings, request.app.state.access
+    if access.takes("read") or settings.allow_hosts or settings.trusted_proxies:
+        return False
+    return is_loopback(settings.host) and not any(name in request.headers for name in _OF_A_PROXY)
 
 
 async def frozen(request: Request) -> Response:

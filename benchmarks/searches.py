@@ -103,13 +103,15 @@ def _warm(
     with Engine.open(store, config=settings) as engine:
         for name in pipelines:
             list(engine.ask(_WARM_UP, name))
-            wall, cpu = [], []
+            wall, cpu, spent = [], [], engine.budget.usage.in_tokens or 0
             for question in _QUESTIONS:
                 start, before = time.perf_counter(), cpu_seconds()
                 list(engine.ask(question, name))
                 wall.append((time.perf_counter() - start) * 1000)
                 cpu.append((cpu_seconds() - before) * 1000)
-            calls = f", {sum(model.counts().values())} calls in all" if model is not None else ""
+            tokens = ((engine.budget.usage.in_tokens or 0) - spent) // len(_QUESTIONS)
+            asked = f", {tokens:,} tokens of prompts" if model is not None else ""
+            calls = f"{asked}, {sum(model.counts().values())} calls in all" if model is not None else ""
             value = f"{statistics.median(wall):.0f} ms, {statistics.median(cpu):.0f} CPU ms{calls}"
             figures.append(Figure(f"{name}: {what}, median", value, bar))
     return figures

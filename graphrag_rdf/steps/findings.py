@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG
@@ -29,6 +30,7 @@ from graphrag_rdf.trace.recorder import Step
 TEMPLATES = (
     "communities/finding-texts",
     "communities/finding-evidence",
+    "communities/naming-sentences",
     "communities/report-sources",
     "retrieval/labels",
     "retrieval/mentioned-entities",
@@ -38,6 +40,7 @@ TEMPLATES = (
 """What this module runs."""
 
 
+_NAMED = 5  # facts without a quote that a finding's sentences are looked for
 Known: TypeAlias = dict[object, Selection]
 """A fact, or the IRI of a sentence → its selection."""
 
@@ -60,7 +63,18 @@ class Finding:
     @property
     def text(self) -> str:
         """It in words, on one line; the label only if the explanation does not begin with it."""
-        label, explanation = (" ".join(text.split()) for text in (self.label, self.explanation))
+        return self._with_label(self.explanation)
+
+    @property
+    def short(self) -> str:
+        """As `text`, with the first sentence of the explanation."""
+        first = split_sentences(self.explanation)[:1]
+        return self._with_label(
+            "".join(self.explanation[one.offset : one.offset + one.length] for one in first)
+        )
+
+    def _with_label(self, explanation: str) -> str:
+        label, explanation = (" ".join(text.split()) for text in (self.label, explanation))
         if explanation.casefold().startswith(label.rstrip(".!?:。！？").casefold()):
             return explanation
         between = "" if label.endswith((".", "!", "?", ":", "。", "！", "？")) else ":"
@@ -98,7 +112,8 @@ def evidence_of(
     findings: Iterable[NamedNode],
     known: Known | None = None,
 ) -> dict[NamedNode, list[Selection]]:
-    """What findings rest on, best first: facts and sentences with their sources.
+    """What findings rest on, best first: facts and sentences with their sources. Facts without a quote count
+    if nothing else does, by sentences that name their things.
 
     Sentences about entities that are excluded, and what has no source any more, are left out.
 
@@ -127,7 +142,46 @@ def evidence_of(
             new.append(known[key])
         found[node_of(row["finding"])].append(known[key])
     attach_sources(context, state, step, new)
-    return {finding: [one for one in own if _counts(state, one)] for finding, own in found.items()}
+    quoted = {finding: [one for one in own if _is_quoted(one)] for finding, own in found.items()}
+    unquoted = {finding: found[finding] for finding, own in quoted.items() if not own and found[finding]}
+    quoted |= _naming_sentences(context, state, step, unquoted, known)
+    return {finding: [one for one in own if _counts(state, one)] for finding, own in quoted.items()}
+
+
+def _is_quoted(selection: Selection) -> bool:
+    """Whether words of a text say it, or it is from no text."""
+    return any(source.quote or source.chunk is None for source in selection.sources)
+
+
+def _naming_sentences(
+    context: Context,
+    state: State,
+    step: Step,
+    unquoted: Mapping[NamedNode, Sequence[Selection]],
+    known: Known,
+) -> dict[NamedNode, list[Selection]]:
+    """For findings that cite no words of a text, sentences that name what they cite."""
+    named = []
+    for finding, own in unquoted.items():
+        edges = [one.edge for one in own if one.edge is not None][:_NAMED]
+        for number, edge in enumerate(edges):
+            ends = {end for end in (edge.triple[0], edge.triple[2]) if isinstance(end, NamedNode)}
+            named += [(finding, number, end) for end in sorted(ends, key=str)]
+    rows: list[Row] = []
+    for batch in in_batches(named):
+        rows += context.decide(step, "communities/naming-sentences", named=batch)
+    mentioned = mentions_of(context, state, step, {text_of(row["sentence"]) for row in rows})
+    found: dict[NamedNode, list[Selection]] = {finding: [] for finding in unquoted}
+    new: list[Selection] = []
+    for row in rows:
+        sentence = node_of(row["sentence"])
+        if sentence not in known:
+            known[sentence] = Selection(hit=SentenceHit(sentence, mentioned[sentence.value]))
+            new.append(known[sentence])
+        if known[sentence] not in (own := found[node_of(row["finding"])]):
+            own.append(known[sentence])
+    attach_sources(context, state, step, new)
+    return found
 
 
 def _selection(

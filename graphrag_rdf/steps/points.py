@@ -437,11 +437,27 @@ def _cite_points(context: Context, state: State, step: Step, points: Sequence[Po
     cited = {*cited_numbers(state.answer)} if state.answered else set()
     shown = {one.marker: one for one in points if one.marker is not None and one.marker in cited}
     evidence = evidence_of(context, state, step, [node for one in shown.values() for node in one.cites])
+    batches: Sequence[Batch] = state.work.items
+    titles = {
+        finding.node: report.considered.title or ""
+        for batch in batches
+        for report in batch.reports
+        for finding in report.findings
+    }
     cite_findings(
         state,
-        {number: (one.text or "", _joined(one, evidence), one.score / 100) for number, one in shown.items()},
+        {
+            number: (_with_titles(one, titles), _joined(one, evidence), one.score / 100)
+            for number, one in shown.items()
+        },
     )
     return finish_answer(context, state, step)
+
+
+def _with_titles(point: Point, titles: Mapping[NamedNode, str]) -> str:
+    """The titles of the reports that a point comes from, and on the next line the point."""
+    reports = dict.fromkeys(titles[finding] for finding in point.cites)
+    return f"{'; '.join(reports)}:\n{point.text or ''}"
 
 
 def _joined(point: Point, evidence: Mapping[NamedNode, Sequence[Selection]]) -> list[Selection]:

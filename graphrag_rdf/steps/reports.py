@@ -1,8 +1,9 @@
 """Which reports of communities are read for a question, and in which batches: the beginning of global search.
 
-Static: the smallest communities that cover every entity once, or all of one level. Dynamic: a model rates
-reports from the largest communities down, and looks into what is relevant. Queries decide which reports count
-and in which order; each report that was looked at is in the trace, with the reason if it is left out.
+Static: communities that cover every entity once, the smallest whose reports fit one batch, or all of one
+level. Dynamic: a model rates reports from the largest communities down, and looks into what is relevant.
+Queries decide which reports count and in which order; each report that was looked at is in the trace, with
+the reason if it is left out.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias
 from typing import Literal as Choice
 
 from pydantic import Field
@@ -41,7 +42,10 @@ from graphrag_rdf.trace.model import TraceStep
 from graphrag_rdf.trace.recorder import Step
 
 Rating = Annotated[float, Field(ge=0, le=10)]
-Level = Annotated[int, Field(ge=-1, le=1000)]
+_DEEPEST = 1000
+Level = Annotated[int, Field(ge=-1, le=_DEEPEST)]
+Form: TypeAlias = Choice["full", "short", "summary"]
+"""What is read of reports: summary and findings; findings in their first sentences; summaries only."""
 
 # --- in traces ------------------------------------------------------------------------------------------
 
@@ -139,10 +143,13 @@ class ReportText:
     place: str
     findings: list[Finding] = field(default_factory=list)
 
-    @property
-    def tokens(self) -> int:
+    def tokens(self, form: Form) -> int:
         """It takes in a prompt."""
-        texts = (self.considered.title or "", self.summary, *(one.text for one in self.findings))
+        texts = [self.considered.title or ""]
+        if form != "short":
+            texts.append(self.summary)
+        if form != "summary":
+            texts += [one.text if form == "full" else one.short for one in self.findings]
         return sum(count_tokens(text) + 6 for text in texts)
 
 
@@ -152,14 +159,14 @@ class Batch:
 
     Attributes:
         number: from 1.
-        summaries: whether their summaries are read instead of their findings.
+        form: what is read of them.
         parts: batches that it stands for, see `_joined`.
         _places: see `_places_of`, by language.
     """
 
     number: int
     reports: list[ReportText]
-    summaries: bool = False
+    form: Form = "full"
     parts: int = 1
     _places: dict[str | None, dict[str, list[int]]] = field(default_factory=dict)
 
@@ -203,7 +210,7 @@ class Batch:
 
     def numbered(self) -> dict[int, list[Finding]]:
         """What the numbers in the prompt stand for: a finding, or all those of a summary."""
-        if self.summaries:
+        if self.form == "summary":
             return {number: one.findings for number, one in enumerate(self.reports, start=1)}
         found = (finding for one in self.reports for finding in one.findings)
         return {number: [one] for number, one in enumerate(found, start=1)}
@@ -214,11 +221,15 @@ class Batch:
         number = 0
         for place, one in enumerate(self.reports, start=1):
             findings = []
-            for finding in () if self.summaries else one.findings:
+            for finding in () if self.form == "summary" else one.findings:
                 number += 1
-                findings.append({"number": number, "text": finding.text})
-            title, own = one.considered.title, place if self.summaries else None
-            told.append({"title": title, "summary": one.summary, "number": own, "findings": findings})
+                text = finding.short if self.form == "short" else finding.text
+                findings.append({"number": number, "text": text})
+            own = place if self.form == "summary" else None
+            summary = "" if self.form == "short" else one.summary  # its findings say it, and can be cited
+            told.append(
+                {"title": one.considered.title, "summary": summary, "number": own, "findings": findings}
+            )
         return told
 
 
@@ -228,7 +239,9 @@ class ReportParameters(StepParameters):
     batch_tokens: Some = Field(12000, description="tokens of the reports that are read at once")
     batches: Some = Field(50, description="batches at most; further reports are left out, with a warning")
     content: Choice["full", "summary"] = Field(
-        "full", description="full: findings are read; summary: only summaries of reports"
+        "full",
+        description="full: findings are read, in their first sentences if only so they fit one batch; "
+        "summary: only summaries of reports",
     )
     min_rating: Rating = Field(0.0, description="least rating of a report that has one, 0 to 10")
     considered_limit: Limit = Field(
@@ -243,7 +256,9 @@ class StaticParameters(ReportParameters):
     """Of the reports that do not depend on the question."""
 
     level: Level = Field(
-        -1, description="level of the communities; -1: the smallest ones that cover every entity once"
+        -1,
+        description="level of the communities; -1: those that cover every entity once, the smallest whose "
+        "reports fit one batch, else the largest; without a model the smallest",
     )
 
 
@@ -275,8 +290,8 @@ class Chosen:
 
 
 def static(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """The reports of a level, or those that cover every entity once. They are read from the store again only
-    after something other than a trace was written to it.
+    """The reports of a level, or those that cover every entity once (`_covering`). They are read from the
+    store again only after something other than a trace was written to it.
     """
     step = context.recorder.step(REPORT_SELECTION)
     require_reports(context)
@@ -289,18 +304,50 @@ def static(context: Context, state: State, parameters: Parameters) -> Iterator[G
     )
 
     def choose() -> Chosen:
-        communities = _communities(context, parameters["level"], step)
-        return _choose(context, state, step, parameters, communities)
+        level = parameters["level"]
+        reports = (
+            _covering(context, state, step, parameters)
+            if level < 0
+            else _read(context, state, step, parameters, _at(context, level, step))
+        )
+        return _choose(context, step, parameters, reports)
 
     yield _finish(context, state, parameters, step, keep(context, step, "reports", depends_on, choose))
 
 
-def _communities(context: Context, level: int, step: Step) -> list[NamedNode]:
-    rows = (
-        context.decide(step, "selection/report-frontier")
-        if level < 0
-        else context.decide(step, "selection/reports-at", level=level)
-    )
+def _covering(context: Context, state: State, step: Step, parameters: Parameters) -> list[ReportText]:
+    """Reports that cover every entity once: of the smallest communities that fit one batch in full, else of
+    the largest. Without a model no prompt limits them.
+    """
+
+    def down_to(deepest: int) -> list[NamedNode]:
+        rows = context.decide(step, "selection/report-frontier", deepest=deepest)
+        return [node_of(row["community"]) for row in rows]
+
+    if context.gateway is None:
+        return _read(context, state, step, parameters, down_to(_DEEPEST))
+    communities = down_to(0)
+    reports = _read(context, state, step, parameters, communities)
+    finer = reports
+    for deepest in range(1, _DEEPEST):
+        if not _fit(finer, "full", parameters):
+            break
+        reports, before = finer, communities
+        communities = down_to(deepest)
+        if communities == before:
+            break
+        finer = _read(context, state, step, parameters, communities)
+    return reports
+
+
+def _fit(reports: Sequence[ReportText], form: Form, parameters: Parameters) -> bool:
+    """Whether one batch has room for reports."""
+    taken = (one.tokens(form) for one in reports if one.considered.reason is None)
+    return sum(taken) <= int(parameters["batch_tokens"])
+
+
+def _at(context: Context, level: int, step: Step) -> list[NamedNode]:
+    rows = context.decide(step, "selection/reports-at", level=level)
     if not rows:
         raise UsageError(
             tr("no community of level {level} has a report").format(level=level),
@@ -320,14 +367,8 @@ def dynamic(context: Context, state: State, parameters: Parameters) -> Iterator[
         (rater.rated | dict.fromkeys(rater.unread, threshold)).items(), key=lambda one: str(one[0])
     )
     rows = context.decide(step, "selection/rated-reports", rated=rated, threshold=threshold)
-    communities = [node_of(row["community"]) for row in rows]
-    yield _finish(
-        context,
-        state,
-        parameters,
-        step,
-        _choose(context, state, step, parameters, communities, rater),
-    )
+    reports = _read(context, state, step, parameters, [node_of(row["community"]) for row in rows])
+    yield _finish(context, state, parameters, step, _choose(context, step, parameters, reports, rater))
 
 
 def _finish(
@@ -358,16 +399,20 @@ def _finish(
 
 def _choose(
     context: Context,
-    state: State,
     step: Step,
     parameters: Parameters,
-    communities: Sequence[NamedNode],
+    reports: Sequence[ReportText],
     rater: _Rater | None = None,
 ) -> Chosen:
-    """Deal the reports of communities to batches."""
-    reports = _read(context, state, step, parameters, communities)
+    """Deal reports to batches. With a model, findings are shortened if all then fit one batch, or if a
+    report alone does not fit.
+    """
     kept = [one for one in reports if one.considered.reason is None]
-    batches = _deal(kept, parameters, summaries=parameters["content"] == "summary")
+    form: Form = parameters["content"]
+    if form == "full" and context.gateway is not None and not _fit(kept, "full", parameters):
+        fit = _fit(kept, "short", parameters) or not all(_fit([one], "full", parameters) for one in kept)
+        form = "short" if fit else "full"
+    batches = _deal(kept, parameters, form)
     if context.gateway is None and batches:  # no prompt limits what is read at once
         batches = [_joined(batches)]
     considered = {one.community: one.considered for one in reports}
@@ -433,7 +478,7 @@ def _text_of(row: Row, findings: Mapping[NamedNode, list[Finding]]) -> ReportTex
     return ReportText(node_of(row["community"]), considered, *texts, findings.get(report, []))
 
 
-def _deal(reports: Sequence[ReportText], parameters: Parameters, *, summaries: bool) -> list[Batch]:
+def _deal(reports: Sequence[ReportText], parameters: Parameters, form: Form) -> list[Batch]:
     """The batches, each as full as it gets; in a batch the greatest weights come first. If there are too many
     reports, those that count least are left out.
     """
@@ -442,8 +487,7 @@ def _deal(reports: Sequence[ReportText], parameters: Parameters, *, summaries: b
     sizes: dict[str, int] = {}
     fitting: list[ReportText] = []
     for one in reports:
-        summary = f"{one.considered.title} {one.summary}"
-        tokens = sizes[one.place] = count_tokens(summary) + 12 if summaries else one.tokens
+        tokens = sizes[one.place] = one.tokens(form)
         if tokens > room:
             one.considered.reason = tr("its {tokens:,} tokens are more than a batch may have").format(
                 tokens=tokens
@@ -460,7 +504,7 @@ def _deal(reports: Sequence[ReportText], parameters: Parameters, *, summaries: b
             if len(batches) == most:
                 one.considered.reason = _TOO_MANY
                 continue
-            batches.append(Batch(len(batches) + 1, [], summaries))
+            batches.append(Batch(len(batches) + 1, [], form))
             left = room
         left -= sizes[one.place]
         batches[-1].reports.append(one)
@@ -475,7 +519,7 @@ def _joined(batches: Sequence[Batch]) -> Batch:
     first, reports = batches[0], [one for batch in batches for one in batch.reports]
     for one in reports:
         one.considered.batch = first.number
-    return Batch(first.number, reports, first.summaries, len(batches))
+    return Batch(first.number, reports, first.form, len(batches))
 
 
 # --- dynamic selection ----------------------------------------------------------------------------------

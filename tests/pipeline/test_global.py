@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.checks import run_checks, run_shapes
+from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
-from graphrag_rdf.rdf.namespaces import PROV, RAG, RDFS, Graphs
+from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDFS, Graphs
 from graphrag_rdf.rdf.terms import double, node_of, text_of
 from graphrag_rdf.steps.findings import Finding
 from graphrag_rdf.steps.points import read_points
@@ -177,6 +178,65 @@ def test_the_frontier_covers_every_entity_that_a_report_covers_once(plain: Engin
     assert {*covered} == everything
 
 
+def test_the_frontier_covers_what_parts_with_reports_do_not(plain: Engine) -> None:
+    (part, *_) = plain.store.select("selection/report-frontier", deepest=1000)
+    whole = [
+        quad.object
+        for quad in plain.store.quads(Graphs.COMMUNITY)
+        if quad.subject == part["community"] and quad.predicate == DCTERMS.isPartOf
+    ]
+    assert whole
+    unreported = [
+        quad
+        for quad in plain.store.quads(Graphs.COMMUNITY)
+        if quad.predicate == RAG.reportOf and quad.object == part["community"]
+    ]
+    plain.store.commit(Changes(remove=unreported, content=False))
+    frontier = plain.store.select("selection/report-frontier", deepest=1000)
+    assert whole[0] in {row["community"] for row in frontier}
+
+
+def test_with_a_model_the_smallest_reports_that_fit_one_batch_are_read_else_the_largest_in_short(
+    full: Engine, scripted_server: ScriptedServer
+) -> None:
+    replies(scripted_server, points=points(("It is so.", 50, [1])), answer="It is. [1]")
+    explained = [quad for quad in full.store.quads(Graphs.COMMUNITY) if quad.predicate == RAG.explanation]
+    longer = [
+        Quad(
+            quad.subject,
+            quad.predicate,
+            Literal(text_of(quad.object) + " It went on for long." * 20),
+            quad.graph_name,
+        )
+        for quad in explained
+    ]
+    full.store.commit(Changes(add=longer, remove=explained, content=False))
+
+    def read(room: int) -> tuple[int, int, str]:
+        scripted_server.requests.clear()
+        _, trace = ask(full, reports__batch_tokens=room)
+        covered = {entity for one in reports(trace) for entity in members(full, one.report)}
+        assert covered == everything
+        evidence = scripted_server.requests[0].prompt.partition("<evidence>")[2]
+        return len(reports(trace)), len(steps(trace, "points")), evidence
+
+    rows = full.store.select("communities/reports", communities=[])
+    everything = {entity for row in rows for entity in members(full, node_of(row["report"]))}
+    largest = len(full.store.select("selection/report-frontier", deepest=0))
+    smallest = len(full.store.select("selection/report-frontier", deepest=1000))
+    assert largest < smallest
+    found, batches, whole = read(100_000)
+    assert (found, batches) == (smallest, 1)
+    found, batches, short = read(5000)
+    assert (found, batches) == (largest, 1)
+    assert count_tokens(short) <= 5000 < count_tokens(whole)
+    assert "It went on" in whole
+    assert "It went on" not in short
+    found, batches, _ = read(count_tokens(short) // 2)
+    assert found == largest
+    assert batches > 1, "even their first sentences are more than one batch has room for"
+
+
 def test_a_level_has_its_reports_only(plain: Engine) -> None:
     _, trace = ask(plain, reports__level=0)
     assert len(reports(trace)) == 7
@@ -319,7 +379,8 @@ def test_points_of_batches_become_an_answer_that_cites_what_underlies_them(
     assert [by_marker[int(number)].score for number, _ in shown] == ordered
     for one in answer["citations"]:
         assert one["sources"]
-        assert one["reasoning"] == by_marker[int(one["marker"].strip("[]"))].text
+        point = by_marker[int(one["marker"].strip("[]"))]
+        assert one["reasoning"] in {f"{report.title}: {point.text}" for report in reports(trace)}
     assert {one["marker"] for one in answer["citations"]} == {"[1]", "[2]"}
     assert {one["type"] for one in answer["warnings"]} == {"points_dropped"}
     assert answer["usage"]["llm_calls"] == len(batches) + 1
@@ -369,7 +430,9 @@ def test_an_unreadable_answer_is_asked_for_again_and_then_costs_its_batch(
     answer, trace = ask(full)
     assert (answer["answered"], answer["warnings"]) == (True, [])
     assert len(scripted_server.requests) == 3
-    spoiled = full.traces["last"].steps[1].items["reports"][0].title
+    largest = full.store.select("selection/report-frontier", deepest=0)
+    rows = full.store.select("communities/reports", communities=[row["community"] for row in largest])
+    spoiled = text_of(rows[0]["title"])
     scripted_server.requests.clear()
     replies(
         scripted_server,

@@ -17,7 +17,7 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.community_reports import ReportFacts, report
 from graphrag_rdf.rdf.model_calls import Activity
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, SKOS, TG, Graphs
-from graphrag_rdf.rdf.terms import node_of
+from graphrag_rdf.rdf.terms import integer, node_of
 from graphrag_rdf.steps.answer import SYNTHESIS
 from graphrag_rdf.steps.findings import cite_findings, evidence_of, findings_of, record_sources
 from graphrag_rdf.steps.state import Context, Selection, State
@@ -115,25 +115,29 @@ def test_a_cited_report_leads_to_its_own_findings_after_what_is_cited_directly(e
     assert len(found) == len({*found})
 
 
-def test_a_cited_entity_leads_to_its_description_else_to_the_first_sentence_that_names_it(
+def test_a_cited_entity_leads_to_its_quoted_definition_else_to_the_first_sentence_that_names_it(
     engine: Engine,
 ) -> None:
     one = finding(engine, WALTER)
-    described = next(
-        (quad for quad in engine.store.quads() if quad.subject == WALTER and quad.predicate == RDF.type), None
-    )
-    if described is not None:
-        engine.store.commit(Changes(remove=[described]))
-    assert said(Run(engine).evidence(one)[one]) == [
-        "Walter Pennock founded the Tarnay Electric Light Company."
-    ]
-    fact = Quad(WALTER, SKOS.definition, Literal("an engineer"), DefaultGraph())
+    sentence = "Walter Pennock founded the Tarnay Electric Light Company."
+    assert said(Run(engine).evidence(one)[one]) == [sentence]
+    fact = Quad(WALTER, SKOS.definition, Literal("a founder"), DefaultGraph())
     subgraph = next(
         node_of(quad.subject) for quad in engine.store.quads(Graphs.SOURCE) if quad.predicate == TG.contains
     )
-    contained = Quad(subgraph, TG.contains, Triple(fact.subject, fact.predicate, fact.object), Graphs.SOURCE)
-    engine.store.commit(Changes(add=[fact, contained]))
-    assert said(Run(engine).evidence(one)[one]) == ["Walter Pennock is defined as an engineer"]
+    defined = Triple(fact.subject, fact.predicate, fact.object)
+    engine.store.commit(Changes(add=[fact, Quad(subgraph, TG.contains, defined, Graphs.SOURCE)]))
+    assert said(Run(engine).evidence(one)[one]) == [sentence], "no words of the text say so"
+    evidence = NamedNode("urn:evidence:1")
+    quoted = [
+        Quad(evidence, RDF.reifies, defined, Graphs.SOURCE),
+        Quad(evidence, PROV.wasDerivedFrom, subgraph, Graphs.SOURCE),
+        Quad(evidence, TG.sourceText, Literal(sentence), Graphs.SOURCE),
+        Quad(evidence, TG.sourceCharOffset, integer(0), Graphs.SOURCE),
+        Quad(evidence, TG.sourceCharLength, integer(len(sentence)), Graphs.SOURCE),
+    ]
+    engine.store.commit(Changes(add=quoted))
+    assert said(Run(engine).evidence(one)[one]) == ["Walter Pennock is defined as a founder"]
 
 
 def test_a_cited_entity_that_no_sentence_names_leads_nowhere(engine: Engine) -> None:
@@ -146,12 +150,6 @@ def test_a_cited_entity_that_no_sentence_names_leads_nowhere(engine: Engine) -> 
 def test_a_sentence_that_names_a_cited_entity_counts_if_the_report_was_written_from_its_chunk(
     engine: Engine,
 ) -> None:
-    described = [
-        quad
-        for quad in engine.store.quads()
-        if quad.subject == WALTER and quad.predicate in {RDF.type, SKOS.definition}
-    ]
-    engine.store.commit(Changes(remove=described))
     read = finding(engine, WALTER, name="1")
     other = finding(engine, WALTER, name="2", chunks=[NamedNode("urn:chunk:other")])
     found = Run(engine).evidence(read, other)
@@ -172,16 +170,17 @@ def test_a_cited_claim_leads_to_the_sentence_of_its_quote(engine: Engine) -> Non
     assert said(Run(engine).evidence(one)[one]) == ["He lived in Port Merrin."]
 
 
-def test_a_subgraph_leads_to_facts_of_members_without_evidence_only(engine: Engine) -> None:
+def test_a_fact_without_a_quote_leads_to_the_sentence_that_names_its_things(engine: Engine) -> None:
     subgraph = next(
         node_of(quad.subject) for quad in engine.store.quads(Graphs.SOURCE) if quad.predicate == TG.contains
     )
     met = NamedNode("http://trustgraph.ai/r/met")
-    fact = Quad(WALTER, met, Literal("a bishop"), DefaultGraph())
-    contained = Quad(subgraph, TG.contains, Triple(WALTER, met, fact.object), Graphs.SOURCE)
+    beatrice = NamedNode("http://trustgraph.ai/e/beatrice-pennock")
+    fact = Quad(WALTER, met, beatrice, DefaultGraph())
+    contained = Quad(subgraph, TG.contains, Triple(WALTER, met, beatrice), Graphs.SOURCE)
     engine.store.commit(Changes(add=[fact, contained]))
     one = finding(engine, subgraph)
-    assert said(Run(engine).evidence(one)[one]) == ["Walter Pennock met a bishop"]
+    assert said(Run(engine).evidence(one)[one]) == ["Beatrice Pennock succeeded Walter Pennock in 1911."]
 
 
 def test_facts_that_do_not_hold_and_excluded_entities_lead_nowhere(engine: Engine) -> None:

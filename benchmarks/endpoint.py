@@ -77,8 +77,10 @@ def main() -> int:
     folder = asked.store or Path(tempfile.mkdtemp(prefix="graphrag-bench-"))
     collection = Collection(asked.facts)
     try:
+        print(f"building a store of {asked.facts:,} facts", file=sys.stderr, flush=True)
         _build(folder, collection)
         kinds = queries(collection.entities)
+        print(f"asking {_ASKED + 1} questions", file=sys.stderr, flush=True)
         with _ours(folder, 60) as ours:
             events = _first_events(ours, collection.questions(_ASKED + 1))
         with _baseline(folder) as theirs, _ours(folder, 60) as ours:
@@ -259,6 +261,7 @@ def _measure(
     """(kind, clients) → figures of each server."""
     found: dict[tuple[str, int], list[Cell]] = {}
     for kind, make in kinds.items():
+        print(f"measuring: {kind}", file=sys.stderr, flush=True)
         for server in servers:
             _load(server, make, 4, seconds / 3)  # warm
         for clients in CLIENTS:

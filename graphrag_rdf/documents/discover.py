@@ -11,7 +11,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from graphrag_rdf.documents.readers import IS_RDF, NOT_REGULAR, RDF, SUPPORTED, suffix_of, why_unreadable
-from graphrag_rdf.documents.readers.encoding import SAMPLE, beginning, inner_name, is_text
+from graphrag_rdf.documents.readers.encoding import SAMPLE, beginning, is_text
+from graphrag_rdf.documents.text import inner_name
 from graphrag_rdf.i18n import later, tr
 
 _MAGIC = frozenset("*?[")

@@ -1,11 +1,11 @@
-"""Texts: what RDF can hold, Markdown within a line, titles, counts of tokens, and lists of words."""
+"""Texts: what RDF can hold, Markdown within a line, titles, names of files, tokens, and lists of words."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from functools import cache, lru_cache
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 _CLASSES = (
@@ -15,6 +15,7 @@ _CLASSES = (
     r"[^\W\d_A-Za-z]+",
     r"[^\w\s]+|_+",
 )
+GZIP_SUFFIX = ".gz"
 _PIECE = re.compile("|".join(_CLASSES))
 _CLASS = re.compile("|".join(f"({one})" for one in _CLASSES))
 
@@ -160,3 +161,8 @@ def _on_cover(text: str) -> str:
     parts = [name, " ".join(form[1].split()).replace("FORM", "Form")]
     parts += [" ".join(group.split()) for group in period.groups() if group] if period else []
     return PART.join(parts)
+
+
+def inner_name(name: str) -> str:
+    """The name of a file without the suffix of gzip, if it has that."""
+    return name[: -len(GZIP_SUFFIX)] if PurePath(name).suffix.lower() == GZIP_SUFFIX else name

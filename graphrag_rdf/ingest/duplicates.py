@@ -217,5 +217,10 @@ def _common(one: str | None, other: str | None) -> float:
 
 
 def _sequences(text: str) -> set[tuple[str, ...]]:
-    words = _WORD.findall(text[:_READ].casefold())
+    words = words_of(text[:_READ])
     return set(zip(*(words[start:] for start in range(_LONG)), strict=False))
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text without regard to case; each character of Chinese, Japanese or Korean is one."""
+    return _WORD.findall(text.casefold())

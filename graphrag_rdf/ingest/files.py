@@ -17,6 +17,7 @@ from graphrag_rdf.documents.discover import Discovery, Source, discover
 from graphrag_rdf.errors import DocumentError, LlmError
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.ingest.authority import apply_authority
+from graphrag_rdf.ingest.boilerplate import mark_boilerplate
 from graphrag_rdf.ingest.claims import NO_LLM, refresh_claims
 from graphrag_rdf.ingest.community_reports import STAGE, refresh_communities
 from graphrag_rdf.ingest.contradictions import report_contradictions
@@ -216,6 +217,10 @@ def _authority(begun: Begun) -> None:
     apply_authority(begun.engine.store, begun.engine.settings.documents.authority)
 
 
+def _boilerplate(begun: Begun) -> None:
+    mark_boilerplate(begun.engine.store)
+
+
 def _duplicates(begun: Begun) -> None:
     if begun.run.report.stopped is None:
         warn_of_duplicates(begun.engine.store, begun.engine.blobs, begun.run.written, begun.run.report)
@@ -325,6 +330,7 @@ def _communities(begun: Begun) -> None:
 
 AFTER_DOCUMENTS: Mapping[str, Callable[[Begun], None]] = {
     "authority": _authority,
+    "boilerplate": _boilerplate,
     "duplicates": _duplicates,
     "written_together": _written_together,
     "aliases": _aliases,

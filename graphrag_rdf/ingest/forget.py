@@ -13,6 +13,7 @@ from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import ConfigError, NotPurgedError, StoreError, UsageError
 from graphrag_rdf.extract.names import fold
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.ingest.boilerplate import mark_boilerplate
 from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.plan import find_documents
@@ -170,6 +171,7 @@ def _take_out(
     store.commit(changes)
     engine.indexer.removed([*found.chunks, *(node_of(row["sentence"]) for row in sentences)])
     settled = settle(store)
+    mark_boilerplate(store)
     store.commit(Changes(updates=[("forget/decisions", {})]))
     gone = _forget_names(store, named, texts)
     notify(tr("erasing the text from the search indexes"))

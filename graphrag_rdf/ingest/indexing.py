@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.model import Sentence
-from graphrag_rdf.documents.readers.encoding import inner_name
+from graphrag_rdf.documents.text import inner_name
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.index.records import Record
 from graphrag_rdf.ingest.names import link_names

@@ -19,6 +19,7 @@ from graphrag_rdf.documents.model import Turn
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.documents.turns import find_turns, turn_at
 from graphrag_rdf.extract.names import CJK
+from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.namespaces import DCTERMS, RAG
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.exploration import Edge
@@ -138,7 +139,7 @@ class Line:
         number: by which the answer cites it, from 1.
         text: on one line.
         sentence: what is cited; None of such a fact.
-        sentences: that one, and the greetings of a chat that stand on its line.
+        sentences: that one, the greetings of a chat that stand on its line, and the same in other chunks.
         span: where the line begins and ends in its document.
         page: that it stands on; None in documents without pages.
         chunk: the rank of the selected chunk that it is part of; None if it is part of none.
@@ -354,6 +355,8 @@ def collect(
         mentioned = mentions_of(context, state, step, found)
         found = {iri for iri in found if not left_out(state, mentioned[iri])}
     sources = {iri: places[0] for iri, places in sentence_sources(context, state, step, found).items()}
+    marks = _marks(context, step, sources)
+    sources = _without_boilerplate(state, sources, marks)
     texts = chunk_texts(context, state, step, {source.chunk for source in sources.values()})
     rows = _rows(context, step, sources)
     said = chat_sentences(context, step, sources, texts)
@@ -365,16 +368,25 @@ def collect(
         rank = after.get(iri, len(parts) + len(after)) if rank is None else rank
         first[source.document] = min(rank, first.get(source.document, rank))
 
-    def place(iri: str) -> tuple[int, str, int]:
-        source = sources[iri]
-        return first[source.document], source.document, source.char_offset or 0
+    def place(iri: str) -> tuple[int, str, int, int, str]:
+        start, end = _span(sources[iri])
+        return first[sources[iri].document], sources[iri].document, start, -end, iri
 
+    again = _again(sorted(sources, key=place), sources, marks)
+    for iri, shown in again.items():
+        ranks[shown] = min((rank for rank in (ranks[iri], ranks[shown]) if rank is not None), default=None)
+        if iri in after:
+            after.setdefault(shown, after[iri])
     order = [
         iri
         for iri in sorted(sources, key=place)
-        if (ranks[iri] is not None or iri in after)
+        if iri not in again
+        and (ranks[iri] is not None or iri in after)
         and (iri not in said or any(map(str.isalnum, said[iri].words)))  # an emoji alone says nothing
     ]
+    copies: dict[str, list[str]] = {}
+    for iri, shown in again.items():
+        copies.setdefault(shown, []).append(iri)
     lines: list[Line] = []
     for group in lines_of(order, said, _begin(order, sources, ranks)):
         main = next((iri for iri in group if iri not in said or not said[iri].brief), group[0])
@@ -388,7 +400,7 @@ def collect(
                 NamedNode(main),
                 sources[main],
                 chunk=ranks[main],
-                sentences=tuple(map(NamedNode, group)),
+                sentences=tuple(NamedNode(each) for iri in group for each in (iri, *copies.get(iri, ()))),
                 span=(_span(sources[group[0]])[0], _span(sources[group[-1]])[1]),
             )
         )
@@ -397,6 +409,54 @@ def collect(
         lines.append(Line(len(lines) + 1, text, NO_TEXT, facts=[edge]))
     documents = list(dict.fromkeys(line.document for line in lines if line.sentence is not None))
     return Evidence(lines, _heads(context, state, step, documents))
+
+
+def _marks(context: Context, step: Step, sources: Mapping[str, Source]) -> dict[str, str]:
+    """Sentences that are boilerplate, and chunks that say nearly the same as another, with that chunk."""
+    if not sources:
+        return {}
+    things = sorted({*sources, *filter(None, (source.chunk for source in sources.values()))})
+    rows = context.select(step, "boilerplate/marked", things=[NamedNode(thing) for thing in things])
+    return {text_of(row["thing"]): text_of(row["value"]) for row in rows}
+
+
+def _without_boilerplate(
+    state: State, sources: Mapping[str, Source], marks: Mapping[str, str]
+) -> dict[str, Source]:
+    """The sentences without boilerplate, unless it alone has a word of the question."""
+    kept = {iri: source for iri, source in sources.items() if iri not in marks}
+    wanted = {*analyse(state.question, state.language)}
+    for source in kept.values() if len(kept) < len(sources) else ():
+        wanted.difference_update(analyse(source.quote, state.language))
+    return {
+        iri: source
+        for iri, source in sources.items()
+        if iri in kept or not wanted.isdisjoint(analyse(source.quote, state.language))
+    }
+
+
+def _again(order: Sequence[str], sources: Mapping[str, Source], marks: Mapping[str, str]) -> dict[str, str]:
+    """Sentences that stand in another one, of a chunk that overlaps, or in the same words in a chunk that
+    says nearly the same; with that sentence.
+
+    Args:
+        order: sentences in the order of documents and places, of those that begin together the longest first.
+    """
+    found: dict[str, str] = {}
+    said: dict[tuple[str, str], str] = {}  # chunk that is said again, words → sentence
+    last: str | None = None
+    for iri in order:
+        source = sources[iri]
+        chunk = source.chunk or ""
+        words = marks.get(chunk, chunk), " ".join(source.quote.casefold().split())
+        shown = said.setdefault(words, iri)
+        if last and sources[last].document == source.document and _span(source)[1] <= _span(sources[last])[1]:
+            shown = last
+        if shown == iri or sources[shown].chunk == chunk:
+            last = iri
+        else:
+            found[iri] = shown
+    return found
 
 
 def _begin(

@@ -444,17 +444,21 @@ def _read(
     context: Context, state: State, step: Step, parameters: Parameters, chosen: Sequence[NamedNode]
 ) -> list[ReportText]:
     """The reports in the order in which they count, those that are left out with the reason."""
-    weights: dict[NamedNode, float] = dict.fromkeys(chosen, 0.0)
+    weights: dict[NamedNode, tuple[float, float]] = dict.fromkeys(chosen, (0.0, 0.0))
     for batch in in_batches(chosen):
         for row in context.select(step, "communities/report-weights", communities=batch):
-            weights[node_of(row["community"])] = number_of(row["chunks"])
-    greatest = max(weights.values(), default=0.0) or 1.0
+            chunks = number_of(row["chunks"])
+            weights[node_of(row["community"])] = chunks, number_of(row["boilerplate"]) / chunks
+    greatest = max((chunks for chunks, _ in weights.values()), default=0.0) or 1.0
     if not weights:
         return []
     rows = context.decide(
         step,
         "selection/reports",
-        weighed=[(community, weight / greatest) for community, weight in sorted(weights.items(), key=str)],
+        weighed=[
+            (community, chunks / greatest, frame)
+            for community, (chunks, frame) in sorted(weights.items(), key=str)
+        ],
         min_rating=parameters["min_rating"],
         include=list(state.include),
         exclude=list(state.exclude),

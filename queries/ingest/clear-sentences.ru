@@ -1,6 +1,6 @@
 # name: ingest/clear-sentences
 # kind: update
-# summary: Remove the sentences of these chunks with their mentions and topics, before the chunks are read again.
+# summary: Remove the sentences of these chunks with their mentions, topics and fingerprints, before the chunks are read again.
 # params:
 #   chunks: {type: "iri[]", sample: ["urn:chunk:1"]}
 DELETE { GRAPH <urn:graph:source> { ?sentence ?p ?o } } WHERE {
@@ -10,9 +10,10 @@ DELETE { GRAPH <urn:graph:source> { ?sentence ?p ?o } } WHERE {
       ?p ?o .
   }
 } ;
-DELETE { GRAPH <urn:graph:source> { ?chunk rag:about ?topic } } WHERE {
+DELETE { GRAPH <urn:graph:source> { ?chunk ?link ?value } } WHERE {
   GRAPH <urn:graph:source> {
     {{ values("?chunk", chunks) }}
-    ?chunk rag:about ?topic .
+    VALUES ?link { rag:about rag:fingerprint }
+    ?chunk ?link ?value .
   }
 }

@@ -111,6 +111,16 @@ with Engine.open({str(tmp_path / "store")!r}, config=Settings()) as engine:
     assert {"SPARQLWrapper", "litellm", "rdflib"} & _imported(code) == set()
 
 
+def test_a_question_imports_no_reader_of_documents(store: Path) -> None:
+    code = f"""
+from graphrag_rdf import Engine
+from graphrag_rdf.config import Settings
+with Engine.open({str(store)!r}, config=Settings()) as engine:
+    assert list(engine.ask("Who owned the Petrel?"))
+"""
+    assert not [name for name in _imported(code) if name.startswith("graphrag_rdf.documents.readers")]
+
+
 def _imported(code: str) -> set[str]:
     script = f"import sys, atexit\natexit.register(lambda: print(*sys.modules, file=sys.stderr))\n{code}"
     found = subprocess.run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from markupsafe import Markup
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from graphrag_rdf.errors import TemplateError
-from graphrag_rdf.rdf.namespaces import XSD
+from graphrag_rdf.rdf.namespaces import XSD, Graphs
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql import parameters
 from graphrag_rdf.sparql.library import TemplateLibrary
@@ -396,3 +397,16 @@ def test_values_are_read_from_the_command_line(type_name: str, text: Any, value:
 def test_a_text_that_is_not_of_the_type_is_refused(type_name: str, text: Any) -> None:
     with pytest.raises(ValueError):
         parameters.parse(type_name, text)
+
+
+def test_renderers_of_several_engines_share_what_is_compiled() -> None:
+    """Compiling takes most of the time of a first rendering."""
+    bodies = [f"# {number}\n{LIBRARY['retrieval/relation-names'].body}" for number in range(60)]
+    relations = parameters.convert("x", LIBRARY["retrieval/relation-names"].params, {"relations": []})
+    took = []
+    for renderer in (Renderer("rdf12"), Renderer("classic", Graphs.FACTS)):
+        start = time.thread_time()
+        texts = [renderer.render("x", body, relations) for body in bodies]
+        took.append(time.thread_time() - start)
+        assert all((str(Graphs.FACTS) in text) == (renderer.dialect == "classic") for text in texts)
+    assert took[1] < took[0] / 2

@@ -35,8 +35,11 @@ OTHERS = [name for name, template in TEMPLATES.items() if template.header.kind !
 
 
 ROOT = Path(__file__).resolve().parents[2]
-COMPUTED = r"""["'](%s/[\w-]*)\{[^{}"']+\}([\w-]*)["']"""
+COMPUTED = re.compile(r"""["']([\w-]+/[\w-]*)\{[^{}"']+\}([\w-]*)["']""")
 """A template's name that code puts together from a folder, a name from a table, and perhaps an ending."""
+IN_CODE = re.compile(r"""["' ]([\w-]+/[\w-]+)(?![\w/-])""")
+IN_DOCS = re.compile(r"(?<![\w/-])[\w-]+/[\w-]+(?![\w/-])")
+QUOTED = re.compile(r"""["']([\w-]+)(?=["'])""")
 
 
 def _unused() -> set[str]:
@@ -46,24 +49,12 @@ def _unused() -> set[str]:
         room = path.relative_to(ROOT).parts[1]
         rooms[room] = rooms.get(room, "") + path.read_text("utf-8")
     pages = [p for p in (ROOT / "docs").rglob("*.md") if "reference" not in p.parts]
-    docs = "".join(page.read_text("utf-8") for page in pages)
-
-    def used(name: str) -> bool:
-        if re.search(rf"(?<![\w/-]){name}(?![\w/-])", docs):
-            return True
-        return any(_named(name, text) for text in rooms.values())
-
-    return {name for name in TEMPLATES if not used(name)}
-
-
-def _named(name: str, text: str) -> bool:
-    if re.search(rf"""["' ]{name}(?![\w/-])""", text):
-        return True
-    for start, end in re.findall(COMPUTED % name.partition("/")[0], text):
-        part = name.removeprefix(start).removesuffix(end)
-        if start + part + end == name and re.search(rf"""["']{part}["']""", text):
-            return True
-    return False
+    named = {name for page in pages for name in IN_DOCS.findall(page.read_text("utf-8"))}
+    for text in rooms.values():
+        named.update(IN_CODE.findall(text))
+        parts = set(QUOTED.findall(text))
+        named.update(f"{start}{part}{end}" for start, end in COMPUTED.findall(text) for part in parts)
+    return set(TEMPLATES) - named
 
 
 def test_every_template_is_used_by_code_or_shown_in_the_docs() -> None:

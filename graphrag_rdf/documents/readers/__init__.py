@@ -24,7 +24,7 @@ from graphrag_rdf.documents.readers.content import (
     Reader,
     damage,
 )
-from graphrag_rdf.documents.readers.encoding import SAMPLE, SUFFIX, inner_name, is_text, read_plain, unpacked
+from graphrag_rdf.documents.readers.encoding import SAMPLE, is_text, read_plain, unpacked
 from graphrag_rdf.documents.readers.epub import read_epub
 from graphrag_rdf.documents.readers.html import read_html
 from graphrag_rdf.documents.readers.mail import read_mailbox, read_message
@@ -38,7 +38,7 @@ from graphrag_rdf.documents.readers.rtf import read_rtf
 from graphrag_rdf.documents.readers.sheets import read_xlsx
 from graphrag_rdf.documents.readers.tex import read_tex
 from graphrag_rdf.documents.tables import LONGEST_ROW, read_row, row_spans
-from graphrag_rdf.documents.text import one_line, storable_text, title_of
+from graphrag_rdf.documents.text import GZIP_SUFFIX, inner_name, one_line, storable_text, title_of
 from graphrag_rdf.documents.turns import find_turns
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.i18n import later, tr
@@ -245,7 +245,7 @@ def _media_type(name: str, media_type: str | None, data: bytes) -> str:
 
 def readable() -> str:
     """The formats that can be read, for hints."""
-    return tr(_READABLE).format(suffixes=" ".join(sorted(SUPPORTED)), compressed=SUFFIX)
+    return tr(_READABLE).format(suffixes=" ".join(sorted(SUPPORTED)), compressed=GZIP_SUFFIX)
 
 
 def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:

@@ -7,7 +7,6 @@ import gzip
 import re
 import zlib
 from io import BytesIO
-from pathlib import PurePath
 
 from graphrag_rdf.documents.readers.content import Content, UnreadableError
 from graphrag_rdf.i18n import tr
@@ -143,14 +142,6 @@ def read_plain(data: bytes) -> Content:
 
 
 # --- files compressed with gzip: `manual.html.gz` is read as `manual.html` -----------------------------
-
-
-SUFFIX = ".gz"
-
-
-def inner_name(name: str) -> str:
-    """The name without the suffix of gzip, if it has that."""
-    return name[: -len(SUFFIX)] if PurePath(name).suffix.lower() == SUFFIX else name
 
 
 def unpacked(data: bytes, max_bytes: int) -> bytes:

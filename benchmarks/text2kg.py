@@ -34,6 +34,7 @@ from benchmarks.common import data_folder, no_data
 from graphrag_rdf.config import load_settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.exchange.ontologies import load_ontologies
+from graphrag_rdf.extract.numbers import read_date
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RDFS, TG, XSD
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import plain_quads
@@ -123,7 +124,9 @@ def score(gold: Sequence[Triple], answer: Sequence[Triple], relations: Iterable[
     """The measures of one sentence.
 
     As in the benchmark, precision and recall count only triples whose relation occurs in the gold triples of
-    the sentence. Blanks, underscores and case make no difference to them. An answer without triples conforms.
+    the sentence. Blanks, underscores and case make no difference to them, nor does the form of a number or
+    date: "1800.0" is "1800", "03 May 1951" is "1951-05-03", and 1 January stands for no day. An answer
+    without triples conforms.
     A subject or object is made up if its stems are not in those of the sentence and the concepts (`known`).
     """
     asked = {_underscored(relation) for _, relation, _ in gold}
@@ -254,7 +257,17 @@ def _cause(gold: tuple[str, ...], said: set[tuple[str, ...]], facts: set[tuple[s
 
 
 def _key(triple: Triple) -> tuple[str, ...]:
-    return tuple(re.sub(r"[_\s]+", "", part).lower() for part in triple)
+    subject, relation, value = (re.sub(r"[_\s]+", "", part).lower() for part in triple)
+    return subject, relation, _as_value(triple[2]) or value
+
+
+@cache
+def _as_value(text: str) -> str | None:
+    """A number or date in one form; None for other texts."""
+    if found := read_date(text.strip()):
+        return found[0].removesuffix("-01-01")
+    number = text.strip().replace(",", "")
+    return f"{float(number):.10g}" if re.fullmatch(r"[+-]?\d+(\.\d+)?", number) else None
 
 
 # --- guided extraction ------------------------------------------------------------------------------------

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.checks.integrity import LIMIT, Severity, Violation
 from graphrag_rdf.exchange.ontologies import CATALOG, read_ontologies
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import listed, tr
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.schema.model import read_ontology
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.embedded import EmbeddedStore
@@ -31,12 +32,28 @@ CHECKS: Mapping[str, Severity] = {
 
 
 def check_ontologies(store: Store) -> list[Violation]:
-    """Check what `urn:graph:ontology` holds by the templates `CHECKS`."""
-    return [
+    """Check what `urn:graph:ontology` holds by the templates `CHECKS`, and for classes of values."""
+    found = [
         Violation(name.removeprefix("check-"), severity, text_of(row["focus"]), text_of(row["message"]))
         for name, severity in CHECKS.items()
         for row in store.select(f"ontology/{name}", limit=LIMIT)
     ]
+    return [*found, *_value_classes(store)]
+
+
+def _value_classes(store: Store) -> Iterator[Violation]:
+    """Classes of values that are ranges, see `schema.value_classes`."""
+    known = read_ontology(store)
+    for iri, kind in known.value_classes.items():
+        if iri not in known.terms:
+            continue
+        of = sorted(each.name() for each in known.terms.values() if each.values and iri in each.ranges)
+        if of:
+            message = tr(
+                "a class by whose name extraction reads the objects of {properties} as values ({kind}): "
+                "datatype properties say so to every tool"
+            ).format(properties=listed(of), kind=kind)
+            yield Violation("value-classes", "warning", iri, message)
 
 
 def check_files(paths: Sequence[Path], templates: TemplateLibrary) -> list[Violation]:

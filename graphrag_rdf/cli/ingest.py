@@ -244,7 +244,7 @@ def show_report(report: IngestReport, by: str) -> None:
         lines.append((tr("quotes"), located))
     if report.rejected:
         reasons = left_out(report.rejected, _REASONS)
-        told = tr("{reasons} (queries run system/rejected-counts)").format(reasons=reasons)
+        told = tr("{reasons} (facts rejected: each with its reason)").format(reasons=reasons)
         lines.append((tr("left out"), told))
     if report.validation is not None:
         lines.append((tr("shapes"), validated(report.validation)))
@@ -402,9 +402,17 @@ _WORDS: Mapping[str, str] = {
     "breaks_disjoint": later("types that exclude another one of the entity"),
     "breaks_value_set": later("with an object outside the value set"),
     "breaks_shape": later("that break a SHACL shape"),
-    "value_of_object_property": later("with a value instead of a thing"),
+    "value_of_object_property": later("with a value where the range is a class of things"),
+    "only_digits": later("with a number as a name"),
+    "mostly_symbols": later("with symbols as a name"),
+    "placeholder": later("with a placeholder for a missing name"),
+    "empty": later("without a name"),
+    "too_short": later("with too short a name"),
+    "too_long": later("with too long a name"),
+    "stop_word": later("with a name that names nothing"),
+    "possessive": later("with an unnamed relative, such as “her brother”"),
     "names_class": later("about a class"),
-    "not_in_text": later("with a name or year that is not in the text"),
+    "not_in_text": later("with a name, number or year that is not in the text"),
     "unresolved_description": later("described but not named"),
     "unresolved_pronoun": later("with an unclear pronoun"),
     "unresolved_owner": later("with an unclear owner"),

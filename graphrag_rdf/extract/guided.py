@@ -11,6 +11,8 @@ form counts: "worked at" for "works at" (`schema.relation_forms`). Else it may b
     predicate_not_in_ontology    rejected (mode strict)
     type_not_in_ontology         the entity is kept without its type (mode strict)
     value_of_object_property     rejected: a date or number where the property relates things of some class
+    breaks_datatype, names_class rejected: no number or date, or the class itself, where the range is a
+                                 class of values (`schema.value_classes`)
 """
 
 from __future__ import annotations
@@ -24,19 +26,24 @@ from graphrag_rdf.extract.answers import predicate_key, predicate_phrase
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, Rejected, RelationCandidate
 from graphrag_rdf.extract.names import fold, match_key
 from graphrag_rdf.extract.near_names import NearNames
-from graphrag_rdf.extract.numbers import typed_literal
+from graphrag_rdf.extract.numbers import typed_literal, worded_numbers
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.model import fenced
 from graphrag_rdf.schema.model import Ontology, OntologyTerm
 from graphrag_rdf.schema.relation_forms import Form, form_of
 from graphrag_rdf.schema.selection import Selector, TermVectors
+from graphrag_rdf.schema.units import number_of
+from graphrag_rdf.schema.value_classes import ValueKind, words_of
 
 Mode: TypeAlias = Literal["strict", "open"]
 
-GUIDED_VERSION = "5"
+GUIDED_VERSION = "6"
 """Changes when the same facts would be brought into other terms, or checked otherwise."""
 
 _LONGEST = 200  # characters of a description in a prompt
 _DIRECTIONS = (" of", " by")
+_READ_AS: Mapping[ValueKind, str] = {"text": "string", "amount": "number"}
+_NUMERIC = frozenset({"number", "integer"})
 _AGENT = re.compile(r"(\w{3,}?)(?:er|or)")
 _PASSIVE = re.compile(r"(\w{3,}?)ed by")
 _ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)", re.IGNORECASE)
@@ -85,7 +92,7 @@ class Names:
         for key, found in list(self._properties.items()):
             for other, turned in _other_forms(key):
                 for term, _ in found:
-                    if term.kind != "datatype" and self._is_new(other, term):
+                    if term.kind != "datatype" and not term.values and self._is_new(other, term):
                         _note(self._properties, other, (term, turned))
 
     def _is_new(self, key: str, term: OntologyTerm) -> bool:
@@ -177,13 +184,15 @@ class Guide:
     def _view(self, terms: Iterable[OntologyTerm], language: str | None) -> dict[str, Any]:
         def called(iri: str) -> str:
             known = self.ontology.terms.get(iri)
-            return fenced(known.name(language) if known else iri.rpartition("#")[2].rpartition("/")[2])
+            return fenced(known.name(language) if known else words_of(iri))
 
         classes, properties = [], []
         for term in terms:
             if term.name(language) in map(called, term.parents):
                 continue  # a name stands for the most general term that has it
             told = {"name": called(term.iri), "meaning": fenced(term.comment(language)[:_LONGEST])}
+            if term.iri in self.ontology.value_classes:
+                continue
             if term.is_class:
                 classes.append({**told, "above": [called(iri) for iri in term.parents]})
             else:
@@ -198,7 +207,8 @@ class Guide:
         """An extraction in the terms of the ontology; the rest is rejected or marked as proposed."""
         rejected = list(found.rejected)
         typed = [kind for each in found.entities for kind in _one_type_each(_bare(each))]
-        entities = [self._entity(each, rejected) for each in typed]
+        named = [self._entity(each, rejected) for each in typed]
+        entities = [each for each in named if not self._is_value(each)]
         classes = {match_key(each.name): each.class_iri for each in reversed(entities) if each.class_iri}
         relations = [self._relation(_with_bare_ends(each), classes, rejected) for each in found.relations]
         kept = dict.fromkeys(each for each in relations if each is not None)
@@ -213,6 +223,9 @@ class Guide:
             return replace(entity, proposed=True)
         rejected.append(Rejected("type_not_in_ontology", f"{entity.name} | type | {entity.type}"))
         return replace(entity, type=None)
+
+    def _is_value(self, entity: EntityCandidate) -> bool:
+        return self.ontology.value_classes.get(entity.class_iri or "", "amount") != "amount"
 
     def _relation(
         self, relation: RelationCandidate, classes: Mapping[str, str], rejected: list[Rejected]
@@ -229,7 +242,11 @@ class Guide:
             return None
         term, turned = found
         mapped = replace(relation, predicate=term.name(), property_iri=term.iri)
-        if term.kind == "datatype":
+        if term.values and (fault := self._no_value(term, relation.object)):
+            if term.values != "amount":
+                rejected.append(Rejected(fault[0], f"{_said(relation)}: {fault[1]}", term.iri))
+                return None
+        elif term.values or term.kind == "datatype":
             return _as_value(mapped, term)
         if not term.ranges and not relation.object_is_entity and _OF_TIME.search(term.name()):
             value, datatype, _ = typed_literal(relation.object, "date")
@@ -238,9 +255,27 @@ class Guide:
             if _names_thing(mapped):
                 mapped = replace(mapped, object_is_entity=True, datatype=None)
             elif term.ranges:
-                rejected.append(Rejected("value_of_object_property", _said(relation), term.iri))
+                why = tr("{property} relates things: its range is {range}").format(
+                    property=term.name(), range=self._called(term.ranges)
+                )
+                rejected.append(Rejected("value_of_object_property", f"{_said(relation)}: {why}", term.iri))
                 return None
         return replace(mapped, subject=mapped.object, object=mapped.subject) if turned else mapped
+
+    def _no_value(self, term: OntologyTerm, text: str) -> tuple[str, str] | None:
+        """Why a text is no value of a property whose range is a class of values: reason, and in words."""
+        called = self.names.class_of(text)
+        if called is not None and called.iri in term.ranges:
+            return "names_class", f"{text} is a class"
+        if term.values == "text" or re.search(r"\d", text) or any(worded_numbers(text)):
+            return None
+        if term.values == "boolean" and typed_literal(text, "boolean")[2]:
+            return None
+        return "breaks_datatype", f"the value is no {self._called(term.ranges)}"
+
+    def _called(self, iris: Iterable[str]) -> str:
+        known = self.ontology.terms
+        return " or ".join(known[iri].name() if iri in known else words_of(iri) for iri in iris)
 
 
 def _bare(entity: EntityCandidate) -> EntityCandidate:
@@ -272,7 +307,9 @@ def _names_thing(relation: RelationCandidate) -> bool:
 
 def _as_value(relation: RelationCandidate, term: OntologyTerm) -> RelationCandidate:
     """A statement whose object is a value, of the property's range if it fits."""
-    value, datatype, _ = typed_literal(relation.object, term.datatype or relation.datatype)
+    wanted = term.datatype or (_READ_AS.get(term.values, term.values) if term.values else relation.datatype)
+    text = number_of(relation.object) or relation.object if wanted in _NUMERIC else relation.object
+    value, datatype, _ = typed_literal(text, wanted)
     return replace(relation, object=value, datatype=datatype, object_is_entity=False)
 
 

@@ -6,8 +6,8 @@ What fails is a rejected candidate, with the reason in words:
     breaks_functional, breaks_inverse_functional, breaks_cardinality    there is more than one in the text
     breaks_disjoint    a second type of an entity that excludes the first
     names_class    subject or object is called as a class, and is of no other class, so it is no individual
-    not_in_text    of the object a word, of the subject a number or more than half of the words, or of a date
-                   the year is neither in the chunk nor in what is told of it
+    not_in_text    of the object a word or number, of the subject a number or more than half of the words, or
+                   of a date the year is neither in the chunk nor in what is told of it
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from itertools import accumulate
 
 from pyoxigraph import Literal, NamedNode
@@ -22,6 +23,7 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.extract.guided import Guide
 from graphrag_rdf.extract.model import ChunkContext, EntityCandidate, Extraction, Rejected, RelationCandidate
 from graphrag_rdf.extract.names import match_key
+from graphrag_rdf.extract.numbers import NumberSpan, numbers_in, worded_numbers
 from graphrag_rdf.index.analyse import analyse, fold
 from graphrag_rdf.rdf.namespaces import XSD
 from graphrag_rdf.schema.conformance import Candidate, Verdict, check, check_together, disjoint_pairs
@@ -55,6 +57,9 @@ class ReadText:
         self._text = "\n".join(parts)
         self._language = language
         self._words = frozenset(analyse(self._text, language))
+        self._amounts = {*worded_numbers(self._text)}
+        for span in numbers_in(self._text):
+            self._amounts |= _amounts(span, language)
         self._numbers = frozenset(_NUMBER.findall(f"{self._text}\n{_short_years(self._text)}"))
         written = _WORD.findall(fold(self._text))
         self._starts = {0, *accumulate(map(len, written))}  # of words, run together
@@ -80,9 +85,21 @@ class ReadText:
         places = (place.start() for place in re.finditer(re.escape(letters), self._run))
         return any({place, place + len(letters)} <= self._starts for place in places)
 
+    def gives(self, value: str) -> bool:
+        """Whether the text gives a value. Numbers count, not their form: "1800.0" is "1,800 metres"."""
+        given = [span for span in numbers_in(value) if not self._amounts.isdisjoint(_amounts(span, None))]
+        for span in reversed(given):
+            value = f"{value[: span.start]} {value[span.end :]}"
+        return not _WORD.search(value) or self.names(value, 1.0)
+
     def has_year(self, date: str) -> bool:
         """Whether the year of a date occurs, at least its last two digits."""
         return date.lstrip("-")[2:4] in self._text
+
+
+def _amounts(span: NumberSpan, language: str | None) -> set[Decimal]:
+    """What a number means, with and without its scale."""
+    return {value * scale for value in span.values(language) for scale in (1, span.scale)}
 
 
 def _short_years(text: str) -> str:
@@ -203,21 +220,18 @@ def _fault(
         # a film may be called "The Bridge", and nothing of the class bridge
         if called is not None and all(each.value == called.iri for each in classes):
             return "names_class", f"{name} is a class"
-    for name, least in _names(relation):
-        if not text.names(name, least):
-            return "not_in_text", f"the text does not name {name}"
-    if relation.datatype in _DATES and not text.has_year(relation.object):
-        return "not_in_text", f"the text does not have the year of {relation.object}"
+    value = relation.object
+    if not text.names(relation.subject, 0.5):  # what a text is about, it may call by a shorter name
+        return "not_in_text", f"the text does not name {relation.subject}"
+    if relation.datatype in _DATES:
+        if not text.has_year(value):
+            return "not_in_text", f"the text does not have the year of {value}"
+    elif relation.object_is_entity:
+        if not text.names(value, 1.0):
+            return "not_in_text", f"the text does not name {value}"
+    elif relation.datatype != XSD.boolean.value and not text.gives(value):
+        return "not_in_text", f"the text does not give {value}"
     return None
-
-
-def _names(relation: RelationCandidate) -> Iterator[tuple[str, float]]:
-    """The names that the text has to have, with the least share of their words. What a text is about, it may
-    call by a shorter name.
-    """
-    yield relation.subject, 0.5
-    if relation.object_is_entity or relation.datatype is None:
-        yield relation.object, 1.0
 
 
 def _with_value(relation: RelationCandidate, verdict: Verdict | None) -> RelationCandidate:

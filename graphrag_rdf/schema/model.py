@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +12,8 @@ from pyoxigraph import Literal as RdfLiteral
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, RDF, RDFS, SCHEMA, SKOS, XSD
-from graphrag_rdf.rdf.terms import Term, best_label, local_name, text_of
+from graphrag_rdf.rdf.terms import Term, best_label, text_of
+from graphrag_rdf.schema.value_classes import ValueKind, value_classes, words_of
 from graphrag_rdf.store.base import Store
 
 Kind: TypeAlias = Literal["class", "object", "datatype", "property"]
@@ -27,7 +27,6 @@ _KINDS: Mapping[Term, Kind] = {
     OWL.Class: "class",
 }
 _XSD = XSD.string.value.removesuffix("string")
-_WORD_ENDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\s]+")
 
 
 @dataclass(slots=True)
@@ -41,6 +40,7 @@ class OntologyTerm:
         parents: classes or properties directly above it, as IRIs.
         domains, ranges: classes and datatypes; of several, subject or object may have any.
         inverses: properties that say the same in the other direction.
+        values: what its objects are read as, if its range is a class of values, see `schema.value_classes`.
     """
 
     iri: str
@@ -52,6 +52,7 @@ class OntologyTerm:
     domains: list[str] = field(default_factory=list)
     ranges: list[str] = field(default_factory=list)
     inverses: list[str] = field(default_factory=list)
+    values: ValueKind | None = None
 
     @property
     def is_class(self) -> bool:
@@ -61,7 +62,7 @@ class OntologyTerm:
     @property
     def words(self) -> str:
         """The end of the IRI as words: `birthPlace` and `birth_place` are "birth place"."""
-        return " ".join(_WORD_ENDS.sub(" ", local_name(self.iri)).split()).lower()
+        return words_of(self.iri)
 
     def name(self, language: str | None = None) -> str:
         """Its label for readers of a language, else the words of its IRI."""
@@ -109,10 +110,12 @@ class Ontology:
     Attributes:
         terms: by IRI, in its order.
         digest: SHA-256 of all that is known of them. With another one, facts are extracted again.
+        value_classes: classes whose members are values, by IRI.
     """
 
     terms: Mapping[str, OntologyTerm]
     digest: str
+    value_classes: Mapping[str, ValueKind] = field(default_factory=dict)
 
     @cached_property
     def _above(self) -> dict[str, tuple[str, ...]]:
@@ -137,11 +140,11 @@ class Ontology:
         return not allowed or OWL.Thing.value in allowed or not set(allowed).isdisjoint(self.above(iri))
 
 
-def read_ontology(store: Store, ontologies: Sequence[str]) -> Ontology:
+def read_ontology(store: Store, ontologies: Sequence[str] = ()) -> Ontology:
     """The terms of loaded ontologies and of what they import.
 
     Args:
-        ontologies: IRIs. The result is empty for one that is not loaded.
+        ontologies: IRIs; none for all of `urn:graph:ontology`. One that is not loaded has no terms.
     """
     rows = store.select("ontology/terms", ontologies=[NamedNode(iri) for iri in ontologies])
     terms: dict[str, OntologyTerm] = {}
@@ -164,4 +167,17 @@ def read_ontology(store: Store, ontologies: Sequence[str]) -> Ontology:
         for other in one.inverses:
             if (back := terms.get(other)) is not None and one.iri not in back.inverses:
                 back.inverses.append(one.iri)
-    return Ontology(terms, digest.hexdigest())
+    classes = value_classes(terms)
+    for each in terms.values():
+        if not each.is_class and each.kind != "datatype":
+            _mark_values(each, classes)
+    return Ontology(terms, digest.hexdigest(), classes)
+
+
+def _mark_values(term: OntologyTerm, classes: Mapping[str, ValueKind]) -> None:
+    """Note what the objects of a property are read as. Of several ranges, one may be a class of things."""
+    kinds = {classes.get(iri) for iri in term.ranges}
+    if kinds - {None}:
+        term.values = kinds.pop() if len(kinds) == 1 else "amount"
+    if term.values and term.values != "amount":
+        term.kind = "datatype"

@@ -111,6 +111,8 @@ WRONG = {
     "undeclared-classes": ":c a owl:Class ; rdfs:label 'c' ; rdfs:subClassOf :unknown .",
     "undeclared-properties": ":c a owl:Class ; rdfs:label 'c' ; :says 'x' .",
     "labels": ":c a owl:Class ; rdfs:comment 'What floats.' .",
+    "value-classes": ":Number a owl:Class ; rdfs:label 'number' . "
+    ":crew a owl:ObjectProperty ; rdfs:label 'crew' ; rdfs:range :Number .",
     "cycles": ":c a owl:Class ; rdfs:label 'c' ; rdfs:subClassOf :d . "
     ":d a owl:Class ; rdfs:label 'd' ; rdfs:subClassOf :c .",
 }

@@ -219,6 +219,107 @@ def test_a_number_is_not_the_object_of_an_object_property(ingest: Ingest) -> Non
     assert not [quad for quad in facts(engine) if quad.predicate == DIRECTED.predicate]
 
 
+AIRPORTS = """
+@prefix : <http://example.org/airports#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+<http://example.org/airports> a owl:Ontology .
+:Airport a owl:Class . :Person a owl:Class . :Work a owl:Class .
+:number a owl:Class . :Date a owl:Class . :Year a owl:Class . :string a owl:Class . :Currency a owl:Class .
+:E60_Number a owl:Class ; rdfs:label "E60 Number" .
+:Text a owl:Class ; rdfs:subClassOf :Work .
+:runwayLength a owl:ObjectProperty ; rdfs:domain :Airport ; rdfs:range :number .
+:passengers a owl:ObjectProperty ; rdfs:range :E60_Number .
+:opened a owl:ObjectProperty ; rdfs:range :Date .
+:rebuilt a owl:ObjectProperty ; rdfs:range :Year .
+:icaoCode a owl:ObjectProperty ; rdfs:range :string .
+:cost a owl:ObjectProperty ; rdfs:range :Currency .
+:gates a owl:ObjectProperty ; rdfs:range xsd:integer .
+:nickname a rdf:Property ; rdfs:range rdfs:Literal .
+:described a owl:ObjectProperty ; rdfs:range :Text .
+:manager a owl:ObjectProperty ; rdfs:range :Person .
+""".replace("@prefix xsd", "@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .\n@prefix xsd")
+RUNWAY = (
+    "Tarn Airport opened on 4 June 1961 and was rebuilt in 1987. Its runway is 1,800 metres long. "
+    "It served 1.2 million passengers at twelve gates. The code is TRNX. It cost 18300000 and was paid in "
+    "crowns. Pilots call it the Shelf. The Tarn Ballad describes it."
+)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "said", "value"),
+    [
+        ("runwayLength", "1800.0", Literal("1800", datatype=XSD.decimal)),
+        ("runway_length", "1,800", Literal("1800", datatype=XSD.integer)),
+        ("runway length", "1800.0 metres", Literal("1800.0 metres")),
+        ("passengers", "1200000", Literal("1200000", datatype=XSD.integer)),
+        ("opened", "1961-06-04", Literal("1961-06-04", datatype=XSD.date)),
+        ("opened", "4 June 1961", Literal("1961-06-04", datatype=XSD.date)),
+        ("rebuilt", "1987", Literal("1987", datatype=XSD.gYear)),
+        ("icaoCode", "TRNX", Literal("TRNX")),
+        ("cost", "18300000", Literal("18300000", datatype=XSD.integer)),
+        ("cost", "crowns", NamedNode("http://trustgraph.ai/e/crowns")),
+        ("gates", "12", Literal("12", datatype=XSD.integer)),
+        ("nickname", "Shelf", Literal("Shelf")),
+        ("described", "Tarn Ballad", NamedNode("http://trustgraph.ai/e/tarn-ballad")),
+    ],
+)
+@pytest.mark.parametrize("notation", ["json", "statements"])
+def test_ranges_that_are_classes_of_values(
+    predicate: str,
+    said: str,
+    value: Literal | NamedNode,
+    notation: str,
+    ingest: Ingest,
+    tmp_path: Path,
+    scripted_server: ScriptedServer,
+) -> None:
+    """Ontologies without datatype properties write ranges as classes that are called number or Date."""
+    (tmp_path / "airports.ttl").write_text(AIRPORTS, "utf-8")
+    given = statement("Tarn Airport", predicate, said)
+    if notation == "statements":
+        scripted_server.script(f"Tarn Airport | {predicate} | {said}")
+    engine = ingest([given], [], RUNWAY, extract__ontology=["http://example.org/airports"])
+    found = {quad.object for quad in facts(engine) if "example.org/airports#" in quad.predicate.value}
+    assert found == {value}
+
+
+@pytest.mark.parametrize(
+    ("predicate", "said", "reason", "why"),
+    [
+        ("runwayLength", "long", "breaks_datatype", "the value is no number"),
+        ("runwayLength", "number", "names_class", "number is a class"),
+        ("runwayLength", "1900.0", "not_in_text", "the text does not give 1900.0"),
+        ("icaoCode", "string", "names_class", "string is a class"),
+        ("icaoCode", "QQQQ", "not_in_text", "the text does not give QQQQ"),
+        ("opened", "2001-06-04", "not_in_text", "the text does not have the year of 2001-06-04"),
+        ("gates", "13", "not_in_text", "the text does not give 13"),
+        ("manager", "1961-06-04", "value_of_object_property", "manager relates things: its range is person"),
+    ],
+)
+def test_what_is_no_value_is_refused_in_words(
+    predicate: str, said: str, reason: str, why: str, ingest: Ingest, tmp_path: Path
+) -> None:
+    (tmp_path / "airports.ttl").write_text(AIRPORTS, "utf-8")
+    given = statement("Tarn Airport", predicate, said)
+    engine = ingest([given], [], RUNWAY, extract__ontology=["http://example.org/airports"])
+    assert ingest.report.rejected == {reason: 1}  # type: ignore[attr-defined]
+    (kept,) = [quad.object.value for quad in everything(engine) if quad.predicate == RAG.candidate]
+    assert kept.endswith(f"| {said}: {why}")
+
+
+def test_a_prompt_shows_classes_of_values_as_values(
+    ingest: Ingest, tmp_path: Path, scripted_server: ScriptedServer
+) -> None:
+    (tmp_path / "airports.ttl").write_text(AIRPORTS, "utf-8")
+    ingest([], [], RUNWAY, extract__ontology=["http://example.org/airports"])
+    (request,) = scripted_server.requests
+    shown = request.prompt.rpartition("<ontology>")[2].partition("</ontology>")[0]
+    assert "- runway length: airport → a value (number)" in shown
+    assert "\n- number" not in shown
+
+
 def test_strict_rejects_what_the_ontology_lacks(ingest: Ingest) -> None:
     others = [*ENTITIES, {"name": "Ida Lund", "type": "actress"}]
     engine = ingest([statement("Ida Lund", "plays in", "Night Ferry")], others)

@@ -7,6 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import click
 
@@ -351,14 +352,14 @@ def _base(namespace: str) -> str:
 @click.option(
     "--namespace",
     metavar="IRI",
-    help="Base IRI of documents, entities, relations and types (asked for on a terminal).",
+    help="Base IRI of documents, entities, relations and types (default: random; asked for on a terminal).",
 )
 @click.option("--pipelines", is_flag=True, help="Also write editable copies of pipelines and prompts.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 def init_command(folder: Path, namespace: str | None, pipelines: bool, force: bool) -> None:
     """Write a commented graphrag.toml into DIR (the current folder).
 
-    The file lists every setting with its default, commented out.
+    The file lists every setting with its default, commented out, and sets a namespace of your own.
     """
     from graphrag_rdf import resources
     from graphrag_rdf.config import CONFIG_FILE, commented_toml
@@ -370,11 +371,11 @@ def init_command(folder: Path, namespace: str | None, pipelines: bool, force: bo
     if there and not force:
         names = ", ".join(map(str, there))
         raise UsageError(tr("already exists: {names}").format(names=names), hint=tr("overwrite with --force"))
+    own = f"urn:uuid:{uuid4()}#"
     if namespace is None and sys.stdin.isatty():
-        namespace = click.prompt(tr("Base IRI of your data, in a domain of yours"), default=DEFAULT_NAMESPACE)
+        namespace = click.prompt(tr("Base IRI of your data, in a domain of yours"), default=own)
     text = commented_toml()
-    if namespace is not None and namespace != DEFAULT_NAMESPACE:
-        text = text.replace(f'# namespace = "{DEFAULT_NAMESPACE}"', f'namespace = "{_base(namespace)}"')
+    text = text.replace(f'# namespace = "{DEFAULT_NAMESPACE}"', f'namespace = "{_base(namespace or own)}"')
     if pipelines:
         text = text.replace('# pipelines = "none"', 'pipelines = "pipelines"')
     folder.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.output import format_option, pairs, say, styled
 from graphrag_rdf.cli.process import DONE, FAILED
 from graphrag_rdf.cli.refresh import show_indexes
-from graphrag_rdf.cli.session import in_folder, load, open_engine
+from graphrag_rdf.cli.session import about_default, in_folder, load, open_engine
 from graphrag_rdf.errors import ConfigError, GraphRagError
 from graphrag_rdf.i18n import bracketed, later, listed, tr
 from graphrag_rdf.trace.lines import human_size
@@ -80,11 +80,6 @@ def _store(loaded: Loaded, found: dict[str, Any], *, probe: bool) -> int:
     return FAILED if any("error" in entry for entry in found["indexes"].values()) else code
 
 
-_STRANGER = later(
-    "IRIs begin with {namespace}, the default. Set extract.namespace to your domain before the first ingest"
-)
-
-
 def _probed(loaded: Loaded, found: dict[str, Any]) -> int:
     """Probe the models of the settings without a store."""
     from graphrag_rdf.engine import Engine
@@ -118,9 +113,8 @@ def _show(found: dict[str, Any]) -> None:
         if e["origin"] != "default"
     ]
     pairs(own or [(tr("none"), "")], indent="  ")
-    if found["settings"]["extract.namespace"]["origin"] == "default":
-        namespace = found["settings"]["extract.namespace"]["value"]
-        say(output.safe(f"  {tr(_STRANGER).format(namespace=namespace)}"))
+    if told := about_default(found["settings"]["extract.namespace"]["value"]):
+        say(output.wrapped(told, indent="  "))
     _title(tr("Weights"))
     pairs(
         [(k, f"{e['value']}{bracketed(tr(e['origin']))}") for k, e in found["weights"].items()], indent="  "

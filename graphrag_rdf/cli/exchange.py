@@ -22,7 +22,7 @@ from graphrag_rdf.cli.command import (
 )
 from graphrag_rdf.cli.output import format_option, note, one_line, say, warn, warn_of_results
 from graphrag_rdf.cli.process import DONE, IN_PART, ended_at_once, outcome, stop_requests
-from graphrag_rdf.cli.session import open_engine, validating
+from graphrag_rdf.cli.session import about_default, open_engine, validating
 from graphrag_rdf.errors import UsageError, system_cause
 from graphrag_rdf.i18n import bracketed, counted, tr
 
@@ -88,6 +88,9 @@ def export_command(
     written: Format = form_of(form, path, _FORMATS)
     with open_engine(beside=True) as engine, destination(path) as stream:
         report = export_graph(engine.store, stream, written, wanted, dialect)
+        namespace = engine.settings.extract.namespace
+    if told := about_default(namespace):
+        note(told)
     if counts:
         output.write_json(report)
     else:

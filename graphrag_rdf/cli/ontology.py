@@ -26,7 +26,7 @@ from graphrag_rdf.cli.output import (
     warn_of_results,
 )
 from graphrag_rdf.cli.process import DONE, FAILED
-from graphrag_rdf.cli.session import open_engine, validating
+from graphrag_rdf.cli.session import about_default, open_engine, validating
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import counted, listed, tr
 
@@ -381,7 +381,10 @@ def export(folder: Path, form: str) -> None:
     from graphrag_rdf.exchange.owl import export_owl
 
     with open_engine(beside=True) as engine:
-        report = export_owl(engine.store, folder, engine.settings.extract.namespace)
+        namespace = engine.settings.extract.namespace
+        report = export_owl(engine.store, folder, namespace)
+    if told := about_default(namespace):
+        note(told)
     if output.write(form, report):
         return
     pairs(

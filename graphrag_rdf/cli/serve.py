@@ -11,7 +11,7 @@ import click
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command, allow_ingest_option, embedding_option, model_option
 from graphrag_rdf.cli.process import INTERRUPTED
-from graphrag_rdf.cli.session import load, open_engine
+from graphrag_rdf.cli.session import about_default, load, open_engine
 from graphrag_rdf.errors import StoreLockedError, without_credentials
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.loopback import is_loopback
@@ -102,6 +102,9 @@ def serve_command(
     _warn_of_writers(load(overrides).settings.server, read_only=read_only)
     with open_engine(overrides, create=not read_only, read_only=read_only) as engine:
         _tell_of_endpoint(engine)
+        told = about_default(engine.settings.extract.namespace)
+        if told and not is_loopback(engine.settings.server.host):
+            output.note(told)
         if not engine.store.ask("system/has-content"):
             output.note(tr("the store is empty; add documents with: graphrag-rdf ingest --server URL …"))
         serve(

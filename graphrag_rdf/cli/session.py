@@ -88,6 +88,18 @@ def in_folder(settings: Settings) -> bool:
     return settings.store != ":memory:" and "://" not in settings.store
 
 
+def about_default(namespace: str) -> str | None:
+    """What to say of the default namespace, which belongs to strangers; None for another one."""
+    from graphrag_rdf.rdf.iris import DEFAULT_NAMESPACE
+
+    if namespace != DEFAULT_NAMESPACE:
+        return None
+    return tr(
+        "IRIs begin with {namespace}, the default, which is a domain of others. For a namespace of your own: "
+        "graphrag-rdf config set extract.namespace https://data.example.org/, then graphrag-rdf refresh facts"
+    ).format(namespace=namespace)
+
+
 _REQUESTS = {
     "cache clear": "curl -X POST {url}/cache/clear",
     "forget": "curl -X DELETE {url}/documents/PATH",

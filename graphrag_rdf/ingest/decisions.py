@@ -241,9 +241,12 @@ class Groups:
         inverses: list[tuple[NamedNode, ...]] = []
         self._kept_apart: list[tuple[NamedNode, frozenset[NamedNode]]] = []
         self._links: dict[NamedNode, list[Link]] = {}
+        self._decided: set[NamedNode] = set()
         for decision in decisions:
             if decision.undone is not None:
                 continue
+            if decision.source is None:
+                self._decided.update(decision.members)
             if decision.kind == "merge":
                 merges.append((decision.canonical, set(decision.members)))
             elif decision.kind == "inverse":
@@ -276,6 +279,10 @@ class Groups:
 
     def __contains__(self, entity: NamedNode) -> bool:
         return len(self._group.get(entity, ())) > 1 or entity in self._links
+
+    def is_decided(self, entity: NamedNode) -> bool:
+        """Whether there is a decision about an entity that no imported file states."""
+        return entity in self._decided
 
     def links(self, entity: NamedNode) -> list[Link]:
         """The links of an entity that no split contradicts."""

@@ -76,7 +76,7 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
             if old and not stands:
                 gone.append(entity)
                 changes.remove.append(Quad(entity, RDF.type, RAG.Term, Graphs.DERIVED))
-        _rename(store, batch, members, changes)
+        _rename(store, groups, batch, members, changes)
     lost = [quad.subject for quad in changes.remove if quad.subject == quad.object]
     moved = [quad for quad in changes.remove if quad.predicate == RAG.canonicalEntity]
     for what in _DERIVED:
@@ -113,13 +113,15 @@ def _relink_vocabularies(
 
 def _rename(
     store: Store,
+    groups: Groups,
     entities: Sequence[NamedNode],
     members: Mapping[NamedNode, Sequence[NamedNode]],
     changes: Changes,
 ) -> None:
     """Add the changes of the names that canonical entities have from those that are one with them.
 
-    They are asserted as aliases, for queries and exports. `rag:mergedName` marks them, so that rules which
+    They are asserted as aliases, for queries and exports; but not of entities that are one because an
+    imported file says so, to which nothing is added. `rag:mergedName` marks them all, so that rules which
     compare names know which are an entity's own.
 
     Args:
@@ -142,9 +144,14 @@ def _rename(
     }
     changes.remove += sorted(have - wanted, key=str)
     changes.add += sorted(wanted - have, key=str)
+    decided = {
+        entity: set().union(*(names.get(one, ()) for one in others if groups.is_decided(one)))
+        for entity, others in several.items()
+    }
     changes.add += [
         _name(node_of(quad.subject), SKOS.altLabel, as_literal(quad.object))
-        for quad in sorted(wanted - have, key=str)
+        for quad in sorted(wanted, key=str)
+        if quad.object in decided[node_of(quad.subject)]
     ]
 
 

@@ -30,7 +30,7 @@ from graphrag_rdf.ingest.fact_decisions import Withheld
 from graphrag_rdf.ingest.names import KnownNames, Minter
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import NO_FACTS, RAG, RDF, RDFS, SKOS, Graphs
-from graphrag_rdf.rdf.terms import primary_subtag, typed
+from graphrag_rdf.rdf.terms import name_in, typed
 from graphrag_rdf.store.base import Store
 
 
@@ -228,7 +228,7 @@ class FactWriter:
 
         Args:
             fit: the candidates of the chunk's extraction. Their names are looked up in the same query.
-            language: of the document, BCP 47, which its names get; None if it is unknown.
+            language: of the document, BCP 47, see `rdf.terms.name_in`; None if it is unknown.
 
         Returns:
             (names as facts of `subgraph`, sentence quads of the chunk)
@@ -366,7 +366,7 @@ class FactWriter:
                 out.quads.append(Quad(thing, RAG.canonicalEntity, thing, Graphs.DERIVED))
                 if thing in self._groups:
                     self._names.contest(thing)
-        label = Literal(name, language=primary_subtag(language))
+        label = name_in(name, language)
         if prop := self._names.add(thing, label):
             out.quads.append(prov.fact(thing, prop, label))
         out.quads.append(prov.contains(out.subgraph, thing, RDFS.label, label))
@@ -377,7 +377,7 @@ class FactWriter:
         for alias in candidate.aliases:
             if alias == candidate.name or self._candidate_filter.unfit(alias):
                 continue
-            other = Literal(alias, language=primary_subtag(chunk.language))
+            other = name_in(alias, chunk.language)
             if prop := self._names.add(node, other, alias=True):
                 out.quads.append(prov.fact(node, prop, other))
             out.quads.append(prov.contains(out.subgraph, node, SKOS.altLabel, other))

@@ -7,6 +7,7 @@ numbers are made in that form from the start; a quoted number stays a string.
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -194,6 +195,36 @@ def _rank(label: Term | None, language: str | None) -> tuple[int, str]:
 def primary_subtag(tag: str | None) -> str | None:
     """The language of a tag of BCP 47, in lower case: `en` of `en-GB`. Names have no more than that."""
     return tag.partition("-")[0].lower() if tag else None
+
+
+_SCRIPTS: Mapping[str, tuple[str, ...]] = {
+    "zh": ("CJK",),
+    "ja": ("CJK", "HIRAGANA", "KATAKANA"),
+    "ko": ("HANGUL", "CJK"),
+    "sr": ("CYRILLIC", "LATIN"),
+    **dict.fromkeys(("be", "bg", "kk", "ky", "mk", "mn", "ru", "tg", "uk"), ("CYRILLIC",)),
+    **dict.fromkeys(("ar", "fa", "ps", "ur"), ("ARABIC",)),
+    **dict.fromkeys(("hi", "mr", "ne", "sa"), ("DEVANAGARI",)),
+    **dict.fromkeys(("he", "yi"), ("HEBREW",)),
+    **{"am": ("ETHIOPIC",), "bn": ("BENGALI",), "el": ("GREEK",), "hy": ("ARMENIAN",), "ka": ("GEORGIAN",)},
+    **{"ta": ("TAMIL",), "te": ("TELUGU",), "th": ("THAI",)},
+}
+"""Language → how the Unicode names of its letters begin; others are written in Latin letters."""
+
+
+@lru_cache(maxsize=16_384)
+def name_in(name: str, language: str | None) -> Literal:
+    """A name that stands in a text, in the language of the text if it is written in its script.
+
+    A Chinese text tells nothing of the language of "Dr James Reay".
+
+    Args:
+        language: of the text, BCP 47; None if it is unknown.
+    """
+    tag = primary_subtag(language)
+    scripts = _SCRIPTS.get(tag or "", ("LATIN",))
+    is_of_it = any(unicodedata.name(letter, "").startswith(scripts) for letter in name if letter.isalpha())
+    return Literal(name, language=tag if is_of_it else None)
 
 
 def spellings(names: Iterable[str], languages: Iterable[str]) -> list[Literal]:

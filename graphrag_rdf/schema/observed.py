@@ -1,10 +1,10 @@
 """The observed schema: declarations of the relations and types that extraction minted.
 
 They follow from the graph of facts: `queries/ontology/observe` declares each as a class, an object property
-or a datatype property, with its names, its number of facts, and the types of subjects and objects. Types that
-all have are `rdfs:domain` and `rdfs:range`; those that only some have are `schema:domainIncludes` and
-`schema:rangeIncludes`, from which a reasoner infers nothing. A relation of older stores with both kinds of
-objects is a plain `rdf:Property`.
+or a datatype property, with its names, its number of facts, and the types of subjects and objects. These are
+`schema:domainIncludes` and `schema:rangeIncludes`, from which a reasoner infers nothing: the next document
+may have things of other types. A relation of older stores with both kinds of objects is a plain
+`rdf:Property`.
 
 Each namespace has its schema, `<{namespace}schema>`, an `owl:Ontology` of class `rag:ObservedSchema`.
 """

@@ -55,60 +55,42 @@ INSERT { GRAPH <urn:graph:ontology> { ?term ?property ?name } } WHERE {
   {% call facts() %}?term ?property ?name .{% endcall %}
   FILTER(?property IN (rdfs:label, skos:altLabel))
 } ;
-# a type of every subject is the domain; a type of some is only one that it includes
-INSERT {
-  GRAPH <urn:graph:ontology> {
-    ?relation schema:domainIncludes ?type ;
-      ?holds ?type .
-  }
-} WHERE {
+# no axiom: the next document may have things of other types
+INSERT { GRAPH <urn:graph:ontology> { ?relation schema:domainIncludes ?type } } WHERE {
   {
-    SELECT ?relation ?type (COUNT(*) AS ?typed) WHERE {
+    SELECT DISTINCT ?relation ?type WHERE {
       {% call facts() %}
       ?subject ?relation ?object .
       ?subject a ?type .
       {% endcall %}
       FILTER(isIRI(?type))
-    } GROUP BY ?relation ?type
+    }
   }
   GRAPH <urn:graph:ontology> {
     ?schema a rag:ObservedSchema .
     ?relation rdfs:isDefinedBy ?schema ;
       rag:observedCount ?facts .
   }
-  BIND(IF(?typed = ?facts, rdfs:domain, schema:domainIncludes) AS ?holds)
 } ;
-INSERT {
-  GRAPH <urn:graph:ontology> {
-    ?relation schema:rangeIncludes ?type ;
-      ?holds ?type .
-  }
-} WHERE {
+INSERT { GRAPH <urn:graph:ontology> { ?relation schema:rangeIncludes ?type } } WHERE {
   {
-    SELECT ?relation ?type (COUNT(*) AS ?typed) WHERE {
+    SELECT DISTINCT ?relation ?type WHERE {
       {% call facts() %}
       ?subject ?relation ?object .
       ?object a ?type .
       {% endcall %}
       FILTER(isIRI(?type))
-    } GROUP BY ?relation ?type
+    }
   }
   GRAPH <urn:graph:ontology> {
     ?schema a rag:ObservedSchema .
     ?relation rdfs:isDefinedBy ?schema ;
       rag:observedCount ?facts .
   }
-  BIND(IF(?typed = ?facts, rdfs:range, schema:rangeIncludes) AS ?holds)
 } ;
-# a range is an axiom only with a datatype that OWL 2 knows: reasoners refuse xsd:date and xsd:gYear
-INSERT {
-  GRAPH <urn:graph:ontology> {
-    ?relation schema:rangeIncludes ?datatype ;
-      ?holds ?datatype .
-  }
-} WHERE {
+INSERT { GRAPH <urn:graph:ontology> { ?relation schema:rangeIncludes ?datatype } } WHERE {
   {
-    SELECT ?relation ?datatype (COUNT(*) AS ?typed) WHERE {
+    SELECT DISTINCT ?relation ?datatype WHERE {
       GRAPH <urn:graph:ontology> {
         ?schema a rag:ObservedSchema .
         ?relation rdfs:isDefinedBy ?schema ;
@@ -118,13 +100,8 @@ INSERT {
       {% call facts() %}?subject ?relation ?object .{% endcall %}
       FILTER(isLiteral(?object))
       BIND(DATATYPE(?object) AS ?datatype)
-    } GROUP BY ?relation ?datatype
+    }
   }
-  GRAPH <urn:graph:ontology> { ?relation rag:observedCount ?facts }
-  BIND(?datatype IN (
-    xsd:string, rdf:langString, xsd:integer, xsd:decimal, xsd:double, xsd:float, xsd:boolean, xsd:dateTime, xsd:anyURI
-  ) AS ?known)
-  BIND(IF(?known && ?typed = ?facts, rdfs:range, schema:rangeIncludes) AS ?holds)
 } ;
 INSERT { GRAPH <urn:graph:ontology> { ?relation rag:valueRelation ?value } } WHERE {
   GRAPH <urn:graph:ontology> {
@@ -174,31 +151,5 @@ INSERT { GRAPH <urn:graph:ontology> { ?canonical ?includes ?type } } WHERE {
     ?relation rdfs:isDefinedBy ?schema ;
       ?includes ?type .
     FILTER(?includes IN (schema:domainIncludes, schema:rangeIncludes))
-  }
-} ;
-# what holds of all its own facts may not hold of theirs
-DELETE { GRAPH <urn:graph:ontology> { ?canonical ?holds ?type } } WHERE {
-  GRAPH <urn:graph:ontology> {
-    ?relation rdfs:subPropertyOf ?canonical .
-    ?canonical rdfs:isDefinedBy ?schema ;
-      rag:observedCount ?number ;
-      ?holds ?type .
-    ?schema a rag:ObservedSchema .
-    FILTER(?holds IN (rdfs:domain, rdfs:range))
-    FILTER NOT EXISTS { ?relation ?holds ?type }
-  }
-} ;
-# nor of the facts of its inverse
-DELETE { GRAPH <urn:graph:ontology> { ?relation ?holds ?type } } WHERE {
-  GRAPH <urn:graph:ontology> {
-    ?relation owl:inverseOf ?inverse ;
-      rdfs:isDefinedBy ?schema ;
-      ?holds ?type .
-    ?schema a rag:ObservedSchema .
-    FILTER(?holds IN (rdfs:domain, rdfs:range))
-    FILTER NOT EXISTS {
-      ?inverse ?turned ?type .
-      FILTER(?turned IN (rdfs:domain, rdfs:range) && ?turned != ?holds)
-    }
   }
 }

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import Run
+from tests.support.endpoint import Endpoint
 
 
 def test_init_writes_settings_that_can_be_read(run: Run, folder: Path) -> None:
     assert run("init").code == 0
     text = (folder / "graphrag.toml").read_text()
-    assert tomllib.loads(text) in ({}, {name: {} for name in tomllib.loads(text)})
+    assert [key for table in tomllib.loads(text).values() for key in table] == ["namespace"]
     assert "# chunk_size = 2000" in text
     uncommented = re.sub(r"^# ([a-z_]+ = )", r"\1", text, flags=re.MULTILINE)
     (folder / "graphrag.toml").write_text(uncommented)
@@ -29,7 +30,8 @@ def test_init_sets_the_namespace(run: Run, folder: Path) -> None:
     run("ingest", "a.txt")
     kell = "ASK { <https://data.example.org/e/mona-kell> ?p ?o }"
     assert run("sparql", kell, "--format", "json").json["boolean"] is True
-    assert "the default. Set extract.namespace" not in run("doctor").out
+    assert "the default" not in run("doctor").out
+    assert "the default" not in run("export", "-o", "dump.nq").err
 
 
 @pytest.mark.parametrize(
@@ -39,6 +41,47 @@ def test_init_refuses_what_is_no_base(run: Run, folder: Path, namespace: str) ->
     found = run("init", "--namespace", namespace)
     assert (found.code, "is no base IRI" in found.err) == (2, True)
     assert not (folder / "graphrag.toml").exists()
+
+
+def test_init_writes_a_namespace_of_ones_own(run: Run, folder: Path) -> None:
+    found = []
+    for place in ("one", "other"):
+        assert run("init", place).code == 0
+        found.append(
+            run("config", "get", "extract.namespace", "--config", f"{place}/graphrag.toml").out.strip()
+        )
+    assert len(set(found)) == 2
+    assert "trustgraph.ai" not in " ".join(found)
+    (folder / "a.txt").write_text("Mona Kell founded the Lantern Society.")
+    run("ingest", "a.txt", "--config", "one/graphrag.toml")
+    kell = f"ASK {{ <{found[0]}e/mona-kell> ?p ?o }}"
+    assert run("sparql", kell, "--format", "json").json["boolean"] is True
+    assert run("check").code == 0
+
+
+def test_exports_say_once_that_the_namespace_is_a_strangers(run: Run, folder: Path) -> None:
+    (folder / "a.txt").write_text("Mona Kell founded the Lantern Society.")
+    run("ingest", "a.txt")
+    for command in (("export", "-o", "dump.nq"), ("ontology", "export", "owl")):
+        told = " ".join(run(*command).err.split())
+        assert told.count("http://trustgraph.ai/, the default") == 1
+        assert "graphrag-rdf config set extract.namespace" in told
+    assert run("config", "set", "extract.namespace", "https://data.example.org/").code == 0
+    assert run("refresh", "facts").code == 0
+    again = run("export", "-o", "dump.nq")
+    assert "the default" not in again.err
+    dump = (folder / "dump.nq").read_text()
+    assert "https://data.example.org/e/mona-kell" in dump
+    assert "http://trustgraph.ai/e/" not in dump
+
+
+def test_a_server_for_others_says_so_too(run: Run, folder: Path) -> None:
+    (folder / "a.txt").write_text("Mona Kell founded the Lantern Society.")
+    run("ingest", "a.txt")
+    with Endpoint.start(folder / "graphrag-store", GRAPHRAG_RDF_SERVER__HOST="0.0.0.0") as endpoint:
+        assert "".join(endpoint.log).count("http://trustgraph.ai/, the default") == 1
+    with Endpoint.start(folder / "graphrag-store") as endpoint:
+        assert "the default" not in "".join(endpoint.log)
 
 
 def test_doctor_says_that_the_namespace_is_the_default(run: Run, folder: Path) -> None:

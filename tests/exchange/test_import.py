@@ -30,6 +30,8 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange import export_graph, import_file
 from graphrag_rdf.exchange.dump import BY_SUFFIX
+from graphrag_rdf.ingest.decisions import Merge
+from graphrag_rdf.ingest.entity_decisions import merge, read_groups
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf import iris
@@ -529,6 +531,32 @@ def test_what_goes_in_comes_out(tmp_path_factory: pytest.TempPathFactory, triple
         assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     found = [quad.triple for quad in parse(path=str(out), format=RdfFormat.N_TRIPLES)]
     assert canonical(found) == canonical(triples)
+
+
+def test_what_owl_same_as_joins_gets_nothing_that_no_file_states(tmp_path: Path) -> None:
+    """A decision joins them; the graph of facts is the file."""
+    path, other = tmp_path / "same.ttl", tmp_path / "other.ttl"
+    path.write_text(
+        f"@prefix : <{EX}> . @prefix owl: <{OWL}> . @prefix rdfs: <{RDFS}> .\n"
+        ':ada rdfs:label "Ada Venn" ; :worksFor :kelm ; owl:sameAs :adaV .\n'
+        ':adaV rdfs:label "A. Venn" ; :livesIn :tarn . :kelm rdfs:label "Kelm Yard" .',
+        "utf-8",
+    )
+    other.write_text(f'<{EX}mona> <{RDFS}label> "Mona Kell" ; <{OWL}sameAs> <{EX}ada> .', "utf-8")
+    stated = {quad.triple for each in (path, other) for quad in parse(path=str(each))}
+    ada, short = NamedNode(f"{EX}ada"), NamedNode(f"{EX}adaV")
+    with open_engine(":memory:", config=Settings()) as engine:
+        import_file(engine, path)
+        import_file(engine, other)
+        facts = {quad.triple for quad in plain_quads(engine.store) if quad.graph_name == DefaultGraph()}
+        assert facts == stated
+        assert {entity.value for entity in read_groups(engine.store).of(short)} >= {ada.value, short.value}
+        merge(engine, [Merge(ada, (ada, NamedNode(f"{EX}kelm")))])  # a person's decision gives its names
+        facts = {quad.triple for quad in plain_quads(engine.store) if quad.graph_name == DefaultGraph()}
+        assert {(str(t.predicate), t.object) for t in facts - stated} == {
+            (str(SKOS.altLabel), Literal("Kelm Yard"))
+        }
+        assert run_checks(engine.store, engine.blobs, engine.text_index) == []
 
 
 def test_languages_outlive_documents_that_name_the_thing(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from graphrag_rdf.config import Settings
 from graphrag_rdf.exchange import import_file
 from graphrag_rdf.ingest.forget import forget_named
 from graphrag_rdf.rdf.namespaces import DCTERMS, RDFS, SKOS
+from graphrag_rdf.rdf.terms import name_in
 from graphrag_rdf.steps.search import entities_called
 from graphrag_rdf.trace.facts import facts_called, things_called
 
@@ -61,6 +62,48 @@ def test_a_name_in_two_languages_is_a_label_and_an_alias(tmp_path: Path) -> None
             (RDFS.label, Literal("owned", language="en"))
         }
         assert sound(engine)
+
+
+CHINESE = """白鹤号于1936年在潮东湾沉没。沈若澄是白鹤号的船长。
+船东是 Corvane Yard 公司，检验员是 Dr James Reay。
+沈若澄后来写信给 Dr James Reay，请他到潮东来。
+"""
+
+
+def test_a_language_is_that_of_the_name_not_of_the_document(tmp_path: Path) -> None:
+    english = ENGLISH + "The survey of 沈若澄 was lost. The letters of 沈若澄 were found.\n"
+    with engine_with(tmp_path, chinese=CHINESE, english=english) as engine:
+        rows = engine.store.select("entities/all-names")
+        tags = {
+            (name.value, name.language) for row in rows for name in [row["name"]] if isinstance(name, Literal)
+        }
+        reay = {tag for name, tag in tags if "Reay" in name}
+        assert reay == {None}
+        assert ("白鹤号", "zh") in tags
+        assert not [name for name, tag in tags if tag == "zh" and name.isascii()]
+        assert not [name for name, tag in tags if tag == "en" and not name.isascii()]
+        assert sound(engine)
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "tag"),
+    [
+        ("Dr James Reay", "zh", None),
+        ("沈若澄", "zh-Hant", "zh"),
+        ("中国CDC", "zh", "zh"),
+        ("沈若澄", "en", None),
+        ("Москва", "ru", "ru"),
+        ("Moskva", "ru", None),
+        ("Zürich", "de-CH", "de"),
+        ("さくら", "ja", "ja"),
+        ("1958", "en", None),
+        ("Petrel", None, None),
+    ],
+)
+def test_the_script_of_a_name_tells_whether_it_is_in_the_language(
+    name: str, language: str | None, tag: str | None
+) -> None:
+    assert name_in(name, language) == Literal(name, language=tag)
 
 
 def test_the_label_does_not_depend_on_the_order(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.ingest.relation_decisions import invert, merge, undo
 from graphrag_rdf.rdf.iris import DEFAULT_NAMESPACE
-from graphrag_rdf.rdf.namespaces import OWL, RDFS, Graphs
+from graphrag_rdf.rdf.namespaces import OWL, Graphs
 from graphrag_rdf.schema.reasoning import infer
 from graphrag_rdf.schema.relation_forms import voices
 from graphrag_rdf.store.base import plain_quads
@@ -168,23 +168,6 @@ def test_the_schema_declares_inverses_until_they_are_undone(firm: Engine) -> Non
     undo(firm, made)
     left = everything(firm) - before
     assert {quad.graph_name for quad in left} == {Graphs.SYSTEM}
-
-
-def test_a_domain_holds_for_the_facts_of_the_inverse_too(firm: Engine) -> None:
-    def domains() -> list[object]:
-        declared = plain_quads(firm.store, Graphs.ONTOLOGY)
-        return [
-            q.object for q in declared if (q.subject, q.predicate) == (relation("works-for"), RDFS.domain)
-        ]
-
-    person = NamedNode(f"{DEFAULT_NAMESPACE}type/person")
-    assert domains() == [person]
-    decide(firm)
-    assert domains() == [person], "whom the yard employs is a person, too"
-    made = merge(firm, [Merge(relation("employs"), (relation("employs"), relation("hires")))])
-    assert domains() == [], "Bob, whom it hires, has no type"
-    undo(firm, made)
-    assert domains() == [person]
 
 
 def test_inverses_follow_merges(firm: Engine) -> None:

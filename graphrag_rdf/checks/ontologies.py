@@ -25,6 +25,7 @@ CHECKS: Mapping[str, Severity] = {
     "check-literals": "error",
     "check-undeclared-classes": "warning",
     "check-undeclared-properties": "warning",
+    "check-datatypes": "warning",
     "check-labels": "warning",
     "check-cycles": "warning",
 }

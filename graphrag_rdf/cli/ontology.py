@@ -224,11 +224,12 @@ def _show_differences(found: list[Difference]) -> None:
         told = listed(said.format(number=number) for said, number in numbers.items() if number)
         say(f"  {told}" if told else tr("  no differences"))
         if each.names:
-            note(
-                tr("{count:,} names differ and are left: names of entities come from documents").format(
-                    count=len(each.names)
-                )
+            left = (
+                tr("{count:,} names differ and are left: names of entities come from documents")
+                if each.of_facts
+                else tr("{count:,} observations of the schema differ and are left: they come from the facts")
             )
+            note(left.format(count=len(each.names)))
 
 
 @ontology_command.command(
@@ -405,6 +406,12 @@ def export(folder: Path, form: str) -> None:
         say(tr("links to vocabularies: {links:,}").format(links=report.links))
     if report.split:
         say(tr("properties with things and values that were split: {split:,}").format(split=report.split))
+    if report.left_out:
+        say(
+            tr("statements about classes and properties that were left out: {left_out:,}").format(
+                left_out=report.left_out
+            )
+        )
 
 
 @ontology_command.command(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -115,7 +115,21 @@ def load_ontologies(
         UsageError: a file is missing, malformed, has triple terms or several ontologies.
     """
     files, missing = read_ontologies([Path(path) for path in paths])
-    report = LoadReport(missing=missing)
+    report = keep_ontologies(store, files, namespace, now, by, keep)
+    report.missing.extend(missing)
+    return report
+
+
+def keep_ontologies(
+    store: Store,
+    files: Iterable[OntologyFile],
+    namespace: str,
+    now: datetime,
+    by: str | None = None,
+    keep: Profile | None = None,
+) -> LoadReport:
+    """Load files that were read. The arguments are those of `load_ontologies`."""
+    report = LoadReport()
     versions = {each.graph: each for each in ontology_versions(store)}
     for file in files:
         known = versions.get(file.graph.value)
@@ -215,6 +229,13 @@ def read_ontologies(paths: list[Path]) -> tuple[list[OntologyFile], list[str]]:
     names = set[str]().union(*(file.names for file in files)) if files else set()
     catalogued = {iri for path in seen for iri in _catalog(path.parent / CATALOG)}
     return files, [iri for iri in wanted if iri not in names and iri not in catalogued]
+
+
+def as_ontology(name: NamedNode, triples: Sequence[Triple], file: OntologyFile) -> OntologyFile:
+    """A part of a file as an ontology of its own, without imports."""
+    whole = (Triple(name, *_ONTOLOGY), *triples)
+    digest = hashlib.sha256("\n".join(sorted(map(str, whole))).encode()).hexdigest()
+    return OntologyFile(file.path, name, None, NamedNode(_PREFIX + digest[:32]), whole, ())
 
 
 def _read(path: Path) -> OntologyFile:

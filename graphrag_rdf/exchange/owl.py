@@ -5,16 +5,24 @@ entities to vocabularies, `facts.ttl`, which imports them, and the catalogue tha
 assertion has an annotated axiom (OWL 2 Mapping to RDF Graphs, §2.2) for each of its quotes: `rag:quotedText`,
 `rag:quotedPage`, and the document, `dcterms:source`. There are no triple terms, which tools of OWL refuse.
 
-OWL 2 DL forbids a property with both things and values, so its values get the property `{iri}-value`; names
-and metadata of documents (SKOS, Dublin Core) are annotations, which take both. OWL 2 lacks dates and years
-(§4), which are written as texts.
+OWL 2 DL forbids a property with both things and values, so its values get the property `{iri}-value`, and
+things of what a loaded ontology declares as a property of values `{iri}-thing`; names and metadata of
+documents (SKOS, Dublin Core) are annotations, which take both. OWL 2 lacks dates and years (§4), which are
+written as texts. What facts say in the vocabulary of RDF and OWL itself (a graph that was imported with its
+schema) are no assertions about individuals: they are left out, but for classes below others.
+
+The version IRI of an ontology is made from its statements, so equal exports have equal versions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
+from typing import IO
 from xml.sax.saxutils import quoteattr
 
 from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Triple, serialize
@@ -23,20 +31,26 @@ from graphrag_rdf.errors import UsageError, system_cause
 from graphrag_rdf.exchange.ontologies import CATALOG, ontology_versions
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.fact_decisions import Statement
-from graphrag_rdf.rdf.iris import OBSERVED_SCHEMA
+from graphrag_rdf.rdf.iris import ANONYMOUS, OBSERVED_SCHEMA
 from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PREFIXES, RAG, RDF, RDFS, SKOS, XSD
 from graphrag_rdf.rdf.terms import Term, node_of, text_of
-from graphrag_rdf.schema.observed import annotation_properties
+from graphrag_rdf.schema.observed import file_declarations, namespace_prefixes
 from graphrag_rdf.store.base import Row, Store, in_batches, select_in_batches
 
 FACTS, LINKS = "facts", "links"
 """Below the namespace, the IRIs of the ontologies with the facts, and with the links to vocabularies."""
+EDITS = "/edits"
+"""Below the IRI of an observed schema, the ontology of what people added to it."""
 _BATCH = 200
 """Subjects whose facts are read at a time."""
-_VALUE = "-value"
+_VALUE, _THING = "-value", "-thing"
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|<[^>]*>|(?P<prefix>[\w-]+):(?P<local>\S+)')
+_PLAIN = re.compile(r"[^\W\d][\w-]*")
+_ESCAPE = re.compile(r"\\(.)")
 _QUOTED = (RAG.quotedText, RAG.quotedPage)
 _NAMES = frozenset({RDFS.label, RDFS.comment, RDFS.seeAlso, RDFS.isDefinedBy})
 """Annotation properties of OWL itself."""
+_ABOUT_INDIVIDUALS = frozenset({RDF.type, OWL.sameAs, OWL.differentFrom})
 _DATATYPES = frozenset(
     {
         *(XSD.string, RDF.langString, XSD.integer, XSD.decimal, XSD.double, XSD.float, XSD.boolean),
@@ -53,7 +67,8 @@ class OwlReport:
         files: names, in the order of imports.
         annotations: axioms with a quote.
         texts: values whose datatype OWL 2 lacks.
-        split: properties whose values got a property of their own.
+        split: properties whose values or things got a property of their own.
+        left_out: statements about classes and properties.
         links: of entities to vocabularies.
     """
 
@@ -63,6 +78,7 @@ class OwlReport:
     annotations: int = 0
     texts: int = 0
     split: int = 0
+    left_out: int = 0
     links: int = 0
 
 
@@ -77,26 +93,30 @@ def export_owl(store: Store, folder: str | Path, namespace: str) -> OwlReport:
         UsageError: a file cannot be written.
     """
     report, path = OwlReport(), Path(folder)
-    facts = _Facts(store, report)
+    facts, prefixes = _Facts(store, report), {**PREFIXES, **namespace_prefixes(namespace)}
     named: dict[str, str] = {}
     try:
         path.mkdir(parents=True, exist_ok=True)
-        for number, version in enumerate(filter(lambda each: each.active, ontology_versions(store)), 1):
+        schemas = [node_of(row["schema"]) for row in store.select("ontology/observed-schemas")]
+        edits = {schema.value + EDITS for schema in schemas}
+        versions = [each for each in ontology_versions(store) if each.active and each.ontology not in edits]
+        for number, version in enumerate(versions, 1):
             name = f"ontology-{number}.ttl"
             triples = (quad.triple for quad in store.quads(NamedNode(version.graph)))
-            _write(path / name, triples)
+            _write(path / name, triples, PREFIXES)
             named |= {version.ontology: name, **({version.version: name} if version.version else {})}
-        for number, row in enumerate(store.select("ontology/observed-schemas"), 1):
+        for number, schema in enumerate(schemas, 1):
             name = "schema.ttl" if number == 1 else f"schema-{number}.ttl"
-            schema = node_of(row["schema"])
-            _write(path / name, facts.schema(schema))
+            said = chain(facts.observed(schema), schema_edits(store, schema))
+            _write(path / name, _versioned(schema, said), prefixes)
             named[schema.value] = name
-        if links := list(_links(store, NamedNode(f"{namespace}{LINKS}"), report)):
-            _write(path / "links.ttl", iter(links))
-            named[f"{namespace}{LINKS}"] = "links.ttl"
+        whole_links = NamedNode(f"{namespace}{LINKS}")
+        if links := list(_links(store, whole_links, report)):
+            _write(path / "links.ttl", _versioned(whole_links, links), prefixes)
+            named[whole_links.value] = "links.ttl"
         whole = NamedNode(f"{namespace}{FACTS}")
         imports = [NamedNode(iri) for iri in {name: iri for iri, name in reversed(named.items())}.values()]
-        _write(path / "facts.ttl", facts.triples(whole, imports))
+        _write(path / "facts.ttl", _versioned(whole, facts.triples(whole, imports)), prefixes)
         named[whole.value] = "facts.ttl"
         (path / CATALOG).write_text(_catalog(named), "utf-8")
     except OSError as error:
@@ -111,6 +131,19 @@ def exported_facts(store: Store) -> dict[Triple, Statement]:
     """The assertions that `export_owl` would write now → the facts that they stand for."""
     facts = _Facts(store, OwlReport())
     return dict(facts.assertions())
+
+
+def observed_schema(store: Store, schema: NamedNode) -> list[Triple]:
+    """What `export_owl` would write of an observed schema now, without edits of people."""
+    return list(_Facts(store, OwlReport()).observed(schema))
+
+
+def schema_edits(store: Store, schema: NamedNode) -> list[Triple]:
+    """What people added to an observed schema."""
+    edits = schema.value + EDITS
+    graphs = [each.graph for each in ontology_versions(store) if each.active and each.ontology == edits]
+    found = (quad.triple for graph in graphs for quad in store.quads(NamedNode(graph)))
+    return [triple for triple in found if triple.subject != NamedNode(edits)]
 
 
 def _links(store: Store, ontology: NamedNode, report: OwlReport) -> Iterator[Triple]:
@@ -157,8 +190,50 @@ def _quoted(assertion: Triple, text: Term, source: Row) -> Iterator[Triple]:
         yield Triple(axiom, RAG.quotedPage, source["page_number"])
 
 
-def _write(path: Path, triples: Iterator[Triple]) -> None:
-    serialize(triples, str(path), format=RdfFormat.TURTLE, prefixes=PREFIXES)
+def _write(path: Path, triples: Iterable[Triple], prefixes: Mapping[str, str]) -> None:
+    with path.open("wb") as file:
+        turtle = _PlainTurtle(file, prefixes)
+        serialize(triples, turtle, format=RdfFormat.TURTLE, prefixes=dict(prefixes))  # type: ignore[arg-type]
+        turtle.write(b"\n")
+
+
+class _PlainTurtle:
+    """Writes names with escapes, full stops or a digit first as IRIs, which all tools of OWL can read."""
+
+    def __init__(self, file: IO[bytes], prefixes: Mapping[str, str]) -> None:
+        self._file = file
+        self._prefixes = prefixes
+        self._rest = b""
+
+    def write(self, data: bytes) -> int:
+        *lines, self._rest = (self._rest + bytes(data)).split(b"\n")
+        for line in lines:
+            self._file.write(_TOKEN.sub(self._in_full, line.decode()).encode() + b"\n")
+        return len(data)
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def _in_full(self, token: re.Match[str]) -> str:
+        if not token["local"] or _PLAIN.fullmatch(token["local"]):
+            return token[0]
+        local = _ESCAPE.sub(r"\1", token["local"])
+        return f"<{self._prefixes[token['prefix']]}{local}>"
+
+
+def _versioned(ontology: NamedNode, triples: Iterable[Triple]) -> Iterator[Triple]:
+    """The triples of an ontology, each declaration once, and its version IRI."""
+    declared: set[Triple] = set()
+    version = 0
+    for triple in triples:
+        if triple.predicate == RDF.type and triple.object in OWL and isinstance(triple.subject, NamedNode):
+            if triple in declared:
+                continue
+            declared.add(triple)
+        said = " ".join(str(term) for term in triple if not isinstance(term, BlankNode))
+        version += int.from_bytes(hashlib.sha256(said.encode()).digest()[:16])
+        yield triple
+    yield Triple(ontology, OWL.versionIRI, NamedNode(f"{ontology.value}/{version % (1 << 128):032x}"))
 
 
 def _catalog(named: dict[str, str]) -> str:
@@ -185,22 +260,34 @@ class _Facts:
             node_of(row["predicate"]): (int(text_of(row["values"])), int(text_of(row["things"])))
             for row in store.select("exchange/owl-predicates")
         }
-        self._annotating = [p for p in counts if p in SKOS or p in DCTERMS]
-        self._used = {p: n for p, n in counts.items() if p != RDF.type and not _annotates(p) and p not in OWL}
-        self._both = {p for p, (values, things) in self._used.items() if values and things}
-        report.split = len(self._both)
+        self._kinds = {node_of(row["property"]): row["kind"] for row in store.select("exchange/owl-kinds")}
+        self._annotating = [p for p in counts if self._annotates(p) and p not in _NAMES]
+        self._used = {p: n for p, n in counts.items() if not self._annotates(p) and not _is_reserved(p)}
+        self._for_values: dict[NamedNode, NamedNode] = {}
+        self._for_things: dict[NamedNode, NamedNode] = {}
+        for p, (values, things) in self._used.items():
+            kind = self._kinds.get(p) or (OWL.ObjectProperty if things else OWL.DatatypeProperty)
+            if values and kind != OWL.DatatypeProperty:
+                self._for_values[p] = NamedNode(p.value + _VALUE)
+            if things and kind != OWL.ObjectProperty:
+                self._for_things[p] = NamedNode(p.value + _THING)
+        report.split = len(self._for_values) + len(self._for_things)
 
-    def schema(self, schema: NamedNode) -> Iterator[Triple]:
+    def observed(self, schema: NamedNode) -> Iterator[Triple]:
         """The declarations of an observed schema, without what OWL 2 DL forbids."""
-        yield from annotation_properties()
+        yield from file_declarations()
+        kinds: dict[Term, Term] = {}
         for row in self._store.select("ontology/declarations", schema=schema):
             term, said, value = node_of(row["term"]), node_of(row["property"]), row["value"]
-            if value == RDF.Property:
-                value = OWL.ObjectProperty
+            if said == RDF.type:
+                value = OWL.ObjectProperty if value == RDF.Property else self._kinds.get(term, value)
+                kinds[term] = value
+            elif said in (RDFS.subPropertyOf, OWL.inverseOf) and term in kinds:
+                yield Triple(node_of(value), RDF.type, kinds[term])
             yield Triple(term, said, value)
-        for relation in sorted(self._both, key=str):
+        for relation, other in self._for_values.items():
             if relation.value.startswith(schema.value.removesuffix(OBSERVED_SCHEMA)):
-                yield Triple(self._for_values(relation), RDF.type, OWL.DatatypeProperty)
+                yield Triple(other, RDF.type, OWL.DatatypeProperty)
 
     def triples(self, whole: NamedNode, imports: list[NamedNode]) -> Iterator[Triple]:
         """The ontology of facts."""
@@ -212,11 +299,12 @@ class _Facts:
             yield Triple(predicate, RDF.type, OWL.AnnotationProperty)
         for predicate, (values, things) in self._used.items():
             if things:
-                yield Triple(predicate, RDF.type, OWL.ObjectProperty)
+                named = self._for_things.get(predicate, predicate)
+                yield Triple(named, RDF.type, OWL.ObjectProperty)
             if values:
-                yield Triple(self._for_values(predicate), RDF.type, OWL.DatatypeProperty)
+                named = self._for_values.get(predicate, predicate)
+                yield Triple(named, RDF.type, OWL.DatatypeProperty)
         subjects = [node_of(row["subject"]) for row in self._store.select("exchange/owl-individuals")]
-        self._report.individuals = len(subjects)
         for batch in in_batches(subjects, _BATCH):
             yield from self._of(batch)
 
@@ -225,17 +313,22 @@ class _Facts:
         subjects = [node_of(row["subject"]) for row in self._store.select("exchange/owl-individuals")]
         for row in select_in_batches(self._store, "exchange/owl-assertions", "subjects", subjects):
             s, p, o = row["s"], row["p"], row["o"]
-            yield self._asserted(s, p, o), (node_of(s), node_of(p), o)  # type: ignore[misc]
+            if self._is_assertion(s, p, o):
+                yield self._asserted(s, p, o), (node_of(s), node_of(p), o)  # type: ignore[misc]
 
     def _of(self, subjects: list[NamedNode]) -> Iterator[Triple]:
         """The assertions about some individuals, with the axioms that annotate them."""
         rows = self._store.select("exchange/owl-assertions", subjects=subjects)
-        edges = [(row["s"], row["p"], row["o"]) for row in rows]
-        for subject in subjects:
+        found = [(row["s"], row["p"], row["o"]) for row in rows]
+        edges = [edge for edge in found if self._is_assertion(*edge)]
+        self._report.left_out += len(found) - len(edges)
+        individuals = dict.fromkeys(node_of(s) for s, p, _ in edges if p != RDFS.subClassOf)
+        self._report.individuals += len(individuals)
+        for subject in individuals:
             yield Triple(subject, RDF.type, OWL.NamedIndividual)
         for edge in edges:
             yield from self._assertion(*edge)
-        about = [edge for edge in edges if not _annotates(edge[1])]
+        about = [edge for edge in edges if not self._annotates(edge[1])]
         for row in select_in_batches(self._store, "provenance/sources", "edges", about):
             yield from _quoted(self._asserted(row["s"], row["p"], row["o"]), row["quote"], row)
             self._report.annotations += 1
@@ -244,9 +337,12 @@ class _Facts:
         asserted = self._asserted(s, p, o)
         if p == RDF.type:
             yield Triple(node_of(o), RDF.type, OWL.Class)
-        elif isinstance(asserted.object, NamedNode) and not _annotates(p):
+        elif p == RDFS.subClassOf:
+            for one in (s, o):
+                yield Triple(node_of(one), RDF.type, OWL.Class)
+        elif isinstance(asserted.object, NamedNode) and not self._annotates(p):
             yield Triple(asserted.object, RDF.type, OWL.NamedIndividual)
-        self._report.assertions += not _annotates(p)
+        self._report.assertions += not self._annotates(p)
         self._report.texts += asserted.object != o
         yield asserted
 
@@ -254,15 +350,27 @@ class _Facts:
         """A fact as OWL 2 DL has it."""
         predicate = node_of(p)
         if not isinstance(o, Literal):
-            return Triple(node_of(s), predicate, o)
+            return Triple(node_of(s), self._for_things.get(predicate, predicate), o)
         value = o if o.datatype in _DATATYPES else Literal(o.value)
-        return Triple(node_of(s), self._for_values(predicate), value)
+        return Triple(node_of(s), self._for_values.get(predicate, predicate), value)
 
-    def _for_values(self, predicate: NamedNode) -> NamedNode:
-        """The property of values."""
-        return NamedNode(predicate.value + _VALUE) if predicate in self._both else predicate
+    def _annotates(self, predicate: Term) -> bool:
+        """Whether a predicate is written as an annotation property: names, and what is known of documents."""
+        if predicate in self._kinds:
+            return self._kinds[node_of(predicate)] == OWL.AnnotationProperty
+        return predicate in _NAMES or predicate in SKOS or predicate in DCTERMS
+
+    def _is_assertion(self, s: Term, p: Term, o: Term) -> bool:
+        """Whether a statement is an assertion about an individual, a name, or a class below another one."""
+        if _is_reserved(s) or isinstance(o, Triple):
+            return False
+        if self._annotates(p):
+            return True
+        if p == RDFS.subClassOf:
+            return not any(text_of(one).startswith(ANONYMOUS) for one in (s, o)) and not _is_reserved(o)
+        return (p in _ABOUT_INDIVIDUALS or not _is_reserved(p)) and not _is_reserved(o)
 
 
-def _annotates(predicate: Term) -> bool:
-    """Whether a predicate is written as an annotation property: names, and what is known of documents."""
-    return predicate in _NAMES or predicate in SKOS or predicate in DCTERMS
+def _is_reserved(term: Term) -> bool:
+    """Whether a term is of the vocabulary of RDF and OWL itself (OWL 2 Structural Specification §2.4)."""
+    return any(term in vocabulary for vocabulary in (RDF, RDFS, OWL, XSD))

@@ -4,6 +4,9 @@ A file is compared with what the store has under the IRI of its ontology: the ac
 ontology, or the facts as `exchange.owl` exports them (`{namespace}facts`). Blank nodes are compared by what
 they say, as class expressions are trees (OWL 2 Structural Specification §8). Of an export of facts only
 assertions count: declarations and the axioms that quote documents say nothing new.
+
+What people add to an exported observed schema becomes an ontology beside it, `{schema}/edits`, so it stays
+when facts change. What the schema observes follows from the facts: nobody can add or remove it.
 """
 
 from __future__ import annotations
@@ -19,14 +22,22 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, s
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.foreign import take_facts
-from graphrag_rdf.exchange.ontologies import OntologyFile, load_ontologies, ontology_versions, read_ontologies
-from graphrag_rdf.exchange.owl import FACTS, LINKS, exported_facts
+from graphrag_rdf.exchange.ontologies import (
+    OntologyFile,
+    as_ontology,
+    keep_ontologies,
+    load_ontologies,
+    ontology_versions,
+    read_ontologies,
+    remove_ontology,
+)
+from graphrag_rdf.exchange.owl import EDITS, FACTS, LINKS, exported_facts, observed_schema, schema_edits
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.entity_decisions import refresh_links
 from graphrag_rdf.ingest.fact_decisions import Person, correct_fact, remove_facts
 from graphrag_rdf.ingest.gate import Gate, Passed
 from graphrag_rdf.rdf.fact_decisions import Statement
-from graphrag_rdf.rdf.namespaces import OWL, RDF, RDFS, SKOS, XSD
+from graphrag_rdf.rdf.namespaces import OWL, RAG, RDF, RDFS, SCHEMA, SKOS, XSD
 from graphrag_rdf.rdf.terms import Term, text_of
 
 if TYPE_CHECKING:
@@ -48,7 +59,8 @@ class Difference:
         of_facts: whether it is an export of facts.
         added, removed: statements of the file, and of the store, only.
         changed: removed and added ones with the same subject and predicate, where there is one of each.
-        names: added and removed names of entities, which are not applied: names come from documents.
+        names: added and removed names of entities, or what a schema observes, which are not applied: they
+            follow from documents.
         broken: results of SHACL shapes, when applied.
     """
 
@@ -76,7 +88,7 @@ class Difference:
 def find_differences(engine: Engine, paths: Sequence[Path]) -> list[Difference]:
     """What files have otherwise than the store; of imported files only those that are named.
 
-    Observed schemas and links to vocabularies are left out: they follow from facts and decisions.
+    Links to vocabularies are left out: they follow from decisions.
 
     Args:
         paths: files, or folders such as `export_owl` writes.
@@ -122,11 +134,20 @@ def apply_edits(
             edits[id(difference)].apply(engine, file, person, allowed)
             difference.broken = len(allowed.results)
             continue
-        settings = engine.settings
-        namespace, keep = settings.extract.namespace, settings.reasoning.keep
-        load_ontologies(engine.store, [file.path], namespace, now, by=by, keep=keep)
+        _apply_ontology(engine, file, now, by)
         refresh_links(engine)
     return [difference for difference, *_ in found]
+
+
+def _apply_ontology(engine: Engine, file: OntologyFile, now: datetime, by: str | None) -> None:
+    settings = engine.settings
+    namespace, keep = settings.extract.namespace, settings.reasoning.keep
+    if not file.ontology.value.endswith(EDITS):
+        load_ontologies(engine.store, [file.path], namespace, now, by=by, keep=keep)
+    elif len(file.triples) > 1:  # more than its declaration
+        keep_ontologies(engine.store, [file], namespace, now, by=by, keep=keep)
+    else:
+        remove_ontology(engine.store, file.ontology.value, namespace, keep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +209,13 @@ def _compared(engine: Engine, given: Sequence[Path]) -> list[tuple[Difference, O
     versions = {each.ontology: each for each in ontology_versions(engine.store) if each.active}
     named = {path.resolve() for path in paths}
     files, _ = read_ontologies(list(paths))
-    found = []
+    found: list[tuple[Difference, OntologyFile, Exported]] = []
     for file in files:
         iri = file.ontology.value
-        follows = {*observed, f"{engine.settings.extract.namespace}{LINKS}"}  # from facts and decisions
-        if file.path.resolve() not in named or iri in follows:
+        if file.path.resolve() not in named or iri == f"{engine.settings.extract.namespace}{LINKS}":
+            continue
+        if iri in observed:
+            found.append((*_edited_schema(engine, file), {}))
             continue
         of_facts = iri == f"{engine.settings.extract.namespace}{FACTS}"
         exported: Exported = exported_facts(engine.store) if of_facts else {}
@@ -210,6 +233,34 @@ def _compared(engine: Engine, given: Sequence[Path]) -> list[tuple[Difference, O
     return found
 
 
+def _edited_schema(engine: Engine, file: OntologyFile) -> tuple[Difference, OntologyFile]:
+    """What an exported observed schema has otherwise, and the ontology of all that people added to it."""
+    observed = _statements(observed_schema(engine.store, file.ontology))
+    before = _statements(schema_edits(engine.store, file.ontology))
+    difference = Difference(str(file.path), file.ontology.value, known=True, of_facts=False)
+    said = _statements(file.triples)
+    added = {one for one in said - observed if one[1] not in _OBSERVED}
+    _fill(difference, before, added, set())
+    difference.names = sorted(one for one in observed - said if one[1] != str(OWL.versionIRI))
+    inside = _inside(file.triples)
+    kept = [t for t in file.triples if isinstance(t.subject, NamedNode) and _said(t, inside) in added]
+    roots = {node for node in inside if (_described(node, inside, ()), "", "") in added}
+    waiting = [*roots, *(t.object for t in kept if isinstance(t.object, BlankNode))]
+    while waiting:
+        within = inside.pop(waiting.pop(), [])
+        kept += within
+        waiting += [t.object for t in within if isinstance(t.object, BlankNode)]
+    return difference, as_ontology(NamedNode(file.ontology.value + EDITS), kept, file)
+
+
+_OBSERVED = frozenset(
+    str(predicate)
+    for predicate in (
+        *(RAG.observedCount, RAG.valueRelation, SCHEMA.domainIncludes, SCHEMA.rangeIncludes),
+        *(RDFS.isDefinedBy, OWL.versionIRI),
+    )
+)
+"""What an observed schema says by itself; in an older export it is of older facts."""
 _SUFFIXES = frozenset({".ttl", ".rdf", ".owl", ".owx", ".ofn", ".jsonld", ".nt"})
 
 
@@ -266,14 +317,20 @@ def _assertions(triples: Iterable[Triple], file: Iterable[Triple]) -> list[Tripl
 def _statements(triples: Iterable[Triple]) -> set[Said]:
     """What triples say. Blank nodes that nothing refers to stand as subjects, others in their statement."""
     listed = list(triples)
-    inside: defaultdict[BlankNode, list[Triple]] = defaultdict(list)
-    for triple in listed:
-        if isinstance(triple.subject, BlankNode):
-            inside[triple.subject].append(triple)
+    inside = _inside(listed)
     referred = {triple.object for triple in listed if isinstance(triple.object, BlankNode)}
     said = {_said(triple, inside) for triple in listed if isinstance(triple.subject, NamedNode)}
     roots = (node for node in inside if node not in referred)
     return said | {(_described(root, inside, ()), "", "") for root in roots}
+
+
+def _inside(triples: Iterable[Triple]) -> dict[BlankNode, list[Triple]]:
+    """Blank node → what is said of it."""
+    inside: dict[BlankNode, list[Triple]] = {}
+    for triple in triples:
+        if isinstance(triple.subject, BlankNode):
+            inside.setdefault(triple.subject, []).append(triple)
+    return inside
 
 
 def _said(triple: Triple, inside: Mapping[BlankNode, list[Triple]]) -> Said:

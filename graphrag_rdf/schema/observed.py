@@ -69,8 +69,14 @@ def _declare(store: Store, namespace: str) -> int:
     return sum(_sizes(store).values()) - sum(before.values())
 
 
-def annotation_properties() -> Iterator[Triple]:
-    """Declarations of the annotation properties of the schema, for files: its graph has none."""
+def namespace_prefixes(namespace: str) -> dict[str, str]:
+    """Prefixes for the entities, relations and types of a namespace, for files."""
+    return {"e": f"{namespace}e/", "r": f"{namespace}r/", "type": f"{namespace}type/"}
+
+
+def file_declarations() -> Iterator[Triple]:
+    """Declarations of our terms in the schema, for files: its graph has none."""
+    yield Triple(RAG.ObservedSchema, RDF.type, OWL.Class)
     for predicate in (
         *(RAG.observedCount, RAG.valueRelation, SCHEMA.domainIncludes, SCHEMA.rangeIncludes),
         SKOS.altLabel,

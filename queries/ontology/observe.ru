@@ -152,4 +152,18 @@ INSERT { GRAPH <urn:graph:ontology> { ?canonical ?includes ?type } } WHERE {
       ?includes ?type .
     FILTER(?includes IN (schema:domainIncludes, schema:rangeIncludes))
   }
+} ;
+# the label that a person gives by editing the schema is the label
+DELETE { GRAPH <urn:graph:ontology> { ?term rdfs:label ?observed } }
+INSERT { GRAPH <urn:graph:ontology> { ?term skos:altLabel ?observed } } WHERE {
+  GRAPH <urn:graph:system> { ?ontology rag:activeVersion ?version }
+  GRAPH ?version { ?term rdfs:label ?edited }
+  GRAPH <urn:graph:ontology> {
+    ?schema a rag:ObservedSchema .
+    ?term rdfs:isDefinedBy ?schema ;
+      rdfs:label ?observed .
+  }
+  FILTER(STR(?ontology) = CONCAT(STR(?schema), "/edits"))
+  FILTER(LANG(?observed) = LANG(?edited) && ?observed != ?edited)
+  FILTER NOT EXISTS { GRAPH ?version { ?term rdfs:label ?observed } }
 }

@@ -108,6 +108,7 @@ WRONG = {
     "ranges": ":p a owl:ObjectProperty ; rdfs:label 'p' ; rdfs:range xsd:integer .",
     "reserved": "rdf:Statement rdfs:subClassOf owl:Thing .",
     "literals": ":o a owl:Ontology_ ; owl:versionInfo 'x'^^xsd:integer .",
+    "datatypes": ":p a owl:DatatypeProperty ; rdfs:label 'p' ; rdfs:range xsd:date .",
     "undeclared-classes": ":c a owl:Class ; rdfs:label 'c' ; rdfs:subClassOf :unknown .",
     "undeclared-properties": ":c a owl:Class ; rdfs:label 'c' ; :says 'x' .",
     "labels": ":c a owl:Class ; rdfs:comment 'What floats.' .",

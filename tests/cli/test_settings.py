@@ -30,8 +30,8 @@ def test_init_sets_the_namespace(run: Run, folder: Path) -> None:
     run("ingest", "a.txt")
     kell = "ASK { <https://data.example.org/e/mona-kell> ?p ?o }"
     assert run("sparql", kell, "--format", "json").json["boolean"] is True
-    assert "the default" not in run("doctor").out
-    assert "the default" not in run("export", "-o", "dump.nq").err
+    assert "http://trustgraph.ai/" not in run("doctor").out
+    assert "http://trustgraph.ai/" not in run("export", "-o", "dump.nq").err
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_exports_say_once_that_the_namespace_is_a_strangers(run: Run, folder: Pa
     assert run("config", "set", "extract.namespace", "https://data.example.org/").code == 0
     assert run("refresh", "facts").code == 0
     again = run("export", "-o", "dump.nq")
-    assert "the default" not in again.err
+    assert "http://trustgraph.ai/" not in again.err
     dump = (folder / "dump.nq").read_text()
     assert "https://data.example.org/e/mona-kell" in dump
     assert "http://trustgraph.ai/e/" not in dump
@@ -81,7 +81,7 @@ def test_a_server_for_others_says_so_too(run: Run, folder: Path) -> None:
     with Endpoint.start(folder / "graphrag-store", GRAPHRAG_RDF_SERVER__HOST="0.0.0.0") as endpoint:
         assert "".join(endpoint.log).count("http://trustgraph.ai/, the default") == 1
     with Endpoint.start(folder / "graphrag-store") as endpoint:
-        assert "the default" not in "".join(endpoint.log)
+        assert "http://trustgraph.ai/" not in "".join(endpoint.log)
 
 
 def test_doctor_says_that_the_namespace_is_the_default(run: Run, folder: Path) -> None:

@@ -83,7 +83,8 @@ def test_a_whole_export_does_not_differ(engine: Engine, tmp_path: Path) -> None:
         "ontology-1.ttl",
     }
     found = find_differences(engine, [tmp_path / "owl"])
-    assert [each.ontology for each in found] == [f"{NAMESPACE}facts", "http://example.org/ships"]
+    ontologies = [f"{NAMESPACE}facts", "http://example.org/ships", f"{NAMESPACE}schema"]
+    assert [each.ontology for each in found] == ontologies
     assert all(each.is_empty for each in found)
     (tmp_path / "empty").mkdir()
     with pytest.raises(UsageError):
@@ -173,6 +174,104 @@ def test_an_edited_ontology_becomes_a_new_version(
     active = next(each for each in ontology_versions(engine.store) if each.active)
     by = engine.store.query(f"ASK {{ GRAPH ?g {{ <{active.graph}> <{PROV.wasAttributedTo.value}> ?who }} }}")
     assert by.boolean == bool(old)
+
+
+SCHEMA = rdflib.URIRef(f"{NAMESPACE}schema")
+VESSEL, FOUNDED = rdflib.URIRef("http://example.org/own#Vessel"), R.founded
+
+
+def edited_schema(engine: Engine, folder: Path, edit: Callable[[rdflib.Graph], object]) -> Path:
+    export_owl(engine.store, folder / "owl", NAMESPACE)
+    graph = rdflib.Graph().parse(folder / "owl" / "schema.ttl")
+    edit(graph)
+    graph.serialize(folder / "schema.rdf", format="xml")
+    return folder / "schema.rdf"
+
+
+def add_terms(graph: rdflib.Graph) -> None:
+    """A class with a union above it, a comment, another label, and a comment on the ontology itself."""
+    union, members = rdflib.BNode(), rdflib.BNode()
+    rdflib.collection.Collection(graph, members, [VESSEL, rdflib.OWL.Nothing])
+    graph.add((union, rdflib.RDF.type, rdflib.OWL.Class))
+    graph.add((union, rdflib.OWL.unionOf, members))
+    graph.add((VESSEL, rdflib.RDF.type, rdflib.OWL.Class))
+    graph.add((VESSEL, rdflib.RDFS.subClassOf, union))
+    graph.add((VESSEL, rdflib.RDFS.label, rdflib.Literal("vessel", "en")))
+    graph.add((FOUNDED, rdflib.RDFS.comment, rdflib.Literal("Who began it.", "en")))
+    graph.remove((FOUNDED, rdflib.RDFS.label, None))
+    graph.add((FOUNDED, rdflib.RDFS.label, rdflib.Literal("was the founder of", "en")))
+    graph.add((SCHEMA, rdflib.RDFS.comment, rdflib.Literal("Reviewed.", "en")))
+
+
+def in_ontologies(engine: Engine, term: rdflib.URIRef, predicate: rdflib.URIRef) -> set[str]:
+    query = f"SELECT ?o {{ GRAPH <urn:graph:ontology> {{ <{term}> <{predicate}> ?o }} }}"
+    return {str(row["o"]) for row in engine.store.query(query).rows or []}
+
+
+def test_edits_of_the_schema_are_shown_and_applied(engine: Engine, tmp_path: Path) -> None:
+    path = edited_schema(engine, tmp_path, add_terms)
+    found = only(find_differences(engine, [path]))
+    assert not found.is_empty
+    shown = {(one[1].rpartition("#")[2].rstrip(">"), one[2]) for one in found.added}
+    assert {
+        ("comment", '"Who began it."@en'),
+        ("label", '"was the founder of"@en'),
+        ("comment", '"Reviewed."@en'),
+        ("label", '"vessel"@en'),
+    } <= shown
+    assert any(name == "subClassOf" and "unionOf" in said for name, said in shown)
+    assert [one[2] for one in found.names] == ['"founded"@en']
+    assert in_ontologies(engine, FOUNDED, rdflib.RDFS.label) == {'"founded"@en'}, "nothing is written yet"
+
+    apply_edits(engine, [path], NOW, "Ann Orr")
+    assert in_ontologies(engine, FOUNDED, rdflib.RDFS.label) == {'"was the founder of"@en'}
+    assert '"founded"@en' in in_ontologies(engine, FOUNDED, rdflib.SKOS.altLabel)
+    assert in_ontologies(engine, VESSEL, rdflib.RDF.type) == {f"<{rdflib.OWL.Class}>"}
+    assert only(find_differences(engine, [path])).is_empty
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
+    export_owl(engine.store, tmp_path / "again", NAMESPACE)
+    assert not [*(tmp_path / "again").glob("ontology-*")]
+    again = rdflib.Graph().parse(tmp_path / "again" / "schema.ttl")
+    assert (FOUNDED, rdflib.RDFS.comment, rdflib.Literal("Who began it.", "en")) in again
+    assert again.value(again.value(VESSEL, rdflib.RDFS.subClassOf), rdflib.OWL.unionOf) is not None
+    assert only(find_differences(engine, [tmp_path / "again" / "schema.ttl"])).is_empty
+
+
+def test_edits_of_the_schema_stay_when_facts_change_and_can_be_taken_out(
+    engine: Engine, tmp_path: Path
+) -> None:
+    apply_edits(engine, [edited_schema(engine, tmp_path, add_terms)], NOW, "Ann Orr")
+    (tmp_path / "more.txt").write_text("Mona Kell founded the Lantern Society.")
+    engine.ingest([tmp_path / "more.txt"])
+    assert in_ontologies(engine, FOUNDED, rdflib.RDFS.label) == {'"was the founder of"@en'}
+    assert in_ontologies(engine, FOUNDED, rdflib.RDFS.comment) == {'"Who began it."@en'}
+    stale = tmp_path / "schema.rdf"  # of before the ingest: its counts are no edits
+    assert only(find_differences(engine, [stale])).is_empty
+
+    def remove(graph: rdflib.Graph) -> None:
+        graph.remove((FOUNDED, rdflib.RDFS.comment, None))
+
+    path = edited_schema(engine, tmp_path, remove)
+    found = only(find_differences(engine, [path]))
+    assert [one[2] for one in found.removed] == ['"Who began it."@en']
+    apply_edits(engine, [path], NOW)
+    assert in_ontologies(engine, FOUNDED, rdflib.RDFS.comment) == set()
+    assert in_ontologies(engine, VESSEL, rdflib.RDFS.label) == {'"vessel"@en'}
+
+    def remove_all(graph: rdflib.Graph) -> None:
+        for term in (VESSEL, SCHEMA, FOUNDED):
+            for predicate in (rdflib.RDF.type, rdflib.RDFS.subClassOf, rdflib.RDFS.comment):
+                graph.remove((term, predicate, None) if term != SCHEMA else (term, rdflib.RDFS.comment, None))
+        for term in (VESSEL, FOUNDED):
+            graph.remove((term, rdflib.RDFS.label, None))
+        for union in list(graph.subjects(rdflib.OWL.unionOf)):
+            graph.remove((union, None, None))
+        for cell in [*graph.subjects(rdflib.RDF.first)]:
+            graph.remove((cell, None, None))
+
+    apply_edits(engine, [edited_schema(engine, tmp_path, remove_all)], NOW)
+    assert in_ontologies(engine, FOUNDED, rdflib.RDFS.label) == {'"founded"@en'}
+    assert not [each for each in ontology_versions(engine.store) if each.ontology.endswith("/edits")]
 
 
 def test_an_ontology_that_is_not_loaded_is_new(engine: Engine, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from graphrag_rdf.exchange.ontologies import ontology_versions
 from graphrag_rdf.i18n import language, later, tr
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
 from graphrag_rdf.rdf.vocabulary_page import TermRow, vocabularies
-from graphrag_rdf.schema.observed import annotation_properties
+from graphrag_rdf.schema.observed import file_declarations
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import Forms, listed, represent
@@ -110,7 +110,7 @@ async def schema(request: Request) -> Response:
         store = service.engine.store
         return Forms(
             json=lambda: listed([asdict(each) for each in ontology_versions(store)]),
-            rdf=lambda: [*annotation_properties(), *(quad.triple for quad in store.quads(Graphs.ONTOLOGY))],
+            rdf=lambda: [*file_declarations(), *(quad.triple for quad in store.quads(Graphs.ONTOLOGY))],
             prefixes=PREFIXES,
         )
 

@@ -2,13 +2,13 @@
 
 Entities are nodes, relations between them are edges, and values of entities are attributes of nodes. Every
 node and edge has its IRI. A node has one attribute for each property. Several values are one text, joined by
-"; ".
+"; ". The weight of an edge is what an import gave, else the number of its quotes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import IO
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import IO, TypeAlias
 from xml.sax.saxutils import escape, quoteattr
 
 from pyoxigraph import Literal, NamedNode, Quad
@@ -16,12 +16,20 @@ from pyoxigraph import Literal, NamedNode, Quad
 from graphrag_rdf.rdf.formats import NOT_XML
 from graphrag_rdf.rdf.namespaces import NO_FACTS, XSD
 from graphrag_rdf.rdf.terms import Term, local_name, node_of, one_label, text_of
-from graphrag_rdf.store.base import Store
+from graphrag_rdf.store.base import Store, in_batches
 
+Fact: TypeAlias = tuple[Term, Term, Term]
 _REPLACED = "\ufffd"
 _JOIN = "; "
-_OWN = (("label", "all"), ("iri", "all"), ("type", "node"), ("canonical", "node"))
-"""Attributes of every graph, and of what."""
+_OWN = (
+    ("label", "all", "string"),
+    ("iri", "all", "string"),
+    ("type", "node", "string"),
+    ("canonical", "node", "string"),
+    ("weight", "edge", "double"),
+    ("description", "edge", "string"),
+)
+"""Attributes of every graph: name, of what, type."""
 _KINDS: Mapping[str, str] = {
     XSD.integer.value: "long",
     XSD.decimal.value: "double",
@@ -49,19 +57,40 @@ def write_graphml(store: Store, facts: Iterable[Quad], output: IO[bytes]) -> tup
     values = keys.values(store)
     nodes = _write_nodes(store, labels, values, output)
     relations = left_out = 0
-    for quad in facts:
-        s, p, o = quad.subject, quad.predicate, quad.object
-        if s not in nodes or p in NO_FACTS or isinstance(o, Literal):
-            continue
-        if o not in nodes:
-            left_out += 1
-            continue
-        data = {"label": labels.get(p, _readable(p)), "iri": p.value}
-        ends = f'source="{nodes[s]}" target="{nodes[o]}"'
-        output.write(f'    <edge id="e{relations}" {ends}>{_data(data)}</edge>\n'.encode())
-        relations += 1
+
+    def edges() -> Iterator[Fact]:
+        nonlocal left_out
+        for quad in facts:
+            s, p, o = quad.subject, quad.predicate, quad.object
+            if s in nodes and p not in NO_FACTS and not isinstance(o, Literal):
+                left_out += o not in nodes
+                if o in nodes:
+                    yield s, p, o
+
+    for batch in in_batches(edges()):
+        details = _details(store, batch)
+        for s, p, o in batch:
+            relation = node_of(p)
+            name = {"label": labels.get(p, _readable(relation)), "iri": relation.value}
+            data = {**name, **details.get((s, p, o), {})}
+            ends = f'source="{nodes[s]}" target="{nodes[o]}"'
+            output.write(f'    <edge id="e{relations}" {ends}>{_data(data)}</edge>\n'.encode())
+            relations += 1
     output.write(_TAIL.encode())
     return len(nodes), relations, keys.count, left_out
+
+
+def _details(store: Store, edges: Sequence[Fact]) -> dict[Fact, dict[str, str]]:
+    """Weight and description of facts, as attributes."""
+    details: dict[Fact, dict[str, str]] = {}
+    for row in store.select("exchange/relation-weights", edges=edges):
+        weight = float(text_of(row["given"])) or float(text_of(row["quotes"]))
+        details[row["s"], row["p"], row["o"]] = {"weight": f"{weight:g}"} if weight else {}
+    for row in store.select("derived/fact-descriptions", edges=edges):
+        own = details.setdefault((row["s"], row["p"], row["o"]), {})
+        text = text_of(row["text"])
+        own["description"] = f"{own['description']}{_JOIN}{text}" if "description" in own else text
+    return details
 
 
 class _Keys:
@@ -74,7 +103,7 @@ class _Keys:
     def __init__(self, store: Store, labels: Mapping[Term, str]) -> None:
         self._names: dict[Term, tuple[str, str]] = {}  # property → name, type
         self.count = 0
-        taken = {name for name, _ in _OWN}
+        taken = {name for name, *_ in _OWN}
         for row in store.select("exchange/literal-properties"):
             p = node_of(row["property"])
             name = labels.get(p, _readable(p))
@@ -86,7 +115,7 @@ class _Keys:
 
     def declared(self) -> str:
         """The declarations of all attributes."""
-        own = [_key(name, of, name, "string") for name, of in _OWN]
+        own = [_key(name, of, name, kind) for name, of, kind in _OWN]
         return "".join([*own, *(_key(self._ids[p], "node", *named) for p, named in self._names.items())])
 
     def values(self, store: Store) -> dict[Term, dict[str, str]]:

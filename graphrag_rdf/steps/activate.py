@@ -40,7 +40,7 @@ from graphrag_rdf.steps.exploration import (
 from graphrag_rdf.steps.gather import Gathering, score_passages
 from graphrag_rdf.steps.kinds import Hops, Limit, Share, Some, StepKind, StepParameters, Way, Weight, register
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
-from graphrag_rdf.steps.search import COMMON, QuestionSearch, as_shares, number_of, whole_of
+from graphrag_rdf.steps.search import COMMON, DESCRIPTIONS, QuestionSearch, as_shares, number_of, whole_of
 from graphrag_rdf.steps.state import Carrier, Context, Parameters, State
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
@@ -485,6 +485,7 @@ TEMPLATES = (
     "retrieval/metadata-facts",
     "retrieval/imports",
     "retrieval/unread-facts",
+    *DESCRIPTIONS,
     "retrieval/unverified-facts",
     "retrieval/inferred-facts",  # where the answer may rest on them
     "facts/text-wrong",  # of removed facts

@@ -386,6 +386,7 @@ def edge_json(edge: Edge) -> dict[str, Any]:
     """
     found: dict[str, Any] = fact_json(Fact(*edge.triple, edge.s_label, edge.p_label, edge.o_label))
     found |= {"inferred": True} if edge.inferred else {}
+    found |= {"description": edge.description} if edge.description else {}
     return found | ({"also": [fact_json(fact) for fact in edge.also_facts]} if edge.also_facts else {})
 
 

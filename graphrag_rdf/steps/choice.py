@@ -212,11 +212,11 @@ def choose(context: Context, state: State, parameters: Parameters, step: Step) -
 
 def offer(context: Context, state: State, parameters: Parameters, step: Step) -> Items:
     """What the model chooses from: the sentences of the selected chunks, facts that were read from them, and
-    facts that were read from no text. Heads of documents tell who made them and when already, so that such
+    facts that say more than any text. Heads of documents tell who made them and when already, so that such
     facts are offered only if the question asks for them.
     """
     edges = offered(context, state, parameters, step)
-    unread = [edge for edge in edges if not edge.sentences and (edge.triple[1] not in METADATA or edge.asked)]
+    unread = [edge for edge in edges if edge.says_more and (edge.triple[1] not in METADATA or edge.asked)]
     state.evidence = collect(context, state, step, state.chunks, (), unread[:_UNREAD])
     state.evidence.offer(edges)
     return state.evidence.numbered()

@@ -237,7 +237,7 @@ class Evidence:
 
     def _line_of(self, edge: Edge) -> Line | None:
         found = (self._by_sentence[one] for one in edge.sentences if one in self._by_sentence)
-        return next(found, self._by_fact.get(edge.triple))
+        return self._by_fact.get(edge.triple) or next(found, None)
 
     def text_of(self, documents: Collection[str]) -> str:
         """The heads of documents, and all their lines."""

@@ -64,6 +64,7 @@ class Edge:
         reranked: what the reranker gave it; None where it was not asked.
         authority: see `Selected`; known while the run lasts.
         asked: words by which the question may ask for it, beside its own.
+        description: what an import says of it.
         sentences: the sentences it was quoted from.
         also: facts that say the same by merged relations or entities; their sentences are among these.
         unverified: a model gave a quote for it that its chunk does not hold.
@@ -85,6 +86,7 @@ class Edge:
     origin: NamedNode
     ends: tuple[NamedNode, ...] = ()
     asked: str = ""
+    description: str | None = None
     sentences: tuple[NamedNode, ...] = ()
     also: tuple[Statement, ...] = said(RAG.alsoStatedAs, words=True, fact=True, default=())
     also_facts: tuple[Fact, ...] = ()
@@ -105,9 +107,15 @@ class Edge:
 
     @property
     def text(self) -> str:
-        """The fact in words."""
+        """The fact in words, with its description."""
         says = between(self.triple[1].value, self.p_label) if self.triple else self.p_label
-        return f"{self.s_label} {says} {self.o_label}{' (inferred)' if self.inferred else ''}"
+        words = f"{self.s_label} {says} {self.o_label}{' (inferred)' if self.inferred else ''}"
+        return f"{words}: {self.description}" if self.description else words
+
+    @property
+    def says_more(self) -> bool:
+        """Whether no sentence stands for it: it was read from none, or an import describes it."""
+        return not self.sentences or self.description is not None
 
     @property
     def label_hash(self) -> str:

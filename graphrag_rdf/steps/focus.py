@@ -160,7 +160,7 @@ def edges_alone(context: Context, state: State, parameters: Parameters) -> Itera
     step = _begin(context, state, parameters, "edges")
     edges = offered(context, state, parameters, step)
     said = [edge.sentences[0] for edge in edges if edge.sentences]
-    unread = [edge for edge in edges if not edge.sentences]
+    unread = [edge for edge in edges if edge.says_more]
     state.evidence = collect(context, state, step, [], said, unread)
     state.evidence.offer(edges)
     items = {key: item for key, item in state.evidence.numbered().items() if item[1]}

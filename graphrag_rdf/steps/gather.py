@@ -269,6 +269,8 @@ class Gathering:
         surest = self._surest() if self.active else []
         for row in self._unread(surest) if surest else ():
             sentences.setdefault(fact_of(row), [])
+        for fact in self.search.describe(surest, _UNREAD_AMONG):
+            sentences.setdefault(fact, [])
         inferred = {fact for fact in map(fact_of, self._inferred(surest)) if fact not in sentences}
         sentences |= {fact: [] for fact in sorted(inferred, key=str)}
         unverified = {fact for fact in map(fact_of, self._unverified()) if fact not in sentences}

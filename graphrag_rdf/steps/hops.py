@@ -28,7 +28,7 @@ from graphrag_rdf.steps.exploration import (
 from graphrag_rdf.steps.kinds import Hops, Limit, Share, Some, StepKind, StepParameters, Way, Weight, register
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
 from graphrag_rdf.steps.same_facts import as_one
-from graphrag_rdf.steps.search import QuestionSearch, fact_of, number_of
+from graphrag_rdf.steps.search import DESCRIPTIONS, QuestionSearch, fact_of, number_of
 from graphrag_rdf.steps.sources import chunk_of, left_out, mentions_of
 from graphrag_rdf.steps.state import Context, Parameters, SentenceHit, State, Triple
 from graphrag_rdf.store.base import Row
@@ -159,6 +159,7 @@ class _Exploration:
     def _hop(self, hop: int, frontier: list[NamedNode]) -> list[Edge]:
         limit = max(1, self.parameters["triple_limit"] // hop)
         rows = self.search.rows("retrieval/edges", entities=frontier, limit=limit)
+        self.search.describe(frontier, limit)
         self.names |= self.search.names(map(fact_of, rows), self.names)
         excluded = {node.value for node in self.state.exclude}
         surest: dict[Triple, Row] = {}  # an edge between two of the frontier is found from both
@@ -329,6 +330,7 @@ HOPS = register(
                     "retrieval/relation-names",
                     "retrieval/same-facts",
                     "retrieval/edges",
+                    *DESCRIPTIONS,
                     "retrieval/evidence-sentences",
                     "retrieval/sentence-texts",  # where no facts are followed
                     "selection/chunk-ranking",

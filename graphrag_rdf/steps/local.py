@@ -38,7 +38,7 @@ from graphrag_rdf.steps.local_items import (
     ReportTaken,
 )
 from graphrag_rdf.steps.same_facts import as_one
-from graphrag_rdf.steps.search import QuestionSearch, as_shares, fact_of, number_of, whole_of
+from graphrag_rdf.steps.search import DESCRIPTIONS, QuestionSearch, as_shares, fact_of, number_of, whole_of
 from graphrag_rdf.steps.selection import fit_chunks, record_chunks, record_selections
 from graphrag_rdf.steps.sources import attach_sources, mentions_of, sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, SentenceHit, State, Triple
@@ -313,13 +313,18 @@ class _Surroundings:
             edge.sentences = tuple(sorted(said, key=str))
         selections = [Selection(score=edge.score, edge=edge) for edge in edges]
         attach_sources(self._context, self._state, self._step, selections)
-        return [one for one in selections if any(s.verified or not s.chunk for s in one.sources)]
+        return [
+            one
+            for one in selections
+            if any(source.verified or not source.chunk for source in one.sources)
+            or (one.sources and one.edge and one.edge.description)
+        ]
 
     def _rank_edges(self) -> list[Edge]:
         """Facts about the entities, best first."""
-        rows = self._search.rows(
-            "retrieval/edges", entities=[node for node, _ in self._entities()], limit=_EACH
-        )
+        nodes = [node for node, _ in self._entities()]
+        rows = self._search.rows("retrieval/edges", entities=nodes, limit=_EACH)
+        self._search.describe(nodes, _EACH)
         origins: dict[Triple, list[NamedNode]] = {}
         for row in rows:
             if row["p"] != RDF.type and {row["s"], row["o"]}.isdisjoint(self._state.exclude):
@@ -471,6 +476,7 @@ _SHARED = (
     "facts/text-wrong",
     "index/report-count",
     *FINDINGS,
+    *DESCRIPTIONS,
     "retrieval/edges",
     "retrieval/names",
     "retrieval/relation-names",

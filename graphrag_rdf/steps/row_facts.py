@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import BlankNode, Literal, NamedNode
 
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.rdf.namespaces import RDF, RDFS, SKOS, Graphs
 from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.reader_process.limited import LimitedQueries
-from graphrag_rdf.sparql.render import with_prefixes
+from graphrag_rdf.sparql.render import spelled, with_prefixes
 from graphrag_rdf.sparql.tokens import tokens
 from graphrag_rdf.steps.state import Triple
 from graphrag_rdf.store.base import Row
@@ -61,7 +61,8 @@ def facts_of_rows(
     if not patterns or where is None:
         return [[] for _ in rows]
     try:
-        whole = with_prefixes(f"{_prologue_of(query)}SELECT * WHERE {where} LIMIT {_TRIED}")
+        begin, wanted = _prologue_of(query), _rows_as_values(where, variables, rows)
+        whole = with_prefixes(f"{begin}SELECT * WHERE {{ {wanted} {where} }} LIMIT {_TRIED}")
         wide = queries.run(whole, _TRIED)
     except GraphRagError:
         return [[] for _ in rows]
@@ -76,6 +77,23 @@ def facts_of_rows(
         own = [fact for fact in facts if fact[1] not in NAMES] or list(facts)
         found.append(own[:_FACTS])
     return found
+
+
+def _rows_as_values(where: str, variables: Iterable[str], rows: Iterable[Row]) -> str:
+    """A VALUES block with the rows' values of the variables in a group, so that solutions of other rows
+    do not take up the limit. A blank node cannot be named, and leaves its place open.
+    """
+    inside = {token.text[1:] for token in tokens(where) if token.kind == "variable"}
+    columns = [name for name in variables if name in inside]
+    if not columns:
+        return ""
+
+    def cell(term: Term | None) -> str:
+        return "UNDEF" if term is None or isinstance(term, BlankNode) else spelled(term, "rdf12")
+
+    cells = dict.fromkeys(" ".join(cell(row.get(name)) for name in columns) for row in rows)
+    names = " ".join(f"?{name}" for name in columns)
+    return f"VALUES ({names}) {{ {' '.join(f'({row})' for row in cells)} }}"
 
 
 def _patterns(query: str) -> list[Pattern]:

@@ -47,6 +47,7 @@ def _join(kept: Edge, others: Iterable[Edge]) -> None:
     known = {kept.triple, *kept.also}
     for other in others:
         kept.sentences = tuple(dict.fromkeys((*kept.sentences, *other.sentences)))
+        kept.description = kept.description or other.description
         called = Fact(*other.triple, other.s_label, other.p_label, other.o_label)
         for fact in (called, *other.also_facts):
             triple = (fact.s, fact.p, fact.o)

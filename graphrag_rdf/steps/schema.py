@@ -14,6 +14,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.rdf.namespaces import PREFIXES, RDFS, XSD, prefixed
 from graphrag_rdf.rdf.terms import Term, node_of, one_label, text_of
+from graphrag_rdf.sparql.tokens import tokens
 from graphrag_rdf.steps.kept import keep
 from graphrag_rdf.steps.matching import Match, Recipe, Recipes, Vocabulary
 from graphrag_rdf.steps.state import Context, Parameters, State
@@ -99,9 +100,11 @@ def shown_schema(context: Context, state: State, step: Step, parameters: Paramet
     listed = [*shown, *(node_of(row["class"]) for row in types)]
     examples = [row["example"] for row in (*near, *ends)]
     labels = labels_of(context, step, state, [*listed, *(row["type"] for row in ends), *examples])
+    recipes = list(_examples(context, state, step, parameters))
     used = {
         written(node_of(node)).partition(":")[0] for node in (*listed, *(row["relation"] for row in near))
     }
+    used |= {token.text.partition(":")[0] for one in recipes for token in tokens(one["query"])}
     by_relation: defaultdict[NamedNode, list[Row]] = defaultdict(list)
     for row in ends:
         by_relation[merged.one(node_of(row["property"]))].append(row)
@@ -130,7 +133,7 @@ def shown_schema(context: Context, state: State, step: Step, parameters: Paramet
             }
             for seed in state.seeds
         ],
-        "examples": list(_examples(context, state, step, parameters)),
+        "examples": recipes,
     }
 
 

@@ -23,6 +23,7 @@ from graphrag_rdf.index.records import Kind
 from graphrag_rdf.rdf.terms import Term, node_of, one_label, spellings, text_of
 from graphrag_rdf.rdf.wording import phrase_of, words_asking_for, words_of_value
 from graphrag_rdf.steps.exploration import Edge, Seed
+from graphrag_rdf.steps.kept import keep
 from graphrag_rdf.steps.state import Context, Parameters, State, Triple
 from graphrag_rdf.steps.words import QuestionWords, asked_words
 from graphrag_rdf.store.base import Row, Store, languages_of
@@ -148,6 +149,8 @@ def _called(name: str, store: Store, index: TextIndex | None, language: str | No
         return []
 
 
+DESCRIPTIONS = ("retrieval/descriptions", "retrieval/described-facts")
+"""The templates that look up what imports say of facts."""
 _SEARCHED = 1000  # sentences asked of each index, where nothing else is said
 COMMON = 0.4  # score of a common word that is also an entity, where the question has names
 _ALSO = 0.3  # how far what else is searched for shifts the meaning of a question
@@ -181,6 +184,7 @@ class QuestionSearch:
         self.parameters = parameters
         self.step = step
         self._other_names: dict[str, list[str]] = {}  # relation → names of those that are one with it
+        self._descriptions: dict[Triple, str] = {}
         self._set_aside()
         self.words = QuestionWords.of(state.question, state.language, context.text_index)
         self._query_vector = self._embed_question()
@@ -276,6 +280,21 @@ class QuestionSearch:
         for row in self.rows("retrieval/relation-names", relations=wanted) if wanted else ():
             self._other_names[text_of(row["relation"])].append(text_of(row["name"]))
 
+    def describe(self, entities: Sequence[NamedNode], limit: int) -> list[Triple]:
+        """The facts of entities that an import described. Their edges then have the description.
+
+        Args:
+            limit: facts for each entity and direction.
+        """
+        context, template = self.context, "retrieval/descriptions"
+        commit = context.store.content_commit()
+        any_described = keep(context, self.step, template, commit, lambda: self.rows(template))
+        if not entities or not any_described:
+            return []
+        rows = self.rows("retrieval/described-facts", entities=list(entities), limit=limit)
+        self._descriptions |= {fact_of(row): text_of(row["description"]) for row in rows}
+        return list(dict.fromkeys(map(fact_of, rows)))
+
     def edge(self, fact: Triple, names: Mapping[str, Row]) -> Edge:
         """A fact with its labels, as one of the first hop that was reached from its subject."""
         s, p, o = (names.get(term.value, {}) if isinstance(term, NamedNode) else {} for term in fact)
@@ -290,6 +309,7 @@ class QuestionSearch:
             origin=fact[0],
             ends=tuple(node_of(end["canonical"]) for end in (s, o) if "canonical" in end),
             asked=self._asked(fact[1], p.get("label"), s_label, o_label),
+            description=self._descriptions.get(fact),
         )
 
     # --- sentences ---------------------------------------------------------------------------------

@@ -211,6 +211,7 @@ def record_selections(context: Context, step: Step, selections: Sequence[Selecti
         if selection.edge:
             selection.triple, selection.also = selection.edge.triple, selection.edge.also
             selection.hop, selection.edge_id = selection.edge.hop, selection.edge.label_hash
+            selection.description = selection.edge.description
         elif selection.hit:
             selection.chunk = NamedNode(chunk_of(selection.hit.sentence.value))
             selection.sentence = selection.hit.sentence

@@ -224,7 +224,7 @@ def _evidence(context: Context, state: State, step: Step) -> Evidence:
         edges = [selection.edge for selection in state.selections if selection.edge]
         said = [edge.sentences[0] for edge in edges if edge.sentences]
         said += [selection.hit.sentence for selection in state.selections if selection.hit]
-        unread = [edge for edge in edges if not edge.sentences]
+        unread = [edge for edge in edges if edge.says_more]
         evidence = collect(context, state, step, state.chunks, said, unread)
         evidence.offer(edges)
         state.evidence = evidence

@@ -192,16 +192,25 @@ def source_in_words(source: Mapping[str, Any], edge: Mapping[str, Any] | None = 
         name = place.format(name=name, first=first, last=first + source["char_length"])
     if source.get("authority") is not None:
         name = tr("{name}, authority {authority:g}").format(name=name, authority=source["authority"])
+    fact = _fact_in_words(edge) if edge else ""
+    if quote and edge and edge.get("description"):
+        return tr("{name}: {fact} (described by an import, from “{quote}”)").format(
+            name=name, fact=fact, quote=quote
+        )
     if quote:
         doubt = (
             "" if source.get("verified", True) else tr(" (this quote was not found in the document's text)")
         )
         return tr("{name}: “{quote}”{doubt}").format(name=name, quote=quote, doubt=doubt)
     if edge:
-        says = between(str(edge.get("p") or ""), edge["p_label"])
-        fact = f"{edge['s_label']} {says} {edge['o_label']}"
         return tr("{name}: {fact} (a fact, not a quotation)").format(name=name, fact=fact)
     return str(name)
+
+
+def _fact_in_words(edge: Mapping[str, Any]) -> str:
+    says = between(str(edge.get("p") or ""), edge["p_label"])
+    words = f"{edge['s_label']} {says} {edge['o_label']}"
+    return f"{words}: {edge['description']}" if edge.get("description") else words
 
 
 def quad_json(quad: Quad) -> dict[str, object]:

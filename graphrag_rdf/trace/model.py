@@ -14,7 +14,7 @@ from pyoxigraph import Literal as RdfLiteral
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.i18n import ERASED, own_label, tr
-from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG
+from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, TG
 from graphrag_rdf.rdf.terms import local_name, text_of
 from graphrag_rdf.rdf.wording import between
 from graphrag_rdf.trace.citations import marker, style_of
@@ -131,6 +131,7 @@ class Selected:
         also: facts that say the same by merged relations or entities; their sources are among these.
         chunk: of a sentence or chunk.
         char_offset, char_length: of a chunk that was too long: what of it was selected.
+        description: what an import says of the fact.
         marker: its number in the answer; None when it is not cited.
         authority: the highest authority of its documents, if it was a factor of the score.
         look_up: of a chunk the look-up that found it.
@@ -146,7 +147,7 @@ class Selected:
     JSON: ClassVar[tuple[str, ...]] = (
         *("iri", "edge=fact", "chunk", "sentence", "score", "score_parts", "rank", "hop", "edge_id"),
         *("authority", "concept", "reasoning", "marker", "closest", "removed", "sources"),
-        *("inferences", "also=also_facts"),
+        *("inferences", "also=also_facts", "description"),
     )
 
     triple: Statement | None = said(TG.edge, words=True, fact=True, default=None)
@@ -166,6 +167,7 @@ class Selected:
     edge_id: str | None = said(RAG.edgeId, default=None)
     concept: str | None = said(TG.concept, words=True, default=None)
     reasoning: str | None = said(TG.reasoning, words=True, default=None)
+    description: str | None = said(DCTERMS.description, words=True, default=None)
     marker: int | None = said(RAG.marker, default=None)
     look_up: NamedNode | None = said(RAG.foundByLookUp, default=None)
     used_chunks: tuple[NamedNode, ...] = said(RAG.usedChunk, default=())

@@ -394,6 +394,8 @@ def write_why(page: Lines, selection: Selected) -> None:
     write_inferences(page, selection.inferences, "        ")
     for fact in selection.also_facts:
         page.paragraph(fact_words(fact), "        ", tr("The same fact: "))
+    if selection.description:
+        page.paragraph(selection.description, "        ", tr("Description: "))
     if selection.reasoning:
         page.paragraph(selection.reasoning, "        ", tr("Reason: "))
     if selection.concept:

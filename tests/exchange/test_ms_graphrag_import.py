@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, QuerySolutions
@@ -14,6 +16,7 @@ from pyoxigraph import Store as MemoryStore
 from graphrag_rdf.checks.integrity import run_checks
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.exchange import export_graph
 from graphrag_rdf.exchange.ms_graphrag import TablesReport, import_tables
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.rdf.namespaces import Graphs
@@ -120,6 +123,22 @@ def test_relationships_are_facts_with_quotes_descriptions_and_weights(
         "<<( e:ada-lark r:related-to e:skell-tidal-station )>> ; tg:sourceText ?quote } }",
     )
     assert quotes == {("Ada Lark designed the Skell Tidal Station in Port Merrin.",)}
+
+
+def test_graphml_has_weights_and_descriptions(imported: tuple[Engine, TablesReport]) -> None:
+    engine, _ = imported
+    out = io.BytesIO()
+    export_graph(engine.store, out, "graphml")
+    root = ElementTree.fromstring(out.getvalue())
+    space = {"g": "http://graphml.graphdrawing.org/xmlns"}
+    edges = [
+        {data.get("key"): data.text for data in edge.iterfind("g:data", space)}
+        for edge in root.iterfind(".//g:edge", space)
+    ]
+    found = {(edge.get("weight"), edge.get("description")) for edge in edges}
+    assert {("9", "Ada Lark designed the station."), ("1.5", "She rented it.")} <= found
+    kinds = {key.get("id"): key.get("attr.type") for key in root.iterfind("g:key", space)}
+    assert kinds["weight"] == "double"
 
 
 def test_names_are_spelled_as_in_the_text(imported: tuple[Engine, TablesReport]) -> None:

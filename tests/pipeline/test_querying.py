@@ -17,10 +17,12 @@ from pyoxigraph import NamedNode, Quad
 from graphrag_rdf.checks import run_shapes
 from graphrag_rdf.config import Settings, load_settings
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.rdf.namespaces import RAG, Graphs
+from graphrag_rdf.exchange import import_file
+from graphrag_rdf.rdf.namespaces import RAG, RDFS, Graphs
 from graphrag_rdf.sparql.render import with_prefixes
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.text import render_trace
+from tests.pipeline.test_with_a_model import settings
 from tests.support.scripted_server import Reply, Request, ScriptedServer
 from tests.support.stores import open_engine
 
@@ -154,6 +156,35 @@ def test_rows_without_facts_are_told(engine: Engine, scripted_server: ScriptedSe
     assert last.answer is not None, last.error
     assert last.answer["citations"] == []
     assert "rows_uncited" in [warning["type"] for warning in last.answer["warnings"]]
+
+
+def test_the_first_rows_of_many_are_cited(tmp_path: Path, scripted_server: ScriptedServer) -> None:
+    """More things than the solutions in which the facts of rows are looked for."""
+    people = "".join(
+        f'<urn:p{number}> <urn:height> {number} ; rdfs:label "P{number}" .\n' for number in range(2100)
+    )
+    graph = f"@prefix rdfs: <{RDFS.label.value.removesuffix('label')}> .\n{people}"
+    query = "SELECT ?n ?height { ?p rdfs:label ?n ; <urn:height> ?height } ORDER BY DESC(?height) LIMIT 2"
+    scripted_server.answer_with(writing(query, answer="P2099 [1]. P2098 [2]."))  # type: ignore[arg-type]
+    with open_engine(tmp_path / "store", config=settings(scripted_server)) as engine:
+        file = tmp_path / "heights.ttl"
+        file.write_text(graph)
+        import_file(engine, file)
+        *_, last = engine.ask("Who are the two highest?", "sparql")
+    assert last.answer is not None, last.error
+    assert [(one["marker"], one["edge"]["s"]) for one in last.answer["citations"]] == [
+        ("[1]", "urn:p2099"),
+        ("[2]", "urn:p2098"),
+    ]
+
+
+def test_prefixes_of_the_examples_are_given(engine: Engine, scripted_server: ScriptedServer) -> None:
+    scripted_server.answer_with(writing(GOOD))  # type: ignore[arg-type]
+    assert [*engine.ask(QUESTION, "sparql")]
+    (prompt,) = [one.prompt for one in scripted_server.requests if "Write a SPARQL" in one.prompt]
+    names, _, examples = prompt.partition("<examples>")
+    assert "rag:canonicalEntity" in examples.partition("</examples>")[0]
+    assert f"rag: {RAG.canonicalEntity.value.removesuffix('canonicalEntity')}" in names
 
 
 def test_it_gives_up_after_two_corrections(engine: Engine, scripted_server: ScriptedServer) -> None:

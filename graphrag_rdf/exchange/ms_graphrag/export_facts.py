@@ -85,7 +85,7 @@ def add_relationships(store: Store, tables: Exported) -> None:
         sources[pair][node_of(row["source"])] = None
     tables.loops = sum(one == other for one, other in facts)
     every = [fact for own in facts.values() for fact in own]
-    weights, said = _weights(store), _said(store, every)
+    weights, said = _weights(store, every), _said(store, every)
     quotes = _quotes(store, [fact for fact in every if fact not in said])
     for pair, own in facts.items():
         one, other = pair
@@ -108,12 +108,10 @@ def add_relationships(store: Store, tables: Exported) -> None:
     _count_degrees(tables)
 
 
-def _weights(store: Store) -> Mapping[Fact, float]:
+def _weights(store: Store, facts: Iterable[Fact]) -> Mapping[Fact, float]:
     """The weights of facts in imported tables."""
-    found: dict[Fact, float] = defaultdict(float)
-    for row in store.select("exchange/tables-weights"):
-        found[row["s"], row["p"], row["o"]] += float(text_of(row["weight"]))
-    return found
+    rows = select_in_batches(store, "exchange/relation-weights", "edges", facts)
+    return {(row["s"], row["p"], row["o"]): float(text_of(row["given"])) for row in rows}
 
 
 def _said(store: Store, facts: Iterable[Fact]) -> Mapping[Fact, list[str]]:

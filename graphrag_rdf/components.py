@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from graphrag_rdf import layout
 from graphrag_rdf.config import Settings
 from graphrag_rdf.config.trust import place_of
 from graphrag_rdf.errors import SearchIndexError, StoreError, UsageError
@@ -167,17 +168,17 @@ class Components:
         """The index of words. Raises SearchIndexError when it is damaged."""
         from graphrag_rdf.index.text import TextIndex
 
-        if self._index_folder is None:
+        if self._indexed is None:
             return TextIndex(None)
-        return TextIndex(self._index_folder / "text", read_only=self.read_only)
+        return TextIndex(self._indexed.text_index, read_only=self.read_only)
 
     @property
-    def _index_folder(self) -> Path | None:
-        """Where indexes are kept. None for memory: also where a store behind an endpoint is only read, whose
-        indexes nobody may have built here, and nothing is to be written."""
+    def _indexed(self) -> StoreFolder | None:
+        """The folder with the indexes. None for memory: also where a store behind an endpoint is only read,
+        whose indexes nobody may have built here, and nothing is to be written."""
         if self.place is None or (self.read_only and self._is_remote):
             return None
-        return self.place.index
+        return self.place
 
     @property
     def _is_remote(self) -> bool:
@@ -223,7 +224,7 @@ class Components:
             return None
         from graphrag_rdf.index.vectors import VectorIndex
 
-        path = self._index_folder / "vectors" if self._index_folder else None
+        path = self._indexed.vector_index if self._indexed else None
         return VectorIndex(path, model=self.embedder.name)
 
     @cached_property
@@ -250,7 +251,7 @@ class Components:
             return None
         from graphrag_rdf.llm.cache import ResponseCache
 
-        return ResponseCache(place.cache / "llm.sqlite", self.settings.cache.max_bytes)
+        return ResponseCache(place.cache, self.settings.cache.max_bytes)
 
     @cached_property
     def _servers(self) -> Servers:
@@ -322,8 +323,6 @@ class Components:
             SearchIndexError: when vectors cannot be made; then the index of words is complete.
             StoreError: when the store is open for reading only.
         """
-        from graphrag_rdf.index.manifest import discard
-
         if self.read_only:
             raise StoreError(
                 tr("cannot rebuild the search indexes: the store is open for reading only"),
@@ -334,9 +333,9 @@ class Components:
         for part in ("text_index", "vectors", "indexer"):
             self.__dict__.pop(part, None)
         if self.place is not None:
-            discard(self.place.index / "text")
+            layout.remove(self.place.text_index, layout.TEXT_INDEX)
             if self.settings.embedding.model:
-                discard(self.place.index / "vectors")
+                layout.remove(self.place.vector_index, layout.VECTOR_INDEX)
         self.indexer.catch_up()
         if self.indexer.error:
             raise SearchIndexError(tr("cannot make the vectors: {error}").format(error=self.indexer.error))
@@ -353,7 +352,7 @@ class Components:
             indexer = StoreIndexer(self.store, index, vectors, self.embedder, *self._schema)
             if not indexer.lacks_words:
                 return index
-            if self._ingesting or (self.read_only and self._index_folder is not None):
+            if self._ingesting or (self.read_only and self._indexed is not None):
                 warn("index_behind", tr("the newest data are not in the search index yet"))
                 return index
             with self._index_lock:

@@ -8,7 +8,6 @@ store would give.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf import layout
 from graphrag_rdf.editing import Facts
 from graphrag_rdf.errors import LlmError, UsageError
 from graphrag_rdf.i18n import tr
@@ -23,7 +23,6 @@ from graphrag_rdf.ingest import NeededComponents
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.ingest.retract import retire_chunks, retire_documents, retract_subgraphs
-from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Changes, Store, plain_quads
 from graphrag_rdf.store.blobs import BlobStore
@@ -374,26 +373,24 @@ def copy_of(engine: A, settings: Settings, alone: Write = at_once) -> Iterator[A
         with closing(engine.over(memory, blobs, settings, None)) as copied:
             yield copied
         return
-    place = StoreFolder(engine.place.scratch / f"copy-{iris.new_uuid()}")
+    place = StoreFolder(engine.place.new_copy().root)
     try:
         alone(lambda: _copy_files(engine, place))
         store = EmbeddedStore(engine.store.templates, place.database)
         with closing(engine.over(store, blobs, settings, place)) as copied:
             yield copied
     finally:
-        shutil.rmtree(place.root, ignore_errors=True)
+        place.delete()
         with suppress(OSError):  # others may have something in it
-            engine.place.scratch.rmdir()
+            engine.place.snapshots.rmdir()
 
 
 def _copy_files(engine: Answering, place: StoreFolder) -> None:
     assert engine.place is not None and isinstance(engine.store, EmbeddedStore)  # noqa: S101, PT018 - see _copy
     engine.indexer.recover()
     engine.indexer.flush(final=True)
-    place.root.mkdir(parents=True)
     engine.store.snapshot(place.database)
-    if engine.place.index.exists():
-        shutil.copytree(engine.place.index, place.index)
+    layout.copy(engine.place.index, place.index, layout.INDEX)
 
 
 def _model_of(engine: Answering, trace: Trace, model: str | None) -> Settings:

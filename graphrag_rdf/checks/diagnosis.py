@@ -22,6 +22,7 @@ from graphrag_rdf import __version__
 from graphrag_rdf.errors import ConfigError, GraphRagError, SearchIndexError, short_cause, without_credentials
 from graphrag_rdf.extract.names import LONGEST_NAME
 from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.index.manifest import read
 from graphrag_rdf.index.records import KINDS
 from graphrag_rdf.ingest.claims import failed_claims
 from graphrag_rdf.ingest.extractors import (
@@ -34,6 +35,7 @@ from graphrag_rdf.ingest.extractors import (
 from graphrag_rdf.ingest.files import ingest_settings
 from graphrag_rdf.ingest.relations import built, fallback, relation_counts, relation_names, relation_settings
 from graphrag_rdf.ingest.stages import NORMALISING, ingest_pipeline
+from graphrag_rdf.layout import foreign
 from graphrag_rdf.live_settings import describe, step_values
 from graphrag_rdf.rdf.namespaces import prefixed
 from graphrag_rdf.rdf.terms import text_of, to_python
@@ -125,6 +127,7 @@ def store_facts(engine: Engine) -> dict[str, Any]:
             **{name: _number(term) for name, term in store.select("server/counts")[0].items()},
             "graphs": {_graph(row): _number(row["quads"]) for row in store.select("system/graph-sizes")},
             "paths": _paths(engine),
+            "foreign": [str(path) for path in foreign(engine.place.root)] if engine.place else [],
             **_endpoint(engine),
         },
         **indexes,
@@ -348,7 +351,7 @@ def _paths(engine: Engine) -> dict[str, dict[str, Any]]:
         "database": place.database,
         "librarian": place.blobs,
         "index": place.index,
-        "cache": place.cache,
+        "cache": place.cache.parent,
     }
     if _endpoint(engine):
         del folders["database"]
@@ -451,14 +454,11 @@ def _differing(
 def _vectors(engine: Engine) -> Iterator[dict[str, Any]]:
     """Vectors of another model, read from the manifest: the index cannot be opened with another model."""
     in_force = engine.settings.embedding.model
-    place = engine.place.index / "vectors" / "manifest.json" if engine.place else None
-    if place is None or not place.is_file():
-        return
     try:
-        manifest = json.loads(place.read_text("utf-8"))
-    except (OSError, ValueError):  # the status of the index reports it
+        manifest = read(engine.place.vector_index, form=None) if engine.place else None
+    except SearchIndexError:  # the status of the index reports it
         return
-    made_with = manifest.get("model") if isinstance(manifest, Mapping) else None
+    made_with = manifest.get("model") if manifest else None
     if made_with is None or made_with == (engine.embedder.name if engine.embedder else None):
         return
     remedy = "graphrag-rdf index rebuild" if in_force else "set embedding.model, or search by words only"

@@ -149,6 +149,8 @@ def _show_store(found: dict[str, Any]) -> None:
     if endpoint := store.get("endpoint"):
         pairs(endpoint.items(), indent="  ")
     pairs([(p["path"], human_size(p["bytes"])) for p in store["paths"].values()], indent="  ")
+    for path in store["foreign"]:
+        say(output.safe(tr("  {path}: not part of the store").format(path=path)))
     _title(tr("Quads by graph"))
     pairs([(graph, f"{count:,}") for graph, count in store["graphs"].items()], indent="  ")
     _title(tr("Indexes"))

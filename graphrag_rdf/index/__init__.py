@@ -1,7 +1,6 @@
 """Search by words and by meaning: derived data, rebuilt from the store alone at any time."""
 
 from .embedders import Embedder, embedder_for
-from .manifest import discard
 from .records import KINDS, Hit, Kind, Record, SyncReport
 from .text import TextIndex
 from .vectors import VectorIndex
@@ -15,6 +14,5 @@ __all__ = [
     "SyncReport",
     "TextIndex",
     "VectorIndex",
-    "discard",
     "embedder_for",
 ]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from graphrag_rdf import layout
 from graphrag_rdf.i18n import later, tr
 
 from ..errors import RAISE_FILES, SearchIndexError, is_out_of_files, short_cause
@@ -20,12 +19,12 @@ LACKS = later("lacks it, or has it as it was once")
 """End of the message about an index that is behind the store."""
 
 
-def read(folder: Path, *, form: int) -> dict[str, Any] | None:
+def read(folder: Path, *, form: int | None) -> dict[str, Any] | None:
     """The manifest of an index folder; None if there is none.
 
     Args:
         folder: the index.
-        form: the version of the layout that the caller understands.
+        form: the version of the index that the caller understands; None for any.
 
     Raises:
         SearchIndexError: it cannot be read, or has another layout.
@@ -37,7 +36,7 @@ def read(folder: Path, *, form: int) -> dict[str, Any] | None:
         return None
     except (OSError, ValueError) as error:
         raise damaged(path, error) from error
-    if not isinstance(found, dict) or found.get("format") != form:
+    if not isinstance(found, dict) or (form is not None and found.get("format") != form):
         raise SearchIndexError(
             tr("The search index {folder} was written by another version of the program.").format(
                 folder=folder
@@ -49,23 +48,7 @@ def read(folder: Path, *, form: int) -> dict[str, Any] | None:
 
 def write(folder: Path, content: dict[str, Any]) -> None:
     """Replace the manifest durably: after a power cut either the old or the new one is there."""
-    temporary = folder / f"{NAME}.{os.getpid()}.new"
-    with temporary.open("w", encoding="utf-8") as file:
-        json.dump(content, file, indent=1, sort_keys=True)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(folder / NAME)
-    sync_folder(folder)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable, if the system supports it."""
-    if os.name == "posix":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    layout.write(folder / NAME, json.dumps(content, indent=1, sort_keys=True), durable=True)
 
 
 def links_to(folder: Path) -> tempfile.TemporaryDirectory[str]:
@@ -102,12 +85,3 @@ def damaged(path: Path, cause: object) -> SearchIndexError:
     return SearchIndexError(
         tr("The search index {path} is damaged: {said}").format(path=path, said=said), REBUILD
     )
-
-
-def discard(folder: Path) -> None:
-    """Remove an index in any state, so that a new one can be built in its place."""
-    with suppress(FileNotFoundError):
-        if folder.is_dir() and not folder.is_symlink():
-            shutil.rmtree(folder)
-        else:
-            folder.unlink()

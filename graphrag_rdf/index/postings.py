@@ -14,6 +14,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphrag_rdf import layout
 from graphrag_rdf.i18n import tr
 
 from .analyse import analyse, match_key, primary_language
@@ -207,7 +208,7 @@ def damaged_files(folder: Path) -> Iterator[tuple[str, str]]:
 
     tantivy ends each file of a segment with JSON that holds its CRC-32, the length of that, and a number.
     """
-    for file in sorted(folder.glob("*.*")):
+    for file in layout.own(folder, layout.WORDS):
         if file.suffix in (".json", ".lock"):
             continue
         data = file.read_bytes()
@@ -218,6 +219,17 @@ def damaged_files(folder: Path) -> Iterator[tuple[str, str]]:
             expected = None
         if expected != zlib.crc32(memoryview(data)[: max(0, len(data) - 8 - length)]):
             yield str(file), tr("the index of words is damaged")
+
+
+def _require_own_names(folder: Path) -> None:
+    """Raise ValueError if the list of the files that Tantivy deletes has a path out of the folder."""
+    try:
+        managed = json.loads((folder / ".managed.json").read_text("utf-8"))
+    except FileNotFoundError:
+        return
+    for name in managed:
+        if layout.WORDS.name_of(name) is None:
+            raise ValueError(tr("{name!r} is not a file of an index").format(name=name))
 
 
 class KindIndex:
@@ -243,6 +255,8 @@ class KindIndex:
             folder.mkdir(parents=True)
         if folder and not folder.joinpath("meta.json").exists() and not create:
             raise FileNotFoundError(2, "no index", str(folder))
+        if folder and not create:
+            _require_own_names(folder)
         where = str(folder) if folder else None
         self._index = tantivy.Index(self._schema, where) if create else tantivy.Index.open(str(folder))
         self._index.config_reader("manual")

@@ -12,7 +12,6 @@ from __future__ import annotations
 import ctypes
 import math
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from graphrag_rdf import layout
 from graphrag_rdf.i18n import tr
 
 from ..errors import SearchIndexError
@@ -182,12 +182,13 @@ class TextIndex:
             stale = [kind for kind in KINDS if self._wants_purge(kind, everything=purge)]
             if stale:
                 self._begin()
-            replaced = [self._rewrite(kind) for kind in stale]
-            if touched or replaced or number != self.commit_number:
+            for kind in stale:
+                self._rewrite(kind)
+            if touched or stale or number != self.commit_number:
                 self._state["commit"] = number
                 self._save()
-            for folder in filter(None, replaced):
-                shutil.rmtree(folder, ignore_errors=True)  # a reader may hold it open: swept up later
+            if stale:
+                self._sweep()
             self._pending = {kind: {} for kind in KINDS}
         _give_back_memory()
 
@@ -236,23 +237,23 @@ class TextIndex:
             kind_index.dead >= _PURGE_FROM and kind_index.dead > _PURGE_ABOVE * kind_index.count
         )
 
-    def _rewrite(self, kind: Kind) -> Path | None:
-        """Copy the live documents of a kind into a new folder; returns the old one, to be removed."""
+    def _rewrite(self, kind: Kind) -> None:
+        """Copy the live documents of a kind into a new folder."""
         old = self._kinds[kind]
-        state = self._state["kinds"][kind]
-        state["generation"] += 1
-        state["deletes"] = False
-        folder = self._folder(kind)
-        if folder and folder.exists():
-            shutil.rmtree(folder)  # left by a run that died before it was named in the manifest
-        new = KindIndex(folder, create=True)
+        new = self._new_kind(kind, self._state["kinds"][kind]["generation"] + 1)
         new.begin()
         for entry in old.entries():
             new.add(entry)
         new.commit()
         old.release()
         self._kinds[kind] = new
-        return old.folder
+
+    def _new_kind(self, kind: Kind, generation: int = 1) -> KindIndex:
+        """An empty index, in a folder that does not exist: a run that was killed may have left some."""
+        state = self._state["kinds"][kind] = {"generation": generation, "deletes": False}
+        while (folder := self._folder(kind)) is not None and folder.exists():
+            state["generation"] += 1
+        return KindIndex(None if self._read_only else folder, create=True)
 
     def _begin(self) -> None:
         """Take the lock on the present index, unless it is held."""
@@ -417,7 +418,7 @@ class TextIndex:
     # --- files -----------------------------------------------------------------------------------
 
     def _folder(self, kind: Kind) -> Path | None:
-        return self._path and self._path / f"{kind}-{self._state['kinds'][kind]['generation']}"
+        return self._path and self._path / f"{kind}-{self._state['kinds'][kind]['generation']:d}"
 
     def _load(self) -> None:
         for attempt in range(3):
@@ -440,11 +441,7 @@ class TextIndex:
         """Empty indexes of kinds that the program did not have when it made this one."""
         added = [kind for kind in KINDS if kind not in self._kinds]
         for kind in added:
-            self._state["kinds"][kind] = _new_state()
-            folder = None if self._read_only else self._folder(kind)
-            if folder and folder.exists():
-                shutil.rmtree(folder)
-            self._kinds[kind] = KindIndex(folder, create=True)
+            self._kinds[kind] = self._new_kind(kind)
         if added and not self._read_only:
             self._save()
 
@@ -484,10 +481,10 @@ class TextIndex:
     def _sweep(self) -> None:
         """Remove folders of former generations that a reader or a crash left behind."""
         if self._path:
-            for kind in KINDS:
-                for folder in self._path.glob(f"{kind}-*"):
-                    if folder != self._folder(kind):  # only with the lock: another may be making one
-                        shutil.rmtree(folder, ignore_errors=True)
+            current = {self._folder(kind) for kind in KINDS}
+            for path in layout.own(self._path, layout.TEXT_INDEX):
+                if path.is_dir() and path not in current:  # only with the lock: another may be making one
+                    layout.remove(path, layout.WORDS)
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
@@ -516,7 +513,3 @@ def _give_back_memory() -> None:
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # other C libraries have none, nor need one
         if trim is not None:
             trim(0)
-
-
-def _new_state() -> dict[str, Any]:
-    return {"generation": 1, "deletes": False}

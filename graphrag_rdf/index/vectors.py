@@ -16,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphrag_rdf import layout
 from graphrag_rdf.i18n import tr
 
 from ..errors import SearchIndexError
@@ -257,7 +258,7 @@ class VectorIndex:
     def _build(self, rows: Iterable[Row], count: int) -> Segment:
         from .segment import Segment
 
-        name = f"{self._state['next']:06}"
+        name = f"{self._state['next']:06d}"
         self._state["next"] += 1
         return Segment.build(name, self._state["dimension"], rows, count)
 
@@ -369,7 +370,7 @@ class VectorIndex:
             if segment.name in named:
                 segment.save(self._path)
         manifest.write(self._path, self._state)
-        for file in self._path.iterdir():
+        for file in layout.own(self._path, layout.VECTOR_INDEX):
             if file.name != manifest.NAME and file.name.split(".")[0] not in named:
                 with suppress(PermissionError):  # Windows keeps what a reader has open: next time, then
                     file.unlink(missing_ok=True)

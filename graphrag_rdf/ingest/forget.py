@@ -490,7 +490,7 @@ def _with_answers(engine: NeededComponents, erase: Callable[[ResponseCache], int
     """Erase answers of models, also if the cache is switched off now."""
     if engine.response_cache is not None:
         return erase(engine.response_cache)
-    path = engine.place.cache / "llm.sqlite" if engine.place else None
+    path = engine.place.cache if engine.place else None
     if path is None or not path.exists():
         return 0
     from graphrag_rdf.llm.cache import ResponseCache

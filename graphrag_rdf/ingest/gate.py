@@ -12,14 +12,11 @@ graphs with shapes, are not. Documents are validated when they are read, see `in
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyoxigraph as ox
@@ -287,17 +284,16 @@ class Gate:
             yield copy
             copy.close()
             return
-        place.scratch.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix="trial-", dir=place.scratch))
+        trial = place.new_copy()
         try:
-            store.snapshot(folder / "copy")
-            copy = EmbeddedStore(store.templates, folder / "copy")
+            store.snapshot(trial.database)
+            copy = EmbeddedStore(store.templates, trial.database)
             try:
                 yield copy
             finally:
                 copy.close()
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            trial.delete()
 
     # --- verdicts ---------------------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ in this process, without a time limit.
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 import threading
 from pathlib import Path
@@ -19,11 +18,11 @@ import pyoxigraph as ox
 
 from graphrag_rdf.errors import StoreError, UsageError, short_cause
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.layout import StorePaths
 from graphrag_rdf.reader_process.evaluate import Job, QueryFailed, Wanted
 from graphrag_rdf.store.answers import read_json
 from graphrag_rdf.store.base import Answer, Store
 from graphrag_rdf.store.embedded import EmbeddedStore
-from graphrag_rdf.store.folder import StoreFolder
 
 if TYPE_CHECKING:
     from graphrag_rdf.reader_process.process import Reader, Snapshot
@@ -47,7 +46,7 @@ class LimitedQueries:
         self._seconds = seconds
         self._reader: Reader | None = None
         self._snapshot: Snapshot | None = None
-        self._own: Path | None = None  # the folder of a snapshot that was made here
+        self._own: StorePaths | None = None  # the folder of a snapshot that was made here
 
     def __enter__(self) -> LimitedQueries:
         return self
@@ -58,7 +57,7 @@ class LimitedQueries:
         if self._reader is not None:
             self._reader.end()
         if self._own is not None:
-            shutil.rmtree(self._own, ignore_errors=True)
+            self._own.delete()
 
     def run(self, sparql: str, rows: int, *, union: bool = False) -> Answer:
         """The result of a SELECT or ASK.
@@ -116,19 +115,17 @@ class LimitedQueries:
         from graphrag_rdf.reader_process.process import Snapshot
 
         if store.path is None:
-            self._own = Path(tempfile.mkdtemp(prefix="graphrag-rdf-"))
-            copy = ox.Store(str(self._own / "store"))
+            self._own = StorePaths(Path(tempfile.mkdtemp(prefix="graphrag-rdf-")))
+            copy = ox.Store(str(self._own.database))
             copy.bulk_extend(store.quads())
             copy.flush()
-            return Snapshot(self._own / "store", 0, 0.0)
+            return Snapshot(self._own.database, 0, 0.0)
         if store.read_only:
             assert store.folder is not None  # noqa: S101 - it is not in memory
             return Snapshot(store.folder.resolve(), 0, 0.0)
-        snapshots = StoreFolder(store.path.parent).snapshots.resolve()
-        snapshots.mkdir(parents=True, exist_ok=True)
-        self._own = Path(tempfile.mkdtemp(prefix="question-", dir=snapshots))
-        store.snapshot(self._own / "store")
-        return Snapshot(self._own / "store", 0, 0.0)
+        self._own = StorePaths(store.path.parent.resolve()).new_copy()
+        store.snapshot(self._own.database)
+        return Snapshot(self._own.database, 0, 0.0)
 
 
 def _counted(found: Answer, most: int) -> Answer:

@@ -20,6 +20,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.gate import Gate
+from graphrag_rdf.layout import StorePaths
 from graphrag_rdf.reader_process.evaluate import Job
 from graphrag_rdf.server.execution.explanations import Explanations
 from graphrag_rdf.server.execution.frozen import FrozenCopies
@@ -146,7 +147,7 @@ class Service:
         source = (
             Unchanging((store.folder or place.database).resolve(), store.commit_number())
             if self.read_only
-            else Snapshots(store, place.snapshots.resolve())
+            else Snapshots(store, StorePaths(place.root.resolve()))
         )
         return ReaderPool(source, _processes(settings.readers), settings.query_memory_mb, place.blobs)
 

@@ -6,22 +6,22 @@ It holds original bytes, page texts, prompts, raw completions and rendered queri
 
 from __future__ import annotations
 
-import os
-import secrets
+import re
 import threading
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import count
 from pathlib import Path
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf import layout
 from graphrag_rdf.errors import StoreError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf import iris
 
 _PREFIX = "urn:sha256:"
+_KEY = re.compile("[0-9a-f]{64}")
 
 
 class BlobStore:
@@ -36,8 +36,6 @@ class BlobStore:
         self._memory: dict[str, bytes] = {}
         self._lock = threading.Lock()
         self._held: Counter[str] = Counter()
-        self._own = secrets.token_hex(8)
-        self._numbers = count()
 
     @property
     def path(self) -> Path | None:
@@ -65,7 +63,7 @@ class BlobStore:
             self._memory[key] = packed
             return iris.stored_object(key)
         try:
-            _write_whole(self._file(key), self._temporary(), packed)
+            layout.write(self._file(key), packed, mode=0o600)
         except OSError as error:
             raise StoreError(
                 tr("cannot write {path}: {cause}").format(path=self._path, cause=error),
@@ -79,7 +77,7 @@ class BlobStore:
         if key is None:
             return None
         try:
-            packed = self._memory[key] if self._path is None else self._file(key).read_bytes()
+            packed = self._memory[key] if self._path is None else layout.read(self._file(key))
             content = zlib.decompress(packed)
         except (KeyError, OSError, zlib.error):
             return None
@@ -133,42 +131,16 @@ class BlobStore:
         if self._path is None:
             keys: Iterable[str] = list(self._memory)
         else:
-            keys = (file.name for file in sorted(self._path.glob("??/*")) if not file.name.startswith("."))
+            keys = (file.name for file in sorted(self._path.glob("??/*")) if _KEY.fullmatch(file.name))
         for key in keys:
             yield iris.stored_object(key)
-
-    def _temporary(self) -> str:
-        """A name that no other process or thread uses."""
-        return f".new-{self._own}-{next(self._numbers)}"
 
     def _file(self, key: str) -> Path:
         assert self._path is not None  # noqa: S101
         return self._path / key[:2] / key
 
 
-def _write_whole(target: Path, temporary: str, content: bytes) -> None:
-    """Write a file atomically; create a missing folder."""
-    beside = target.with_name(temporary)
-    try:
-        try:
-            handle = _create(beside)
-        except FileNotFoundError:  # rarely: there are 256 of these folders
-            target.parent.mkdir(parents=True, exist_ok=True)
-            handle = _create(beside)
-        with os.fdopen(handle, "wb", buffering=0) as file:
-            while content:
-                content = content[file.write(content) :]
-        beside.replace(target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-
-
-def _create(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-
-
 def _key(iri: NamedNode | str) -> str | None:
     text = iri if isinstance(iri, str) else iri.value
     key = text.removeprefix(_PREFIX)
-    return key if text.startswith(_PREFIX) and len(key) == 64 and key.isalnum() else None
+    return key if text.startswith(_PREFIX) and _KEY.fullmatch(key) else None

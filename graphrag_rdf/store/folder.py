@@ -1,14 +1,4 @@
-"""The folder of a store on disk, and the process that has it open.
-
-graphrag-store/
-  oxigraph/     the triple store          librarian/   blobs by SHA-256
-  index/        text and vector indexes   cache/       answers of models
-  snapshots/    copies for the reader processes of a running server
-  frozen/       copies for other processes that read meanwhile
-  holder.json   the process that has it open
-  token         by which a running server knows its own user's commands
-  collections/NAME/   another collection: the same again
-"""
+"""The folder of a store on disk, and the process that has it open. `layout` has the names in it."""
 
 from __future__ import annotations
 
@@ -17,11 +7,11 @@ import logging
 import os
 import re
 import shlex
-import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from graphrag_rdf import layout
 from graphrag_rdf.errors import StoreError, StoreLockedError, StoreMissingError, UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import now
@@ -36,7 +26,6 @@ log = logging.getLogger(__name__)
 
 DEFAULT_COLLECTION = "default"
 _COMMAND = 80  # length of a command in holder.json
-_COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
 
 
 def is_address(store: str) -> bool:
@@ -58,60 +47,8 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True)
-class StoreFolder:
-    """The folders of a store.
-
-    Attributes:
-        copy: a frozen copy of the database, to read in its place (see `frozen`).
-    """
-
-    root: Path
-    copy: Path | None = None
-
-    @property
-    def database(self) -> Path:
-        """The Oxigraph database."""
-        return self.copy or self.root / "oxigraph"
-
-    @property
-    def blobs(self) -> Path:
-        """Blobs."""
-        return self.root / "librarian"
-
-    @property
-    def index(self) -> Path:
-        """Text and vector indexes."""
-        return self.root / "index"
-
-    @property
-    def cache(self) -> Path:
-        """Caches of model answers and embeddings."""
-        return self.root / "cache"
-
-    @property
-    def snapshots(self) -> Path:
-        """Copies for the reader processes of a running server."""
-        return self.root / "snapshots"
-
-    @property
-    def scratch(self) -> Path:
-        """Where this process makes copies that it changes: beside a server, in the folder of its own copy."""
-        return self.copy.parent if self.copy else self.snapshots
-
-    @property
-    def frozen(self) -> Path:
-        """Copies for other processes that read while a server runs."""
-        return self.root / "frozen"
-
-    @property
-    def holder(self) -> Path:
-        """The file that names the process that has the store open."""
-        return self.root / "holder.json"
-
-    @property
-    def token(self) -> Path:
-        """The file with a token of role write, by which a running server knows its own user's commands."""
-        return self.root / "token"
+class StoreFolder(layout.StorePaths):
+    """The folder of a store: opening it, and notes about the process that has it open."""
 
     @property
     def exists(self) -> bool:
@@ -135,12 +72,12 @@ class StoreFolder:
         """
         if collection == DEFAULT_COLLECTION:
             return cls(store)
-        if not _COLLECTION_NAME.match(collection):
+        if not re.fullmatch(layout.COLLECTION, collection):
             raise UsageError(
                 tr("invalid name of a collection: {collection!r}").format(collection=collection),
                 hint=tr("use at most 64 letters, digits, - and _, beginning with a letter or digit"),
             )
-        return cls(store / "collections" / collection)
+        return cls(store / layout.COLLECTIONS / collection, store)
 
     def open(
         self, templates: TemplateLibrary, *, create: bool, read_only: bool = False
@@ -161,6 +98,7 @@ class StoreFolder:
                 tr("{root} is a file, not a folder").format(root=self.root),
                 hint=tr("name the folder of a store with --store"),
             )
+        self.require_own()
         if not create and not self.exists:
             raise StoreMissingError(
                 tr("there is no store at {place}").format(place=self.root),
@@ -187,7 +125,7 @@ class StoreFolder:
         except StoreLockedError as error:
             raise self.locked() from error
         if not read_only:  # copies left by a killed process may hold forgotten text
-            shutil.rmtree(self.snapshots, ignore_errors=True)
+            layout.remove(self.snapshots, layout.COPIES)
             drop_all_unused(self.frozen, unclaimed=0)
         try:
             if read_only:
@@ -212,7 +150,7 @@ class StoreFolder:
         command = command if len(command) <= _COMMAND else f"{command[:_COMMAND]}…"
         note = {"pid": os.getpid(), "command": command, "since": now().isoformat()}
         try:
-            self.holder.write_text(json.dumps(note), encoding="utf-8")
+            layout.write(self.holder, json.dumps(note))
         except OSError as error:
             raise StoreError(
                 tr("cannot write {path}: {cause}").format(path=self.root, cause=error)
@@ -263,10 +201,8 @@ class StoreFolder:
         """
         note = {**self._noted(), "url": server.url, "key": server.key}
         try:
-            self.holder.write_text(json.dumps(note), encoding="utf-8")
-            self.token.unlink(missing_ok=True)
-            with os.fdopen(os.open(self.token, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                file.write(token)
+            layout.write(self.holder, json.dumps(note))
+            layout.write(self.token, token, mode=0o600)
         except OSError as error:
             cause = error.strerror or error
             log.warning("cannot write %s: %s; commands need --server URL and a token", error.filename, cause)
@@ -288,12 +224,12 @@ class StoreFolder:
 def is_store(folder: Path) -> bool:
     """Whether a folder is a store, or holds the local files of a remote one (see `local_files`)."""
     place = StoreFolder(folder)
-    return place.exists or ((folder / "origin.json").exists() and place.index.is_dir())
+    return place.exists or (place.origin.exists() and place.index.is_dir())
 
 
 def collections(store: Path) -> list[str]:
     """The names of the collections in a store's folder, the default one first."""
-    beside = sorted(path.name for path in (store / "collections").glob("*") if StoreFolder(path).exists)
+    beside = sorted(path.name for path in (store / layout.COLLECTIONS).glob("*") if StoreFolder(path).exists)
     return [DEFAULT_COLLECTION] * StoreFolder(store).exists + beside
 
 

@@ -8,13 +8,11 @@ write, deletes what nobody holds (`drop_unused`).
 
 from __future__ import annotations
 
-import secrets
-import shutil
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from graphrag_rdf import layout
 from graphrag_rdf.errors import StoreError, StoreLockedError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.store.embedded import EmbeddedStore
@@ -31,15 +29,13 @@ def make_copy(store: EmbeddedStore, folder: Path) -> str:
     Raises:
         StoreError: when the disk or the engine fails.
     """
-    name = secrets.token_hex(8)
-    place = folder / name
-    place.mkdir(parents=True)
+    copy = layout.new_copy(folder)
     try:
-        store.snapshot(place / "oxigraph")
+        store.snapshot(copy.database)
     except BaseException:
-        shutil.rmtree(place, ignore_errors=True)
+        copy.delete()
         raise
-    return name
+    return copy.root.name
 
 
 class FrozenCopy:
@@ -57,29 +53,29 @@ class FrozenCopy:
     """
 
     def __init__(self, folder: Path, name: str) -> None:
-        self._place = folder / name
-        self.database = self._place / "oxigraph"
+        self._place = layout.StorePaths(folder / name)
+        self.database = self._place.database
         missing = StoreError(
             tr("there is no copy {name!r} of the store in {folder}").format(name=name, folder=folder)
         )
         if Path(name).name != name or not is_database(self.database):
             raise missing
-        self._lock = FolderLock(self._place / "lock")
+        self._lock = FolderLock(self._place.lock)
         if not is_database(self.database):  # it was dropped meanwhile
             self.close()
             raise missing
 
     def close(self) -> None:
         """Delete it. A second call does nothing."""
-        shutil.rmtree(self._place, ignore_errors=True)
+        self._place.delete()
         self._lock.release()
-        shutil.rmtree(self._place, ignore_errors=True)  # Windows deletes no file that is open
+        self._place.delete()  # Windows deletes no file that is open
 
 
 def in_use(folder: Path) -> set[str]:
     """The names of the copies that a process reads, or was just given."""
     drop_unused(folder)
-    return {place.name for place in _copies(folder)}
+    return {copy.root.name for copy in layout.copies(folder)}
 
 
 def drop_all_unused(folder: Path, unclaimed: float = _UNCLAIMED) -> None:
@@ -95,18 +91,13 @@ def drop_unused(folder: Path, unclaimed: float = _UNCLAIMED) -> None:
     Args:
         unclaimed: seconds that a copy stays which nobody has locked.
     """
-    for place in _copies(folder):
+    for copy in layout.copies(folder):
         try:
-            if time.time() - place.stat().st_mtime < unclaimed:
+            if time.time() - copy.root.stat().st_mtime < unclaimed:
                 continue
-            lock = FolderLock(place / "lock")
+            lock = FolderLock(copy.lock)
         except (OSError, StoreLockedError, StoreError):  # gone, in use, or another user's
             continue
-        shutil.rmtree(place, ignore_errors=True)
+        copy.delete()
         lock.release()
-        shutil.rmtree(place, ignore_errors=True)
-
-
-def _copies(folder: Path) -> Iterator[Path]:
-    with suppress(OSError):
-        yield from list(folder.iterdir())
+        copy.delete()

@@ -8,9 +8,7 @@ has left. The next process that opens or closes the store alone renames the copy
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -21,6 +19,7 @@ from typing import TypeAlias
 import pyoxigraph as ox
 from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad
 
+from graphrag_rdf import layout
 from graphrag_rdf.errors import StoreError
 from graphrag_rdf.i18n import tr
 
@@ -47,7 +46,7 @@ class Generation:
         """Close it and delete its files; no reader may use it any more."""
         self.engine = None
         if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)  # `settle` deletes the rest
+            layout.remove(self.folder, layout.DATABASE)  # `settle` deletes the rest
 
 
 def folder_of(path: Path) -> Path:
@@ -76,24 +75,24 @@ def settle(path: Path) -> Path:
     if is_database(found):
         with suppress(OSError):  # it stays in its folder
             if found != path:
-                shutil.rmtree(path, ignore_errors=True)
+                layout.remove(path, layout.DATABASE)
                 found.rename(path)
                 found = path
             _pointer(path).unlink(missing_ok=True)
-            _unfinished(path).unlink(missing_ok=True)
+            layout.remove_unfinished(path.parent)
         for copy in _copies(path):
             if copy != found:
-                shutil.rmtree(copy, ignore_errors=True)
+                layout.remove(copy, layout.DATABASE)
     return found
 
 
 def _settle_older(path: Path) -> None:
     """Finish the renaming of two folders by an older version of this program."""
     fresh, former = (path.with_name(f"{path.name}{suffix}") for suffix in (".new", ".old"))
-    if not path.exists() and former.exists():
-        (fresh if fresh.exists() else former).rename(path)
+    if not path.exists() and is_database(former):
+        (fresh if is_database(fresh) else former).rename(path)
     for leftover in (fresh, former):
-        shutil.rmtree(leftover, ignore_errors=True)
+        layout.remove(leftover, layout.DATABASE)
 
 
 def write_anew(former: Generation, path: Path | None) -> Generation:
@@ -118,7 +117,7 @@ def write_anew(former: Generation, path: Path | None) -> Generation:
     except BaseException as error:
         engine = None
         traceback.clear_frames(error.__traceback__)  # their variables keep the copy open
-        shutil.rmtree(folder, ignore_errors=True)
+        layout.remove(folder, layout.DATABASE)
         raise
     return Generation(engine, folder)
 
@@ -168,32 +167,11 @@ def _name(path: Path, folder: Path, former: Path | None) -> None:
 
 
 def _point(path: Path, folder: Path) -> None:
-    written = _unfinished(path)
-    with written.open("w", encoding="ascii") as file:
-        file.write(folder.name)
-        file.flush()
-        os.fsync(file.fileno())
-    _sync_folder(path.parent)
-    written.replace(_pointer(path))
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    layout.write(_pointer(path), folder.name, durable=True)
 
 
 def _pointer(path: Path) -> Path:
     return path.with_name(f"{path.name}.current")
-
-
-def _unfinished(path: Path) -> Path:
-    return path.with_name(f"{path.name}.current.tmp")
 
 
 def _copies(path: Path) -> list[Path]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from graphrag_rdf import layout
 from graphrag_rdf.errors import StoreError, StoreLockedError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import text_of
@@ -26,7 +26,6 @@ from graphrag_rdf.store.migrations import migrate, require_known_version
 from graphrag_rdf.store.remote import RemoteStore
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._]+")
-_ORIGIN = "origin.json"
 
 
 def local_folder(root: Path, endpoint: Endpoint) -> StoreFolder:
@@ -52,12 +51,13 @@ def open_remote(
             newer version.
         StoreLockedError: when another process uses the folder.
     """
+    place.require_own()
     if read_only:
         store = RemoteStore(templates, endpoint, create=False, read_only=True)
         require_known_version(store)
         return store, BlobStore(place.blobs)
     try:
-        lock = FolderLock(place.root / "lock")
+        lock = FolderLock(place.lock)
     except StoreLockedError as error:
         raise place.locked() from error
     try:
@@ -75,14 +75,13 @@ def _belongs(place: StoreFolder, store: RemoteStore) -> None:
     """Delete the indexes in the folder if they belong to another store."""
     rows = store.select("remote/made")
     origin = {"made": min((text_of(row["time"]) for row in rows), default=None)}
-    file = place.root / _ORIGIN
     try:
-        if json.loads(file.read_text(encoding="utf-8")) == origin:
+        if json.loads(place.origin.read_text(encoding="utf-8")) == origin:
             return
     except (OSError, ValueError):
         pass  # without the file, it belongs to no store
     try:
-        shutil.rmtree(place.index, ignore_errors=True)
-        file.write_text(json.dumps(origin), encoding="utf-8")
+        layout.remove(place.index, layout.INDEX)
+        layout.write(place.origin, json.dumps(origin))
     except OSError as error:
         raise StoreError(tr("cannot write {path}: {cause}").format(path=place.root, cause=error)) from error

@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from graphrag_rdf import layout
 from graphrag_rdf.errors import SearchIndexError
-from graphrag_rdf.index import KINDS, Hit, Kind, Record, SyncReport, TextIndex, discard
+from graphrag_rdf.index import KINDS, Hit, Kind, Record, SyncReport, TextIndex
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.index.postings import View, rounded
 
@@ -313,7 +314,7 @@ def test_a_damaged_index_names_the_way_out(tmp_path: Path, spoil: object) -> Non
     with pytest.raises(SearchIndexError) as caught:
         TextIndex(tmp_path / "text").search("alpha", kind="sentence", k=5)
     assert caught.value.hint == "graphrag-rdf index rebuild"
-    discard(tmp_path / "text")
+    layout.remove(tmp_path / "text", layout.TEXT_INDEX)
     assert TextIndex(tmp_path / "text").commit_number == 0
 
 

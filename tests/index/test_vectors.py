@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from graphrag_rdf import layout
 from graphrag_rdf.errors import SearchIndexError
-from graphrag_rdf.index import KINDS, Kind, Record, VectorIndex, discard
+from graphrag_rdf.index import KINDS, Kind, Record, VectorIndex
 
 DIMENSION = 24
 
@@ -154,7 +155,7 @@ def test_another_model_or_dimension_is_named(tmp_path: Path) -> None:
         index.apply([record(2)], np.ones((1, 3)))
     with pytest.raises(SearchIndexError, match="have 24 numbers, not 3"):
         index.search(np.ones(3), kind="sentence", k=1)
-    discard(tmp_path)
+    layout.remove(tmp_path, layout.VECTOR_INDEX)
     assert VectorIndex(tmp_path, model="large").model == "large"
 
 

@@ -22,6 +22,7 @@ import psutil
 import pyoxigraph as ox
 import pytest
 
+from graphrag_rdf.layout import StorePaths
 from graphrag_rdf.reader_process.evaluate import Job, Wanted
 from graphrag_rdf.reader_process.process import Snapshot
 from graphrag_rdf.resources import folder
@@ -199,7 +200,7 @@ def test_pages_that_use_all_threads_hold_up_no_query(tmp_path: Path) -> None:
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
         pages = asyncio.create_task(asyncio.to_thread(done.wait))
         try:
-            return await ask_readers(Snapshots(store, tmp_path / "snapshots"))
+            return await ask_readers(Snapshots(store, StorePaths(tmp_path)))
         finally:
             done.set()
             await pages

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pyoxigraph import Literal, NamedNode, Quad
 
+from graphrag_rdf.layout import StorePaths
 from graphrag_rdf.reader_process.process import Snapshot
 from graphrag_rdf.resources import folder
 from graphrag_rdf.server.execution.snapshots import Snapshots
@@ -34,7 +35,7 @@ class Reading:
 
 
 def test_one_that_is_read_stays_however_old_it_is(store: EmbeddedStore, tmp_path: Path) -> None:
-    snapshots, reader, other = Snapshots(store, tmp_path / "snapshots"), Reading(), Reading()
+    snapshots, reader, other = Snapshots(store, StorePaths(tmp_path)), Reading(), Reading()
     read = snapshots.fresh(0, reader)
     write(store, 1)
     left = snapshots.fresh(store.commit_number(), other)
@@ -49,7 +50,7 @@ def test_one_that_is_taken_while_others_are_dropped_is_not_dropped_under_its_rea
     store: EmbeddedStore, tmp_path: Path
 ) -> None:
     """The tidying has to ask who reads what after the snapshot was taken, not before."""
-    snapshots, readers = Snapshots(store, tmp_path / "snapshots"), [Reading() for _ in range(4)]
+    snapshots, readers = Snapshots(store, StorePaths(tmp_path)), [Reading() for _ in range(4)]
     done = threading.Event()
 
     def tidy() -> None:

@@ -112,7 +112,7 @@ def not_filled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @contextmanager
 def no_name(database: Path) -> Iterator[None]:
     """The new database cannot be named: the last step fails."""
-    obstacle = database.with_name("oxigraph.current.tmp")
+    obstacle = database.with_name("oxigraph.current")
     obstacle.mkdir()
     yield
     obstacle.rmdir()
@@ -149,15 +149,16 @@ def test_a_failure_leaves_the_old_database_in_use(
 
 
 KILLED = """
-import os, shutil, signal, sys
+import os, signal, sys
 from pathlib import Path
+from graphrag_rdf import layout
 from graphrag_rdf.store import generations
 from graphrag_rdf.store.embedded import EmbeddedStore
 from tests.support.sample_stores import templates
 
 place, owner, name, number = Path(sys.argv[1]), *sys.argv[2:4], int(sys.argv[4])
 store = EmbeddedStore(templates(), place)
-owners = {"generations": generations, "Generation": generations.Generation, "shutil": shutil, "Path": Path}
+owners = {"generations": generations, "Generation": generations.Generation, "layout": layout, "Path": Path}
 work, calls = getattr(owners[owner], name), 0
 
 def killed(*arguments, **options):
@@ -178,12 +179,12 @@ store.close()
     [
         ("generations._fill", 1),
         ("generations._tally", 1),
-        ("generations._sync_folder", 1),
+        ("layout._sync", 1),
         ("Path.replace", 1),
-        ("generations._sync_folder", 2),
+        ("layout._sync", 2),
         ("Generation.remove", 1),
-        ("shutil.rmtree", 1),
-        ("shutil.rmtree", 2),
+        ("layout.remove", 1),
+        ("layout.remove", 2),
         ("Path.rename", 1),
         ("Path.unlink", 1),
     ],

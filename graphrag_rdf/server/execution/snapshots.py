@@ -5,7 +5,6 @@ A snapshot is a folder of hard links (`EmbeddedStore.snapshot`, milliseconds), i
 
 from __future__ import annotations
 
-import shutil
 import threading
 import time
 from collections.abc import Collection
@@ -13,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from graphrag_rdf.layout import COPIES, StorePaths, remove
 from graphrag_rdf.reader_process.process import Snapshot
 from graphrag_rdf.store.embedded import EmbeddedStore
 
@@ -30,19 +30,17 @@ class Snapshots:
     """Snapshots of a store that is written to.
 
     Args:
-        folder: for them alone; what is left in it from before is dropped.
+        place: of the store, its path without links.
     """
 
-    def __init__(self, store: EmbeddedStore, folder: Path) -> None:
+    def __init__(self, store: EmbeddedStore, place: StorePaths) -> None:
         self._store = store
-        self._folder = folder
+        self._place = place
         self._newest: Snapshot | None = None
         self._all: set[Snapshot] = set()
         self._lock = threading.Lock()
         # always the same one: memory that the engine takes in one thread and frees in another is not returned
         self._thread = ThreadPoolExecutor(1, "snapshot")
-        self._number = 0
-        shutil.rmtree(folder, ignore_errors=True)
 
     @property
     def current(self) -> Snapshot | None:
@@ -74,14 +72,14 @@ class Snapshots:
             dropped = self._all - {self._newest, *(holder.snapshot for holder in holders)}
             self._all -= dropped
             for snapshot in dropped:
-                shutil.rmtree(snapshot.path, ignore_errors=True)
+                StorePaths(snapshot.path.parent).delete()
 
     def close(self) -> None:
         """Drop everything."""
         self._newest = None
         self._all.clear()
         self._thread.shutdown(wait=False)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        remove(self._place.snapshots, COPIES)
 
     def _fits(self, min_commit: int) -> bool:
         newest = self._newest
@@ -90,9 +88,7 @@ class Snapshots:
         return newest is self.current or time.monotonic() - newest.taken < MAX_AGE
 
     def _take(self) -> Snapshot:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._number += 1
-        path = self._folder / str(self._number)
+        path = self._place.new_copy().database
         start, commit, generation = time.monotonic(), self._store.commit_number(), self._store.generation
         self._store.snapshot(path)
         return Snapshot(path, commit, start, generation)

@@ -6,7 +6,6 @@ import errno
 import json
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 from pyoxigraph import NamedNode, Quad
 
+from graphrag_rdf import layout
 from graphrag_rdf.checks import run_shapes
 from graphrag_rdf.config import Settings, load_settings
 from graphrag_rdf.engine import Engine
@@ -80,7 +80,7 @@ def test_no_room_for_a_copy_of_the_store_is_told(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     scripted_server.answer_with(writing(GOOD, GOOD, GOOD))  # type: ignore[arg-type]
-    monkeypatch.setattr(tempfile, "mkdtemp", full)
+    monkeypatch.setattr(layout, "new_copy", full)
     *_, last = engine.ask(QUESTION, "sparql")
     assert last.answer is not None, last.error
     (warning,) = (one for one in last.answer["warnings"] if one["type"] == "query_failed")

@@ -177,7 +177,8 @@ class Server:
     def query(self, text: str, base: str, accept: str) -> Outcome:
         """See `System`."""
         accepted = accept or "application/sparql-results+json, application/n-triples"
-        got = self._sent("/sparql", data={"query": f"BASE <{base}> {text}"}, headers={"Accept": accepted})
+        asked = {"query": f"BASE <{base}> {text}", "dialect": "rdf12"}
+        got = self._sent("/sparql", data=asked, headers={"Accept": accepted})
         kind = got.headers["content-type"].partition(";")[0]
         if kind == "text/csv":
             return got.content
@@ -205,7 +206,7 @@ class Server:
         return isomorphic(self._quads())
 
     def _quads(self) -> Iterator[Quad]:
-        got = self._client.get("/store", headers={"Accept": "application/n-quads"})
+        got = self._client.get("/store", headers={"Accept": "application/n-quads;version=1.2"})
         return iter(ox.parse(got.content, format=RdfFormat.N_QUADS))
 
     def _sent(self, path: str, **request: Any) -> httpx.Response:

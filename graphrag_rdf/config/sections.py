@@ -472,6 +472,9 @@ class ServerSection(Section):
         default=False,
         description="queries without FROM see the union of all graphs; not on a remote store",
     )
+    rdf_version: Literal["1.1", "1.2"] = Field(
+        default="1.1", description="version of RDF in answers to clients that name none"
+    )
     allow_service: tuple[str, ...] = Field(default=(), description="addresses that SERVICE and LOAD may call")
     trusted_proxies: tuple[str, ...] = Field(
         default=(), description="addresses whose X-Forwarded-For and -Proto headers are trusted"

@@ -51,11 +51,11 @@ def line_end(media_type: str) -> bytes:
     return _LINE_ENDS.get(media_type.partition(";")[0], b"")
 
 
-def write_csv(found: QuerySolutions, output: Output) -> None:
+def write_csv(variables: Iterable[str], rows: Iterable[Iterable[object]], output: Output) -> None:
     """Write solutions, in the thread that ran the query."""
-    lines = [",".join(variable.value for variable in found.variables)]
-    for solution in found:
-        lines.append(",".join([_field(term) for term in solution]))
+    lines = [",".join(variables)]
+    for row in rows:
+        lines.append(",".join([_field(term) for term in row]))
         if len(lines) == _ROWS:
             output.write(("\r\n".join(lines) + "\r\n").encode())
             lines.clear()

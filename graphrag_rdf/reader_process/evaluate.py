@@ -8,20 +8,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, Literal, Protocol
 
 import pyoxigraph as ox
 from pyoxigraph import DefaultGraph, NamedNode, Quad, Triple
 
 from graphrag_rdf.i18n import later, tr
-from graphrag_rdf.rdf.formats import XmlOutput, line_end, solutions, write_csv
-from graphrag_rdf.rdf.iris import statement
+from graphrag_rdf.rdf.formats import XmlOutput, line_end, write_csv
 from graphrag_rdf.rdf.jsonld import write_jsonld
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
-from graphrag_rdf.rdf.terms import Term
+from graphrag_rdf.rdf.rdf11 import as_rdf11, in_row
+from graphrag_rdf.rdf.rdf11_rows import write_rdf11
 from graphrag_rdf.sparql.complaints import NO_CALLS, complaint, evaluation_status
-from graphrag_rdf.sparql.render import Dialect, encode
+from graphrag_rdf.sparql.render import Dialect
 from graphrag_rdf.sparql.star import STAR_FORMATS, write_star
 from graphrag_rdf.sparql.star import Output as Stream
 from graphrag_rdf.store.base import run_query
@@ -51,9 +50,7 @@ class Wanted:
     Attributes:
         media_type: of `formats`.
         content_type: the response's header.
-        dialect: how triple terms are written. In `classic`, which any RDF 1.1 client reads, the node of the
-            statement stands for a triple term, and a graph describes it by `rdf:subject`, `rdf:predicate` and
-            `rdf:object`.
+        dialect: how triple terms are written; in `classic`, which any RDF 1.1 client reads, as in `rdf11`.
         context: of JSON-LD, a document in JSON: text is sent to a reader process in a fraction of the time.
         context_url: the answer names the context by this address; "" writes it into the answer.
     """
@@ -153,26 +150,22 @@ def write_results(found: ox.QuerySolutions | ox.QueryBoolean, job: Job, output: 
     output.begin(wanted.content_type)
     bounded = _Bounded(output, job, _row_counter(wanted.media_type, variables))
     try:
-        if isinstance(found, ox.QuerySolutions) and wanted.dialect == "classic":
-            found = solutions([variable.value for variable in found.variables], _classic_rows(found))
-        if isinstance(found, ox.QuerySolutions) and wanted.media_type == "text/csv":
-            write_csv(found, bounded)
-            return
         form = ox.QueryResultsFormat.from_media_type(wanted.media_type)
+        assert form is not None  # noqa: S101 - negotiated
         stream = XmlOutput(bounded) if form == ox.QueryResultsFormat.XML else bounded
-        found.serialize(stream, format=form)  # type: ignore[arg-type]
+        classic = wanted.dialect == "classic"
         if isinstance(found, ox.QueryBoolean):
+            found.serialize(stream, format=form)  # type: ignore[arg-type]
             bounded.write(line_end(wanted.media_type))
+        elif form == ox.QueryResultsFormat.CSV:
+            rows = (map(in_row, row) for row in found) if classic else found
+            write_csv([variable.value for variable in found.variables], rows, bounded)
+        elif classic:
+            write_rdf11(found, stream, form)
+        else:
+            found.serialize(stream, format=form)  # type: ignore[arg-type]
     finally:
         del found  # an error's traceback would keep it, and another thread may free that
-
-
-def _classic_rows(found: ox.QuerySolutions) -> Iterator[Iterator[Term | None]]:
-    return (map(_without_triple_terms, solution) for solution in found)
-
-
-def _without_triple_terms(term: Term | None) -> Term | None:
-    return statement(term.subject, term.predicate, term.object) if isinstance(term, Triple) else term
 
 
 def _judge(masked: str, text: str) -> None:
@@ -256,29 +249,18 @@ def serialize_graph(
         write_star(found, output, rdf_format)
         return
     if rdf_format == ox.RdfFormat.JSON_LD:
-        write_jsonld(_classic(found), output, json.loads(wanted.context), wanted.context_url)
+        write_jsonld(
+            as_rdf11(found, directions=True), output, json.loads(wanted.context), wanted.context_url
+        )
         return
     if rdf_format == ox.RdfFormat.RDF_XML:
         output = XmlOutput(output)
     ox.serialize(
-        _classic(found) if wanted.dialect == "classic" else found,  # type: ignore[arg-type]
+        as_rdf11(found) if wanted.dialect == "classic" else found,  # type: ignore[arg-type]
         output,  # type: ignore[arg-type]
         format=rdf_format,
         prefixes=dict(prefixes) if rdf_format in _WITH_PREFIXES else None,
     )
-
-
-def _classic(found: Iterable[Triple | Quad]) -> Iterator[Triple | Quad]:
-    statements = iter(found)
-    first = next(statements, None)
-    if first is None:
-        return
-    every = chain((first,), statements)
-    if isinstance(first, Quad):
-        yield from encode(every, "classic")  # type: ignore[arg-type]
-        return
-    quads = (Quad(one.subject, one.predicate, one.object) for one in every)
-    yield from (quad.triple for quad in encode(quads, "classic"))
 
 
 def _at_most(found: Iterable[Triple | Quad], limit: int) -> Iterator[Triple | Quad]:

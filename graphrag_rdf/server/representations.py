@@ -25,7 +25,6 @@ from graphrag_rdf.server.http.negotiation import (
     Choice,
     Format,
     accepted,
-    in_dialect,
     negotiate,
     wanted,
 )
@@ -79,7 +78,7 @@ class Forms:
 def _json_ld(forms: Forms) -> Sequence[Format]:
     """JSON-LD, which does not answer to the name of plain JSON where there is plain JSON."""
     last = GRAPHS[-1]
-    return [Format(last.accepted[:1], last.engine, last.iri, rdf12=False)] if forms.rdf else []
+    return [Format(last.accepted[:1], last.engine, last.iri)] if forms.rdf else []
 
 
 async def represent(request: Request, forms: Callable[[Service], Forms]) -> Response:
@@ -97,10 +96,9 @@ async def represent(request: Request, forms: Callable[[Service], Forms]) -> Resp
 
     def make() -> tuple[str, bytes]:
         found = forms(service)
-        choice = negotiate(accept, found.formats)
+        choice = negotiate(accept, found.formats, dialect=dialect, version=service.settings.rdf_version)
         if choice is None:
             raise Problem(406, tr("Accept names no supported format"))
-        choice = in_dialect(choice, dialect)
         return choice.content_type, _written(found, choice, context)
 
     commit = service.engine.store.commit_number()

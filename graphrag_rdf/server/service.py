@@ -120,6 +120,11 @@ class Service:
         """Takes clients' updates and graphs."""
         return self.remote or self.store
 
+    @property
+    def has_triple_terms(self) -> bool:
+        """Whether statements are triple terms in the store, and not nodes of RDF 1.1."""
+        return self.engine.store.renderer.dialect != "classic"
+
     def _queries(self) -> tuple[How, Queries]:
         store, settings = self.engine.store, self.settings
         how: How

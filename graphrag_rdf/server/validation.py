@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 
 import pyoxigraph as ox
@@ -10,9 +11,11 @@ from starlette.responses import Response
 
 from graphrag_rdf.ingest.gate import BrokenShapesError, Passed
 from graphrag_rdf.rdf.namespaces import PREFIXES, PROV
-from graphrag_rdf.server.http.negotiation import GRAPHS, negotiate
+from graphrag_rdf.reader_process.evaluate import serialize_graph
+from graphrag_rdf.server.http.negotiation import GRAPHS, negotiate, wanted
 from graphrag_rdf.server.http.problems import REPORT, problem_of
 from graphrag_rdf.server.pages.rendering import PROBLEMS, on_error
+from graphrag_rdf.server.service import service_of
 
 _REPORTED = {name: PREFIXES[name] for name in ("sh", "prov", "rag", "xsd")}
 
@@ -31,10 +34,12 @@ async def on_broken_shapes(connection: HTTPConnection, error: Exception) -> Resp
     """
     assert isinstance(error, BrokenShapesError)  # noqa: S101 - it is registered for these
     forms = (GRAPHS[0], *PROBLEMS, *GRAPHS[1:])  # plain JSON is a problem document, not JSON-LD
-    choice = negotiate(connection.headers.get("accept"), forms)
+    version = service_of(connection).settings.rdf_version
+    choice = negotiate(connection.headers.get("accept"), forms, version=version)
     if choice is None or not isinstance(choice.format.engine, ox.RdfFormat):
         return await on_error(connection, error)
     triples = [quad.triple for quad in error.report if quad.predicate != PROV.used]
-    body = ox.serialize(triples, format=choice.format.engine, prefixes=_REPORTED)
+    body = io.BytesIO()
+    serialize_graph(triples, body, wanted(choice), _REPORTED)
     problem = problem_of(error)
-    return Response(body, problem.status, {**problem.headers, "Content-Type": choice.content_type})
+    return Response(body.getvalue(), problem.status, {**problem.headers, "Content-Type": choice.content_type})

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import pyoxigraph as ox
@@ -52,6 +53,30 @@ def tokens(query: str) -> Iterator[Token]:
         kind = match.lastgroup or "operator"
         if kind != "space":
             yield Token(kind, match[0], match.start())
+
+
+_PROLOGUE = {"BASE": 1, "PREFIX": 2, "VERSION": 1}
+"""Words of a prologue → tokens that follow."""
+
+
+class Head(NamedTuple):
+    """The beginning of a query: the version that its prologue names, and the first token after it."""
+
+    version: str | None
+    first: Token | None
+
+
+def head(query: str) -> Head:
+    """The prologue of a query (SPARQL 1.2 Query Language §4.1)."""
+    version, words = None, tokens(query)
+    for token in words:
+        word = token.text.upper()
+        if token.kind != "word" or word not in _PROLOGUE:
+            return Head(version, token)
+        followed = [each.text for each in islice(words, _PROLOGUE[word])]
+        if word == "VERSION" and followed:
+            version = followed[0].strip("\"'")
+    return Head(version, None)
 
 
 def names_dataset(query: str) -> bool:

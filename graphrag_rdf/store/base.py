@@ -312,7 +312,7 @@ def write_found(
     if form is None:
         raise UsageError(tr("query results cannot be written as {media_type}").format(media_type=media_type))
     if isinstance(found, QuerySolutions) and form == QueryResultsFormat.CSV:
-        write_csv(found, output)
+        write_csv([variable.value for variable in found.variables], found, output)
         return
     found.serialize(output, format=form)
     if isinstance(found, QueryBoolean):

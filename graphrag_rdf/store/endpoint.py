@@ -31,6 +31,10 @@ log = logging.getLogger(__name__)
 RESULTS = "application/sparql-results+json"
 GRAPH = "application/n-triples, text/turtle;q=0.5"
 _ANYTHING = "*/*"
+_IN_RDF12 = {each: f"{each.partition(',')[0]};version=1.2" for each in (RESULTS, GRAPH)}
+"""What our own server is asked for, which gives RDF 1.1 otherwise. Others may refuse the parameter."""
+COMMIT_HEADER = "graphrag-commit"
+"""Header with the commit number of our own server (see server.service), in lower case."""
 
 _PASSING = frozenset({429, 502, 503, 504})
 """Statuses of temporary errors."""
@@ -144,6 +148,7 @@ class Endpoint:
         self.addresses = addresses
         self.settings = settings or RemoteSettings()
         self._lost = False
+        self._is_ours = False
         if self.settings.has_credentials:
             _warn_of_listeners(addresses)
 
@@ -237,7 +242,7 @@ class Endpoint:
             url,
             text,
             update=update,
-            accept=accept,
+            accept=_IN_RDF12.get(accept, accept) if self._is_ours else accept,
             credentials=Credentials(settings.user, settings.password, settings.token),
             timeout=timeout,
             headers=headers,
@@ -272,6 +277,7 @@ class Endpoint:
                 self._wait(attempt, None, f"{url}: {error}")
                 continue
             self._lost = reply.status in passing and last
+            self._is_ours |= COMMIT_HEADER in reply.headers
             if reply.status in passing and not last:
                 self._wait(attempt, reply.headers.get("retry-after"), f"{url}: status {reply.status}")
                 continue

@@ -32,10 +32,7 @@ from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.sparql.render import DIALECTS, Dialect, Renderer
 from graphrag_rdf.store.answers import read_results
 from graphrag_rdf.store.base import Row, in_batches
-from graphrag_rdf.store.endpoint import Endpoint
-
-COMMIT_HEADER = "graphrag-commit"
-"""Header with the commit number of our own server (see server.service), in lower case."""
+from graphrag_rdf.store.endpoint import COMMIT_HEADER, Endpoint
 
 _PROBE = NamedNode("urn:graphrag-rdf:probe")
 _WORD = "probe"

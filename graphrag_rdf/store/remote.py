@@ -27,8 +27,8 @@ from graphrag_rdf.sparql.render import encode, encode_removal
 from graphrag_rdf.sparql.tokens import with_base
 from graphrag_rdf.store.answers import Reader
 from graphrag_rdf.store.base import Answer, Changes, TemplateStore, commit_mark, commit_marks, write_answer
-from graphrag_rdf.store.endpoint import SEE_ITS_LOG, Endpoint
-from graphrag_rdf.store.probe import COMMIT_HEADER, Capabilities, LiteralSupport, Probe
+from graphrag_rdf.store.endpoint import COMMIT_HEADER, SEE_ITS_LOG, Endpoint
+from graphrag_rdf.store.probe import Capabilities, LiteralSupport, Probe
 from graphrag_rdf.store.updates import canonical, canonical_term, data, line, placed, sequence
 from graphrag_rdf.store.wrapper import asks_for_graph
 

@@ -18,6 +18,7 @@ from tests.clients.conftest import ENTITY, QUERIES, SCRIPTS, as_expected, place,
 from tests.docs.markdown import REPOSITORY, blocks
 from tests.support.commands import program
 from tests.support.endpoint import TOKENS, WRITE, Endpoint
+from tests.support.jena import JARS, write_messages
 
 pytestmark = pytest.mark.clients
 
@@ -142,6 +143,10 @@ def test_sparql_http_client(served: Endpoint) -> None:
     assert (found["put"], found["post"]) == (2, 3)
 
 
+def test_fetch_sparql_endpoint(served: Endpoint) -> None:
+    as_expected(said(node("fetch_sparql_endpoint.mjs"), served))
+
+
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Nothing."""
@@ -176,7 +181,7 @@ def test_yasgui(method: str, pages: str, sample_folder: Path, tmp_path: Path) ->
         ) as browser,
     ):
         page = browser.new_page()
-        given = {"endpoint": f"{endpoint.url}/sparql?dialect=classic", "method": method, "token": WRITE}
+        given = {"endpoint": f"{endpoint.url}/sparql", "method": method, "token": WRITE}
         page.goto(f"{pages}/yasgui.html?{urlencode(given)}")
 
         def sent(query: str) -> None:
@@ -206,27 +211,23 @@ def test_yasgui(method: str, pages: str, sample_folder: Path, tmp_path: Path) ->
 
 # --- Java ---------------------------------------------------------------------------------------------
 
-_JARS = Path("/usr/share/java")
 _OTHER_LOGS = ("slf4j-jdk14", "slf4j-simple", "slf4j-jcl", "slf4j-log4j12", "slf4j-migrator", "maven3-slf4j")
 
 
 @pytest.fixture(scope="module")
 def jena(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The beginning of Jena's command lines: Debian has its classes, and no scripts for them."""
-    if not (_JARS / "jena-cmds.jar").exists() or shutil.which("java") is None:
+    if not (JARS / "jena-cmds.jar").exists() or shutil.which("java") is None:
         pytest.skip("Jena is not installed: apt install libapache-jena-java default-jre-headless")
     folder = tmp_path_factory.mktemp("jena")
-    for missing in ("xpath/regex/message", "msg/XMLSchemaMessages"):  # not in Debian's package
-        file = folder / "xerces" / "impl" / f"{missing}.properties"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch()
-    names = sorted(_JARS.glob("*.jar"))
+    write_messages(folder)
+    names = sorted(JARS.glob("*.jar"))
     kept = [name for name in names if not name.name.startswith(_OTHER_LOGS) and "over-slf4j" not in name.name]
     return ["java", "-cp", ":".join(map(str, (folder, *kept)))]
 
 
 def test_jena_queries(jena: list[str], served: Endpoint) -> None:
-    def asked(query: str, endpoint: str = "/sparql?dialect=classic", form: str = "text") -> str:
+    def asked(query: str, endpoint: str = "/sparql", form: str = "text") -> str:
         return run([*jena, "arq.rsparql", f"--service={served.url}{endpoint}", f"--results={form}", query])
 
     assert STATION in asked(QUERIES["select"])
@@ -235,7 +236,7 @@ def test_jena_queries(jena: list[str], served: Endpoint) -> None:
     assert "urn:statement:" in asked(QUERIES["terms"])
     assert "urn:statement:" in asked(QUERIES["graph"], form="nt")
     # it reads the older form of triple terms in graphs, and today's in rows
-    assert "<< <" in asked(QUERIES["terms"], "/sparql")
+    assert "<< <" in asked(QUERIES["terms"], "/sparql?dialect=rdf12")
     assert "<< <" in asked(QUERIES["graph"], "/sparql?dialect=rdf-star", form="ttl")
 
 

@@ -25,6 +25,7 @@ from graphrag_rdf.store.updates import data
 from tests.support import endpoint as own
 from tests.support.commands import environment, program
 from tests.support.gateway import Gateway, Passed, Said
+from tests.support.jena import jena_program
 
 _BATCH = 2_000
 
@@ -180,18 +181,8 @@ def serve() -> Server:
 
 def jena() -> Server:
     """Apache Jena ARQ, in memory, behind the few lines of Java beside the tests."""
-    jars = Path("/usr/share/java")
-    if not (jars / "jena-arq.jar").exists() or shutil.which("javac") is None:
-        pytest.skip("Jena or a Java compiler is not installed: apt install libapache-jena-java default-jdk")
     port, folder = _free_port(), _folder()
-    source = Path(__file__).resolve().parents[1] / "remote" / "jena" / "JenaServer.java"
-    subprocess.run(["javac", "-cp", f"{jars}/*", "-d", str(folder), str(source)], check=True)
-    # Debian's Jena lacks these; all that is wanted of them is that they are there
-    for missing in ("xpath/regex/message", "msg/XMLSchemaMessages"):
-        file = folder / "xerces" / "impl" / f"{missing}.properties"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch()
-    command = ["java", "-cp", f"{folder}:{jars}/*", "JenaServer", str(port)]
+    command = [*jena_program("JenaServer", folder), str(port)]
     return Server(f"http://127.0.0.1:{port}", command, folder, dialect="rdf-star")
 
 

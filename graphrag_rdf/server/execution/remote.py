@@ -22,7 +22,7 @@ from graphrag_rdf.reader_process.evaluate import Job, Output, QueryFailed, write
 from graphrag_rdf.server.execution.queries import Answer
 from graphrag_rdf.server.execution.sparql_text import query_outside_bookkeeping
 from graphrag_rdf.sparql.complaints import NO_CALLS, complaint
-from graphrag_rdf.sparql.tokens import outermost, tokens, with_base
+from graphrag_rdf.sparql.tokens import head, outermost, tokens, with_base
 from graphrag_rdf.store.answers import graph_lines, read_graph, stream_results
 from graphrag_rdf.store.endpoint import GRAPH, RESULTS
 from graphrag_rdf.store.remote import RemoteStore
@@ -31,8 +31,6 @@ from graphrag_rdf.store.wrapper import Reply, Stream
 
 _RESULTS = frozenset({"SELECT", "ASK"})
 _FORMS = _RESULTS | {"CONSTRUCT", "DESCRIBE"}
-_PROLOGUE = {"BASE": 1, "PREFIX": 2, "VERSION": 1}
-"""Words of a prologue → tokens that follow."""
 
 _PIECE = 1 << 16
 
@@ -97,18 +95,13 @@ def _query(store: RemoteStore, job: Job, asking: Asking, output: Output) -> None
 
 def _form_of(text: str) -> str:
     """The word after the prologue: SELECT, ASK, CONSTRUCT or DESCRIBE."""
-    passed = 0
-    for token in tokens(text):
-        word = token.text.upper()
-        if passed:
-            passed -= 1
-        elif token.kind == "word" and word in _PROLOGUE:
-            passed = _PROLOGUE[word]
-        elif token.kind == "word" and word in _FORMS:
-            return word
-        else:
-            raise QueryFailed(400, tr("a query does not begin with {text!r}").format(text=token.text[:80]))
-    raise QueryFailed(400, tr("the query is missing"))
+    first = head(text).first
+    if first is None:
+        raise QueryFailed(400, tr("the query is missing"))
+    word = first.text.upper()
+    if first.kind != "word" or word not in _FORMS:
+        raise QueryFailed(400, tr("a query does not begin with {text!r}").format(text=first.text[:80]))
+    return word
 
 
 def _judge(masked: str, text: str) -> None:

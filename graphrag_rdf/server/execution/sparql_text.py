@@ -20,6 +20,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.rdf.iris import STATEMENT
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.server.execution.nesting import check_nesting
 from graphrag_rdf.server.http.problems import Problem
@@ -97,6 +98,21 @@ def inspect_update(text: str, allowed: Collection[str] = ()) -> str | None:
     """
     check_nesting(text)
     return _masked(text, frozenset(allowed))
+
+
+def refuse_rdf11(update: str) -> None:
+    """Refuse an update with the node of a statement, which is a triple term in the store (see `rdf11`).
+
+    Raises:
+        Problem: 400.
+    """
+    node = f"<{STATEMENT}"
+    if node in update and any(t.kind == "iri" and t.text.startswith(node) for t in tokens(update)):
+        raise Problem(
+            400,
+            tr("{iri}…> stands for a triple term in answers in RDF 1.1").format(iri=node),
+            hint=tr("write <<( s p o )>>, or send the whole graph to /store"),
+        )
 
 
 def _roams(found: Sequence[Token]) -> bool:

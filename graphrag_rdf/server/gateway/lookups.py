@@ -303,7 +303,7 @@ async def sparql(connection: HTTPConnection, request: Mapping[str, Any]) -> Repl
     job, _ = await job_of(
         service,
         asked.query,
-        *forms_for("application/sparql-results+json, application/n-triples"),
+        *forms_for("application/sparql-results+json, application/n-triples", "rdf12"),
         with_prefixes=True,
         union=True,
     )

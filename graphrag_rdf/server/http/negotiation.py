@@ -1,14 +1,14 @@
 """Our formats (of query results, of graphs, of datasets), and which of them a client gets.
 
 RFC 9110 §12.5.1 (Accept: q-values, the most specific range counts) and RDF 1.2 (the media type parameter
-`version`: a client that asks for 1.1 or 1.2-basic gets no triple terms).
+`version`). Triple terms are for clients that ask for 1.2; most of today's parsers end with an error at one.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import starmap
 
@@ -17,7 +17,7 @@ from pyoxigraph import QueryResultsFormat, RdfFormat
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.reader_process.evaluate import Wanted
 from graphrag_rdf.server.http.problems import Problem
-from graphrag_rdf.sparql.render import Dialect
+from graphrag_rdf.sparql.render import DIALECTS, Dialect
 from graphrag_rdf.store.vocabularies import vocabulary_context
 
 
@@ -31,14 +31,14 @@ class Format:
         engine: the engine's name of it; None for formats other than RDF and query results.
         charset: whether the media type takes a charset.
         iri: its name in service descriptions (https://www.w3.org/ns/formats/).
-        rdf12: whether it can carry triple terms.
+        rdf12: whether it has a syntax for triple terms.
     """
 
     accepted: tuple[str, ...]
     engine: QueryResultsFormat | RdfFormat | None
     iri: str
     charset: bool = False
-    rdf12: bool = True
+    rdf12: bool = False
 
     @property
     def media_type(self) -> str:
@@ -58,14 +58,22 @@ RESULTS: tuple[Format, ...] = (
         ("application/sparql-results+json", "application/json"),
         QueryResultsFormat.JSON,
         f"{_NS}SPARQL_Results_JSON",
+        rdf12=True,
     ),
     Format(
         ("application/sparql-results+xml", "application/xml", "text/xml"),
         QueryResultsFormat.XML,
         f"{_NS}SPARQL_Results_XML",
+        rdf12=True,
     ),
-    Format(("text/csv",), QueryResultsFormat.CSV, f"{_NS}SPARQL_Results_CSV", charset=True),
-    Format(("text/tab-separated-values",), QueryResultsFormat.TSV, f"{_NS}SPARQL_Results_TSV", charset=True),
+    Format(("text/csv",), QueryResultsFormat.CSV, f"{_NS}SPARQL_Results_CSV", charset=True, rdf12=True),
+    Format(
+        ("text/tab-separated-values",),
+        QueryResultsFormat.TSV,
+        f"{_NS}SPARQL_Results_TSV",
+        charset=True,
+        rdf12=True,
+    ),
 )
 """Solutions and truth values; the first is the default."""
 
@@ -74,14 +82,19 @@ _TURTLE = Format(
     RdfFormat.TURTLE,
     f"{_NS}Turtle",
     charset=True,
+    rdf12=True,
 )
-_N_TRIPLES = Format(("application/n-triples", "text/plain"), RdfFormat.N_TRIPLES, f"{_NS}N-Triples")
-_RDF_XML = Format(("application/rdf+xml", "application/xml", "text/xml"), RdfFormat.RDF_XML, f"{_NS}RDF_XML")
-_N_QUADS = Format(("application/n-quads", "text/x-nquads"), RdfFormat.N_QUADS, f"{_NS}N-Quads")
-_TRIG = Format(("application/trig", "application/x-trig"), RdfFormat.TRIG, f"{_NS}TriG", charset=True)
-_JSON_LD = Format(
-    ("application/ld+json", "application/json"), RdfFormat.JSON_LD, f"{_NS}JSON-LD", rdf12=False
+_N_TRIPLES = Format(
+    ("application/n-triples", "text/plain"), RdfFormat.N_TRIPLES, f"{_NS}N-Triples", rdf12=True
 )
+_RDF_XML = Format(
+    ("application/rdf+xml", "application/xml", "text/xml"), RdfFormat.RDF_XML, f"{_NS}RDF_XML", rdf12=True
+)
+_N_QUADS = Format(("application/n-quads", "text/x-nquads"), RdfFormat.N_QUADS, f"{_NS}N-Quads", rdf12=True)
+_TRIG = Format(
+    ("application/trig", "application/x-trig"), RdfFormat.TRIG, f"{_NS}TriG", charset=True, rdf12=True
+)
+_JSON_LD = Format(("application/ld+json", "application/json"), RdfFormat.JSON_LD, f"{_NS}JSON-LD")
 
 GRAPHS: tuple[Format, ...] = (_TURTLE, _N_TRIPLES, _RDF_XML, _N_QUADS, _TRIG, _JSON_LD)
 """One graph; the first is the default."""
@@ -112,9 +125,6 @@ FORMATS: Mapping[str, str] = {
     "json-ld": "application/ld+json",
 }
 """Value of the request parameter `format` → Accept header of the same meaning."""
-
-DIALECTS: Mapping[str, Dialect] = {"rdf12": "rdf12", "rdf-star": "rdf-star", "classic": "classic"}
-"""Values of the request parameter `dialect`."""
 
 _VERSIONS = {"1.1": False, "1.2": True, "1.2-basic": False}
 """Version of RDF and SPARQL → whether it has triple terms (RDF 1.2 Concepts §2.1; Basic is without them)."""
@@ -150,17 +160,17 @@ class Choice:
 
     Attributes:
         format: of the answer.
-        version: of RDF as the client wrote it; None without one.
-        dialect: of triple terms; `classic` in formats and versions of RDF that have none.
+        version: of RDF, for the Content-Type: 1.2, or the older one that Accept names.
+        dialect: of triple terms.
     """
 
     format: Format
     version: str | None = None
-    dialect: Dialect = "rdf12"
+    dialect: Dialect = "classic"
 
     @property
     def content_type(self) -> str:
-        """The value of a Content-Type header; it names a version when the client did."""
+        """The value of a Content-Type header."""
         base = self.format.content_type
         return f"{base}; version={self.version}" if self.version else base
 
@@ -211,46 +221,45 @@ def accepted(header: str | None, asked: Sequence[str]) -> str | None:
     return header
 
 
-def in_dialect(choice: Choice, asked: str | None) -> Choice:
-    """A choice in the dialect that the request parameter `dialect` names.
-
-    Formats without syntax for triple terms stay `classic` for `rdf12`.
-
-    Raises:
-        Problem: 400 for an unknown dialect.
-    """
-    if asked is None or asked == "rdf12":
-        return choice
-    if asked not in DIALECTS:
-        raise Problem(
-            400,
-            tr("unknown dialect {asked!r}").format(asked=asked),
-            hint=tr("use one of: {names}").format(names=", ".join(DIALECTS)),
-        )
-    return replace(choice, dialect=DIALECTS[asked])
-
-
-def negotiate(header: str | None, formats: Sequence[Format]) -> Choice | None:
-    """The format that a client prefers; None if it accepts none.
+def negotiate(
+    header: str | None, formats: Sequence[Format], *, dialect: str | None = None, version: str = "1.1"
+) -> Choice | None:
+    """The format that a client prefers, and its dialect of triple terms; None if it accepts none.
 
     Args:
         header: Accept; None and empty accept any.
         formats: the available ones; among equals the first wins.
+        dialect: the request parameter, which wins.
+        version: of RDF, if Accept names none: that of the query, or of the server's settings.
+
+    Raises:
+        Problem: 400 for an unknown dialect.
     """
-    ranges = parse_accept(header or "")
-    if not ranges:
-        return Choice(formats[0])
-    best: tuple[float, Choice] | None = None
+    if dialect is not None and dialect not in DIALECTS:
+        raise Problem(
+            400,
+            tr("unknown dialect {asked!r}").format(asked=dialect),
+            hint=tr("use one of: {names}").format(names=", ".join(DIALECTS)),
+        )
+    ranges = parse_accept(header or "") or parse_accept("*/*")
+    best: tuple[float, Format, str | None] | None = None
     for candidate in formats:
         quality, chosen = _quality(ranges, candidate)
-        version = dict(chosen.parameters).get("version") if chosen else None
-        if version is not None and version not in _VERSIONS:
+        named = dict(chosen.parameters).get("version") if chosen else None
+        if named is not None and named not in _VERSIONS:
             continue
         if quality > 0 and (best is None or quality > best[0]):
-            capable = _VERSIONS[version or "1.2"] and candidate.rdf12
-            choice = Choice(candidate, version, "rdf12" if capable else "classic")
-            best = quality, choice
-    return best[1] if best else None
+            best = quality, candidate, named
+    return None if best is None else _choice(best[1], best[2], dialect, version)
+
+
+def _choice(chosen: Format, named: str | None, dialect: str | None, version: str) -> Choice:
+    rdf12 = _VERSIONS.get(named or version, False) if dialect is None else dialect == "rdf12"
+    if dialect == "rdf-star":
+        return Choice(chosen, None, "rdf-star")
+    if rdf12 and chosen.rdf12:
+        return Choice(chosen, "1.2", "rdf12")
+    return Choice(chosen, None if named is None or _VERSIONS[named] else named)
 
 
 @lru_cache(maxsize=64)
@@ -272,13 +281,17 @@ def content_type(header: str | None) -> tuple[str, dict[str, str]]:
 
 
 def _quality(ranges: Iterable[MediaRange], candidate: Format) -> tuple[float, MediaRange | None]:
-    best: tuple[int, float, MediaRange] | None = None
+    """The quality of a format, and the range that counts; of equal ones the one that asks for 1.2."""
+    best: tuple[int, float, bool, MediaRange] | None = None
     for media_range in ranges:
         for name in candidate.accepted:
             found = media_range.specificity(name)
-            if found is not None and (best is None or (found, media_range.quality) > best[:2]):
-                best = found, media_range.quality, media_range
-    return (best[1], best[2]) if best else (0.0, None)
+            if found is None:
+                continue
+            rank = found, media_range.quality, ("version", "1.2") in media_range.parameters
+            if best is None or rank > best[:3]:
+                best = *rank, media_range
+    return (best[1], best[3]) if best else (0.0, None)
 
 
 def _weighted(header: str) -> Iterator[tuple[str, dict[str, str], float]]:

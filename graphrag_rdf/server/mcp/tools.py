@@ -228,7 +228,7 @@ async def _sparql(call: Call, asked: SparqlArguments) -> Outcome:
     job, _ = await job_of(
         service,
         asked.query,
-        *forms_for("application/sparql-results+json, text/turtle"),
+        *forms_for("application/sparql-results+json, text/turtle", "rdf12"),
         with_prefixes=True,
         max_rows=min(ROWS, settings.max_rows),
         max_bytes=min(_BYTES, settings.max_result_mb << 20),

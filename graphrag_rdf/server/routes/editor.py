@@ -32,7 +32,7 @@ from graphrag_rdf.server.routes.sparql import run
 from graphrag_rdf.server.routes.suggestions import Suggestion, suggestion
 from graphrag_rdf.server.service import Service, address_of, client_of, service_of
 from graphrag_rdf.sparql.empty import nothing_in
-from graphrag_rdf.sparql.render import Dialect, prologue
+from graphrag_rdf.sparql.render import prologue
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace.facts import read_labels
 
@@ -156,8 +156,7 @@ def _readable(store: Store) -> list[str]:
 async def _download(
     request: Request, service: Service, text: str, form: Download, *, union: bool
 ) -> Response:
-    dialect: Dialect = "rdf12" if form.format.rdf12 else "classic"
-    asked = wanted(Choice(form.format, dialect=dialect))
+    asked = wanted(Choice(form.format, "1.2", "rdf12"))
     forms = (None, asked) if form.graph else (asked, None)
     job, _ = await job_of(service, text, *forms, with_prefixes=True, base=address_of(request), union=union)
     response = await run(request, service, job, service.min_commit(request), validated=None)

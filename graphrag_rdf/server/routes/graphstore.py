@@ -18,6 +18,7 @@ from starlette.responses import Response
 
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.rdf.formats import check_entities
+from graphrag_rdf.rdf.rdf11 import from_rdf11
 from graphrag_rdf.reader_process.evaluate import Job
 from graphrag_rdf.server.caching import hold, not_modified
 from graphrag_rdf.server.execution.nesting import check_rdf_nesting
@@ -30,7 +31,6 @@ from graphrag_rdf.server.http.negotiation import (
     Format,
     accepted,
     content_type,
-    in_dialect,
     negotiate,
     wanted,
 )
@@ -99,12 +99,17 @@ async def _read(request: Request, target: Target) -> Response:
     service = service_of(request)
     formats = DATASETS if target.whole else GRAPHS
     asked = Parameters.of_query_string(request.scope["query_string"])
-    choice = negotiate(accepted(request.headers.get("accept"), asked.all("format")), formats)
+    choice = negotiate(
+        accepted(request.headers.get("accept"), asked.all("format")),
+        formats,
+        dialect=asked.one("dialect"),
+        version=service.settings.rdf_version,
+    )
     if choice is None:
         raise Problem(
             406, tr("Accept or format names no supported format of graphs"), hint=tr(_HINTS[target.whole])
         )
-    form = wanted(in_dialect(choice, asked.one("dialect")))
+    form = wanted(choice)
     if service.remote is None and _exists(service, target):
         hold(request, service, exists=True)
         if (same := not_modified(request, service, [form.content_type], strong=True)) is not None:
@@ -218,13 +223,14 @@ async def _content(request: Request, target: Target) -> Callable[[], list[Triple
         base = target.graph.value
     header = request.headers.get("content-type")
     media_type, _ = content_type(header)
+    service = service_of(request)
     if media_type == "multipart/form-data":
         parts = await _parts(request, limit)
-        return lambda: [triple for part, kind in parts for triple in _parsed(part, kind, base)]
+        return lambda: [triple for part, kind in parts for triple in _parsed(service, part, kind, base)]
     rdf = _format(media_type)
     body = await read_body(request, limit, length_required=False)
     text = _text(body, header, rdf, limit)
-    return lambda: _parsed(text, rdf, base)
+    return lambda: _parsed(service, text, rdf, base)
 
 
 def _text(body: bytes, header: str | None, rdf: Format, limit: int) -> str:
@@ -245,14 +251,15 @@ def _format(media_type: str) -> Format:
     return rdf
 
 
-def _parsed(data: str, rdf: Format, base: str) -> list[Triple]:
-    return [quad.triple for quad in _quads(data, rdf, base, named=False)]
+def _parsed(service: Service, data: str, rdf: Format, base: str) -> list[Triple]:
+    return [quad.triple for quad in _quads(service, data, rdf, base, named=False)]
 
 
-def _quads(data: str, rdf: Format, base: str, *, named: bool) -> list[Quad]:
+def _quads(service: Service, data: str, rdf: Format, base: str, *, named: bool) -> list[Quad]:
+    """The quads of a body. What answers have for RDF 1.2 in RDF 1.1 is turned back."""
     check_rdf_nesting(data, rdf.media_type)
     try:
-        return list(
+        quads = list(
             ox.parse(
                 data,
                 rdf.engine,  # type: ignore[arg-type]
@@ -267,6 +274,7 @@ def _quads(data: str, rdf: Format, base: str, *, named: bool) -> list[Quad]:
             tr("the body is not valid {media_type}: {error}").format(media_type=rdf.media_type, error=error),
             hint=declaration(error),
         ) from error.with_traceback(None)
+    return from_rdf11(quads) if service.has_triple_terms else quads
 
 
 async def _parts(request: Request, limit: int) -> list[tuple[str, Format]]:
@@ -301,7 +309,7 @@ async def _add_dataset(request: Request, service: Service, rdf: Format) -> Respo
     base = address_of(request)
 
     def write() -> tuple[int, Mapping[str, str]]:
-        quads = _quads(text, rdf, base, named=True)
+        quads = _quads(service, text, rdf, base, named=True)
         hold(request, service, exists=True)
         passed = service.gate.quads(quads)
         service.graphs.write_quads(quads)

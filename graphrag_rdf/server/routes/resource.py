@@ -102,7 +102,7 @@ async def _inside(request: Request, iri: NamedNode) -> list[Triple]:
         Problem: 404 when that took too long, 429 when the client has too many queries under way.
     """
     service = service_of(request)
-    if service.engine.store.renderer.dialect == "classic":
+    if not service.has_triple_terms:
         return []  # statements are nodes there, whose parts `statements` has found
     text = service.engine.store.render("server/inside", thing=iri, limit=_INSIDE)
     job = Job(text=text, graph=_TRIPLES, roams=True, max_rows=_INSIDE, max_bytes=_BYTES)

@@ -28,6 +28,7 @@ from graphrag_rdf.server.execution.sparql_text import (
     inspect_update,
     nothing_missed,
     outside_bookkeeping,
+    refuse_rdf11,
     with_dataset,
 )
 from graphrag_rdf.server.http.access import may, require
@@ -35,10 +36,8 @@ from graphrag_rdf.server.http.body import Parameters, read_body, text_of
 from graphrag_rdf.server.http.negotiation import (
     GRAPHS,
     RESULTS,
-    Choice,
     accepted,
     content_type,
-    in_dialect,
     negotiate,
     wanted,
 )
@@ -50,6 +49,7 @@ from graphrag_rdf.server.routes.suggestions import explained
 from graphrag_rdf.server.service import COMMIT, Service, address_of, client_of, service_of
 from graphrag_rdf.server.validation import headers_of
 from graphrag_rdf.sparql.complaints import NO_CALLS, complaint
+from graphrag_rdf.sparql.tokens import head
 from graphrag_rdf.store.migrations import migrate
 
 FORM = "application/x-www-form-urlencoded"
@@ -170,7 +170,8 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
     if text is None:
         return await asyncio.to_thread(describe_service, request)
     accept = accepted(request.headers.get("accept"), parameters.all("format"))
-    results, graph = forms_for(accept, parameters.one("dialect"))
+    version = head(text).version or parameters.one("version") or service.settings.rdf_version
+    results, graph = forms_for(accept, parameters.one("dialect"), version)
     if graph is not None and graph.context != "{}":
         graph = replace(graph, context_url=context_of(request))
     dataset = tuple(
@@ -203,17 +204,18 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
 
 
 @lru_cache(maxsize=512)
-def forms_for(accept: str | None, dialect: str | None = None) -> tuple[Wanted | None, Wanted | None]:
-    """The forms for solutions and for graphs that an Accept header and the parameter `dialect` ask for.
+def forms_for(
+    accept: str | None, dialect: str | None, version: str = "1.1"
+) -> tuple[Wanted | None, Wanted | None]:
+    """The forms for solutions and for graphs that a client asks for, see `negotiate`.
 
     Raises:
         Problem: 400 for an unknown dialect.
     """
-    return _wanted(negotiate(accept, RESULTS), dialect), _wanted(negotiate(accept, GRAPHS), dialect)
-
-
-def _wanted(choice: Choice | None, dialect: str | None) -> Wanted | None:
-    return None if choice is None else wanted(in_dialect(choice, dialect))
+    results, graph = (
+        negotiate(accept, formats, dialect=dialect, version=version) for formats in (RESULTS, GRAPHS)
+    )
+    return wanted(results) if results else None, wanted(graph) if graph else None
 
 
 async def run(
@@ -312,6 +314,8 @@ async def run_update(request: Request, text: str | None, parameters: Parameters)
 
     def write() -> tuple[int, Mapping[str, str]]:
         allowed = service.settings.allow_service
+        if service.has_triple_terms:
+            refuse_rdf11(text)
         update = nothing_missed(text, allowed)
         try:
             _judge(inspect_update(update, allowed), update)

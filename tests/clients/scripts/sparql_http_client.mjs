@@ -7,20 +7,20 @@ import ParsingClient from 'sparql-http-client/ParsingClient.js'
 const { url, token, queries } = JSON.parse(process.env.GIVEN)
 const headers = { Authorization: `Bearer ${token}` }
 const addresses = { updateUrl: `${url}/update`, storeUrl: `${url}/store`, headers }
-const classic = new ParsingClient({ endpointUrl: `${url}/sparql?dialect=classic`, ...addresses })
+const client = new ParsingClient({ endpointUrl: `${url}/sparql`, ...addresses })
 const found = {}
 for (const operation of ['postDirect', 'postUrlencoded', 'get']) {
   Object.assign(found, {
-    select: (await classic.query.select(queries.select, { operation })).map(row => row.o.value),
-    ask: await classic.query.ask(queries.ask, { operation }),
-    construct: [...await classic.query.construct(queries.construct, { operation })].length,
-    terms: (await classic.query.select(queries.terms, { operation })).map(row => row.o.value),
-    graph: [...await classic.query.construct(queries.graph, { operation })].length
+    select: (await client.query.select(queries.select, { operation })).map(row => row.o.value),
+    ask: await client.query.ask(queries.ask, { operation }),
+    construct: [...await client.query.construct(queries.construct, { operation })].length,
+    terms: (await client.query.select(queries.terms, { operation })).map(row => row.o.value),
+    graph: [...await client.query.construct(queries.graph, { operation })].length
   })
   found[operation] = [found.select.length, found.ask, found.construct, found.terms.length, found.graph]
 }
-await classic.query.update("INSERT DATA { GRAPH <urn:http> { <urn:s> <urn:p> 'text'@en } }")
-found.written = (await classic.query.select('SELECT ?o { GRAPH <urn:http> { ?s ?p ?o } }')).map(row => row.o.language)
+await client.query.update("INSERT DATA { GRAPH <urn:http> { <urn:s> <urn:p> 'text'@en } }")
+found.written = (await client.query.select('SELECT ?o { GRAPH <urn:http> { ?s ?p ?o } }')).map(row => row.o.language)
 
 const { store } = new StreamClient({ endpointUrl: `${url}/sparql`, ...addresses })
 const graph = rdf.namedNode('urn:http-graph')

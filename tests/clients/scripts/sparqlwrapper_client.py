@@ -11,7 +11,7 @@ url, queries = given["url"], given["queries"]
 
 def sent(query, form, method="GET", way="urlencoded"):
     """The converted result."""
-    wrapper = SPARQLWrapper.SPARQLWrapper(f"{url}/sparql?dialect=classic")
+    wrapper = SPARQLWrapper.SPARQLWrapper(f"{url}/sparql")
     wrapper.setMethod(method)
     wrapper.setRequestMethod(way)
     wrapper.setReturnFormat(form)

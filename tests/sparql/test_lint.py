@@ -52,6 +52,20 @@ BROKEN = {
     "SERVICE": "SELECT * WHERE { SERVICE <http://example.org/> { ?s ?p ?o } }",
     "LOAD, in any case": "load <http://example.org/>",
     "VALUES for a predicate": "SELECT * WHERE { <urn:a> ?p ?o VALUES ?p { <urn:b> <urn:c> } }",
+    "a projected name that is in scope": "SELECT (STR(?a) AS ?b) WHERE { ?a <urn:p> ?b }",
+    "a name that an OPTIONAL has in scope": "SELECT (1 AS ?b) { ?a <urn:p> ?c OPTIONAL { ?a <urn:q> ?b } }",
+    "a name that a UNION has in scope": "SELECT (1 AS ?b) { { ?a <urn:p> ?b } UNION { ?b <urn:p> ?c } }",
+    "an inner SELECT's projected name": (
+        "SELECT ?a WHERE { { SELECT ?a (MIN(?b) AS ?b) WHERE { ?a <urn:p> ?b } GROUP BY ?a } }"
+    ),
+    "the name of a graph": "SELECT (1 AS ?g) WHERE { GRAPH ?g { ?a <urn:p> ?c } }",
+    "a name that BIND gives again": "SELECT * WHERE { ?a <urn:p> ?b BIND(1 AS ?b) }",
+    "a name that BIND gives twice": "SELECT * WHERE { BIND(1 AS ?b) BIND(2 AS ?b) }",
+    "a name that is projected twice": "SELECT (1 AS ?b) (2 AS ?b) WHERE { ?a <urn:p> ?c }",
+    "a group's name": "SELECT ?b WHERE { ?a <urn:p> ?b } GROUP BY (STR(?a) AS ?b)",
+    "BIND in the EXISTS of an update": (
+        "DELETE { ?a ?p ?b } WHERE { ?a ?p ?b FILTER EXISTS { ?a <urn:q> ?c BIND(1 AS ?c) } }"
+    ),
 }
 
 KEPT = {
@@ -93,6 +107,17 @@ KEPT = {
     "data with triple terms": "INSERT DATA { <urn:c> <urn:contains> <<( <urn:s> <urn:p> <urn:o> )>> }",
     "a template with triple terms": (
         "INSERT { ?c <urn:was> <<( ?s ?p ?o )>> } WHERE { ?s ?p ?o . ?c a <urn:C> }"
+    ),
+    "names that are given in other scopes": (
+        "SELECT ?a (COUNT(?c) AS ?n) WHERE { { ?a <urn:p> ?c BIND(1 AS ?x) } "
+        "UNION { ?a <urn:q> ?c BIND(2 AS ?x) } "
+        "FILTER NOT EXISTS { ?a <urn:r> ?n } MINUS { ?a <urn:s> ?n } "
+        "{ SELECT ?a (SAMPLE(?z) AS ?y) WHERE { ?a <urn:t> ?z } GROUP BY ?a } "
+        "{ SELECT ?a (SAMPLE(?y) AS ?z) WHERE { ?a <urn:u> ?y } GROUP BY ?a } } "
+        "GROUP BY ?a HAVING (COUNT(?c) > 1)"
+    ),
+    "an alias in an OPTIONAL of what is outside": (
+        "SELECT * WHERE { ?a <urn:p> ?b OPTIONAL { ?a <urn:q> ?c BIND(?c AS ?b) } }"
     ),
 }
 

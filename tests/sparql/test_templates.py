@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import pyoxigraph as ox
 import pytest
 
 from benchmarks.templates import bound, build, drawn, milliseconds, runner
+from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql.library import QueryTemplate, TemplateLibrary
 from graphrag_rdf.sparql.render import DIALECTS, Dialect, Renderer
 from graphrag_rdf.store.embedded import EmbeddedStore
+from tests.support.jena import jena_program
 from tests.support.sparql_lint import lint
 
 TEMPLATES = TemplateLibrary(folder("queries"))
@@ -82,6 +85,18 @@ def test_renders_and_parses_with_its_samples(template: QueryTemplate, dialect: D
         found = store.query(sparql)
         if isinstance(found, ox.QuerySolutions):
             assert tuple(variable.value for variable in found.variables) == template.header.returns
+
+
+def test_jena_parses_each_in_classic(tmp_path: Path) -> None:
+    """Another parser than the engine's: ours takes some that is no SPARQL."""
+    parse = jena_program("ParseAll", tmp_path / "classes")
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for name, template in TEMPLATES.items():
+        file = texts / f"{name.replace('/', ' ')}.{'ru' if template.header.kind == 'update' else 'rq'}"
+        file.write_text(template.render(Renderer("classic", Graphs.FACTS), **template.samples()), "utf-8")
+    done = subprocess.run([*parse, str(texts)], capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
 @pytest.mark.parametrize("dialect", ["rdf12", "rdf-star"])

@@ -9,6 +9,7 @@
 | no SERVICE, no LOAD | they call out |
 | FILTER IN, not VALUES, for a predicate alone | the engine pairs each with every triple of the graph |
 | a triple term's container is bound elsewhere, or all its variables | an open term is a scan of all of them |
+| no `AS ?x` where ?x is in scope already | it is no SPARQL (§18.2.1, §19.8 note 12); our engine takes it |
 
 A variable is bound by a pattern, VALUES, BIND or an inner SELECT's projection; neither the projection of the
 query itself, nor FILTER, ORDER BY or the templates of an update bind anything.
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeAlias
 
 from graphrag_rdf.sparql.tokens import Token, tokens
@@ -69,7 +71,7 @@ def lint(query: str) -> list[str]:
     """Complaints about a rendered query, empty if it is fit to run."""
     found = list(tokens(query))
     tree = _tree(iter(found))
-    complaints = [*_forbidden(found), *_misplaced_terms(tree)]
+    complaints = [*_forbidden(found), *_misplaced_terms(tree), *_named_again(tree)]
     for scope in _scopes(tree):
         complaints += _judge(scope, set())
     return complaints
@@ -341,3 +343,99 @@ def _split(part: Sequence[Token], separator: str) -> list[Sequence[Token]]:
 
 def _variables(part: Sequence[Token]) -> set[str]:
     return {token.text for token in part if token.kind == "variable"}
+
+
+# --- names that are given twice --------------------------------------------------------------------
+
+
+def _named_again(tree: Sequence[_Item]) -> Iterator[str]:
+    complaints: list[str] = []
+    for operation in _split_groups(tree):
+        _in_scope(operation, complaints)
+    return iter(complaints)
+
+
+def _split_groups(tree: Sequence[_Item]) -> Iterator[list[_Item]]:
+    """The operations of an update, or the query: semicolons outside of braces and brackets separate them."""
+    part: list[_Item] = []
+    depth = 0
+    for item in tree:
+        if isinstance(item, Token):
+            depth += (item.text == "(") - (item.text == ")")
+        if isinstance(item, Token) and item.text == ";" and depth == 0:
+            yield part
+            part = []
+        else:
+            part.append(item)
+    yield part
+
+
+def _in_scope(items: Sequence[_Item], complaints: list[str]) -> set[str]:
+    """The variables in scope after a group, or a SELECT with its modifiers (SPARQL 1.1 §18.2.1)."""
+    if any(_word(item) == "SELECT" for item in items):
+        return _of_select(items, complaints)
+    seen: set[str] = set()
+    at = 0
+    while at < len(items):
+        item, word = items[at], _word(items[at])
+        at += 1
+        if isinstance(item, _Group):
+            seen |= _in_scope(item.items, complaints)
+        elif word in ("FILTER", "BIND"):
+            end = _end_of_expression(items, at)
+            for part in items[at:end]:
+                if isinstance(part, _Group):  # of EXISTS: nothing in it is in scope outside
+                    _in_scope(part.items, complaints)
+            if word == "BIND":
+                seen |= _given(items[at:end], seen, complaints)
+            at = end
+        elif word == "MINUS":
+            group = items[at]
+            assert isinstance(group, _Group)
+            _in_scope(group.items, complaints)
+            at += 1
+        elif isinstance(item, Token) and item.kind == "variable":
+            seen.add(item.text)
+    return seen
+
+
+def _of_select(items: Sequence[_Item], complaints: list[str]) -> set[str]:
+    place = next(n for n, item in enumerate(items) if isinstance(item, _Group))
+    body = items[place]
+    assert isinstance(body, _Group)
+    seen = _in_scope(body.items, complaints)
+    head, modifiers = items[:place], items[place + 1 :]
+    for item in modifiers:
+        if isinstance(item, _Group):  # of EXISTS, or the data of VALUES
+            _in_scope(item.items, complaints)
+    _given([*modifiers, *head], seen, complaints)
+    if any(isinstance(item, Token) and item.text == "*" for item in head):
+        return seen
+    return _projected([item for item in head if isinstance(item, Token)])
+
+
+def _given(items: Sequence[_Item], seen: set[str], complaints: list[str]) -> set[str]:
+    """The variables after AS; those in scope already are complained of."""
+    names = [
+        name.text
+        for word, name in pairwise(items)
+        if _word(word) == "AS" and isinstance(name, Token) and name.kind == "variable"
+    ]
+    complaints += [
+        f"AS {name}: {name} is in scope already"
+        for number, name in enumerate(names)
+        if name in seen or name in names[:number]
+    ]
+    return set(names)
+
+
+def _end_of_expression(items: Sequence[_Item], at: int) -> int:
+    """Where the expression of a FILTER or BIND ends: a bracket, a call, or EXISTS with its group."""
+    depth = 0
+    for place in range(at, len(items)):
+        item = items[place]
+        if isinstance(item, Token):
+            depth += (item.text == "(") - (item.text == ")")
+        if depth == 0 and (isinstance(item, _Group) or item.text == ")"):
+            return place + 1
+    return len(items)

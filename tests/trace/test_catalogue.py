@@ -75,6 +75,19 @@ def test_a_trace_has_many_names(sample: Sample, run: TraceRecorder, name: str) -
     assert find_trace(sample.store, text) == run.session
 
 
+def test_the_beginning_of_a_uuid_finds_its_trace_only(sample: Sample, run: TraceRecorder) -> None:
+    record(sample)
+
+    def found(prefix: str) -> set[NamedNode]:
+        rows = sample.store.select("trace/find", prefix=prefix, limit=50)
+        return {row["session"] for row in rows}  # type: ignore[misc]
+
+    assert len(found("")) > 1
+    assert run.session in found(run.run[:4])
+    for prefix in ("s", "session", "session:", "urn", run.run[1:]):  # of every IRI, and no beginning
+        assert found(prefix) == set()
+
+
 def test_last_is_the_newest(sample: Sample, run: TraceRecorder) -> None:
     newest = record(sample)
     assert find_trace(sample.store, "last") == newest.session

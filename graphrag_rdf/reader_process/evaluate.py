@@ -249,9 +249,7 @@ def serialize_graph(
         write_star(found, output, rdf_format)
         return
     if rdf_format == ox.RdfFormat.JSON_LD:
-        write_jsonld(
-            as_rdf11(found, directions=True), output, json.loads(wanted.context), wanted.context_url
-        )
+        write_jsonld(as_rdf11(found, directions=True), output, json.loads(wanted.context), wanted.context_url)
         return
     if rdf_format == ox.RdfFormat.RDF_XML:
         output = XmlOutput(output)

@@ -26,10 +26,9 @@ class TuningFacts:
     Attributes:
         prompt, former: SHA-256 of the new prompt and of the former one.
         text: the blob with the prompt, with a placeholder for the chunk.
-        sampled, held_out: chunks for the tuning, and for the comparison.
+        sampled: chunks that the model read.
         examples: chunks of its examples.
         parameters: of the request.
-        facts, verified: in the held-out chunks, by the former and the new prompt; None without comparison.
         in_tokens, out_tokens: None if unknown.
     """
 
@@ -41,14 +40,11 @@ class TuningFacts:
     started: datetime
     ended: datetime
     sampled: Sequence[NamedNode]
-    held_out: Sequence[NamedNode]
     examples: Sequence[str]
     parameters: Mapping[str, object]
     calls: int
     in_tokens: int | None = None
     out_tokens: int | None = None
-    facts: tuple[int, int] | None = None
-    verified: tuple[int, int] | None = None
 
 
 def prompt(prompt_hash: str, tuned_by: str | None = None) -> Iterator[Quad]:
@@ -84,18 +80,10 @@ def tuning(t: TuningFacts) -> Iterator[Quad]:
     yield source(activity, TG.llmModel, Literal(t.model))
     parameters = json.dumps(dict(t.parameters), sort_keys=True, ensure_ascii=False)
     yield source(activity, RAG.parameters, Literal(parameters))
-    for prop, chunks in ((RAG.sampledChunk, t.sampled), (RAG.heldOutChunk, t.held_out)):
-        for chunk in chunks:
-            yield source(activity, prop, chunk)
+    for chunk in t.sampled:
+        yield source(activity, RAG.sampledChunk, chunk)
     yield source(activity, RAG.callCount, integer(t.calls))
     if t.in_tokens is not None:
         yield source(activity, TG.inToken, integer(t.in_tokens))
     if t.out_tokens is not None:
         yield source(activity, TG.outToken, integer(t.out_tokens))
-    for pair, before, after in (
-        (t.facts, RAG.factsBefore, RAG.factsAfter),
-        (t.verified, RAG.verifiedBefore, RAG.verifiedAfter),
-    ):
-        if pair is not None:
-            yield source(activity, before, integer(pair[0]))
-            yield source(activity, after, integer(pair[1]))

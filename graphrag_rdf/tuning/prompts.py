@@ -1,65 +1,51 @@
 """`tune prompts`: from a sample of documents, a model writes what the prompts of the ingest are told of them.
 
-Microsoft GraphRAG calls it auto tuning. There are four kinds of calls: the topic of the documents and the
-role of the reader (`profile.j2`), the types of entities and relations (`types.j2`), what claims and reports
-should look for (`focus.j2`), and readings of short excerpts with the prompts of extraction and claims. What
-of these readings is verified becomes examples.
+Microsoft GraphRAG calls it auto tuning. There are two calls: the topic of the documents and the role of the
+reader (`profile.j2`), and the types of entities and relations (`types.j2`).
 """
 
 from __future__ import annotations
 
+import difflib
+import os
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
-from graphrag_rdf.errors import LlmError
+from graphrag_rdf.errors import LlmError, UsageError, system_cause
 from graphrag_rdf.extract.answers import predicate_phrase
-from graphrag_rdf.extract.evidence import locate
-from graphrag_rdf.extract.model import EntityCandidate, Extraction, RelationCandidate
-from graphrag_rdf.extract.names import fold, match_key
-from graphrag_rdf.extract.prompts import (
-    ClaimExample,
-    ExampleClaim,
-    ExampleEntity,
-    ExampleRelation,
-    Kind,
-    PromptData,
-    WorkedExample,
-    one_line,
-)
+from graphrag_rdf.extract.names import fold
+from graphrag_rdf.extract.prompts import FILE, Kind, PromptData, as_yaml, one_line
 from graphrag_rdf.i18n import later, tr
-from graphrag_rdf.ingest.extractors import claim_reader, llm_extractor, prompt_folder
-from graphrag_rdf.ingest.facts import CandidateFilter
+from graphrag_rdf.ingest.extractors import choose_guide, llm_extractor, prompt_data, prompt_folder
+from graphrag_rdf.ingest.report import LlmCounts, since
 from graphrag_rdf.llm.jsonl import Section, parse_items, parse_sections
 from graphrag_rdf.llm.model import estimate_tokens
+from graphrag_rdf.rdf import iris, prov
+from graphrag_rdf.rdf.prompts import TuningFacts, tuning
+from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.steps.prompts import render
-from graphrag_rdf.tuning.sample import Passage, cover
+from graphrag_rdf.store.base import Changes
+from graphrag_rdf.tuning.sample import Passage, Sample, draw
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
-    from graphrag_rdf.extract.claims import ClaimAnswer, ClaimReader
-    from graphrag_rdf.extract.guided import Guide
+    from graphrag_rdf.engine import Engine
     from graphrag_rdf.extract.llm import LlmExtractor
     from graphrag_rdf.llm.gateway import LlmGateway
     from graphrag_rdf.llm.model import Completion
-    from graphrag_rdf.tuning.prompt_check import Asking
-
-E = TypeVar("E", WorkedExample, ClaimExample)
-F = TypeVar("F")
+    from graphrag_rdf.store.base import Store
 
 PIPELINE = "tune_prompts"
+COMPONENT, VERSION = "graphrag-rdf-prompt-tuning", "2"
 MOST_TYPES, MOST_RELATIONS = 12, 20
 """Limits of the vocabulary: more would make the prompt long and hard to follow."""
-TRIES = 2
-"""Number of excerpts to try for each wanted example."""
 MARK = "…"
 """Placeholder for title and chunk in a printed prompt."""
-FAILED = "failed_"
-"""Prefix of the kind of an `LlmError`, as the reason why an excerpt gave no example."""
 
 _SECTIONS = {
     "entity_types": Section(("entity_types", "types"), ("entity_type",)),
@@ -67,20 +53,21 @@ _SECTIONS = {
 }
 _PLAIN = re.compile(r"[^\"{}<>\[\]\\|]{1,60}")
 _DOMAIN, _PERSONA, _MEANING = 200, 400, 200  # characters
+_PROFILE_OUT, _TYPES_OUT = 120, 900
+"""Estimated tokens of answers, rather too high."""
 _BETTER_MODEL = later("use a model that follows instructions better")
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """The user's options for the prompt.
+class Request:
+    """The options of a run.
 
     Attributes:
         domain, persona: None lets the model decide.
         language: of predicates, types and definitions; None for that of each chunk.
         entity_types: empty lets the model decide, if `discover`.
-        examples: maximum number, of each kind.
-        claims: also fit the prompt of claims.
-        reports: also fit the prompt of reports of communities.
+        limit: number of chunks to sample.
+        seed: of the sample.
     """
 
     domain: str | None = None
@@ -88,91 +75,163 @@ class Wishes:
     language: str | None = None
     entity_types: tuple[str, ...] = ()
     discover: bool = True
-    examples: int = 3
-    claims: bool = False
-    reports: bool = False
+    limit: int = 15
+    seed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """The data of a tuned prompt.
+@dataclass(slots=True)
+class Outcome:
+    """The result of a run.
 
     Attributes:
-        rejected: reason why excerpts gave no example → their number.
+        before, after: the extraction with the current and with the tuned prompt.
     """
 
+    request: Request
+    model: str
+    sample: Sample
     data: PromptData
-    rejected: Mapping[str, int]
+    before: LlmExtractor
+    after: LlmExtractor
+    started: datetime
+    ended: datetime
+    llm: LlmCounts
+    warnings: list[dict[str, str]] = field(default_factory=list)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the tuned prompt differs from the current one."""
+        return self.before.prompt_hash != self.after.prompt_hash
+
+    def diff(self) -> str:
+        """A unified diff of the two prompts."""
+        old, new = (prompt_text(one).splitlines() for one in (self.before, self.after))
+        return "\n".join(difflib.unified_diff(old, new, "current prompt", "tuned prompt", lineterm=""))
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `tune prompts --format json`, except the outcome of --apply."""
+        return {
+            "model": self.model,
+            "sample": {
+                "seed": self.request.seed,
+                "passages": self.sample.all,
+                "seen": [passage.chunk.value for passage in self.sample.seen],
+            },
+            "data": self.data.model_dump(mode="json", exclude={"tuned_by"}),
+            "prompt": {
+                "changed": self.changed,
+                "hash": {"before": self.before.prompt_hash, "after": self.after.prompt_hash},
+                "tokens": {"before": prompt_tokens(self.before), "after": prompt_tokens(self.after)},
+            },
+            "warnings": self.warnings,
+            "llm": asdict(self.llm),
+            "seconds": round((self.ended - self.started).total_seconds(), 3),
+        }
 
 
-class Tuner:
-    """Creates the data of a prompt.
+def choose(store: Store, request: Request) -> Sample:
+    """The chunks to look at.
+
+    Raises:
+        UsageError: when there are none.
+    """
+    drawn = draw(store, limit=request.limit, seed=request.seed)
+    if not drawn.seen:
+        raise UsageError(
+            tr("the store has no chunks"), hint=tr("name documents, or ingest some: graphrag-rdf ingest")
+        )
+    return drawn
+
+
+def tune_prompts(engine: Engine, store: Store, request: Request, *, model: str) -> Outcome:
+    """Have a model tune the extraction prompt.
+
+    Nothing is written but answers into the cache, so that a run that failed goes on where it stopped.
 
     Args:
-        model: its name, also for the extraction.
-        asking: makes the calls.
-        guide: the ontology that guides the extraction.
+        engine: whose settings, prompts and model.
+        store: with the chunks; the engine's own, or one in memory.
+
+    Raises:
+        UsageError: when there are no chunks.
+        ConfigError: when the template does not read what would be tuned.
+        LlmError: when a call fails, or its answer cannot be parsed (another run makes the call again).
     """
+    started, spent = now(), engine.budget.usage
+    settings = engine.settings
+    current = prompt_data(settings)
+    guide = choose_guide(settings, engine.store, lambda: engine.gateway)
+    before = llm_extractor(settings, model, current, guide)
+    require_reading(settings, model)
+    sample = choose(store, request)
+    found = _Tuner(settings, engine.gateway, model).make(sample.seen, request)
+    by_hand = ("examples", "claim_description", "claim_examples", "importance")
+    data = found.model_copy(update={name: getattr(current, name) for name in by_hand})
+    after = llm_extractor(settings, model, data, guide)
+    counts, ended = since(spent, engine.budget.usage), now()
+    outcome = Outcome(request, model, sample, data, before, after, started, ended, counts)
+    if settings.extract.use in ("rules", "none"):
+        detail = tr("extract.use is {use}: an ingest asks no model, and so no prompt")
+        outcome.warnings.append({"type": "prompt_unused", "detail": detail.format(use=settings.extract.use)})
+    return outcome
 
-    def __init__(
-        self,
-        settings: Settings,
-        gateway: LlmGateway,
-        model: str,
-        asking: Asking,
-        guide: Guide | None = None,
-    ) -> None:
-        self._guide = guide
-        self._settings, self._gateway, self._model, self._asking = settings, gateway, model, asking
-        self._candidate_filter = CandidateFilter(settings.extract.entity_min_length)
 
-    def make(self, seen: Sequence[Passage], excerpts: Sequence[Passage], wishes: Wishes) -> Made:
-        """Make all calls.
+def require_reading(settings: Settings, model: str) -> None:
+    """Raise ConfigError when the extraction prompt would not read what is tuned."""
+    llm_extractor(settings, model, PromptData(domain="any"))
 
-        Args:
-            seen: the sampled chunks.
-            excerpts: of them, for examples.
 
-        Raises:
-            LlmError: a call failed, or its answer cannot be parsed (another run makes the call again).
-            KeyboardInterrupt: after a stop.
-        """
-        domain, persona = self._profile(seen, wishes)
-        entity_types, relation_types = self._types(seen, wishes, domain, persona)
-        data = PromptData(
+def estimate(engine: Engine, store: Store, request: Request, *, model: str) -> dict[str, Any]:
+    """The keys of `tune prompts --dry-run --format json`: calls and tokens at most, as answers in the cache
+    cost nothing. Nothing is asked or written.
+
+    Raises:
+        UsageError: when there are no chunks.
+        ConfigError: when the template does not read what would be tuned.
+    """
+    settings = engine.settings
+    require_reading(settings, model)
+    sample = choose(store, request)
+    prompts = [types_prompt(settings, sample.seen, request, request.domain, request.persona)]
+    out = _TYPES_OUT
+    if request.domain is None or request.persona is None:
+        prompts.append(profile_prompt(settings, sample.seen, request))
+        out += _PROFILE_OUT
+    read = sum(estimate_tokens([{"role": "user", "content": prompt}]) for prompt in prompts)
+    return {
+        "dry_run": True,
+        "model": model,
+        "passages": {"all": sample.all, "seen": len(sample.seen)},
+        "llm": asdict(LlmCounts(len(prompts), 0, read, out, engine.gateway.price(read, out))),
+    }
+
+
+class _Tuner:
+    """Creates the data of a prompt."""
+
+    def __init__(self, settings: Settings, gateway: LlmGateway, model: str) -> None:
+        self._settings, self._gateway, self._model = settings, gateway, model
+
+    def make(self, seen: Sequence[Passage], request: Request) -> PromptData:
+        """Make both calls."""
+        domain, persona = self._profile(seen, request)
+        entity_types, relation_types = self._types(seen, request, domain, persona)
+        return PromptData(
             domain=domain,
             persona=persona,
-            language=wishes.language,
+            language=request.language,
             entity_types=entity_types,
             relation_types=relation_types,
         )
-        data = data.model_copy(update=self._focus(seen, wishes, domain, persona))
-        extractor = llm_extractor(self._settings, self._model, data, self._guide)
-        examples, rejected = self._examples(
-            excerpts, wishes.examples, lambda one: self._extract(extractor, one), self._worked, shown
-        )
-        data = data.model_copy(update={"examples": tuple(examples)})
-        if wishes.claims:
-            reader = claim_reader(self._settings, self._model, data)
-            told, more = self._examples(
-                excerpts, wishes.examples, lambda one: self._claims(reader, one), claim_example, claims_shown
-            )
-            data = data.model_copy(update={"claim_examples": tuple(told)})
-            rejected = dict(Counter(rejected) + Counter(more))
-        return Made(data, rejected)
 
-    # --- what it is about --------------------------------------------------------------------------
-
-    def _profile(self, seen: Sequence[Passage], wishes: Wishes) -> tuple[str, str]:
-        if wishes.domain is not None and wishes.persona is not None:
-            return wishes.domain, wishes.persona
-        answer = self._asking.one(
-            "profile", lambda: self._ask("profile", profile_prompt(self._settings, seen, wishes))
-        )
+    def _profile(self, seen: Sequence[Passage], request: Request) -> tuple[str, str]:
+        if request.domain is not None and request.persona is not None:
+            return request.domain, request.persona
+        answer = self._ask("profile", profile_prompt(self._settings, seen, request))
         items, _ = parse_items(answer.text)
         found = next((item for item in items if isinstance(item, dict) and item.get("persona")), {})
-        domain = wishes.domain or (_cut(found.get("domain"), _DOMAIN) or "").rstrip(".")
-        persona = wishes.persona or _cut(found.get("persona"), _PERSONA)
+        domain = request.domain or (_cut(found.get("domain"), _DOMAIN) or "").rstrip(".")
+        persona = request.persona or _cut(found.get("persona"), _PERSONA)
         if not domain or not persona:
             raise self._useless(
                 answer,
@@ -182,10 +241,10 @@ class Tuner:
         return domain, persona
 
     def _types(
-        self, seen: Sequence[Passage], wishes: Wishes, domain: str, persona: str
+        self, seen: Sequence[Passage], request: Request, domain: str, persona: str
     ) -> tuple[tuple[Kind, ...], tuple[Kind, ...]]:
-        prompt = types_prompt(self._settings, seen, wishes, domain, persona)
-        answer = self._asking.one("types", lambda: self._ask("types", prompt))
+        prompt = types_prompt(self._settings, seen, request, domain, persona)
+        answer = self._ask("types", prompt)
         try:
             found, _ = parse_sections(answer.text, _SECTIONS)
         except LlmError:
@@ -195,10 +254,10 @@ class Tuner:
         relations = _kinds(found["relation_types"], lower=True)[:MOST_RELATIONS]
         if not types and not relations:
             raise self._useless(answer, "valid type or relation", tr(_BETTER_MODEL))
-        if wishes.entity_types:
+        if request.entity_types:
             meant = {fold(kind.name): kind.meaning for kind in types}
-            types = [Kind(name=name, meaning=meant.get(fold(name), "")) for name in wishes.entity_types]
-        elif not wishes.discover:
+            types = [Kind(name=name, meaning=meant.get(fold(name), "")) for name in request.entity_types]
+        elif not request.discover:
             types = []
         else:
             types = types[:MOST_TYPES]
@@ -228,102 +287,19 @@ class Tuner:
                 error.hint = tr("{hint}; or sample fewer chunks with --limit").format(hint=error.hint)
             raise
 
-    # --- worked examples ---------------------------------------------------------------------------
 
-    def _examples(
-        self,
-        excerpts: Sequence[Passage],
-        wanted: int,
-        read: Callable[[Passage], F],
-        worked: Callable[[Passage, F], E | str],
-        shown: Callable[[E], set[str]],
-    ) -> tuple[list[E], dict[str, int]]:
-        """The examples that together show the most, and the reasons why other excerpts gave none.
-
-        Args:
-            read: reads an excerpt with the model.
-            worked: an example from what was read, or the reason why there is none.
-            shown: what an example shows.
-        """
-        tried = excerpts[: wanted * TRIES]
-        found: dict[E, set[str]] = {}
-        rejected: dict[str, int] = {}
-        asked = 0
-        while asked < len(tried) and len(found) < wanted:
-            batch = tried[asked : asked + wanted - len(found)]
-            asked += len(batch)
-            for excerpt, outcome in self._asking.many("examples", read, batch):
-                made = (
-                    f"{FAILED}{outcome.kind}" if isinstance(outcome, LlmError) else worked(excerpt, outcome)
-                )
-                if isinstance(made, str):
-                    rejected[made] = rejected.get(made, 0) + 1
-                else:
-                    found[made] = shown(made)
-        self._asking.skip(len(tried) - asked)
-        return cover(found, wanted), rejected
-
-    def _worked(self, excerpt: Passage, found: Extraction) -> WorkedExample | str:
-        return worked_example(excerpt, found, self._candidate_filter)
-
-    def _extract(self, extractor: LlmExtractor, excerpt: Passage) -> Extraction:
-        found, _ = extractor.extract(
-            excerpt.text, language=excerpt.language, title=excerpt.title, gateway=self._gateway
-        )
-        return found
-
-    def _claims(self, reader: ClaimReader, excerpt: Passage) -> ClaimAnswer:
-        return reader.read(excerpt.text, self._gateway, title=excerpt.title, names=())
-
-    def _focus(
-        self, seen: Sequence[Passage], wishes: Wishes, domain: str, persona: str
-    ) -> dict[str, str | None]:
-        """What counts as a claim, and what makes a group important."""
-        if not (wishes.claims or wishes.reports):
-            return {}
-        prompt = focus_prompt(self._settings, seen, domain, persona)
-        answer = self._asking.one("focus", lambda: self._ask("focus", prompt))
-        items, _ = parse_items(answer.text)
-        found = next((item for item in items if isinstance(item, dict)), {})
-        claims = _cut(found.get("claims"), _PERSONA) if wishes.claims else None
-        importance = _cut(found.get("importance"), _PERSONA) if wishes.reports else None
-        if (wishes.claims and not claims) or (wishes.reports and not importance):
-            raise self._useless(
-                answer,
-                "claims and importance",
-                tr("use a model that follows instructions better, or use --no-claims --no-reports"),
-            )
-        return {"claim_description": claims, "importance": importance}
-
-
-def example_tries(excerpts: int, wishes: Wishes) -> int:
-    """Maximum number of excerpts to try, for examples of each kind."""
-    return min(excerpts, wishes.examples * TRIES)
-
-
-def focus_prompt(settings: Settings, seen: Sequence[Passage], domain: str | None, persona: str | None) -> str:
-    """The prompt for what claims and reports should look for."""
-    return render(
-        (prompt_folder(settings, PIPELINE, "focus.j2"),),
-        "focus.j2",
-        passages=_shown_passages(seen),
-        domain=domain,
-        persona=persona,
-    )
-
-
-def profile_prompt(settings: Settings, seen: Sequence[Passage], wishes: Wishes) -> str:
+def profile_prompt(settings: Settings, seen: Sequence[Passage], request: Request) -> str:
     """The prompt for topic and persona."""
     return render(
         (prompt_folder(settings, PIPELINE, "profile.j2"),),
         "profile.j2",
         passages=_shown_passages(seen),
-        domain=wishes.domain,
+        domain=request.domain,
     )
 
 
 def types_prompt(
-    settings: Settings, seen: Sequence[Passage], wishes: Wishes, domain: str | None, persona: str | None
+    settings: Settings, seen: Sequence[Passage], request: Request, domain: str | None, persona: str | None
 ) -> str:
     """The prompt for types and relations."""
     return render(
@@ -332,9 +308,9 @@ def types_prompt(
         passages=_shown_passages(seen),
         domain=domain,
         persona=persona,
-        language=wishes.language,
-        entity_types=wishes.entity_types,
-        discover=wishes.discover,
+        language=request.language,
+        entity_types=request.entity_types,
+        discover=request.discover,
         most_types=MOST_TYPES,
         most_relations=MOST_RELATIONS,
     )
@@ -393,122 +369,87 @@ def _cut(value: object, length: int) -> str | None:
     return f"{whole}." if whole else f"{head.rpartition(' ')[0] or head}…"
 
 
-# --- examples --------------------------------------------------------------------------------------
+# --- what --apply writes ------------------------------------------------------------------------------
 
 
-LEAST_RELATIONS = 2
-"""Minimum number of relations of an example."""
+def file_in(pipelines: Path) -> Path:
+    """The file with the data of the extraction prompt, in a folder of pipelines."""
+    return pipelines / "ingest" / FILE
 
-_DATATYPES = {"gYear": "year", "integer": "integer", "decimal": "decimal", "boolean": "boolean"}
 
+def require_writable(path: Path) -> None:
+    """Check that a file can be written, before any model is called.
 
-def worked_example(
-    excerpt: Passage, found: Extraction, candidate_filter: CandidateFilter
-) -> WorkedExample | str:
-    """An example from the verified facts of an answer, or the reason why there is none.
-
-    It has only entities that the excerpt names, relations between them with a quote from the excerpt, and
-    only what the ingest would accept. A quote that differs in spaces or marks is replaced by the excerpt's
-    text.
+    Raises:
+        UsageError: when it is a folder, or there is no permission to write it.
     """
-    named, fit = fold(excerpt.text), candidate_filter.fit(found)
-    entities = {match_key(one.name): one for one in fit.entities if fold(one.name) in named}
-    relations: dict[tuple[str, ...], ExampleRelation] = {}
-    for relation in fit.relations:
-        place = locate(relation.quote, excerpt.text) if relation.quote else None
-        ends = [relation.subject, *([relation.object] if relation.object_is_entity else [])]
-        if place is not None and all(match_key(name) in entities for name in ends):
-            quote = excerpt.text[place.offset : place.offset + place.length]
-            key = (*map(match_key, (relation.subject, relation.object)), relation.predicate, quote)
-            relations.setdefault(key, _relation(relation, quote))
-    if len(relations) < LEAST_RELATIONS:
-        return "too_few_facts_hold" if found.relations else "no_facts"
-    try:
-        return WorkedExample(
-            text=excerpt.text,
-            source=excerpt.chunk.value,
-            entities=tuple(_entity(one, excerpt.text, named, candidate_filter) for one in entities.values()),
-            relations=tuple(relations.values()),
+    there = next(place for place in path.parents if place.exists())
+    if path.is_dir():
+        raise _unwritable(path, tr("it is a folder"))
+    if not there.is_dir():
+        raise _unwritable(path, tr("{folder} is not a folder").format(folder=there))
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise _unwritable(path, tr("there is no permission to write to {there}").format(there=there))
+
+
+def keep(engine: Engine, outcome: Outcome, path: Path) -> str:
+    """Record the tuning and write the file; return the IRI of the tuning.
+
+    Args:
+        path: see `file_in`; an existing file is replaced.
+
+    Raises:
+        UsageError: when the file cannot be written; then nothing is recorded.
+        StoreError: when the store cannot be written; then the file is not written.
+    """
+    activity = iris.prompt_tuning(outcome.after.prompt_hash).value
+    with _replaced(path, as_yaml(outcome.data.model_copy(update={"tuned_by": activity}))):
+        _record(engine, outcome)
+    return activity
+
+
+def _record(engine: Engine, outcome: Outcome) -> None:
+    prompt = outcome.after.prompt_hash
+    if not engine.store.ask("tuning/tuned", prompt=iris.prompt(prompt)):
+        text = engine.blobs.put(prompt_text(outcome.after))
+        facts = TuningFacts(
+            prompt=prompt,
+            former=outcome.before.prompt_hash,
+            text=text,
+            component=COMPONENT,
+            model=outcome.model,
+            started=outcome.started,
+            ended=outcome.ended,
+            sampled=[passage.chunk for passage in outcome.sample.seen],
+            examples=[example.source for example in outcome.data.all_examples if example.source],
+            parameters=asdict(outcome.request),
+            calls=outcome.llm.calls + outcome.llm.cached,
+            in_tokens=outcome.llm.in_tokens,
+            out_tokens=outcome.llm.out_tokens,
         )
-    except ValidationError:
-        return "not_valid"
+        add = [*prov.agent(COMPONENT, VERSION), *tuning(facts)]
+        engine.store.commit(Changes(add=add, content=False))
 
 
-def _entity(one: EntityCandidate, text: str, named: str, candidate_filter: CandidateFilter) -> ExampleEntity:
-    aliases = tuple(
-        alias for alias in one.aliases if fold(alias) in named and not candidate_filter.unfit(alias)
-    )
-    place = locate(one.quote, text) if one.definition and one.quote else None
-    return ExampleEntity(
-        name=one.name,
-        type=one.type,
-        definition=one.definition if place else None,
-        definition_evidence=text[place.offset : place.offset + place.length] if place else None,
-        aliases=aliases,
-    )
-
-
-def _relation(one: RelationCandidate, quote: str) -> ExampleRelation:
-    datatype = None
-    if not one.object_is_entity:
-        name = (one.datatype or "").rpartition("#")[2]
-        datatype = _DATATYPES.get(name, "date" if name else "string")
-    return ExampleRelation.model_validate(
-        {
-            "subject": one.subject,
-            "predicate": one.predicate,
-            "object": one.object,
-            "object_is_entity": one.object_is_entity,
-            "datatype": datatype,
-            "evidence": quote,
-            "confidence": 1.0 if one.confidence is None else one.confidence,
-        }
-    )
-
-
-def claim_example(excerpt: Passage, found: ClaimAnswer) -> ClaimExample | str:
-    """An example from the verified claims of an answer, or the reason why there is none.
-
-    It has only claims whose quotes are all in the excerpt, and whose subject the excerpt names.
-    """
-    named = fold(excerpt.text)
-    claims = []
-    for claim in found.claims.values():
-        places = [locate(quote, excerpt.text) for quote in claim.quotes]
-        if fold(claim.subject) in named and all(places):
-            quotes = [excerpt.text[one.offset : one.offset + one.length] for one in places if one]
-            claims.append(
-                ExampleClaim(
-                    subject=claim.subject,
-                    object=claim.object,
-                    type=claim.type,
-                    status=claim.status,  # type: ignore[arg-type]
-                    start=claim.start.lexical if claim.start else None,
-                    end=claim.end.lexical if claim.end else None,
-                    description=claim.description,
-                    quotes=tuple(dict.fromkeys(quotes)),
-                )
-            )
-    if not claims:
-        return "no_claim_holds" if found.claims else "no_claims"
+@contextmanager
+def _replaced(path: Path, text: str) -> Iterator[None]:
+    """Write a temporary file, run the block, and replace the file."""
+    beside = path.with_name(f".{path.name}.new")
     try:
-        return ClaimExample(text=excerpt.text, source=excerpt.chunk.value, claims=tuple(claims))
-    except ValidationError:
-        return "not_valid"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise _unwritable(path, system_cause(error)) from error
+        yield
+        beside.replace(path)
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
 
 
-def claims_shown(example: ClaimExample) -> set[str]:
-    """The types and statuses in an example."""
-    return {
-        f"{what} {value}"
-        for one in example.claims
-        for what, value in (("type", one.type), ("status", one.status))
-    }
-
-
-def shown(example: WorkedExample) -> set[str]:
-    """The types, relations, datatypes and aliases in an example."""
-    shown = {f"type {entity.type}" for entity in example.entities if entity.type}
-    shown |= {f"predicate {relation.predicate}" for relation in example.relations}
-    shown |= {f"value {relation.datatype}" for relation in example.relations if relation.datatype}
-    return shown | ({"alias"} if any(entity.aliases for entity in example.entities) else set())
+def _unwritable(path: Path, reason: str | None) -> UsageError:
+    return UsageError(
+        tr("cannot write {path}: {cause}").format(path=path, cause=reason),
+        hint=tr("name another folder with --output"),
+    )

@@ -1,10 +1,9 @@
-"""`tune prompts`, over the wire: what is asked, compared, written, recorded, and what must not happen."""
+"""`tune prompts`, over the wire: what is asked, written, recorded, and what must not happen."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ import yaml
 
 from tests.support.commands import Outcome, Run
 from tests.support.scripted_readers import answer_all, kind_of
-from tests.support.scripted_server import Reply, Request, ScriptedServer, extract_answer
+from tests.support.scripted_server import Reply, Request, ScriptedServer
 
 SHIPS = ("Petrel", "Dunlin", "Curlew", "Plover", "Gannet", "Osprey", "Merlin", "Heron", "Avocet", "Whimbrel",
          "Knot", "Ruff")  # fmt: skip
@@ -51,7 +50,7 @@ def model(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> S
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__MODEL", "openai/gpt-4.1")
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__MAX_RETRIES", "0")
     monkeypatch.setenv("GRAPHRAG_RDF_PIPELINES", "pipelines")
-    scripted_server.answer_with(lambda request: tuning(request) or plain(request))
+    scripted_server.answer_with(tuning)
     return scripted_server
 
 
@@ -62,31 +61,8 @@ def tuning(request: Request) -> str | None:
     return json.dumps(TYPES) if '"relation_types": [{"name"' in request.prompt else None
 
 
-def plain(request: Request) -> str | None:
-    """A model that makes up its quotes until it is told who it is."""
-    return None if is_tuned(request) else invented(request)
-
-
-def is_tuned(request: Request) -> bool:
-    return "maritime historian" in request.prompt
-
-
-def invented(request: Request) -> str:
-    answer = json.loads(extract_answer(request.prompt.rpartition("<text>")[2].partition("</text>")[0]))
-    for relation in answer["relations"]:
-        relation["evidence"] = "It is well known, and was told by all who ever went there, many a time."
-    return json.dumps(answer)
-
-
 def tune(run: Run, *arguments: object) -> Outcome:
-    return run("tune", "prompts", "--limit", "6", "--held-out", "3", *arguments)
-
-
-def verified(found: Outcome) -> tuple[int, int]:
-    """Verified facts of the held-out chunks, before and after, as they are shown."""
-    shown = re.search(r"verified facts of the held-out chunks: (\d+) → (\d+)", found.out)
-    assert shown, found.out
-    return int(shown[1]), int(shown[2])
+    return run("tune", "prompts", "--limit", "6", *arguments)
 
 
 def written(folder: Path) -> Path:
@@ -106,13 +82,12 @@ def test_before_anything_is_paid_for(run: Run, documents: Path, model: ScriptedS
     """What cannot be written, or would overwrite, is refused; an estimate asks nothing and leaves nothing."""
     dry = tune(run, documents, "--dry-run", "--format", "json")
     assert dry.code == 0, dry.err
-    # two questions about the whole, at most six excerpts, and both prompts on three passages
-    assert dry.json["llm"]["calls"] == 2 + 6 + 2 * 3
+    assert dry.json["llm"]["calls"] == 2
     assert dry.json["llm"]["cost_usd"] > 0
-    assert dry.json["passages"] == {"all": 12, "seen": 6, "held_out": 3}
+    assert dry.json["passages"] == {"all": 12, "seen": 6}
     shown = tune(run, documents, "--dry-run").out
     assert "would be done, at most:" in shown
-    assert "14 calls" in shown
+    assert "2 calls" in shown
     assert not (folder / "graphrag-store").exists()
     written(folder).parent.mkdir(parents=True)
     written(folder).write_text("domain: mine\n")
@@ -157,7 +132,7 @@ def test_nothing_is_recorded_that_could_not_be_written(
 ) -> None:
     def meanwhile(request: Request) -> str | None:
         (folder / "pipelines").touch()  # a file in the place of a folder
-        return tuning(request) or plain(request)
+        return tuning(request)
 
     model.answer_with(meanwhile)
     found = tune(run, documents, "--apply", "--output", folder / "pipelines", "--config", os.devnull)
@@ -180,7 +155,7 @@ def test_without_a_folder_of_pipelines(
     assert "set pipelines to that folder" in elsewhere.err
 
 
-def test_shown_compared_and_repeated_for_nothing(
+def test_shown_and_repeated_for_nothing(
     run: Run, documents: Path, model: ScriptedServer, folder: Path
 ) -> None:
     found = tune(run, documents, "--format", "json", "--diff")
@@ -192,47 +167,24 @@ def test_shown_compared_and_repeated_for_nothing(
     assert data["domain"] == PROFILE["domain"].rstrip(".")
     assert [kind["name"] for kind in data["entity_types"]] == ["ship", "person"]
     assert [kind["name"] for kind in data["relation_types"]] == ["sank in"]
-    assert len(data["examples"]) == 3
-    for example in data["examples"]:
-        assert len(example["relations"]) >= 2
-        assert all(relation["evidence"] in example["text"] for relation in example["relations"])
-        assert {entity["name"] for entity in example["entities"]}.isdisjoint({"The", "Captain"})
     sample = told["sample"]
-    assert len(sample["seen"]) == 6
-    assert len(sample["held_out"]) == 3
-    assert not set(sample["seen"]) & set(sample["held_out"])
-    assert {example["source"] for example in data["examples"]} <= set(sample["seen"])
-    check = told["check"]
-    assert check["passages"] == 3
-    assert check["worse"] is False
-    assert check["verified_share"] == {"before": 0.0, "after": 1.0}
-    assert check["measures"]["verified"]["gain"] > 0
-    assert check["measures"]["facts"]["gain"] == 0
-    assert check["measures"]["in_tokens"]["gain"] > 0
+    assert len(set(sample["seen"])) == 6
     assert told["prompt"]["tokens"]["after"] > told["prompt"]["tokens"]["before"]
     assert "+You are a maritime historian." in told["diff"]
-    assert told["llm"]["calls"] == len(model.requests) == 2 + 3 + 2 * 3
+    assert told["llm"]["calls"] == len(model.requests) == 2
     again = tune(run, documents, "--format", "json").json
-    assert again["llm"] == {**again["llm"], "calls": 0, "cached": 11}
+    assert again["llm"] == {**again["llm"], "calls": 0, "cached": 2}
     assert again["data"] == data
+    assert again["sample"] == sample
     other = tune(run, documents, "--format", "json", "--seed", "1").json
     assert other["sample"]["seen"] != sample["seen"]
-    assert other["sample"]["selection"] == "random"
 
 
 def test_for_people(run: Run, documents: Path, model: ScriptedServer) -> None:
     found = tune(run, documents, "--diff")
     assert found.code == 0, found.err
-    for told in (
-        "6 sampled, 3 held out, of 12",
-        "ship, person",
-        "verified facts",
-        "0% current, 100% tuned",
-    ):
+    for told in ("6 sampled, of 12", "ship, person", "+++ tuned prompt"):
         assert told in found.out
-    before, after = verified(found)
-    assert before == 0 < after
-    assert "+++ tuned prompt" in found.out
     assert "--apply" in found.err
 
 
@@ -269,7 +221,6 @@ def test_written_recorded_and_traced_back(
     # the same again: nothing to do
     same = tune(run, documents, "--apply", "--force", "--format", "json").json
     assert same["prompt"]["changed"] is False
-    assert same["check"] is None
     assert same["applied"] is False
     # facts lead back to it
     assert run("ingest", documents).code == 0
@@ -280,8 +231,6 @@ def test_written_recorded_and_traced_back(
     (tuning,) = query(run, "tuning/tunings")
     assert tuning["tuning"] == told["tuning"]
     assert int(tuning["passages"]) == 6
-    assert int(tuning["verified_before"]) == 0
-    assert int(tuning["verified_after"]) > 0
     assert run("check").code == 0, run("check").out
     # one that was edited since is another prompt, and still leads back
     changed = written(folder).read_text().replace("where it went down", "where it was lost")
@@ -298,37 +247,6 @@ def query(run: Run, name: str, *values: str) -> list[dict[str, str]]:
     found = run("queries", "run", name, *given, "--format", "json")
     assert found.code == 0, found.err
     return [{key: term["value"] for key, term in row.items()} for row in found.json["results"]["bindings"]]
-
-
-def test_what_does_worse_is_not_applied(
-    run: Run, documents: Path, model: ScriptedServer, folder: Path
-) -> None:
-    def spoilt(request: Request) -> str | None:
-        examples = "Lindow Mill" not in request.prompt  # tuned ones replace those of the template
-        return tuning(request) or (invented(request) if examples else None)
-
-    model.answer_with(spoilt)
-    found = tune(run, documents, "--apply")
-    assert found.code == 0, found.err
-    before, after = verified(found)
-    assert before > 0 == after
-    assert "was not applied" in found.out
-    assert not written(folder).exists()
-    assert query(run, "tuning/tunings") == []
-    forced = tune(run, documents, "--apply", "--force", "--format", "json").json
-    assert forced["check"]["worse"] is True
-    assert forced["applied"] is True
-    assert written(folder).exists()
-
-
-def test_examples_that_do_not_hold(run: Run, documents: Path, model: ScriptedServer) -> None:
-    """Quotes that are made up give no example; the built-in one stays, and that is told."""
-    model.answer_with(lambda request: tuning(request) or invented(request))
-    found = tune(run, documents, "--format", "json", "--diff").json
-    assert found["data"]["examples"] == []
-    assert found["rejected_examples"] == {"too_few_facts_hold": 6}
-    assert [warning["type"] for warning in found["warnings"]] == ["no_examples"]
-    assert "-Example. From the passage: Mary Hale" not in found["diff"]
 
 
 def test_what_is_given_is_not_asked(run: Run, documents: Path, model: ScriptedServer) -> None:
@@ -358,79 +276,26 @@ def test_what_is_given_is_not_asked(run: Run, documents: Path, model: ScriptedSe
     assert "extract.entity_types: 'x" in tune(run, documents, "--config", "long.toml").err
 
 
-def test_of_a_store_by_every_selection(run: Run, documents: Path, model: ScriptedServer) -> None:
-    assert run("ingest", "--model", "none", documents).code == 0
-    found = {
-        name: tune(run, "--selection", name, "--format", "json").json["sample"] for name in ("random", "auto")
-    }
-    assert {len(sample["seen"]) for sample in found.values()} == {6}
-    assert len({tuple(sample["held_out"]) for sample in found.values()}) == 1
-    for sample in found.values():
-        assert not set(sample["seen"]) & set(sample["held_out"])
-
-
-def test_too_few_passages_to_compare(run: Run, documents: Path, model: ScriptedServer) -> None:
-    found = tune(run, documents / "petrel.txt", documents / "dunlin.txt", "--format", "json")
-    assert found.code == 0, found.err
-    assert found.json["check"] is None
-    assert "not_checked" in [warning["type"] for warning in found.json["warnings"]]
-
-
 def test_failures(run: Run, documents: Path, model: ScriptedServer, folder: Path) -> None:
-    """What everything else needs ends the run; a passage that fails is told; another run goes on."""
+    """A useless answer ends the run; another run asks again for it alone."""
     model.answer_with(lambda request: "I had rather not.")
     useless = tune(run, documents)
     assert useless.code == 1
     assert "domain and persona" in useless.err
     assert not written(folder).exists()
     model.answer_with(
-        lambda request: (
-            tuning(request)
-            or (Reply(status=500, text="out of order") if "<text>" in request.prompt else None)
-        )
+        lambda request: json.dumps(PROFILE) if '"persona": "..."' in request.prompt else Reply(status=500)
     )
-    partly = tune(run, documents, "--apply", "--format", "json")
-    assert partly.code == 3, partly.err
-    assert partly.json["applied"] is False  # nothing could be compared
-    assert {failure["prompt"] for failure in partly.json["check"]["failures"]} == {"before", "after"}
-    assert partly.json["rejected_examples"] == {"failed_server": 6}
-    alone = tune(run, documents, "--held-out", "0")  # examples count as well
-    assert alone.code == 3
-    assert "(6 failed_server)" in alone.err
-    model.answer_with(lambda request: tuning(request) or plain(request))
+    assert tune(run, documents).code == 1
+    model.answer_with(tuning)
     before = len(model.requests)
-    assert tune(run, documents, "--format", "json").json["check"]["failures"] == []
+    assert tune(run, documents).code == 0
     assert not [r for r in model.requests[before:] if '"persona": "..."' in r.prompt]  # it was kept
     (documents / "broken.docx").write_bytes(b"no package")
     for more in ((), ("--dry-run",)):
         unread = tune(run, documents, "--format", "json", *more)
         assert unread.code == 3
         assert "broken.docx" in unread.json["failures"][0]["path"]
-
-
-def test_a_prompt_that_gets_fewer_answers_does_worse(
-    run: Run, documents: Path, model: ScriptedServer, folder: Path
-) -> None:
-    """What it found in the other passages would not show it."""
-    refusals: list[str] = []
-
-    def refuses(request: Request) -> str | None:
-        tuned = "Example 1." in request.prompt and "Lindow Mill" not in request.prompt
-        if tuned and request.prompt not in refusals and len(refusals) < 2:
-            refusals.append(request.prompt)
-        return tuning(request) or ("I had rather not." if request.prompt in refusals else None)
-
-    model.answer_with(refuses)
-    found = tune(run, documents, "--apply", "--format", "json")
-    assert found.code == 3, found.err
-    check = found.json["check"]
-    assert (check["passages"], check["worse"], found.json["applied"]) == (1, True, False)
-    assert {one["prompt"] for one in check["failures"]} == {"after"}
-    assert {one["title"] for one in check["failures"]} <= set(SHIPS)
-    told = tune(run, documents, "--apply")
-    assert "failed on 2 more held-out chunks" in told.out
-    assert "was not applied" in told.out
-    assert not written(folder).exists()
 
 
 @pytest.mark.parametrize(
@@ -450,14 +315,14 @@ def test_answers_that_say_nothing(
 
     def answer(request: Request) -> str | None:
         told = tuning(request)
-        return json.dumps(useless) if told == json.dumps(about) else told or plain(request)
+        return json.dumps(useless) if told == json.dumps(about) else told
 
     model.answer_with(answer)
     found = tune(run, documents)
     assert found.code == 1
     assert "the model's answer has no" in found.err
     assert "follows instructions better" in found.err
-    model.answer_with(lambda request: tuning(request) or plain(request))
+    model.answer_with(tuning)
     assert tune(run, documents).code == 0
     assert tune(run, documents, "--domain", "...").code == 0  # who gives it may say what they want
 
@@ -476,8 +341,8 @@ def test_answers_of_other_forms(run: Run, documents: Path, model: ScriptedServer
         return json.dumps(types) if '"relation_types": [{"name"' in request.prompt else None
 
     model.answer_with(answer)
-    options = ("--held-out", "0", "--format", "json", "--config", documents.parent / "rules.toml")
-    (documents.parent / "rules.toml").write_text('[extract]\nuse = "rules"\ngleaning_rounds = 1\n')
+    options = ("--format", "json", "--config", documents.parent / "rules.toml")
+    (documents.parent / "rules.toml").write_text('[extract]\nuse = "rules"\n')
     found = run("tune", "prompts", documents, *options)
     assert found.code == 0, found.err
     data = found.json["data"]
@@ -489,8 +354,6 @@ def test_answers_of_other_forms(run: Run, documents: Path, model: ScriptedServer
     ]
     assert [kind["name"] for kind in data["relation_types"]] == ["sank in"]
     assert [warning["type"] for warning in found.json["warnings"]] == ["prompt_unused"]
-    dry = run("tune", "prompts", documents, *options, "--dry-run").json["llm"]["calls"]
-    assert dry == 2 + 2 * 6  # each excerpt is gleaned
     types |= {"entity_types": "ship, wreck", "relation_types": ["lay in, or near", "sank"]}
     data = run("tune", "prompts", documents, *options, "--seed", "1").json["data"]
     assert [kind["name"] for kind in data["entity_types"]] == ["ship", "wreck"]
@@ -500,11 +363,10 @@ def test_answers_of_other_forms(run: Run, documents: Path, model: ScriptedServer
 def test_the_budget_ends_it(
     run: Run, documents: Path, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("GRAPHRAG_RDF_LLM__BUDGET_TOKENS", "2000")
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__BUDGET_TOKENS", "100")
     found = tune(run, documents)
     assert found.code == 1
     assert "budget" in found.err
-    assert "to continue" in found.err
 
 
 def test_a_template_that_does_not_read_it(
@@ -523,48 +385,31 @@ def test_a_template_that_does_not_read_it(
 
 
 def test_forgetting_tells_of_examples(run: Run, documents: Path, model: ScriptedServer, folder: Path) -> None:
-    told = tune(run, documents, "--apply", "--format", "json").json
-    run("ingest", documents)
-    text = told["data"]["examples"][0]["text"]
-    (document,) = [path for path in documents.iterdir() if text in path.read_text()]
+    document = documents / "petrel.txt"
+    text = "The Petrel Star sank in Petrel Sound."
+    assert run("ingest", "--model", "none", documents).code == 0
+    query = f'SELECT ?c {{ GRAPH <urn:graph:source> {{ ?c tg:content ?t FILTER(CONTAINS(?t, "{text}")) }} }}'
+    _, chunk = run("sparql", "--format", "csv", query).out.split()
+    relation = {"subject": "Petrel Star", "predicate": "sank in", "object": "Petrel Sound", "evidence": text}
+    entities = [{"name": "Petrel Star"}, {"name": "Petrel Sound"}]
+    example = {"text": text, "source": chunk, "entities": entities, "relations": [relation]}
+    written(folder).parent.mkdir(parents=True)
+    written(folder).write_text(yaml.safe_dump({"examples": [example]}))
     dry = run("forget", "--dry-run", document, "--format", "json").json
     assert [warning["type"] for warning in dry["warnings"]] == ["prompt_holds_text"]
     assert "example 1" in dry["warnings"][0]["detail"]
-    assert run("forget", document).code == 0
-    blobs = folder / "graphrag-store" / "librarian"
-    import zlib
-
-    kept = [zlib.decompress(path.read_bytes()) for path in blobs.glob("??/*")]
-    assert kept
-    assert not [data for data in kept if text.encode() in data]
-    assert run("check").code == 0
 
 
 def test_the_prompts_of_claims_summaries_and_reports_are_tuned_too(
     run: Run, documents: Path, model: ScriptedServer, folder: Path
 ) -> None:
-    def answer(request: Request) -> Reply | str | None:
-        if '"importance": "..."' in request.prompt:
-            return json.dumps(
-                {"claims": "sinkings and who is blamed {{ 7 * 7 }}", "importance": "lost lives."}
-            )
-        if "You note the claims" in request.prompt:
-            assert "maritime historian" in request.prompt
-            assert "sinkings and who is blamed {{ 7 * 7 }}" in request.prompt
-            return answer_all(request)
-        return tuning(request) or plain(request)
-
-    model.answer_with(answer)
-    dry = tune(run, documents, "--claims", "--reports", "--dry-run", "--format", "json")
-    assert dry.json["llm"]["calls"] == 2 + 1 + 2 * 6 + 2 * 3
-    found = tune(run, documents, "--claims", "--reports", "--apply", "--format", "json")
-    assert found.code == 0, found.err
-    data = yaml.safe_load(written(folder).read_text())
-    assert data["importance"] == "lost lives."
-    assert len(data["claim_examples"]) == 3
-    example = data["claim_examples"][0]
-    assert all(quote in example["text"] for claim in example["claims"] for quote in claim["quotes"])
-    # what was tuned is in the prompts from now on, as data
+    """What was written by hand stays."""
+    written(folder).parent.mkdir(parents=True)
+    claims = "sinkings and who is blamed {{ 7 * 7 }}"
+    written(folder).write_text(yaml.safe_dump({"importance": "lost lives.", "claim_description": claims}))
+    assert tune(run, documents, "--apply", "--force").code == 0
+    kept = yaml.safe_load(written(folder).read_text())
+    assert (kept["importance"], kept["claim_description"]) == ("lost lives.", claims)
     model.requests.clear()
     model.answer_with(answer_all)
     assert run("ingest", str(documents)).code == 0
@@ -573,8 +418,7 @@ def test_the_prompts_of_claims_summaries_and_reports_are_tuned_too(
     asked = {kind: [one.prompt for one in model.requests if kind_of(one) == kind] for kind in KINDS}
     assert all(asked.values())
     assert all("You are a maritime historian" in prompt for prompts in asked.values() for prompt in prompts)
-    assert all(example["text"] in prompt for prompt in asked["claims"])
-    assert all("Example 1. From the passage: On 4 May" not in prompt for prompt in asked["claims"])
+    assert all(claims in prompt for prompt in asked["claims"])
     assert all("What matters here: lost lives." in prompt for prompt in asked["report"])
 
 

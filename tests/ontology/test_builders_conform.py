@@ -69,14 +69,11 @@ def _tuned() -> Iterator[Quad]:
             started=WHEN,
             ended=WHEN,
             sampled=[chunk],
-            held_out=[chunk],
             examples=[chunk.value],
             parameters={"seed": 0},
             calls=3,
             in_tokens=10,
             out_tokens=5,
-            facts=(2, 3),
-            verified=(1, 3),
         )
     )
     yield from prov.extraction(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from graphrag_rdf import layout
 from graphrag_rdf.config import Settings
 from graphrag_rdf.config.trust import place_of
-from graphrag_rdf.errors import SearchIndexError, StoreError, UsageError
+from graphrag_rdf.errors import OtherVersionError, SearchIndexError, StoreError, UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.resources import folder
@@ -165,12 +165,35 @@ class Components:
 
     @cached_property
     def text_index(self) -> TextIndex:
-        """The index of words. Raises SearchIndexError when it is damaged."""
+        """The index of words, built anew if another version of the program wrote it.
+
+        Raises:
+            SearchIndexError: when it is damaged, or of another version and the store is only read.
+        """
         from graphrag_rdf.index.text import TextIndex
 
         if self._indexed is None:
             return TextIndex(None)
-        return TextIndex(self._indexed.text_index, read_only=self.read_only)
+        path = self._indexed.text_index
+        try:
+            return TextIndex(path, read_only=self.read_only)
+        except OtherVersionError as error:
+            if self.read_only:
+                raise
+            return self._new_words(path, error)
+
+    def _new_words(self, path: Path, reason: OtherVersionError) -> TextIndex:
+        from graphrag_rdf.index.text import TextIndex
+        from graphrag_rdf.ingest.indexing import StoreIndexer
+
+        documents = int(text_of(self.store.select("server/counts")[0]["documents"]))
+        told = tr("{reason} It is built anew from {documents:,} documents")
+        log.warning(told.format(reason=reason.message, documents=documents))
+        with self._index_lock:
+            layout.remove(path, layout.TEXT_INDEX)
+            index = TextIndex(path)
+            StoreIndexer(self.store, index, None, None, *self._schema).update_words()
+        return index
 
     @property
     def _indexed(self) -> StoreFolder | None:

@@ -307,6 +307,10 @@ class SearchIndexError(GraphRagError):
     """A text or vector index is missing, damaged or of another model."""
 
 
+class OtherVersionError(SearchIndexError):
+    """An index was written by another version of the program."""
+
+
 class LlmError(GraphRagError):
     """A call to a model failed.
 

@@ -11,7 +11,7 @@ from typing import Any
 from graphrag_rdf import layout
 from graphrag_rdf.i18n import later, tr
 
-from ..errors import RAISE_FILES, SearchIndexError, is_out_of_files, short_cause
+from ..errors import RAISE_FILES, OtherVersionError, SearchIndexError, is_out_of_files, short_cause
 
 REBUILD = "graphrag-rdf index rebuild"
 NAME = "manifest.json"
@@ -27,7 +27,8 @@ def read(folder: Path, *, form: int | None) -> dict[str, Any] | None:
         form: the version of the index that the caller understands; None for any.
 
     Raises:
-        SearchIndexError: it cannot be read, or has another layout.
+        OtherVersionError: it has another layout.
+        SearchIndexError: it cannot be read.
     """
     path = folder / NAME
     try:
@@ -37,7 +38,7 @@ def read(folder: Path, *, form: int | None) -> dict[str, Any] | None:
     except (OSError, ValueError) as error:
         raise damaged(path, error) from error
     if not isinstance(found, dict) or (form is not None and found.get("format") != form):
-        raise SearchIndexError(
+        raise OtherVersionError(
             tr("The search index {folder} was written by another version of the program.").format(
                 folder=folder
             ),

@@ -118,12 +118,13 @@ class _Verifier:
     def checks(self) -> Iterator[Check]:
         yield self._end()
         yield self._chain()
-        yield self._edges()
+        chunks = self._select("check-chunks")
+        again = self._extracted_again(chunks)
+        yield self._edges(again)
         if self._proofs:
             yield self._inferences()
-        yield self._quotes()
+        yield self._quotes(again)
         yield self._sentences()
-        chunks = self._select("check-chunks")
         yield self._chunks(chunks)
         yield self._offsets([row for row in chunks if "retired" not in row])
         yield self._objects()
@@ -208,7 +209,22 @@ class _Verifier:
         ]
         return _check(later("chain"), len(self._trace.steps), bad, tr("steps lead back to the question"))
 
-    def _edges(self) -> Check:
+    def _extracted_again(self, chunks: Sequence[Row]) -> dict[str, str]:
+        """Selections whose text was extracted again since, by another version or other settings, and the day.
+
+        Chunks of the same file may have been cut differently.
+        """
+        cut = {
+            rows.must(row, "chunk"): rows.must(row, "retired")
+            for row in chunks
+            if "retired" in row and rows.truth(row, "same")
+        }
+        days = {rows.must(row, "item"): rows.must(row, "time") for row in self._select("extracted-again")}
+        for one in self._trace.selections:
+            days.update((one.iri.value, cut[s.chunk]) for s in one.sources if one.iri and s.chunk in cut)
+        return {item: time[:10] for item, time in days.items()}
+
+    def _edges(self, again: Mapping[str, str]) -> Check:
         found = [row for row in self._select("check-edges") if rows.must(row, "item") not in self._proofs]
         known = {rows.must(row, "item") for row in found}
         bad = [
@@ -217,11 +233,14 @@ class _Verifier:
             if iri not in known
         ]
         decided = self._decided([row for row in found if not rows.truth(row, "asserted")])
+        replaced: set[str] = set()
         for row in found:
             if rows.must(row, "item") in decided:
                 continue
             asserted, contained = rows.truth(row, "asserted"), rows.truth(row, "contained")
-            if not asserted or not contained:
+            if not asserted and not contained and rows.must(row, "item") in again:
+                replaced.add(rows.must(row, "item"))
+            elif not asserted or not contained:
                 told = (
                     tr("{fact} is no longer contained")
                     if asserted
@@ -231,6 +250,10 @@ class _Verifier:
                 )
                 bad.append(told.format(fact=self._name(row)))
         count = len(self._edge_items())
+        if replaced and not bad:
+            told = tr("{number} of {count} selected facts are no longer found")
+            said = [_again(again, replaced), told.format(number=len(replaced), count=count)]
+            return Check(later("edges"), None, tr("; ").join([*said, *_some([*decided.values()])]))
         if bad or not decided:
             return _check(later("edges"), count, bad, tr("selected facts are asserted and contained"))
         hold = tr("{number} of {count} selected facts are asserted and contained").format(
@@ -285,9 +308,10 @@ class _Verifier:
             later("inferences"), len(self._proofs), bad, tr("inferred facts follow from premises that hold")
         )
 
-    def _quotes(self) -> Check:
+    def _quotes(self, again: Mapping[str, str]) -> Check:
         found = self._select("check-quotes")
-        lost = [row for row in self._select("lost-evidence") if not rows.truth(row, "sentence")]
+        gone = [row for row in self._select("lost-evidence") if not rows.truth(row, "sentence")]
+        lost = [row for row in gone if rows.must(row, "item") not in again]
         bad = [
             tr("evidence {evidence} of {fact} is gone").format(
                 evidence=rows.must(row, "lost"), fact=self._name(row)
@@ -313,6 +337,10 @@ class _Verifier:
             if located < len(found)
             else tr("quotes stand at their offsets")
         )
+        if len(lost) < len(gone) and not bad:
+            told = tr("the evidence of then was replaced; the texts are kept (check: chunks)")
+            said = [_again(again, [rows.must(row, "item") for row in gone]), told]
+            return Check(later("quotes"), None, tr("; ").join(said))
         return _check(later("quotes"), located + len(lost), bad, good.format(unlocated=len(found) - located))
 
     def _sentences(self) -> Check:
@@ -459,8 +487,10 @@ class _Verifier:
         return Check(later("ranking"), not again.different, tr("; ").join(_some(again.different)) or good)
 
     def _sources(self, chunks: Sequence[Row]) -> Check:
+        edited = tr("{chunk} was retired by an edit, {time}; its text is kept")
+        cut = tr("{chunk} was cut differently when its file was read again, {time}; its text is kept")
         retired = [
-            tr("{chunk} was retired by an edit, {time}; its text is kept").format(
+            (cut if rows.truth(row, "same") else edited).format(
                 chunk=_place(row), time=rows.must(row, "retired")
             )
             for row in chunks
@@ -471,6 +501,11 @@ class _Verifier:
         bad = [tr("{iri}: source forgotten").format(iri=iri) for iri in lost]
         good = tr("; ").join([tr("chunks are there"), *_some(retired)])
         return _check(later("sources"), len(chunks) + len(lost), bad, good)
+
+
+def _again(again: Mapping[str, str], items: Iterable[str]) -> str:
+    """When the facts of selections were extracted again."""
+    return tr("the facts were extracted again on {day}").format(day=max(again[item] for item in items))
 
 
 def _numbered(prompt: str) -> list[tuple[int, str]]:

@@ -181,11 +181,22 @@ def test_a_step_of_nothing(sample: Sample, run: TraceRecorder) -> None:
     assert "urn:nowhere, which is not there" in failed(sample, run)["chain"].detail
 
 
+EDITED = """
+PREFIX prov: <http://www.w3.org/ns/prov#> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+PREFIX rag: <https://w3id.org/graphrag-rdf/ns#>
+DELETE { GRAPH ?g { ?version prov:generatedAtTime ?read } }
+INSERT { GRAPH ?g { ?version prov:generatedAtTime "2999-01-01T00:00:00Z"^^xsd:dateTime } }
+WHERE { GRAPH ?g { ?document rag:currentVersion ?version . ?version prov:generatedAtTime ?read } }
+"""
+"""The current version of a document was read after the question."""
+
+
 def test_an_edited_document(sample: Sample, run: TraceRecorder) -> None:
     """Retired sources keep their quotes and are named; what only they said is no longer asserted."""
     changes = Changes()
     retract_chunks(sample.store, [sample.letter_chunk], changes)
     sample.store.commit(changes)
+    sample.store.update(EDITED)
     found = {check.check: check for check in verify_trace(sample.store, sample.blobs, run.session)}
     assert [name for name, check in found.items() if not check.ok] == ["edges"]
     assert "(mill, stands in, Corvane)" in found["edges"].detail

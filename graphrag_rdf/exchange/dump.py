@@ -24,6 +24,7 @@ from graphrag_rdf.rdf.iris import ANONYMOUS
 from graphrag_rdf.rdf.jsonld import write_jsonld
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
 from graphrag_rdf.rdf.terms import Term
+from graphrag_rdf.schema.observed import observed_prefixes
 from graphrag_rdf.sparql.render import Dialect, encode
 from graphrag_rdf.sparql.star import write_star
 from graphrag_rdf.store.base import Store, plain_quads
@@ -96,7 +97,7 @@ def export_graph(
         elif form == "jsonld":
             write_jsonld(quads, output, vocabulary_context())
         else:
-            _serialize(quads, output, form)
+            _serialize(quads, output, form, {**PREFIXES, **observed_prefixes(store)})
     except TypeError as error:
         raise UsageError(
             tr("cannot export in the dialect {dialect}: {error}").format(dialect=dialect, error=error)
@@ -126,11 +127,11 @@ class _Counter:
             yield quad
 
 
-def _serialize(quads: Iterable[Quad], output: IO[bytes], form: str) -> None:
+def _serialize(quads: Iterable[Quad], output: IO[bytes], form: str, prefixes: dict[str, str]) -> None:
     if form == "rdfxml":
         quads = map(_fit_for_xml, quads)
-    prefixes = PREFIXES if form in ("trig", "turtle") else None
-    serialize(quads, output, format=RDF_FORMATS[form], prefixes=prefixes)
+    named = prefixes if form in ("trig", "turtle") else None
+    serialize(quads, output, format=RDF_FORMATS[form], prefixes=named)
 
 
 def _fit_for_xml(quad: Quad) -> Quad:

@@ -26,7 +26,7 @@ from graphrag_rdf.extract.answers import predicate_key, predicate_phrase
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, Rejected, RelationCandidate
 from graphrag_rdf.extract.names import fold, match_key
 from graphrag_rdf.extract.near_names import NearNames
-from graphrag_rdf.extract.numbers import typed_literal, worded_numbers
+from graphrag_rdf.extract.numbers import read_date, typed_literal, worded_numbers
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.model import fenced
 from graphrag_rdf.schema.model import Ontology, OntologyTerm
@@ -43,6 +43,7 @@ GUIDED_VERSION = "6"
 _LONGEST = 200  # characters of a description in a prompt
 _DIRECTIONS = (" of", " by")
 _READ_AS: Mapping[ValueKind, str] = {"text": "string", "amount": "number"}
+_LEADING_DIGIT = re.compile(r"[^\w(]*\d")  # Boeing 747 is no amount
 _NUMERIC = frozenset({"number", "integer"})
 _AGENT = re.compile(r"(\w{3,}?)(?:er|or)")
 _PASSIVE = re.compile(r"(\w{3,}?)ed by")
@@ -267,9 +268,12 @@ class Guide:
         called = self.names.class_of(text)
         if called is not None and called.iri in term.ranges:
             return "names_class", f"{text} is a class"
-        if term.values == "text" or re.search(r"\d", text) or any(worded_numbers(text)):
-            return None
-        if term.values == "boolean" and typed_literal(text, "boolean")[2]:
+        is_value = {
+            "text": True,
+            "boolean": typed_literal(text, "boolean")[2],
+            "amount": _LEADING_DIGIT.match(text) or read_date(text),
+        }
+        if is_value.get(term.values or "", re.search(r"\d", text) or any(worded_numbers(text))):
             return None
         return "breaks_datatype", f"the value is no {self._called(term.ranges)}"
 
@@ -307,8 +311,12 @@ def _names_thing(relation: RelationCandidate) -> bool:
 
 def _as_value(relation: RelationCandidate, term: OntologyTerm) -> RelationCandidate:
     """A statement whose object is a value, of the property's range if it fits."""
+    text = relation.object
     wanted = term.datatype or (_READ_AS.get(term.values, term.values) if term.values else relation.datatype)
-    text = number_of(relation.object) or relation.object if wanted in _NUMERIC else relation.object
+    if term.values == "amount" and read_date(text) and not text.isdigit():
+        wanted = "date"
+    elif wanted in _NUMERIC:
+        text = number_of(text) or text
     value, datatype, _ = typed_literal(text, wanted)
     return replace(relation, object=value, datatype=datatype, object_is_entity=False)
 

@@ -74,6 +74,12 @@ def namespace_prefixes(namespace: str) -> dict[str, str]:
     return {"e": f"{namespace}e/", "r": f"{namespace}r/", "type": f"{namespace}type/"}
 
 
+def observed_prefixes(store: Store) -> dict[str, str]:
+    """Those of the namespace in which extraction minted most relations and types; none without any."""
+    sizes = _sizes(store)
+    return namespace_prefixes(max(sizes, key=lambda name: sizes[name])) if sizes else {}
+
+
 def file_declarations() -> Iterator[Triple]:
     """Declarations of our terms in the schema, for files: its graph has none."""
     yield Triple(RAG.ObservedSchema, RDF.type, OWL.Class)

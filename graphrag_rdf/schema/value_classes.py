@@ -1,7 +1,8 @@
 """Classes whose members are values: `number`, `Date` or `Currency`, where an ontology declares a class.
 
 A class is one by its name (`data/value_classes.toml`), unless the ontology says something of its members: a
-property has it as domain, or it stands above or below a class of things. A `Text` below `Work` is a thing.
+property has it as domain, or it stands above or below a class of things. A `Text` below `Work` is a thing,
+and a `Year` with properties may be one, so only what reads as a number or date is a value there.
 """
 
 from __future__ import annotations
@@ -34,23 +35,19 @@ def words_of(iri: str) -> str:
 def value_classes(terms: Mapping[str, OntologyTerm]) -> dict[str, ValueKind]:
     """The classes of values among the terms of an ontology and the ends of its properties, by IRI."""
     properties = [term for term in terms.values() if not term.is_class]
-    subjects = {iri for each in properties for iri in each.domains}
-    ends = {iri for each in properties for iri in each.ranges if iri not in terms}
-    found = {iri: kind for iri in ends if (kind := _kind([words_of(iri)]))}
-    found |= {
-        term.iri: kind
-        for term in terms.values()
-        if term.is_class and term.iri not in subjects and (kind := _kind(term.names()))
+    ends = {iri: [words_of(iri)] for each in properties for iri in each.ranges if iri not in terms}
+    classes = {term.iri: term.names() for term in terms.values() if term.is_class}
+    found = {iri: kind for iri, names in (ends | classes).items() if (kind := _kind(names))}
+    things = {iri for each in properties for iri in each.domains}
+    for iri in classes:
+        for above in terms[iri].parents:
+            things |= {iri} if above not in found and not _says_nothing(above, terms) else set()
+            things |= {above} if iri not in found else set()
+    return {
+        iri: "amount" if iri in things else kind
+        for iri, kind in found.items()
+        if iri not in things or kind not in ("text", "amount")
     }
-    below = [(term, above) for term in terms.values() if term.is_class for above in term.parents]
-    while things := {
-        one
-        for term, above in below
-        for one, other in ((term.iri, above), (above, term.iri))
-        if one in found and other not in found and not (other == above and _says_nothing(above, terms))
-    }:
-        found = {iri: kind for iri, kind in found.items() if iri not in things}
-    return found
 
 
 def _says_nothing(above: str, terms: Mapping[str, OntologyTerm]) -> bool:

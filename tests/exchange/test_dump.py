@@ -176,6 +176,8 @@ def test_prefixes_make_turtle_readable(sample: Engine) -> None:
     out = io.BytesIO()
     export_graph(sample.store, out, "turtle")
     assert b"rdfs:label" in out.getvalue()
+    assert b"\ne:petrel " in out.getvalue()
+    assert re.search(rb"\br:sank-in e:\w", out.getvalue())
 
 
 # --- what cannot be said -------------------------------------------------------------------------

@@ -236,6 +236,8 @@ AIRPORTS = """
 :icaoCode a owl:ObjectProperty ; rdfs:range :string .
 :cost a owl:ObjectProperty ; rdfs:range :Currency .
 :gates a owl:ObjectProperty ; rdfs:range xsd:integer .
+:Season a owl:Class . :season a owl:ObjectProperty ; rdfs:range :Date_and_time . :Date_and_time a owl:Class .
+:followedBy a owl:ObjectProperty ; rdfs:domain :Date_and_time ; rdfs:range :Season .
 :nickname a rdf:Property ; rdfs:range rdfs:Literal .
 :described a owl:ObjectProperty ; rdfs:range :Text .
 :manager a owl:ObjectProperty ; rdfs:range :Person .
@@ -243,7 +245,7 @@ AIRPORTS = """
 RUNWAY = (
     "Tarn Airport opened on 4 June 1961 and was rebuilt in 1987. Its runway is 1,800 metres long. "
     "It served 1.2 million passengers at twelve gates. The code is TRNX. It cost 18300000 and was paid in "
-    "crowns. Pilots call it the Shelf. The Tarn Ballad describes it."
+    "crowns, not in Boeing 747. Pilots call it the Shelf. The Tarn Ballad describes it."
 )
 
 
@@ -260,6 +262,9 @@ RUNWAY = (
         ("icaoCode", "TRNX", Literal("TRNX")),
         ("cost", "18300000", Literal("18300000", datatype=XSD.integer)),
         ("cost", "crowns", NamedNode("http://trustgraph.ai/e/crowns")),
+        ("cost", "Boeing 747", NamedNode("http://trustgraph.ai/e/boeing-747")),
+        ("season", "1987", Literal("1987", datatype=XSD.integer)),
+        ("season", "4 June 1961", Literal("1961-06-04", datatype=XSD.date)),
         ("gates", "12", Literal("12", datatype=XSD.integer)),
         ("nickname", "Shelf", Literal("Shelf")),
         ("described", "Tarn Ballad", NamedNode("http://trustgraph.ai/e/tarn-ballad")),

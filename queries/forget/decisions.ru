@@ -6,14 +6,12 @@ DELETE { GRAPH <urn:graph:system> { ?decision ?property ?entity } } WHERE {
   GRAPH <urn:graph:system> {
     ?decision a ?kind ;
       ?property ?entity .
-    FILTER(?property IN (rag:member, rag:canonicalEntity, rag:canonicalRelation, rag:splitInto))
   }
+  FILTER(?property IN (rag:member, rag:canonicalEntity, rag:canonicalRelation, rag:splitInto))
   FILTER NOT EXISTS { {% call facts() %}?entity rdfs:label ?label{% endcall %} }
   FILTER NOT EXISTS {
-    GRAPH <urn:graph:ontology> {
-      ?entity rdfs:label ?named .
-      FILTER NOT EXISTS { ?entity rag:observedCount ?count }
-    }
+    GRAPH <urn:graph:ontology> { ?entity rdfs:label ?named }
+    FILTER NOT EXISTS { GRAPH <urn:graph:ontology> { ?entity rag:observedCount ?count } }
   }
   FILTER NOT EXISTS { GRAPH <urn:graph:derived> { ?entity rag:displayName ?name } }
   FILTER NOT EXISTS { GRAPH <urn:graph:system> { ?decision prov:hadPrimarySource ?file } }
@@ -23,7 +21,9 @@ DELETE { GRAPH <urn:graph:system> { ?decision ?property ?value } } WHERE {
   GRAPH <urn:graph:system> {
     ?decision a ?kind ;
       ?property ?value .
-    FILTER NOT EXISTS {
+  }
+  FILTER NOT EXISTS {
+    GRAPH <urn:graph:system> {
       ?decision rag:member ?one , ?other .
       FILTER(?one != ?other)
     }
@@ -34,6 +34,6 @@ DELETE { GRAPH <urn:graph:system> { ?decision ?property ?value } } WHERE {
   GRAPH <urn:graph:system> {
     ?decision a rag:EntityLink ;
       ?property ?value .
-    FILTER NOT EXISTS { ?decision rag:member ?entity }
   }
+  FILTER NOT EXISTS { GRAPH <urn:graph:system> { ?decision rag:member ?entity } }
 }

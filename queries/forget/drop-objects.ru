@@ -5,8 +5,6 @@
 #   objects: {type: "iri[]", sample: ["urn:sha256:0"]}
 DELETE { GRAPH <urn:graph:source> { ?version ?holds ?object } } WHERE {
   {{ values("?object", objects) }}
-  GRAPH <urn:graph:source> {
-    ?version ?holds ?object .
-    FILTER(?holds IN (rag:originalBytes, rag:extractedText))
-  }
+  GRAPH <urn:graph:source> { ?version ?holds ?object }
+  FILTER(?holds IN (rag:originalBytes, rag:extractedText))
 }

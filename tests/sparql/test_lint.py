@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.sparql_lint import lint
+from tests.support.sparql_lint import lint, plan_complaints
 
 BROKEN = {
     "an open triple term": "SELECT ?s WHERE { ?c tg:contains <<( ?s ?p ?o )>> }",
@@ -130,3 +130,63 @@ def test_finds(query: str) -> None:
 @pytest.mark.parametrize("query", KEPT.values(), ids=KEPT)
 def test_lets_pass(query: str) -> None:
     assert lint(query) == []
+
+
+READ_ALONE = {
+    "a pattern after UNION": "SELECT * WHERE { { ?a <urn:b> ?c } UNION { ?a <urn:d> ?c } ?c <urn:e> ?f }",
+    "a graph after UNION": (
+        "SELECT * WHERE { { ?a <urn:b> ?c } UNION { ?a <urn:d> ?c } FILTER(?c > 1) "
+        "GRAPH <urn:g> { ?c <urn:e> ?f } }"
+    ),
+    "a UNION after UNION": (
+        "SELECT * { { ?a <urn:b> ?c } UNION { ?a <urn:d> ?c } { ?c <urn:e> ?f } UNION { ?c <urn:g> ?f } }"
+    ),
+    "VALUES after UNION": "SELECT * WHERE { { ?a <urn:b> ?c } UNION { ?a <urn:d> ?c } VALUES ?c { 1 2 } }",
+    "a pattern after UNION in EXISTS": (
+        "ASK { ?a <urn:b> ?c FILTER EXISTS { { ?c <urn:d> ?e } UNION { ?c <urn:f> ?e } . ?e <urn:g> ?h } }"
+    ),
+    "FILTER in a graph under VALUES": (
+        "SELECT * WHERE { VALUES ?a { 1 } GRAPH <urn:g> { ?a <urn:b> ?c FILTER(?c > 1) } }"
+    ),
+    "FILTER EXISTS in a graph under VALUES": (
+        "SELECT * WHERE { VALUES ?a { 1 } GRAPH <urn:g> { ?a <urn:b> ?c FILTER EXISTS { ?c <urn:d> ?e } } }"
+    ),
+    "FILTER in a graph in a group under VALUES": (
+        "SELECT * WHERE { VALUES ?a { 1 } { GRAPH <urn:g> { ?a <urn:b> ?c FILTER(?c > 1) } } }"
+    ),
+    "UNION in a graph under VALUES": (
+        "SELECT * WHERE { VALUES ?a { 1 } GRAPH <urn:g> { { ?a <urn:b> ?c } UNION { ?a <urn:d> ?c } } }"
+    ),
+}
+
+READ_BY_LOOK_UP = {
+    "a filter, a BIND, an OPTIONAL and an order after UNION": (
+        "SELECT * WHERE { { ?a <urn:b> ?c } UNION { ?a <urn:d> ?c } FILTER NOT EXISTS { ?a <urn:e> ?f } "
+        "BIND(STR(?c) AS ?g) OPTIONAL { ?c <urn:h> ?i } } ORDER BY ?a"
+    ),
+    "a UNION of three": "SELECT * { { ?a <urn:b> ?c } UNION { ?a <urn:d> ?c } UNION { ?a <urn:e> ?c } }",
+    "a pattern before UNION": "SELECT * WHERE { ?c <urn:e> ?f { ?a <urn:b> ?c } UNION { ?a <urn:d> ?c } }",
+    "FILTER one brace further out": (
+        "SELECT * WHERE { VALUES ?a { 1 } GRAPH <urn:g> { ?a <urn:b> ?c } FILTER(?c > 1) }"
+    ),
+    "VALUES in the graph": "SELECT * { GRAPH <urn:g> { VALUES ?a { 1 } ?a <urn:b> ?c FILTER(?c > 1) } }",
+    "FILTER in a graph without VALUES": "SELECT * WHERE { GRAPH <urn:g> { ?a <urn:b> ?c FILTER(?c > 1) } }",
+    "FILTER in EXISTS in a graph": (
+        "SELECT * { VALUES ?a { 1 } GRAPH <urn:g> { ?a <urn:b> ?c } "
+        "FILTER EXISTS { GRAPH <urn:g> { ?c <urn:d> ?e FILTER(?e > 1) } } }"
+    ),
+    "VALUES in another branch": (
+        "SELECT * { { VALUES ?a { 1 } ?a <urn:b> ?c } "
+        "UNION { GRAPH <urn:g> { ?a <urn:d> ?c FILTER(?c > 1) } } }"
+    ),
+}
+
+
+@pytest.mark.parametrize("query", READ_ALONE.values(), ids=READ_ALONE)
+def test_finds_groups_that_are_read_alone(query: str) -> None:
+    assert len(plan_complaints(query)) == 1
+
+
+@pytest.mark.parametrize("query", READ_BY_LOOK_UP.values(), ids=READ_BY_LOOK_UP)
+def test_lets_other_groups_pass(query: str) -> None:
+    assert plan_complaints(query) == []

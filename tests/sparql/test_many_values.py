@@ -60,3 +60,14 @@ def test_the_traces_of_many_objects(asked: EmbeddedStore) -> None:
     assert len(objects) > 60
     traces = [quad.object for quad in traced if quad.predicate == PROV.wasGeneratedBy][:1]
     _check(asked, "forget/objects-of-others", len(objects), objects=objects, traces=traces)
+
+
+def test_the_traces_of_many_chunks(asked: EmbeddedStore) -> None:
+    chunks = [row["chunk"] for row in asked.select("index/all-chunks")]
+    _check(asked, "forget/traces", len(chunks), sources=chunks)
+
+
+def test_the_weights_of_many_facts(asked: EmbeddedStore) -> None:
+    rows = asked.select("facts/list", texts=[], limit=200, offset=0)
+    edges = [(row["s"], row["p"], row["o"]) for row in rows]
+    _check(asked, "derived/weights", 2 * len(edges), edges=edges)

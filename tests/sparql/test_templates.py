@@ -17,7 +17,7 @@ from graphrag_rdf.sparql.library import QueryTemplate, TemplateLibrary
 from graphrag_rdf.sparql.render import DIALECTS, Dialect, Renderer
 from graphrag_rdf.store.embedded import EmbeddedStore
 from tests.support.jena import jena_program
-from tests.support.sparql_lint import lint
+from tests.support.sparql_lint import lint, plan_complaints
 
 TEMPLATES = TemplateLibrary(folder("queries"))
 SELECTS = [name for name, template in TEMPLATES.items() if template.header.kind == "select"]
@@ -102,6 +102,24 @@ def test_jena_parses_each_in_classic(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dialect", ["rdf12", "rdf-star"])
 def test_avoids_what_the_engine_punishes(template: QueryTemplate, dialect: Dialect) -> None:
     assert lint(template.render(Renderer(dialect), **template.samples())) == []
+
+
+LEFT = {
+    # asked for a handful of values, or for a whole store
+    *("communities/report-facts", "entities/list", "gateway/steps", "linking/neighbours"),
+    *("cookbook/claim-contradictions", "cookbook/neighbours", "cookbook/single-source"),
+    *("forget/erase-traces", "selection/reached-entities", "trace/composite-scores"),
+    # rules: each premise is in the facts, the ontologies or what is inferred, and one in what is new
+    *(name for name in TEMPLATES if re.fullmatch(r"reasoning/(cax|prp|rdfs\d)[\w-]*", name)),
+}
+"""Templates that may keep a plan which `plan_complaints` refuses."""
+
+
+@pytest.mark.parametrize("name", sorted(TEMPLATES))
+def test_has_no_group_that_is_read_alone(name: str) -> None:
+    template = TEMPLATES[name]
+    complaints = plan_complaints(template.render(Renderer("rdf12", lateral=True), **template.samples()))
+    assert bool(complaints) == (name in LEFT), complaints
 
 
 def rows_of(store: EmbeddedStore, name: str, values: dict[str, Any]) -> list[str]:

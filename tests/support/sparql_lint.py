@@ -10,6 +10,10 @@
 | FILTER IN, not VALUES, for a predicate alone | the engine pairs each with every triple of the graph |
 | a triple term's container is bound elsewhere, or all its variables | an open term is a scan of all of them |
 | no `AS ?x` where ?x is in scope already | it is no SPARQL (§18.2.1, §19.8 note 12); our engine takes it |
+| no pattern or group after a UNION | from some twenty rows on each side is read alone, in full |
+| no FILTER and no UNION inside GRAPH {} under outer VALUES | what the GRAPH holds is read alone, in full |
+
+The last two are `plan_complaints`; `tests/sparql/test_templates.py` lists the templates that still have them.
 
 A variable is bound by a pattern, VALUES, BIND or an inner SELECT's projection; neither the projection of the
 query itself, nor FILTER, ORDER BY or the templates of an update bind anything.
@@ -27,6 +31,8 @@ from graphrag_rdf.sparql.tokens import Token, tokens
 _FORBIDDEN_WORDS = {"SERVICE": "calls out to the network", "LOAD": "calls out to the network"}
 _OPEN, _CLOSE = frozenset({"<<(", "<<"}), frozenset({")>>", ">>"})
 _NO_PATTERN = frozenset({"DELETE", "INSERT", "CONSTRUCT", "DATA", "VALUES"})
+_OWN_SCOPE = frozenset({"EXISTS", "MINUS", "OPTIONAL"})
+_MODIFIERS = frozenset({"GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET"})
 _WORDS = frozenset({"FILTER", "BIND", "VALUES", "OPTIONAL", "MINUS", "UNION", "GRAPH"})
 
 
@@ -77,6 +83,12 @@ def lint(query: str) -> list[str]:
     return complaints
 
 
+def plan_complaints(query: str) -> list[str]:
+    """Complaints about groups of a rendered query that the engine reads alone, in full."""
+    tree = _tree(iter(list(tokens(query))))
+    return [*_after_unions(tree), *_alone_in_graphs(tree, listed=False)]
+
+
 def _forbidden(found: Sequence[Token]) -> Iterator[str]:
     for token in found:
         reason = _FORBIDDEN_WORDS.get(_word(token)) if token.kind == "word" else None
@@ -111,6 +123,88 @@ def _judge_groups(scope: _Scope, bound: set[str]) -> Iterator[str]:
         yield from _judge(seeing, bound)
     for alone in scope.inner:
         yield from _judge(alone, set())
+
+
+# --- plans ---------------------------------------------------------------------------------------
+
+
+def _after_unions(items: Sequence[_Item]) -> Iterator[str]:
+    unions = [n for n, item in enumerate(items) if _word(item) == "UNION"]
+    ends = [n + 2 for n in unions if n + 2 not in unions]  # after the last branch of each chain
+    if ends and (joined := _first_pattern(items[ends[0] :])):
+        yield f"{joined} after a UNION: write it into each branch"
+    for item in items:
+        if isinstance(item, _Group):
+            yield from _after_unions(item.items)
+
+
+def _first_pattern(items: Sequence[_Item]) -> str:
+    """What is joined with what stands before: a pattern, a group, VALUES or GRAPH; empty if nothing is."""
+    at = 0
+    while at < len(items):
+        item, word = items[at], _word(items[at])
+        if isinstance(item, _Group):
+            return "a group"
+        if word in ("FILTER", "BIND"):
+            at = _after_expression(items, at + 1)
+        elif word in ("OPTIONAL", "MINUS"):
+            at += 2
+        elif item.text in (".", ";"):
+            at += 1
+        elif word in _MODIFIERS:
+            return ""
+        else:
+            return item.text
+    return ""
+
+
+def _after_expression(items: Sequence[_Item], at: int) -> int:
+    """The place after an expression in brackets, a call, or EXISTS with its group."""
+    depth = 0
+    while at < len(items):
+        item = items[at]
+        at += 1
+        if isinstance(item, _Group):
+            if depth == 0:
+                return at
+            continue
+        depth += (item.text == "(") - (item.text == ")")
+        if depth == 0 and item.text == ")":
+            return at
+    return at
+
+
+def _alone_in_graphs(items: Sequence[_Item], *, listed: bool) -> Iterator[str]:
+    """Args: listed: whether VALUES stands outside, in the same scope."""
+    listed = listed or any(_word(item) == "VALUES" for item in items)
+    for n, item in enumerate(items):
+        if not isinstance(item, _Group):
+            continue
+        before = _word(items[n - 1]) if n else ""
+        in_graph = n > 1 and _word(items[n - 2]) == "GRAPH"
+        own_scope = before in _OWN_SCOPE or _is_select(item)
+        if in_graph and listed and (found := _reads_alone(item)):
+            yield f"{found} inside GRAPH {{}} under outer VALUES: one brace further out"
+        yield from _alone_in_graphs(item.items, listed=listed and not in_graph and not own_scope)
+
+
+def _reads_alone(group: _Group) -> str:
+    """FILTER or UNION, if the group has one outside of scopes of their own and VALUES; else empty."""
+    words = [_word(item) for item in group.items]
+    if "VALUES" in words:
+        return ""
+    if found := next((word for word in words if word in ("FILTER", "UNION")), ""):
+        return found
+    for n, item in enumerate(group.items):
+        if not isinstance(item, _Group) or (n and words[n - 1] in _OWN_SCOPE) or _is_select(item):
+            continue
+        if found := _reads_alone(item):
+            return found
+    return ""
+
+
+def _is_select(group: _Group) -> bool:
+    return bool(group.items) and _word(group.items[0]) == "SELECT"
 
 
 # --- groups --------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from graphrag_rdf.errors import StoreError, short_cause
+from graphrag_rdf.errors import RAISE_FILES, StoreError, is_out_of_files, short_cause
 from graphrag_rdf.i18n import tr
 
 # the second and the third are of older versions
@@ -270,7 +270,8 @@ class StorePaths:
             wrong = [entry.path for entry in entries(self.root, STORE, apart=False) if entry.in_the_way]
         except OSError as error:
             raise StoreError(
-                tr("cannot read {path}: {cause}").format(path=self.root, cause=short_cause(error))
+                tr("cannot read {path}: {cause}").format(path=self.root, cause=short_cause(error)),
+                hint=tr(RAISE_FILES) if is_out_of_files(str(error)) else tr("check its permissions"),
             ) from error
         for path in (*filter(Path.is_symlink, above), *wrong):
             raise _in_the_way(path)

@@ -23,11 +23,15 @@ from graphrag_rdf.cli.output import format_option, one_line, say, styled
 from graphrag_rdf.cli.process import DONE, FAILED
 from graphrag_rdf.cli.session import copy_beside, in_folder, load, open_engine
 from graphrag_rdf.errors import (
+    RAISE_FILES,
+    GraphRagError,
     SearchIndexError,
     StoreError,
     StoreLockedError,
     StoreMissingError,
+    is_out_of_files,
     is_out_of_memory,
+    short_cause,
 )
 from graphrag_rdf.i18n import counted, later, listed, tr
 
@@ -135,8 +139,7 @@ def _findings(*, full: bool, shapes: Sequence[str], copy: Path | None = None) ->
     except (StoreMissingError, StoreLockedError):
         raise
     except StoreError as error:
-        cause = error.__cause__
-        if cause is None or is_out_of_memory(cause):  # None: the store was made by a newer program
+        if error.__cause__ is None or _is_limit(error):  # None: the store was made by a newer program
             raise
         return [_plain(_damage(error.message))]
     found: list[Finding] = []
@@ -144,10 +147,16 @@ def _findings(*, full: bool, shapes: Sequence[str], copy: Path | None = None) ->
         with _errors_of_libraries(), engine:
             _of_engine(engine, found, full=full, shapes=shapes)
     except (StoreError, UnreadableError) as error:
-        if is_out_of_memory(error):
+        if _is_limit(error):
             raise
         found.append(_plain(_damage(str(error))))
     return found
+
+
+def _is_limit(error: BaseException) -> bool:
+    """Whether a limit of this process is the cause, not damage."""
+    chain = (error, error.__cause__ or error)
+    return any(is_out_of_memory(one) or is_out_of_files(str(one)) for one in chain)
 
 
 def _given_up(error: Exception) -> Violation:
@@ -198,6 +207,8 @@ def _of_store(engine: Engine, *, full: bool, own_shapes: bool) -> Iterator[Viola
         with _errors_of_libraries():
             index = engine.text_index
     except SearchIndexError as error:
+        if _is_limit(error):
+            raise
         yield Violation("index-damaged", "error", _STORE, f"{error.message} {error.hint or ''}".strip())
     except UnreadableError as error:
         yield _damage_of_index(error)
@@ -245,6 +256,9 @@ def _errors_of_libraries() -> Iterator[None]:
     try:
         yield
     except BaseException as error:  # a panic of a Rust library is no `Exception`
+        if is_out_of_files(str(error)) and not isinstance(error, GraphRagError):
+            said = tr("cannot read the store: {cause}").format(cause=short_cause(error))
+            raise StoreError(said, hint=tr(RAISE_FILES)) from error
         panic = type(error).__name__ == "PanicException"
         if is_out_of_memory(error) or not (panic or isinstance(error, OSError | RuntimeError | ValueError)):
             raise

@@ -570,9 +570,12 @@ def _read_errors(path: Path | None) -> Iterator[None]:
     except (OSError, ValueError, RuntimeError) as error:
         if not _DAMAGED.search(str(error)):
             raise
+        damage = tr("find the damage with: graphrag-rdf check --full; then restore the store from a backup")
+        cause, hint = (
+            (_cause(error), tr(RAISE_FILES)) if is_out_of_files(str(error)) else (str(error), damage)
+        )
         raise StoreError(
-            tr("cannot read {store}: {error}").format(store=_called(path), error=error),
-            hint=tr("find the damage with: graphrag-rdf check --full; then restore the store from a backup"),
+            tr("cannot read {store}: {error}").format(store=_called(path), error=cause), hint=hint
         ) from error.with_traceback(None)
 
 

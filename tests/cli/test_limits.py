@@ -48,6 +48,20 @@ def test_few_open_files_are_named_as_the_cause(store: Path, folder: Path, comman
     assert "may open only 64 files at once (ulimit -n)" in found.err
 
 
+@pytest.mark.parametrize("files", [24, 40])
+def test_few_open_files_are_no_damage(store: Path, folder: Path, files: int) -> None:
+    """Wherever the check meets the limit."""
+    for options in ([], ["--full"]):
+        found = limited(folder, f"ulimit -n {files}", "check", *options)
+        told = found.out + found.err
+        assert found.code in (0, 1), told
+        assert "backup" not in told
+        assert "damaged" not in told
+        if found.code:
+            assert is_clear(found), told
+            assert "raise the limit of open files" in told
+
+
 def test_the_soft_limit_of_files_is_raised(store: Path, folder: Path) -> None:
     found = limited(folder, "ulimit -Sn 64", "ask", QUESTION)
     assert (found.code, "Walter Pennock" in found.out) == (0, True), found.err

@@ -131,10 +131,10 @@ def _is_fact(predicate: object) -> Markup:
     return Markup(f"{_slot(predicate)} NOT IN ({others})")
 
 
-_DATE = "^(-?[0-9]{4,}(-[0-9]{2}){0,2})(T[0-9:.]+)?(Z|[+-][0-9]{2}:[0-9]{2})?$"
-_ENDINGS = ("", "T23:59:59.999", *(f"-{day}T23:59:59.999" for day in ("31", "30", "29", "28", "12-31")))
-"""What completes a date to its last instant; a day that its month lacks is no xsd:dateTime."""
-_BEGINNINGS = ("", "T00:00:00", "-01T00:00:00", "-01-01T00:00:00")
+_MONTH, _DAY = "(0[1-9]|1[0-2])", "(0[1-9]|[12][0-9]|3[01])"
+_ZONE = "(Z|[+-][0-9]{2}:[0-9]{2})"
+_DATE = f"^(-?[0-9]{{4,}}(-{_MONTH}(-{_DAY})?)?)(T[0-9:.]+)?{_ZONE}?$"
+_LEAP = "(0[48]|[2468][048]|[13579][26]|([02468][048]|[13579][26])00)-02$"
 
 
 def _date_range(value: object, start: str, end: str) -> Markup:
@@ -142,28 +142,37 @@ def _date_range(value: object, start: str, end: str) -> Markup:
 
     Everything is read from the lexical form, because SPARQL 1.1 compares neither xsd:gYear with xsd:date
     nor a value with a time zone with one without. Values without time zone are taken as UTC. What is no
-    date leaves both unbound.
+    date leaves both unbound, and is not cast: for Virtuoso, a failed cast is an error of the whole query.
 
     Args:
         value: a variable or term: xsd:dateTime, xsd:date, xsd:gYearMonth, xsd:gYear, or a text in the form
             of one.
-        start, end: variables; two more are named after `start`.
+        start, end: variables; three more are named after `start`, of which one is never bound.
     """
     if not (_VARIABLES.match(start) and _VARIABLES.match(end)):
         raise TemplateError(tr("not variables: {start!r}, {end!r}").format(start=start, end=end))
     text = f"STR({_slot(value)})"
     day, zone = f"{start}_day", f"{start}_zone"
+    last_day = (
+        f'IF(REGEX({day}, "-(04|06|09|11)$"), "-30", IF(!REGEX({day}, "-02$"), "-31",'
+        f' IF(REGEX({day}, "{_LEAP}"), "-29", "-28")))'
+    )
 
-    def first_of(endings: Iterable[str]) -> str:
-        texts = (f'{day}, "{ending}", {zone}' if ending else f"{day}, {zone}" for ending in endings)
-        return "COALESCE(" + ", ".join(f"xsd:dateTime(CONCAT({each}))" for each in texts) + ")"
+    def instant(of_year: str, of_month: str, time: str) -> str:
+        rest = (
+            f'IF(CONTAINS({day}, "T"), "", IF(REGEX({day}, "[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}$"), "{time}",'
+            f' CONCAT(IF(REGEX({day}, "[0-9]{{4}}-[0-9]{{2}}$"), {of_month}, "{of_year}"), "{time}")))'
+        )
+        complete = f"xsd:dateTime(CONCAT({day}, {rest}, {zone}))"
+        return f'IF(REGEX({text}, "{_DATE}"), {complete}, {start}_none)'
 
+    first = instant("-01-01", '"-01"', "T00:00:00")
+    last = instant("-12-31", last_day, "T23:59:59.999")
     return Markup(
-        f'BIND(REPLACE({text}, "{_DATE}", "$1$3") AS {day})\n'
-        f'BIND(IF(REGEX({text}, "(Z|[+-][0-9]{{2}}:[0-9]{{2}})$"), REPLACE({text}, "{_DATE}", "$4"), "Z")'
-        f" AS {zone})\n"
-        f"BIND({first_of(_BEGINNINGS)} AS {start})\n"
-        f"BIND({first_of(_ENDINGS)} AS {end})"
+        f'BIND(REPLACE({text}, "{_DATE}", "$1$6") AS {day})\n'
+        f'BIND(IF(REGEX({text}, "{_ZONE}$"), REPLACE({text}, "{_DATE}", "$7"), "Z") AS {zone})\n'
+        f"BIND({first} AS {start})\n"
+        f"BIND({last} AS {end})"
     )
 
 

@@ -14,6 +14,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.rdf.namespaces import RDF, XSD, Graphs
 from graphrag_rdf.rdf.terms import Term
+from graphrag_rdf.sparql.render import with_prefixes
 from graphrag_rdf.store.base import Changes, Store, plain_quads
 from graphrag_rdf.store.migrations import migrate
 from tests.support.sample_stores import QUESTION, SAMPLES, store_of, templates
@@ -70,8 +71,30 @@ def there(written: set[Quad]) -> Iterator[Store]:
         yield engine.store
 
 
+_RELATIONS = "SELECT ?x { ?s ?x ?o FILTER(?x NOT IN (rdf:type)) } GROUP BY ?x"
+_DRAWN_HERE = {
+    ("cookbook/neighbours", "entity"): (
+        "SELECT ?x { ?x ?p ?y . ?y ?q ?z FILTER(isIRI(?y)) } ORDER BY ?x LIMIT 1"
+    ),
+    ("checks/places", "nodes"): (
+        "SELECT DISTINCT ?x { GRAPH ?g { { ?x rdf:reifies ?y } UNION { ?x a tg:Chunk } "
+        "UNION { ?x rag:sentenceOf ?y } UNION { ?x a tg:Subgraph } } }"
+    ),
+    ("cookbook/most", "relations"): _RELATIONS,
+    ("cookbook/fewest", "relations"): _RELATIONS,
+}
+"""(template, parameter) → what its values are, where a sample finds nothing that could differ."""
+_WIDE = {"first": 1000, "last": 2100}
+"""Years between which there are dates."""
+
+
 def values_of(store: Store, name: str) -> dict[str, Any]:
     values = drawn(store, templates()[name])  # type: ignore[arg-type]
+    values |= {year: at for year, at in _WIDE.items() if year in values}
+    for (template, parameter), query in _DRAWN_HERE.items():
+        if template == name:
+            found = [row["x"] for row in store.query(with_prefixes(query)).rows or []]
+            values[parameter] = found[0] if templates()[name].params[parameter].type == "iri" else found
     if name == _REFLEXIVE:
         rows = (
             store.query(f"SELECT ?e {{ GRAPH {Graphs.SOURCE} {{ ?e {RDF.reifies} ?f }} }} LIMIT 3").rows or []

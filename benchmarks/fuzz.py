@@ -403,10 +403,13 @@ def cases(
 ) -> Iterator[tuple[str, str, str, Case]]:
     """Cases without end: target, how the text was made, the text (of a file, its bytes), what reads it."""
     sources, packed = texts(folder), files(folder)
-    targets = [name for name in [*TARGETS, "files"] if not only or any(word in name for word in only)]
+    kinds: dict[str, list[str]] = {}  # each as often as the others: most readers are of program code
+    for name in [*TARGETS, "reader files"]:
+        if not only or any(word in name for word in only):
+            kinds.setdefault(name.partition(" ")[0], []).append(name)
     while True:
-        name = chance.choice(targets)
-        if name == "files":
+        name = chance.choice(kinds[chance.choice(list(kinds))])
+        if name == "reader files":
             suffix, data = chance.choice(packed)
             data = damaged(chance, data)
             yield f"file {suffix}", "damaged", data.decode("latin-1"), _file_case(suffix)

@@ -76,8 +76,8 @@ class Loaded:
         Raises:
             ConfigError: naming those that are not trusted, with the command that trusts them.
         """
-        untrusted = {key: found for key, found in self.untrusted.items() if not keys or key in keys}
-        if self.file and untrusted:
+        found = {key: value for key, value in self.found.items() if not keys or key in keys}
+        if self.file and (untrusted := _untrusted(self.file, found)):
             raise _not_trusted(self.file, untrusted)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
+import pytest
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
+from graphrag_rdf.ingest.boilerplate import fingerprint
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.namespaces import RAG, Graphs
@@ -200,3 +203,11 @@ def test_chunks_without_a_fingerprint_get_one(docs: Path, engine_of: MakeEngine)
         engine.store.commit(Changes(remove=[quad], content=False))
     engine.ingest([docs])
     assert_same(marks(engine), before)
+
+
+@pytest.mark.parametrize("text", ["_" * 20_000, "** START OF " + " " * 20_000, "__ START OF " * 2000])
+def test_long_runs_of_marks_take_no_time(text: str) -> None:
+    """Found by benchmarks.fuzz: each of them took seconds."""
+    begun = time.process_time()
+    assert fingerprint(text, [(0, 0, len(text))])
+    assert time.process_time() - begun < 1

@@ -23,6 +23,7 @@ from graphrag_rdf.extract.model import (
 )
 from graphrag_rdf.extract.names import fold
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.ingest.boilerplate import mark_boilerplate
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted, choose_extractor
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.plan import ChunkSettings, Incoming, IngestSettings, Planner
@@ -143,6 +144,7 @@ def ingest_corpus(
             require_whole(report)
         elif report.stopped:
             break
+    mark_boilerplate(engine.store)
     return report
 
 

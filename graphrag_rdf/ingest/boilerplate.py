@@ -68,8 +68,8 @@ class _Chunk:
 
 
 def mark_boilerplate(store: Store) -> int:
-    """Make missing fingerprints, and update the marks; how many quads were written. Nothing is written if
-    nothing changed.
+    """Make missing fingerprints, and update the marks; how many quads the store has more. Nothing is written
+    if nothing changed.
     """
     made = _make_fingerprints(store)
     documents = _documents(store)
@@ -83,7 +83,7 @@ def mark_boilerplate(store: Store) -> int:
     )
     if changes:
         store.commit(changes)
-    return made + len(changes.add)
+    return made + len(changes.add) - len(changes.remove)
 
 
 # --- fingerprints ---------------------------------------------------------------------------------------

@@ -218,7 +218,7 @@ def _authority(begun: Begun) -> None:
 
 
 def _boilerplate(begun: Begun) -> None:
-    mark_boilerplate(begun.engine.store)
+    begun.run.report.quads += mark_boilerplate(begun.engine.store)
 
 
 def _duplicates(begun: Begun) -> None:
@@ -366,7 +366,9 @@ def find(
     patterns: Sequence[str] = (),
 ) -> Discovery:
     """The files that the arguments name, without the store's own folder; the rest as in `discover`."""
-    exclude = [engine.place.store or engine.place.root] if engine.place else []
+    exclude = [engine.place.root] if engine.place else []
+    if engine.place and engine.place.root.parent.name == "collections":
+        exclude.append(engine.place.root.parent.parent)
     found = discover(
         [str(path) for path in paths], exclude=exclude, patterns=patterns, root=root, is_store=is_store
     )

@@ -107,7 +107,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("schema", "end", needs=("names",), settings=("extract.namespace",), refresh="schema"),
     Stage("index", "end", needs=("names",), settings=("embedding.model",)),
     Stage("links", "end", needs=("index",)),
-    Stage("boilerplate", "end"),
+    Stage("boilerplate", "end", optional=True, needs=("names",)),
     Stage("duplicates", "end", optional=True, needs=("index",)),
     Stage("written_together", "end", optional=True, needs=("names",), settings=("extract.normalise",)),
     Stage("aliases", "end", optional=True, needs=("names",), settings=("extract.normalise",)),

@@ -284,6 +284,7 @@ _TEMPLATES = (
     "retrieval/document-details",
     "retrieval/document-texts",  # of dialogues, for their speakers
     "documents/named-alike",
+    "boilerplate/marked",
     "selection/chunks",
     "selection/facts",
     "selection/sentences",

@@ -371,7 +371,8 @@ SYNTHESISE = register(
                 prompts={"answer": "answer.j2", "repair": "repair.j2", **_SUGGEST},
                 templates=(
                     *_TEMPLATES,
-                    "retrieval/passage-sentences",  # these three where focus went by rank
+                    "retrieval/passage-sentences",  # these four where focus went by rank
+                    "boilerplate/marked",
                     "retrieval/document-details",
                     "retrieval/document-texts",
                 ),

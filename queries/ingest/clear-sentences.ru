@@ -16,4 +16,10 @@ DELETE { GRAPH <urn:graph:source> { ?chunk ?link ?value } } WHERE {
     VALUES ?link { rag:about rag:fingerprint }
     ?chunk ?link ?value .
   }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?chunk rag:fingerprint ?fingerprint } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?chunk", chunks) }}
+    ?chunk rag:fingerprint ?fingerprint .
+  }
 }

@@ -263,8 +263,9 @@ def test_a_mistake_stops_an_ingest_and_its_estimate(
 def test_a_required_stage_must_be_listed(own: MakePipeline) -> None:
     with pytest.raises(ConfigError, match="'links' is missing") as refused:
         ingest_pipeline(Settings(pipelines=own((paragraph("links"), ""))))
-    assert "synonyms, metadata, duplicates, written_together, aliases, vocabularies, validate, relations" in (
-        refused.value.hint or ""
+    assert (
+        "synonyms, metadata, boilerplate, duplicates, written_together, aliases, vocabularies, validate"
+        in (refused.value.hint or "")
     )
 
 

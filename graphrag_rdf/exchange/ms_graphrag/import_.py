@@ -25,6 +25,7 @@ from graphrag_rdf.exchange.ms_graphrag.found import Found, find_imported
 from graphrag_rdf.exchange.ms_graphrag.report import TablesReport
 from graphrag_rdf.exchange.ms_graphrag.tables import Tables, read_tables
 from graphrag_rdf.exchange.ms_graphrag.texts import FOLDER, GivenText, incoming, key_of, read_texts, sources
+from graphrag_rdf.ingest.boilerplate import mark_boilerplate
 from graphrag_rdf.ingest.claims import link_claims
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.plan import GivenChunks, IngestSettings, stored_documents
@@ -102,7 +103,9 @@ def _ingest(
     )
     extractor = table_extractor(tables, texts, extract.entity_min_length)
     run = Ingest(engine.store, engine.blobs, extractor, engine.indexer, settings, progress, stop)
-    return run.run(incoming(texts, run.planner(_MAX_BYTES, sources(texts)), _MAX_BYTES))
+    report = run.run(incoming(texts, run.planner(_MAX_BYTES, sources(texts)), _MAX_BYTES))
+    mark_boilerplate(engine.store)
+    return report
 
 
 def _take_over(report: TablesReport, run: IngestReport) -> None:

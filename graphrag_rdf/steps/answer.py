@@ -316,7 +316,9 @@ def _fill(state: State, sentences: Sequence[CitedSentence], style: Style) -> Non
                 if reference not in references:
                     references.append(reference)
     offered = [s for s in state.selections if s.marker and s.reasoning]
-    if used and offered and used.isdisjoint(map(id, offered)):
+    found_later = {chunk.passage.chunk.value for chunk in state.chunks if chunk.look_up and chunk.passage}
+    by_look_up = any(source["chunk"] in found_later for source in sources.values())  # nobody was asked again
+    if used and offered and not by_look_up and used.isdisjoint(map(id, offered)):
         state.warn(
             "unused_sources",
             tr("the answer cites none of the {count} chosen statements").format(count=len(offered)),

@@ -281,9 +281,10 @@ def check_answer(question: str, claims: Sequence[Claim], language: str | None) -
             ),
         )
     cited = "\n".join(dict.fromkeys(text for claim in claims for text in claim.cited))
+    stated: list[Figure] = []
     for claim in claims:
         if not claim.general:
-            yield from _numbers(question, claim, language)
+            yield from _numbers(question, claim, language, stated)
             yield from _names(f"{question}\n{cited}", claim, language)
     yield from _language(question, claims, language)
 
@@ -313,7 +314,15 @@ def _states(claim: Claim) -> bool:
     return len(_WORD.findall(text)) > 1 or len(CJK.findall(text)) > 2
 
 
-def _numbers(question: str, claim: Claim, language: str | None) -> Iterator[tuple[str, str]]:
+def _numbers(
+    question: str, claim: Claim, language: str | None, stated: list[Figure]
+) -> Iterator[tuple[str, str]]:
+    """Numbers that stand neither in what is cited nor in the question, and do not follow from these.
+
+    Args:
+        stated: the numbers that stand there, of the sentences before; those of this one are added. A whole
+            number is a quotient only of numbers in its sentence, else too many are.
+    """
     claimed = figures(claim.words, language)
     if not claimed or claim.unknown:
         return
@@ -330,12 +339,13 @@ def _numbers(question: str, claim: Claim, language: str | None) -> Iterator[tupl
         return
     known, asked = known_figures("\n".join(claim.cited)), known_figures(question)
     beside = known_figures(f"{claim.beside}\n{question}")
+    texts = [*claim.cited, *([question] if asked.values else [])]
+    own = [one for one in claimed if known.supports(one, beside) or asked.supports(one)]
+    stated += own
     missing = [
-        figure
-        for figure in claimed
-        if not known.supports(figure, beside)
-        and not asked.supports(figure)
-        and not follows(figure, [*claim.cited, *([question] if asked.values else [])], language)
+        one
+        for one in claimed
+        if one not in own and not follows(one, texts, language, own if one.whole else stated)
     ]
     if missing:
         yield (

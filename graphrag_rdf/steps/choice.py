@@ -98,7 +98,8 @@ def look_up(
         phrases: none of which was searched for before.
 
     Returns:
-        The chunks that are added to the selection; those of the first phrase first.
+        The chunks that are added to the selection, before those that the model passed over; those of the
+            first phrase first.
     """
     found: list[Selection] = []
     room = parameters["lookup_tokens"]
@@ -107,7 +108,7 @@ def look_up(
         chunks = _look_up(context, state, step, parameters, phrase, found, tokens)
         found += chunks
         room -= sum(_tokens(state, chunk) for chunk in chunks)
-    state.chunks = [*found, *state.chunks]
+    state.chunks = sorted([*state.chunks, *found], key=lambda chunk: chunk.passed_over)
     return found
 
 
@@ -207,6 +208,9 @@ def choose(context: Context, state: State, parameters: Parameters, step: Step) -
             break
         asked |= {_about(one) for one in found.values()}
         chosen_before += dict.fromkeys(found[key][0].text for key in chosen)
+    ordered = sorted(state.chunks, key=lambda chunk: chunk.passed_over and chunk.look_up is not None)
+    if ordered != state.chunks:  # what fruitless look-ups found comes last
+        state.chunks, state.evidence = ordered, None
     return selections
 
 

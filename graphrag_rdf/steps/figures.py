@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -48,6 +49,11 @@ class Figure:
     percent: bool = False
     scale: int = 1
 
+    @property
+    def whole(self) -> bool:
+        """Whether it has no decimals."""
+        return any(value == value.to_integral_value() for value in self.values)
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -71,7 +77,9 @@ class Known:
         )
 
 
-def follows(figure: Figure, texts: Iterable[str], language: str | None) -> bool:
+def follows(
+    figure: Figure, texts: Iterable[str], language: str | None, stated: Iterable[Figure] = ()
+) -> bool:
     """Whether a number is one of some texts in other words, or the result of simple arithmetic with them.
 
     In other words: rounded, or with the thousand, million or billion of a table's head. Arithmetic: sums,
@@ -81,11 +89,15 @@ def follows(figure: Figure, texts: Iterable[str], language: str | None) -> bool:
 
     Args:
         language: BCP 47, see `figures`.
+        stated: figures that the answer states before, which are known. A quotient of two of them may be
+            rounded to a whole number: whoever reads them sees of what it is one.
     """
     if figure.date is not None:
         return False
     told = list(texts)
     claimed = {max(figure.values)} if figure.percent else figure.values
+    if _is_quotient(figure, claimed, stated):
+        return True
     years, times, amounts = _operands(told, language)
     if any(abs(to - year) in amounts for to in claimed for year in years if abs(to - year) >= _SPAN):
         return True
@@ -108,6 +120,24 @@ def follows(figure: Figure, texts: Iterable[str], language: str | None) -> bool:
         for digits, listed in ((1, amounts), (3, results))
         for value in listed
     )
+
+
+def _is_quotient(figure: Figure, claimed: AbstractSet[Decimal], stated: Iterable[Figure]) -> bool:
+    """Whether a number is one stated number by another, rounded as it is written. A stated number that looks
+    like a year counts as a number here.
+    """
+    known = {value for one in stated if one.date is None for value in one.values}
+    quotients = [a / b for a, b in permutations(known, 2) if b]
+    return any(
+        abs(quotient * (100 if figure.percent else 1) - to) * 2 <= _last_place(to)
+        for quotient in quotients
+        for to in claimed
+    )
+
+
+def _last_place(value: Decimal) -> Decimal:
+    """The unit of the last digit of a number, zeros of a whole number included."""
+    return Decimal(1).scaleb(min(0, int(value.as_tuple().exponent)))
 
 
 def _operands(texts: Sequence[str], language: str | None) -> tuple[set[Decimal], set[Decimal], list[Decimal]]:

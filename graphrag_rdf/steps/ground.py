@@ -28,6 +28,8 @@ from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import TraceStep
 from graphrag_rdf.trace.recorder import Step
 
+_LANGUAGE_SHARE = 0.05  # of the documents in a language that the model is told
+
 
 @item
 class Concept:
@@ -129,11 +131,13 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
 
 
 def _languages(context: Context, step: Step) -> list[dict[str, str]]:
-    """The languages of the documents, for the prompt."""
+    """The languages of the documents, for the prompt, without those of a few among many."""
     rows = context.select(step, "documents/languages")
+    least = _LANGUAGE_SHARE * sum(int(text_of(row["documents"])) for row in rows)
     return [
         {"tag": text_of(row["language"]) if "language" in row else "", "count": text_of(row["documents"])}
         for row in rows
+        if int(text_of(row["documents"])) >= least
     ]
 
 

@@ -76,6 +76,22 @@ def test_the_model_is_told_the_languages_of_the_documents(
     assert "en 6, de 1" in request.prompt
 
 
+@pytest.mark.parametrize("engine", [{"extract.use": "rules"}], indirect=True)
+def test_the_language_of_few_documents_among_many_is_left_out(
+    engine: Engine, scripted_server: ScriptedServer, tmp_path: Path
+) -> None:
+    more = tmp_path / "more"
+    more.mkdir()
+    for number in range(20):
+        (more / f"note{number}.md").write_text(f"# Note\n\nThe lock keeper wrote the note of day {number}.\n")
+    engine.ingest([more])
+    retrieve(engine, scripted_server, "Halden Locks")
+    prompt = scripted_server.requests[-1].prompt
+    assert "en 26" in prompt
+    assert "de 1" not in prompt
+    assert "those of the documents too" not in prompt
+
+
 def test_names_of_the_question_come_first_and_none_is_cut(
     engine: Engine, scripted_server: ScriptedServer
 ) -> None:

@@ -277,3 +277,22 @@ def test_a_chunk_that_a_look_up_leads_to_again_keeps_its_room(
     assert "number 3" in prompts[0]
     said = " ".join(shown(prompts[-1]).values())
     assert "number 3" in said
+
+
+def test_what_a_fruitless_look_up_found_stands_last(engine: Engine, scripted_server: ScriptedServer) -> None:
+    prompts = scripted(scripted_server, of("Egon Falk built", "Thea Lund painted ships"), misses())
+    _, trace = ask(engine, QUESTION, **SMALL)
+    assert "painted ships" in prompts[1]
+    said = [*shown(prompts[-1]).values()]
+    assert "four arches" in " ".join(said[:3])
+    assert "painted ships" in " ".join(said[3:])
+    assert all(checks(engine, trace).values())
+
+
+def test_what_a_look_up_found_is_cited_without_a_warning(
+    engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    scripted(scripted_server, of("Egon Falk built", "Thea Lund grew up"))
+    answer, _ = ask(engine, QUESTION, focus__lookups="1", **SMALL)
+    assert answer["citations"][0]["sources"][0]["title"] == "Lund"
+    assert "unused_sources" not in [one["type"] for one in answer["warnings"]]

@@ -350,3 +350,57 @@ def test_things_that_a_sentence_lists_may_be_counted(number, supported):
     evidence = {1: "Family letters, 1901\nTheir children were Anna, Karl, and Louise."}
     found = warnings(f"They had {number} children. [1]", "How many children?", evidence=evidence)
     assert ("unsupported_numeric" not in found) is supported
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "It is not said whether Ada came.",
+        "Who built the mill is not said.",
+        "It is nowhere recorded who came.",
+        "Es wird nicht gesagt, wer die Mühle baute.",
+        "Il n'est pas dit qui a construit le moulin.",
+        "No se dice quién construyó el molino.",
+        "Non viene detto chi costruì il mulino.",
+        "Er wordt niet gezegd wie de molen bouwde.",
+        "Não se diz quem construiu o moinho.",
+        "没有说明是谁建造了磨坊。",
+    ],
+)
+def test_what_says_that_nothing_is_said_needs_no_citation(said):
+    claims = [Claim("Rhoda Tennant lived in Varn. [1]", ("Rhoda Tennant lived in Varn.",)), Claim(said, ())]
+    assert "uncited_sentence" not in dict(check_answer("Who built the mill?", claims, None))
+
+
+@pytest.mark.parametrize("said", ["Ada has not said a word to Bob.", "Ada n'a pas dit la vérité."])
+def test_what_somebody_did_not_say_is_a_statement(said):
+    claims = [Claim("Rhoda Tennant lived in Varn. [1]", ("Rhoda Tennant lived in Varn.",)), Claim(said, ())]
+    assert "uncited_sentence" in dict(check_answer("Who built the mill?", claims, None))
+
+
+SALES, COSTS = "Sales were 7,500.", "Costs were 2,400."
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "cited"),
+    [
+        ("Sales of 7,500 are 3 times the costs of 2,400. [1][2]", "3 times", (SALES, COSTS)),
+        ("1800 lamps in 12 houses are 150 in each. [1]", "150", ("1800 lamps stand in 12 houses.",)),
+        ("With 2000 seats in 16 cars, a car has 125. [1]", "125", ("2000 seats, 16 cars",)),
+    ],
+)
+def test_the_quotient_of_numbers_in_a_sentence_may_be_rounded(right, wrong, cited):
+    assert not list(check_answer("?", [Claim(right, cited)], "en"))
+    false = right.replace(wrong, wrong.replace("3", "9").replace("1", "7"))
+    assert [kind for kind, _ in check_answer("?", [Claim(false, cited)], "en")] == ["unsupported_numeric"]
+
+
+def test_a_quotient_may_follow_from_numbers_that_sentences_before_cite():
+    before = [Claim("Sales were 7,500. [1]", (SALES,)), Claim("Costs were 2,400. [2]", (COSTS,))]
+
+    def warned(said):
+        return [kind for kind, _ in check_answer("?", [*before, Claim(said, (COSTS,))], "en")]
+
+    assert warned("The ratio is 3.13. [2]") == []
+    assert warned("The ratio is 3.23. [2]") == ["unsupported_numeric"]
+    assert warned("The ratio is 3. [2]") == ["unsupported_numeric"], "of all numbers before, some give any"

@@ -366,9 +366,7 @@ def find(
     patterns: Sequence[str] = (),
 ) -> Discovery:
     """The files that the arguments name, without the store's own folder; the rest as in `discover`."""
-    exclude = [engine.place.root] if engine.place else []
-    if engine.place and engine.place.root.parent.name == "collections":
-        exclude.append(engine.place.root.parent.parent)
+    exclude = [engine.place.store or engine.place.root] if engine.place else []
     found = discover(
         [str(path) for path in paths], exclude=exclude, patterns=patterns, root=root, is_store=is_store
     )

@@ -10,11 +10,10 @@ DELETE { GRAPH <urn:graph:source> { ?sentence ?p ?o } } WHERE {
       ?p ?o .
   }
 } ;
-DELETE { GRAPH <urn:graph:source> { ?chunk ?link ?value } } WHERE {
+DELETE { GRAPH <urn:graph:source> { ?chunk rag:about ?topic } } WHERE {
   GRAPH <urn:graph:source> {
     {{ values("?chunk", chunks) }}
-    VALUES ?link { rag:about rag:fingerprint }
-    ?chunk ?link ?value .
+    ?chunk rag:about ?topic .
   }
 } ;
 DELETE { GRAPH <urn:graph:source> { ?chunk rag:fingerprint ?fingerprint } } WHERE {

@@ -5,7 +5,7 @@
     python -m benchmarks.run --full             all of them in full: a million facts, a fresh installation
 
 What a benchmark lacks (recorded data, an embedding model) it says, and leaves out. Nothing passes or fails by
-time; a benchmark fails when what it measures does not work.
+time, only `scaling` by ratios of CPU time; a benchmark fails when what it measures does not work.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "interchange": ([], []),
     "add_document": (["--documents", "50", "1000"], []),
     "templates": (["--facts", "20000"], []),
+    "scaling": ([], []),
     "million": (["--facts", "50000", "--traces", "2000"], []),
     "growth": (["--passages", "1000", "4000", "16000", "--questions", "40"], []),
     "questions": (["--questions", "300"], []),

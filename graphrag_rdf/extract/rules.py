@@ -38,7 +38,7 @@ from .statements import CONFIDENCE, Argument, Arguments, Description, Reading, S
 from .table_rows import Row, read_rows, split_by_rows
 from .tagging import Tagger, Unit, tagger_for
 
-RULES_VERSION = "27"
+RULES_VERSION = "28"
 """Changes whenever the same text may give other facts."""
 
 _WORDS_OF_TITLE = 8

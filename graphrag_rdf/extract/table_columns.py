@@ -50,6 +50,7 @@ _CURRENCY = re.compile(r"[$€£¥]")
 _URL = re.compile(r"(?:https?|ftp)://\S+", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[^\W_]+")
+_IDENTIFIER = re.compile(r"\w+_\w+|[a-z]+[A-Z]\w*")
 _SMALL = 3  # letters of a word that a name may have in lower case: of, de, von
 
 _PAIRS = (
@@ -118,6 +119,11 @@ class TableReading:
         over_time = self.turned or any(map(is_period, self.table.names))
         called = " ".join(self.table.names[number] for number in self.key)
         return figures or over_time or not predicate_of(called) or bool(stated_unit(called)[0])
+
+    @property
+    def unit(self) -> str:
+        """The unit that the table's caption tells for all of its amounts; "" if there is none."""
+        return next((column.unit for column in self.columns if column.common and column.unit), "")
 
     @property
     def names(self) -> str:
@@ -193,6 +199,21 @@ def predicate_of(name: str) -> str:
     """The name of a column as a predicate: words in lower case (`born_in` and `bornIn` are one)."""
     words = _NOT_IN_PREDICATE.sub(" ", _CAMEL.sub(" ", name)).strip(" .:;?*#").lower()
     return words if _WORD.search(words) else ""
+
+
+def name_in_words(name: str) -> str:
+    """The name of a column as it stands; a single word, or one as programs write them (`born_in`, `bornIn`),
+    in lower case words.
+    """
+    plain = name.strip(" :")
+    word = plain.istitle() and plain.isalpha()
+    return predicate_of(name) if word or _IDENTIFIER.fullmatch(plain) else plain
+
+
+def is_relative(row: str) -> bool:
+    """Whether what a row tells is not in the unit of its table: shares and rates, or an amount per share."""
+    words = {word.removesuffix("s") for word in _WORD.findall(row.lower())}
+    return not words.isdisjoint(_words("no_unit")) or ("%" in row and not _CURRENCY.search(row))
 
 
 @dataclass(frozen=True, slots=True)

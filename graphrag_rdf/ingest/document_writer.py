@@ -75,7 +75,9 @@ class DocumentWriter:
             wanted += prov.page(plan.iri, page.number, page.offset, len(page.text), page.label)
         readings = tuple(read_columns(parsed.text, table, parsed.language) for table in parsed.tables)
         for each in {reading.signature: reading for reading in readings if reading.table.names}.values():
-            wanted += prov.table(plan.iri, each.signature, each.names, each.table.separator, each.key)
+            wanted += prov.table(
+                plan.iri, each.signature, each.names, each.table.separator, each.key, each.unit
+            )
         if plan.replaces is not None:
             wanted.append(prov.source(plan.iri, DCTERMS.replaces, plan.replaces.iri))
         self._run.report.pages += len(parsed.pages)

@@ -98,7 +98,7 @@ def page(document_iri: NamedNode, number: int, offset: int, length: int, label: 
 
 
 def table(
-    document_iri: NamedNode, reading: str, names: str, separator: str, key: Iterable[int]
+    document_iri: NamedNode, reading: str, names: str, separator: str, key: Iterable[int], unit: str
 ) -> Iterator[Quad]:
     """A table of a document, and how its rows are read.
 
@@ -107,6 +107,7 @@ def table(
         names: of its columns, as a record of CSV.
         separator: text between two cells.
         key: 0-based numbers of the columns with the subject of a row.
+        unit: of its amounts, or "".
     """
     node = iris.table(document_iri, reading)
     yield source(node, RDF.type, RAG.Table)
@@ -116,6 +117,8 @@ def table(
     yield source(node, RAG.cellSeparator, Literal(separator))
     for number in key:
         yield source(node, RAG.keyColumn, integer(number + 1))
+    if unit:
+        yield source(node, RAG.unit, Literal(unit))
 
 
 def chunk_place(

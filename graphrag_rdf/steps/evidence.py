@@ -25,7 +25,7 @@ from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.sources import chunk_texts, left_out, mentions_of, sentence_sources
 from graphrag_rdf.steps.state import Context, Selection, SentenceHit, State
-from graphrag_rdf.steps.table_rows import rows_among, table_row
+from graphrag_rdf.steps.table_rows import rows_among
 from graphrag_rdf.trace.documents import Source, names_of
 from graphrag_rdf.trace.recorder import Step
 
@@ -145,6 +145,7 @@ class Line:
         chunk: the rank of the selected chunk that it is part of; None if it is part of none.
         facts: below it.
         chosen: what was selected of it: itself, and facts of it.
+        columns: of a row of a table, the names of its columns; they stand above the first row of several.
     """
 
     number: int
@@ -157,6 +158,7 @@ class Line:
     span: tuple[int, int] | None = None
     facts: list[Edge] = field(default_factory=list)
     chosen: list[Selection] = field(default_factory=list)
+    columns: str = ""
 
     @property
     def tokens(self) -> int:
@@ -242,7 +244,9 @@ class Evidence:
     def text_of(self, documents: Collection[str]) -> str:
         """The heads of documents, and all their lines."""
         heads = [self.heads.get(document, "") for document in documents]
-        return "\n".join([*heads, *(line.text for line in self.lines if line.document in documents)])
+        lines = [line for line in self.lines if line.document in documents]
+        columns = dict.fromkeys(line.columns for line in lines if line.columns)
+        return "\n".join([*heads, *columns, *(line.text for line in lines)])
 
     def numbered(self) -> dict[str, tuple[Line, Edge | None]]:
         """What a model may choose, by its id: `12` a sentence, `12a` a fact below it."""
@@ -310,9 +314,11 @@ class Evidence:
         own = [s.reasoning for s in line.chosen if s.reasoning and (not s.edge or line.sentence is None)]
         facts = [] if line.sentence is None else list(zip(_LETTERS, line.facts, strict=False))
         page = line.source.page_number if line.source else None
+        goes_on = same and before is not None and before.columns == line.columns
         page_before = before.source.page_number if same and before and before.source else None
         return {
             "number": line.number,
+            "columns": None if goes_on else line.columns or None,
             "text": line.text,
             "page": page if page != page_before else None,
             "gap": same and before is not None and _apart(before, line),
@@ -390,7 +396,8 @@ def collect(
     lines: list[Line] = []
     for group in lines_of(order, said, _begin(order, sources, ranks)):
         main = next((iri for iri in group if iri not in said or not said[iri].brief), group[0])
-        text = " ".join(rows.get(iri) or " ".join(sources[iri].quote.split()) for iri in group)
+        columns, row = rows.get(main, ("", ""))
+        text = row or " ".join(" ".join(sources[iri].quote.split()) for iri in group)
         speaker = said[group[0]].speaker if group[0] in said else ""
         lines.append(
             Line(
@@ -402,6 +409,7 @@ def collect(
                 chunk=ranks[main],
                 sentences=tuple(NamedNode(each) for iri in group for each in (iri, *copies.get(iri, ()))),
                 span=(_span(sources[group[0]])[0], _span(sources[group[-1]])[1]),
+                columns=columns,
             )
         )
     for edge in facts:
@@ -495,12 +503,12 @@ def _rank(
     return rank if window is None or window[0] <= at < sum(window) else None
 
 
-def _rows(context: Context, step: Step, sources: Mapping[str, Source]) -> dict[str, str]:
-    """The rows of tables, with the names of their columns. Those below others are read as these: a row
-    without a subject of its own, such as a total, is no row that facts are read from.
+def _rows(context: Context, step: Step, sources: Mapping[str, Source]) -> dict[str, tuple[str, str]]:
+    """The rows of tables: the names of their columns, and the row. Those below others are read as these: a
+    row without a subject of its own, such as a total, is no row that facts are read from.
     """
     tables = rows_among(context, step, sources)
-    found: dict[str, str] = {}
+    found: dict[str, tuple[str, str]] = {}
     table, document, end = None, "", 0
     for iri in sorted(sources, key=lambda iri: (sources[iri].document, sources[iri].char_offset or 0)):
         source = sources[iri]
@@ -508,10 +516,10 @@ def _rows(context: Context, step: Step, sources: Mapping[str, Source]) -> dict[s
         goes_on = source.document == document and start - end <= 1
         table = tables.get(iri) or (table if goes_on else None)
         document, end = source.document, start + (source.char_length or 0)
-        barred = source.quote.startswith("|")
-        row = table_row(source.quote, table) if table and (iri in tables or barred) else None
-        if row is not None:
-            found[iri] = row.text
+        if table and (iri in tables or source.quote.startswith("|")):
+            line = table.line(source.quote)
+            if line is not None:
+                found[iri] = table.head, line
     return found
 
 

@@ -6,14 +6,14 @@ The citation is the row itself.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.table_heads import stated_unit
-from graphrag_rdf.documents.tables import read_row
-from graphrag_rdf.extract.table_columns import kind_of, predicate_of
+from graphrag_rdf.documents.tables import LABELLED, RECORDS, Cell, read_row
+from graphrag_rdf.extract.table_columns import VALUES, is_relative, kind_of, name_in_words, predicate_of
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.steps.state import Context
 from graphrag_rdf.steps.words import QuestionWords, shows_what_is_asked
@@ -24,36 +24,60 @@ _ELSEWHERE = 0.6  # of the score of a row in which a word of the question only n
 
 
 @dataclass(frozen=True, slots=True)
+class NamedCell:
+    """A cell of a row.
+
+    Attributes:
+        column: the name of its column in lower case words.
+        value: not blank.
+        name: of its column as its table has it.
+    """
+
+    column: str
+    value: str
+    name: str
+
+    @property
+    def text(self) -> str:
+        """Both in lower case words."""
+        return f"{self.column} {self.value}"
+
+    @property
+    def told(self) -> str:
+        """As the table has it: `born in London`, `June 30, 2023: 14,694`."""
+        return f"{self.name}{':' if self.name[-1:].isdigit() else ''} {self.value}".strip()
+
+
+@dataclass(frozen=True, slots=True)
 class TableRow:
     """A row in words.
 
     Attributes:
-        kind: the name of the key column in words, or "".
+        kind: the name of the key column in lower case words, or "".
         subject: the value of the key, or "".
-        cells: (name of the column in words, value) of the others that are not blank, in order.
+        cells: the others that are not blank, in order.
+        unit: of the table's amounts; "" if none is told, or if the row is not in it.
     """
 
     kind: str
     subject: str
-    cells: tuple[tuple[str, str], ...]
+    cells: tuple[NamedCell, ...]
+    unit: str = ""
 
     @property
-    def text(self) -> str:
-        """The whole row, also cells without a value, the unit above the subjects, and "?" for no name."""
-        told = self.told((name or "?", value) for name, value in self.cells)
-        if not stated_unit(self.kind)[0] or not self.subject:
-            return told
-        return f"{self.subject} ({self.kind.strip('()[] ')}){told[len(self.subject) :]}"
-
-    @property
-    def filled(self) -> tuple[tuple[str, str], ...]:
+    def filled(self) -> tuple[NamedCell, ...]:
         """The cells with a value: no dashes, no "n/a"."""
-        return tuple(cell for cell in self.cells if kind_of(cell[1]) != "nothing")
+        return tuple(cell for cell in self.cells if kind_of(cell.value) != "nothing")
 
-    def told(self, cells: Iterable[tuple[str, str]]) -> str:
-        """Some cells in words: `Ada Moor: born in Kelm; occupation surveyor`."""
-        said = "; ".join(f"{name} {value}".strip() for name, value in cells)
-        return f"{self.subject}: {said}" if self.subject and said else self.subject or said
+    def told(self, cells: Iterable[NamedCell]) -> str:
+        """Some cells in words: `Ada Moor: born in Kelm; occupation surveyor`; with the unit if one is a
+        number: `Net sales ($ in millions): 2023: 14,694`.
+        """
+        shown = list(cells)
+        said = "; ".join(cell.told for cell in shown)
+        unit = self.unit if any(kind_of(cell.value) in VALUES for cell in shown) else ""
+        about = " ".join(filter(None, (self.subject, unit and f"({unit})")))
+        return f"{about}: {said}" if about and said else about or said
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +103,37 @@ class TableColumns:
         names: of the columns, as a record of CSV.
         separator: see `documents.tables`.
         key: 0-based numbers of the columns that name what a row is about.
+        unit: of the table's amounts, or "".
     """
 
     names: str
     separator: str
     key: list[int]
+    unit: str = ""
+
+    @property
+    def head(self) -> str:
+        """The line above its rows, with the unit; "" if each row holds the names itself."""
+        if self.separator in {LABELLED, RECORDS}:
+            return ""
+        first, *others = [*next(csv.reader([self.names]), []), ""]
+        told = not self.unit or stated_unit(self.names)[0]
+        return " | ".join([first if told else f"{first} ({self.unit})".strip(), *others[:-1]])
+
+    def line(self, quote: str) -> str | None:
+        """A row below that line, in words if there is none; None if its characters do not fit the columns."""
+        cells = self.cells(quote)
+        if cells is not None and self.head:
+            return " | ".join(cell.text for cell in cells).strip()
+        row = table_row(quote, self)
+        return row.told(row.cells) if row else None
+
+    def cells(self, quote: str) -> Sequence[Cell] | None:
+        """The cells of a row; None if its characters do not fit the columns, like a part of a row."""
+        names = next(csv.reader([self.names]), [])
+        if self.separator == "\t" and quote.count("\t") + 1 < len(names):
+            return None  # a blank cell at an end is lost with the white space around the sentence
+        return read_row(quote, self.separator, names)
 
 
 def rows_among(context: Context, step: Step, sentences: Iterable[str]) -> dict[str, TableColumns]:
@@ -94,7 +144,8 @@ def rows_among(context: Context, step: Step, sentences: Iterable[str]) -> dict[s
     rows = context.select(step, "provenance/rows", sentences=nodes)
     found: dict[str, TableColumns] = {}
     for row in rows:
-        columns = TableColumns(text_of(row["columns"]), text_of(row["separator"]), [])
+        unit = text_of(row["unit"]) if "unit" in row else ""
+        columns = TableColumns(text_of(row["columns"]), text_of(row["separator"]), [], unit)
         key = found.setdefault(text_of(row["sentence"]), columns).key
         if "key" in row and isinstance(number := to_python(row["key"]), int):
             key.append(number - 1)
@@ -102,23 +153,22 @@ def rows_among(context: Context, step: Step, sentences: Iterable[str]) -> dict[s
 
 
 def table_row(quote: str, columns: TableColumns) -> TableRow | None:
-    """A row from its characters; None if they do not fit the columns, like a part of a row."""
-    names = next(csv.reader([columns.names]), [])
-    if columns.separator == "\t" and quote.count("\t") + 1 < len(names):
-        return None  # a blank cell at an end is lost with the white space around the sentence
-    cells = read_row(quote, columns.separator, names)
+    """A row from its characters; None if they do not fit the columns."""
+    cells = columns.cells(quote)
     if cells is None:
         return None
+    names = next(csv.reader([columns.names]), [])
     key = sorted(columns.key)
     subject = " ".join(cells[number].text for number in key if number < len(cells)).strip()
     return TableRow(
         " ".join(predicate_of(names[number]) for number in key if number < len(names)),
         subject,
         tuple(
-            (predicate_of(name), cell.text)
+            NamedCell(predicate_of(name), cell.text, name_in_words(name))
             for number, (name, cell) in enumerate(zip(names, cells, strict=True))
             if number not in key and cell.text
         ),
+        "" if is_relative(quote) else columns.unit,
     )
 
 
@@ -130,13 +180,13 @@ def answer_from_row(row: TableRow, question: str, words: QuestionWords) -> RowAn
     of a column count little, unless its cell has some too.
     """
     about = words.spoken_of(row.subject)
-    values = {cell: words.spoken_of(cell[1]) for cell in row.filled}
-    names = {cell: words.spoken_of(cell[0]) for cell in row.filled}
+    values = {cell: words.spoken_of(cell.value) for cell in row.filled}
+    names = {cell: words.spoken_of(cell.column) for cell in row.filled}
     sure = about.union(*(values[cell] | names[cell] for cell in row.filled if values[cell]))
     if sure:
         sure |= words.spoken_of(row.kind)  # "which ship" of a row of a column that is called so
     bearing = [cell for cell in row.filled if values[cell] or names[cell] - sure]
-    shown = [c for c in bearing if shows_what_is_asked(question, " ".join(c))] if about else []
+    shown = [c for c in bearing if shows_what_is_asked(question, c.text)] if about else []
     told = shown or bearing or list(row.filled[:_MOST_CELLS])
     spoken = sure.union(*(names[cell] for cell in bearing))
     loose = not about and spoken > sure

@@ -125,6 +125,48 @@ def test_a_name_over_several_columns_is_part_of_each() -> None:
     assert ("Autumn", "east boats", "5") in facts(document)
 
 
+def test_a_row_with_a_ratio_or_a_time_is_no_head() -> None:
+    page = head(700, "2021", "2020") + row(680, "Current ratio", "1.4:1", "1.3:1")
+    page += row(668, "Age of the ropes", "3 years", "2 years") + row(
+        656, "Tolls receivable", "$1,721", "$1,640"
+    )
+    document = read(page + row(644, "Carts", "12", "11"))
+    assert names(document) == ("", "2021", "2020")
+    assert ("Tolls receivable", "2020 ($)", "1640") in facts(document)
+    headless = row(680, "Current ratio", "1.4:1", "1.3:1") + row(668, "Tolls receivable", "$1,721", "$1,640")
+    assert read(headless + row(656, "Carts", "12", "11")).tables == ()
+
+
+def test_lines_of_a_text_in_a_table_name_no_column_of_values() -> None:
+    page = (
+        show(200, 690, "cattle of both banks, carts and") + show(50, 680, "Ferry") + show(200, 680, "boats")
+    )
+    page += right(440, 680, "12") + right(540, 680, "14")
+    page += show(50, 668, "Bridge") + show(200, 668, "coaches") + right(440, 668, "3") + right(540, 668, "4")
+    assert read(page).tables == ()
+
+
+def test_names_over_equal_shares_of_named_columns_are_part_of_each() -> None:
+    ends = (250, 330, 410, 490)
+
+    def line(y: float, *texts: str) -> bytes:
+        return b"".join(right(end, y, text) for end, text in zip(ends, texts, strict=True))
+
+    page = middle(275, 712, "Eastern bank") + middle(435, 712, "Western bank")
+    page += line(700, "2021", "2020", "2021", "2020")
+    page += show(50, 680, "Carts") + line(680, "1,101", "1,202", "1,303", "1,404")
+    document = read(page + show(50, 668, "Boats") + line(668, "1,505", "1,606", "1,707", "1,808"))
+    assert names(document)[1:] == (
+        "Eastern bank 2021", "Eastern bank 2020", "Western bank 2021", "Western bank 2020",
+    )  # fmt: skip
+
+
+def test_a_column_of_per_cents_beside_amounts_has_its_name() -> None:
+    page = middle(365, 700, "January 2021") + rule(300, 440, 697)
+    page += row(680, "Carts", "1,204", "62%", "5") + row(668, "Boats", "988", "38%", "6")
+    assert names(read(page + right(540, 700, "Boatmen")))[1:3] == ("January 2021", "January 2021 (%)")
+
+
 def test_what_cannot_be_told_for_certain_is_no_fact() -> None:
     same = head(700, "Tolls", "Tolls", "Boats") + row(680, "Spring", "1", "2", "3")
     document = read(same + row(668, "Autumn", "4", "5", "6"))
@@ -197,7 +239,7 @@ def test_a_sign_of_a_footnote_alone_above_a_table_is_no_row_of_its_head(note: st
 
 GRIDS = st.lists(
     st.lists(
-        st.sampled_from(["", "", "(a)", "(1)", "*", "$", "—", "12", "(1,204)", "2021", "Carts",
+        st.sampled_from(["", "", "(a)", "(1)", "*", "$", "—", "1.4:1", "12", "(1,204)", "2021", "3 years", "Carts",
                          "(in millions)", "Years ended", "Tolls of both banks"]),
         min_size=1, max_size=4,
     ),

@@ -51,8 +51,25 @@ def test_rows_of_each_kind_of_table() -> None:
         ("| Ada | Oslo |", BARRED),
         ("name: Ada; city: Oslo", LABELLED),
     ):
-        assert row(quote, names, separator).text == "Ada: city Oslo"
-    assert row("Ada,Keller,5", "first name,last name,age", ",", 1, 0).text == "Ada Keller: age 5"
+        found = row(quote, names, separator)
+        assert found.told(found.cells) == "Ada: city Oslo"
+    found = row("Ada,Keller,5", "first name,last name,age", ",", 1, 0)
+    assert found.told(found.cells) == "Ada Keller: age 5"
+
+
+REPORT = TableColumns(",Years ended June 30 2023,EPS", BARRED, [0], "$ in millions")
+
+
+def test_amounts_keep_their_unit_and_columns_their_names() -> None:
+    sales, share = (
+        table_row(quote, REPORT) for quote in ("| Net sales | 14,694 | |", "| Gain per share | 2.5 | |")
+    )
+    assert sales is not None
+    assert share is not None
+    assert sales.told(sales.cells) == "Net sales ($ in millions): Years ended June 30 2023: 14,694"
+    assert share.told(share.cells) == "Gain per share: Years ended June 30 2023: 2.5"
+    assert REPORT.head == "($ in millions) | Years ended June 30 2023 | EPS"
+    assert REPORT.line("| Net sales | 14,694 | |") == "Net sales | 14,694 |"
 
 
 def test_what_does_not_fit_is_told_as_it_stands() -> None:

@@ -16,7 +16,7 @@ _NOTE_HEIGHT = 0.8  # of the row's height: signs of footnotes are smaller
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+"
 _CURRENCY = r"(?:US|A|C)?[$€£¥]"
 _VALUE = re.compile(
-    rf"[-–−+]?\(?{_CURRENCY}?\s?[-–−+]?\(?(?:{_NUMBER})\)?\s?(?:%|x|bps)?\s?\)?\*?"
+    rf"[-–−+]?\(?{_CURRENCY}?\s?[-–−+]?\(?(?:{_NUMBER})(?::\d+(?:\.\d+)?)?\)?\s?(?:%|x|bps)?\s?\)?\*?"
     rf"|{_CURRENCY}?\s?[-–—−]+\)?\s?%?|[Nn]/?[AaMm]|\*"
 )
 _AMOUNT = rf"{_CURRENCY}?(?:{_NUMBER})%?(?: (?:thousand|million|billion|percent))?"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
@@ -52,6 +52,9 @@ _PERIOD_BEFORE_YEAR = re.compile(
     r"\b(?:months|weeks|years?|quarters?)\s+(?:ended|ending)\b|\bas (?:of|at)\b", re.I
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_MEASURE = re.compile(
+    r"[-–−+(]?[$€£¥]?\d[\d.,]*\)? (?:years?|months?|weeks?|days?|hours?|times|points?|basis points)"
+)
 _TEXT_AND_YEAR = re.compile(r"\s(?:19|20)\d\d\Z")
 # labels that say nothing without the heading above them
 _BARE = frozenset({"other", "basic", "diluted", "total", "net", "current", "noncurrent", "non-current"})
@@ -117,6 +120,8 @@ def _values(cells: Sequence[Cell]) -> bool:
     """Whether a row has values behind a label, and no sentence behind them."""
     if len(cells) < 2 or cells[0].value or all(map(_like_year, cells[1:])):
         return False
+    if all(c.value or _MEASURE.fullmatch(c.text) for c in cells[1:]):
+        return True
     return any(c.value and not c.year for c in cells[1:]) and all(
         c.text.count(" ") < _LONG_TEXT for c in cells[1:]
     )
@@ -142,7 +147,7 @@ def _end(rows: Sequence[Row], cells: Sequence[Sequence[Cell]], start: int) -> in
         found = cells[number]
         if _values(found):
             last = number
-            left = min(left, *(c.x0 for c in found[1:] if c.value))
+            left = min([left, *(c.x0 for c in found[1:] if c.value)])
             right = max(right, found[-1].x1)
         elif _bare(found):
             last = number
@@ -185,9 +190,10 @@ def _table(
     if not head:
         return None
     names, stub = _names(head, columns, rules, labels, min(line.x0 for line in full))
+    names = _certain(names, _columns_of_shares(full, columns))
     caption = _caption(rows[max(start - _LINES_WITH_UNIT, done) : start], stub)
     text, header, spans = _written(lines, columns, stub, names)
-    if len(spans) < _FEWEST_ROWS or not any(names):
+    if len(spans) < _FEWEST_ROWS or not any(names[n] for n in _columns_of_values(full, columns)):
         return None
     return start, FoundTable(text, Table((stub, *names), BARRED, spans, header, caption))
 
@@ -207,6 +213,24 @@ def _columns(lines: Sequence[_Line]) -> list[Extent]:
         else:
             spans.append((x0, x1))
     return spans
+
+
+def _columns_of_values(lines: Sequence[_Line], columns: Sequence[Extent]) -> set[int]:
+    return {
+        n for n, cells in _by_column(lines, columns).items() if 2 * sum(c.value for c in cells) > len(cells)
+    }
+
+
+def _columns_of_shares(lines: Sequence[_Line], columns: Sequence[Extent]) -> set[int]:
+    return {n for n, cells in _by_column(lines, columns).items() if all("%" in c.text for c in cells)}
+
+
+def _by_column(lines: Sequence[_Line], columns: Sequence[Extent]) -> dict[int, list[Cell]]:
+    found: dict[int, list[Cell]] = {}
+    for cell in (cell for line in lines for cell in line.cells):
+        number = next(n for n, (x0, x1) in enumerate(columns) if x0 <= cell.middle <= x1)
+        found.setdefault(number, []).append(cell)
+    return found
 
 
 # --- names of columns ------------------------------------------------------------------------------------
@@ -240,7 +264,8 @@ def _head(
             if head or parts[0].x0 > margin + _NEAR_MARGIN * row.height:
                 break
             continue  # a heading between the head and the first row
-        if any(cell.value and not _like_year(cell) for cell in over):
+        labelled = parts[0] not in over and not _IN_BRACKETS.fullmatch(parts[0].text)
+        if any(_is_amount(cell, labelled=labelled) for cell in over):
             break
         head.insert(0, row)
         start = number
@@ -261,6 +286,13 @@ def _is_centred(cell: Cell, row: Row, columns: Sequence[Extent], margin: float) 
     right = columns[-1][1]
     away = abs(cell.middle - (margin + right) / 2)
     return away < 2 * row.height and away < abs(cell.middle - (columns[0][0] + right) / 2)
+
+
+def _is_amount(cell: Cell, *, labelled: bool) -> bool:
+    """Whether a text names no column: a value that is no period, or behind a label a number of something."""
+    if cell.value:
+        return not _like_year(cell)
+    return labelled and _MEASURE.fullmatch(cell.text) is not None
 
 
 def _like_year(cell: Cell) -> bool:
@@ -287,7 +319,7 @@ def _names(
         if len(over) == 1 and _IN_BRACKETS.fullmatch(over[0].text):
             stub.append(over[0].text)  # a unit
             continue
-        shares = _shares(over, extents)
+        shares = _shares(over, extents, named=all(parts))
         beside = _beside(head, number, rules)
         reached = [
             _under(cell, [*over, *beside], row, below, extents, rules)
@@ -311,7 +343,7 @@ def _names(
         period, unit = _without_unit(label)
         names = [f"{period} {name}" if _YEAR.fullmatch(name) else name for name in names]
         label = unit
-    return _certain(names), label
+    return names, label
 
 
 def _beside(head: Sequence[Row], number: int, rules: Sequence[Rule]) -> list[Cell]:
@@ -343,10 +375,18 @@ def _without_unit(text: str) -> tuple[str, str]:
     return (text.replace(match[0], "").strip(), match[0]) if match else (text, "")
 
 
-def _certain(names: Sequence[str]) -> list[str]:
+def _certain(names: Sequence[str], shares: Collection[int]) -> list[str]:
     """The names without those of several columns, and without mere years among names that say more: what
     stands above those years may not have been found.
+
+    Args:
+        shares: columns that only have per cents; such a one beside amounts of the same name is told by them.
     """
+    twice = {name for name, count in Counter(names).items() if name and count == 2}
+    beside = {
+        n for n in shares if n and names[n] in twice and names[n] == names[n - 1] and n - 1 not in shares
+    }
+    names = [f"{name} (%)" if n in beside else name for n, name in enumerate(names)]
     often = Counter(names)
     more = any(_TEXT_AND_YEAR.search(name) and not is_period(name) for name in names)
     return ["" if often[name] > 1 or (more and _YEAR.fullmatch(name)) else name for name in names]
@@ -383,8 +423,12 @@ def _under(
     return reached if centred or len(reached) == 1 else []
 
 
-def _shares(over: Sequence[Cell], columns: Sequence[Extent]) -> dict[int, list[int]]:
-    """The columns of each name, if the names of periods stand in the middle of equal shares of them."""
+def _shares(over: Sequence[Cell], columns: Sequence[Extent], *, named: bool) -> dict[int, list[int]]:
+    """The columns of each name, if the names stand in the middle of equal shares of them.
+
+    Args:
+        named: whether each column has a name of its own below; else only periods stand above several.
+    """
     count = len(over)
     if not count or len(columns) % count or len(columns) == count:
         return {}
@@ -392,8 +436,9 @@ def _shares(over: Sequence[Cell], columns: Sequence[Extent]) -> dict[int, list[i
     shares = {}
     for number, cell in enumerate(over):
         first, last = columns[number * each], columns[(number + 1) * each - 1]
-        away = abs(cell.middle - (first[0] + last[1]) / 2)
-        if away > 0.15 * (last[1] - first[0]) or not _SPANNING.search(cell.text):
+        away = abs(cell.middle - (first[0] + last[1]) / 2) / (last[1] - first[0])
+        period = _SPANNING.search(cell.text) is not None
+        if away > (0.15 if period else 0.05) or not (period or (named and count > 1)):
             return {}
         shares[number] = list(range(number * each, (number + 1) * each))
     return shares

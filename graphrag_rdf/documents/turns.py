@@ -19,6 +19,7 @@ from graphrag_rdf.documents.text import word_list
 
 _MOST_LINES = 5000  # that are looked at to tell whether a text is a chat
 _MOSTLY = 0.5
+_FAR = 20  # characters above a turn in which blank lines are looked for
 _LONGEST_NAME = 40
 _MOST_WORDS = 4
 
@@ -29,11 +30,12 @@ _DAY = (
 )
 _STAMP = rf"(?:(?:{_DAY})(?:[,T]?\s*(?:at\s)?|_)(?:{_CLOCK})|{_CLOCK}|{_DAY})"
 _MARKS = "[\u200e\u200f\u202a-\u202e\ufeff]*+"  # possessive: nothing else begins with them
-_NAME = rf"[^:<>*\[\]{{}}\"|\r\n]{{0,{_LONGEST_NAME}}}?"
+_NAME = rf"[^:：<>*\[\]{{}}\"|\r\n]{{0,{_LONGEST_NAME}}}?"
 _LINE = re.compile(
     rf"^{_MARKS}[ \t]*(?:[\[(]?{_STAMP}[\])]?[ \t]*(?:[-–—|][ \t]*)?(?P<stamp>))?{_MARKS}"
-    rf"(?:<[@+~&%]?(?P<nick>[^<>\s]{{1,30}})>|\*{{0,2}}(?P<name>[^\s:<>*\[\]{{}}\"|]{_NAME})\*{{0,2}}"
-    rf"(?P<after>[ \t]*[\[(]{_STAMP}[\])])?[ \t]*(?::|：)\*{{0,2}})(?=[ \t]|$)[ \t]*",
+    rf"(?:<[@+~&%]?(?P<nick>[^<>\s]{{1,30}})>(?=[ \t]|$)"
+    rf"|\*{{0,2}}(?P<name>[^\s:：<>*\[\]{{}}\"|]{_NAME})\*{{0,2}}"
+    rf"(?P<after>[ \t]*[\[(]{_STAMP}[\])])?[ \t]*(?:：\*{{0,2}}|:\*{{0,2}}(?=[ \t]|$)))[ \t]*",
     re.IGNORECASE | re.MULTILINE,
 )
 # name and time in a line of their own, above what is said
@@ -47,6 +49,9 @@ _ITEM = re.compile(r"[ \t]*(?:[-*•+]|\d{1,2}[.)])[ \t]")
 _STAMPED = re.compile(
     rf"^{_MARKS}[ \t]*(?:[\[(]?{_STAMP}[\])]?(?=[ \t,-]|$)|\*{{1,3}}[ \t]|-!-)", re.IGNORECASE
 )
+_NUMBERED = re.compile(r"[ \t]*\d{1,2}[.)][ \t]")
+_DATE = re.compile(r"[ \t]*\d{1,2}\.[ \t][^\W\d_]+\.?[ \t]\d{4}\b")
+_HEADING = re.compile(r"#{1,6}[ \t]|(?:[-*_=][ \t]*){3,}$")
 _REST = re.compile(r"[^\r\n\f]*")
 _WORD = re.compile(r"[^\W_][\w'’.-]*")
 _SMALL = frozenset(
@@ -140,16 +145,22 @@ def _is_chat(text: str, lines: Sequence[tuple[int, int]], turns: Sequence[Turn])
         return False
     if len(times) == 1:  # a remark or two of one person: only a time above them tells
         return bool(above) and outside == 0
+    if outside == 0 and 2 * personal >= len(seen):  # a group, in which each may speak once
+        return True
     return len(seen) >= 1.5 * len(times) or (len(times) == 2 and outside == 0)
 
 
 def _ended(text: str, lines: Sequence[tuple[int, int]], turns: Sequence[Turn]) -> Iterator[Turn]:
-    """Turns with the lines that go on with them: up to the next one, or a line of time alone, or, where no
-    times are told, a blank line.
+    """Turns with the lines that go on with them: up to the next one, a line of time alone or a heading. The
+    last one ends at a blank line if, where no times are told, blank lines part the turns.
     """
     number = 0
     limits = [*(turn.start for turn in turns[1:]), len(text)]
+    above = (text[max(turn.start - _FAR, 0) : turn.start] for turn in turns[1:])
+    parted = sum(blanks[len(blanks.rstrip()) :].count("\n") > 1 for blanks in above)
+    spaced = 2 * parted >= len(turns) - 1
     for turn, limit in zip(turns, limits, strict=True):
+        last = limit == len(text)
         end = turn.end
         while number < len(lines) and lines[number][0] < turn.end:
             number += 1
@@ -157,12 +168,18 @@ def _ended(text: str, lines: Sequence[tuple[int, int]], turns: Sequence[Turn]) -
         while place < len(lines) and lines[place][0] < limit:
             start, stop = lines[place]
             blank = text.count("\n", end, start) > 1
-            if _STAMPED.match(text[start:stop]) or (blank and not turn.told):
+            line = text[start:stop]
+            if _is_stamp(line) or _HEADING.match(line) or (blank and last and spaced and not turn.told):
                 break
             end = stop
             place += 1
         words = text[turn.words : end]
         yield replace(turn, words=end - len(words.lstrip()), end=end)
+
+
+def _is_stamp(line: str) -> bool:
+    """Whether a line begins with a time, or tells of who came and went. `3. Push-ups` is an item."""
+    return bool(_STAMPED.match(line)) and not (_NUMBERED.match(line) and not _DATE.match(line))
 
 
 def turns_in(document: ParsedDocument, chunk: Chunk) -> tuple[Turn, ...]:

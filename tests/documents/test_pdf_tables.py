@@ -239,8 +239,8 @@ def test_a_sign_of_a_footnote_alone_above_a_table_is_no_row_of_its_head(note: st
 
 GRIDS = st.lists(
     st.lists(
-        st.sampled_from(["", "", "(a)", "(1)", "*", "$", "—", "1.4:1", "12", "(1,204)", "2021", "3 years", "Carts",
-                         "(in millions)", "Years ended", "Tolls of both banks"]),
+        st.sampled_from(["", "", "(a)", "(1)", "*", "$", "—", "1.4:1", "12", "(1,204)", "2021", "3 years",
+                         "Carts", "(in millions)", "Years ended", "Tolls of both banks"]),
         min_size=1, max_size=4,
     ),
     min_size=1, max_size=8,

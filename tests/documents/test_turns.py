@@ -55,6 +55,35 @@ def test_a_message_goes_on_to_the_next() -> None:
     assert said(text) == [("Ada", "I live\nin Kelm.\n\nReally."), ("Cy", "you?")]
 
 
+def test_a_full_width_colon_needs_no_blank() -> None:
+    text = "Ada: I live in Kelm.\nLiHua：You do?\nAda：Yes, I do.\n李华：我也住在凯尔姆。\n"
+    assert said(text) == [
+        ("Ada", "I live in Kelm."), ("LiHua", "You do?"), ("Ada", "Yes, I do."), ("李华", "我也住在凯尔姆。"),
+    ]  # fmt: skip
+
+
+def test_a_turn_goes_on_behind_blank_lines() -> None:
+    text = "Ada: I made a list:\n\n1. Flour of wheat\n2. Salt\n\nTake it with you.\nBo: I will.\n"
+    text += "Ada: Good. I wait.\n\nSee you.\n"
+    assert said(text) == [
+        ("Ada", "I made a list:\n\n1. Flour of wheat\n2. Salt\n\nTake it with you."),
+        ("Bo", "I will."),
+        ("Ada", "Good. I wait.\n\nSee you."),
+    ]
+    parted = (
+        "Ada: I live in Kelm.\n\nBo: You do?\n\nIn winter, too?\n\nAda: Yes.\n\nThe keeper wrote this down."
+    )
+    assert said(parted) == [
+        ("Ada", "I live in Kelm."), ("Bo", "You do?\n\nIn winter, too?"), ("Ada", "Yes."),
+    ]  # fmt: skip
+    assert said("Ada: I do.\nBo: You do?\n\n# Notes\nAda: I did.\n")[1] == ("Bo", "You do?")
+
+
+def test_in_a_group_each_may_speak_once() -> None:
+    text = "Ada: I take the early boat.\nBo: Then I come with you.\nCy: My boat is the late one.\n"
+    assert [speaker for speaker, _ in said(text)] == ["Ada", "Bo", "Cy"]
+
+
 def test_a_single_remark_below_a_time() -> None:
     assert said("Time: 20260408_08:38\nAda: I am Ada. Your bread is here.") == [
         ("Ada", "I am Ada. Your bread is here.")

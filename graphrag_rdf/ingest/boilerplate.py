@@ -67,11 +67,16 @@ class _Chunk:
         return sum(one.words for one in self.sentences)
 
 
-def mark_boilerplate(store: Store) -> int:
+def mark_boilerplate(store: Store, *, changed: bool = True) -> int:
     """Make missing fingerprints, and update the marks; how many quads the store has more. Nothing is written
     if nothing changed.
+
+    Args:
+        changed: whether documents may have changed or gone; else marks are updated only if chunks are new.
     """
     made = _make_fingerprints(store)
+    if not (made or changed):
+        return 0
     documents = _documents(store)
     wanted = {*_boilerplate(documents), *_near_duplicates(documents)}
     known = {

@@ -218,7 +218,8 @@ def _authority(begun: Begun) -> None:
 
 
 def _boilerplate(begun: Begun) -> None:
-    begun.run.report.quads += mark_boilerplate(begun.engine.store)
+    changed = bool(begun.run.written or begun.run.refreshed)
+    begun.run.report.quads += mark_boilerplate(begun.engine.store, changed=changed)
 
 
 def _duplicates(begun: Begun) -> None:

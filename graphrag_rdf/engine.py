@@ -13,7 +13,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.components import Components, is_read_only, open_store
 from graphrag_rdf.config import Loaded, Settings, given_settings, load_settings
-from graphrag_rdf.errors import ConfigError, StoreError, UnknownParameterError, UsageError
+from graphrag_rdf.errors import ConfigError, GraphRagError, StoreError, UnknownParameterError, UsageError
 from graphrag_rdf.from_thread import from_thread
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.live_settings import LiveSettings, pipeline_folders
@@ -125,10 +125,39 @@ class Engine(Components):
         where = str(store if store is not None else settings.store)
         read_only = read_only or copy is not None or (not create and is_read_only(where, settings))
         opened, blobs, place = open_store(where, settings, create=create, read_only=read_only, copy=copy)
-        return cls(opened, blobs, settings, place, read_only=read_only, loaded=loaded)
+        engine = cls(opened, blobs, settings, place, read_only=read_only, loaded=loaded)
+        if not read_only and place is not None and place.is_unsettled:
+            engine._settle()
+        return engine
+
+    def _settle(self) -> None:
+        """Finish what a killed process left. If that fails, the next process tries again."""
+        from graphrag_rdf.ingest.recovery import settle_interrupted
+
+        assert self.place is not None  # noqa: S101 - see `open`
+        try:
+            with self.keeping_indexes():
+                settle_interrupted(self)
+            self.place.note_settled()
+        except GraphRagError as error:
+            log.warning(tr("what a killed process left cannot be settled yet: %s"), error)
+        except BaseException:
+            self._release()
+            raise
 
     def close(self) -> None:
-        """Let go of the store and its indexes."""
+        """Let go of the store and its indexes. If forgotten text is still in files, rewrite them first."""
+        if not self.read_only and self.store.select("checks/erasures-finished", limit=1):
+            from graphrag_rdf.ingest.forget import rewrite_files
+
+            log.warning(tr("rewriting the database, so that its files do not hold forgotten text"))
+            try:
+                rewrite_files(self)
+            except GraphRagError as error:
+                log.warning("%s", error)  # the next process tries again
+        self._release()
+
+    def _release(self) -> None:
         if "text_index" in self.__dict__:
             self.text_index.close()
         end_thread(self.store)
@@ -145,7 +174,10 @@ class Engine(Components):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self.close()
+            if error is None:
+                self.close()
+            else:
+                self._release()
         except StoreError:
             if error is None:
                 raise

@@ -33,6 +33,7 @@ from graphrag_rdf.ingest.extractors import (
     way_of,
 )
 from graphrag_rdf.ingest.files import ingest_settings
+from graphrag_rdf.ingest.forget import is_pending
 from graphrag_rdf.ingest.relations import built, fallback, relation_counts, relation_names, relation_settings
 from graphrag_rdf.ingest.stages import NORMALISING, ingest_pipeline
 from graphrag_rdf.layout import foreign
@@ -130,6 +131,7 @@ def store_facts(engine: Engine) -> dict[str, Any]:
             "foreign": [str(path) for path in foreign(engine.place.root)] if engine.place else [],
             **_endpoint(engine),
         },
+        "erasure_pending": is_pending(store),
         **indexes,
         "configuration_drift": config_drift(engine),
         "feature_flags": feature_flags(engine, indexes),
@@ -172,6 +174,8 @@ def warnings(engine: Engine, indexes: Mapping[str, Any]) -> list[dict[str, str]]
 
     for words in engine.live.now.notes():
         warn("setting_ignored", words)
+    if is_pending(engine.store):
+        warn("erasure_pending", tr("files of the store may still hold text that was forgotten"))
     if engine.settings.llm.model is None:
         warn("no_llm", tr("No language model is configured: the program uses rules only."))
     try:

@@ -424,6 +424,18 @@ class TraceSection(Section):
     detail: Literal["full", "summary"] = "full"
 
 
+class ForgetSection(Section):
+    """[forget] - erasing documents while a server runs."""
+
+    rewrite_after: float = Field(
+        default=600,
+        ge=0,
+        le=600,
+        description="seconds after a DELETE until the database is rewritten, once for all documents deleted "
+        "meanwhile; until then its files may hold their text",
+    )
+
+
 class ServerSection(Section):
     """[server] - `graphrag-rdf serve`."""
 
@@ -557,6 +569,7 @@ class Settings(Section):
     answers: AnswersSection = AnswersSection()
     synthesis: SynthesisSection = SynthesisSection()
     trace: TraceSection = TraceSection()
+    forget: ForgetSection = ForgetSection()
     server: ServerSection = ServerSection()
     gateway: GatewaySection = GatewaySection()
     client: ClientSection = ClientSection()

@@ -147,6 +147,7 @@ def keep_ontologies(
                 updates=[
                     ("ontology/deactivate", named),
                     ("ontology/activate", {**named, "version": file.graph}),
+                    ("ontology/mark-linked", {}),
                 ],
                 content=False,
             )
@@ -192,7 +193,7 @@ def remove_ontology(store: Store, ontology: str, namespace: str, keep: Profile |
             hint=tr("graphrag-rdf ontology list shows their IRIs"),
         )
     named = {"ontology": NamedNode(ontology)}
-    updates = [("ontology/deactivate", named), ("ontology/drop", named)]
+    updates = [("ontology/deactivate", named), ("ontology/drop", named), ("ontology/mark-linked", {})]
     store.commit(Changes(updates=updates, content=False))
     observe(store, namespace, keep)
     return len(known)

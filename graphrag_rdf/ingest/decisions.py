@@ -379,17 +379,20 @@ def decide_merges(
     return made
 
 
-def decide_inverses(store: Store, pairs: Iterable[Merge], by: NamedNode) -> list[Decision]:
+def decide_inverses(
+    store: Store, pairs: Iterable[Merge], by: NamedNode, merges: Sequence[Decision] = ()
+) -> list[Decision]:
     """Decisions that two relations each are inverse, to be written; those that are need none.
 
     Args:
         by: the rule or person.
+        merges: decisions that are written before these.
 
     Raises:
         UsageError: two are the same relation, or one has another inverse.
     """
     made: list[Decision] = []
-    before = read_decisions(store, RELATIONS)
+    before = [*read_decisions(store, RELATIONS), *merges]
     record = _recorder(before, RELATIONS)
     for wanted in pairs:
         groups = Groups([*before, *made])

@@ -222,10 +222,9 @@ def commit_decisions(
 
 
 def refresh_links(engine: NeededComponents) -> None:
-    """Read the names of linked things anew, after a vocabulary has changed."""
-    standing = [d for d in read_decisions(engine.store) if d.link is not None and d.undone is None]
-    if standing:
-        _settle(engine, Changes(), standing)
+    """Read the names of linked things anew, after a vocabulary has changed, which marks them."""
+    if engine.store.select("labels/unsettled"):
+        _settle(engine, Changes(), ())
 
 
 def _settle(engine: NeededComponents, changes: Changes, decisions: Iterable[Decision]) -> None:

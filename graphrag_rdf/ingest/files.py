@@ -28,7 +28,7 @@ from graphrag_rdf.ingest.entity_links import propose as propose_links
 from graphrag_rdf.ingest.entity_links import read_vocabularies
 from graphrag_rdf.ingest.extractors import choose_extractor
 from graphrag_rdf.ingest.facts import FactSettings
-from graphrag_rdf.ingest.forget import forget_documents, is_unfinished
+from graphrag_rdf.ingest.forget import forget_documents, is_pending
 from graphrag_rdf.ingest.joins import apply_synonyms, join_aliases, join_written_together
 from graphrag_rdf.ingest.names import unsettled
 from graphrag_rdf.ingest.plan import (
@@ -347,7 +347,7 @@ AFTER_DOCUMENTS: Mapping[str, Callable[[Begun], None]] = {
 
 def _remove_gone(engine: NeededComponents, gone: Sequence[Stored], report: IngestReport) -> None:
     """Retire documents whose files were moved; forget the others."""
-    if not gone and not is_unfinished(engine.store):
+    if not gone and not is_pending(engine.store):
         return
     rows = engine.store.select("ingest/replaced", documents=[stored.iri for stored in gone])
     moved = {row["document"] for row in rows}
@@ -355,7 +355,7 @@ def _remove_gone(engine: NeededComponents, gone: Sequence[Stored], report: Inges
     vanished = [stored.iri for stored in gone if stored.iri not in moved]
     if retired:
         report.chunks.removed += retire_documents(engine.store, retired, engine.indexer)
-    if vanished or is_unfinished(engine.store):
+    if vanished or is_pending(engine.store):
         report.chunks.removed += forget_documents(engine, vanished).chunks
         report.documents.forgotten = len(vanished)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.namespaces import RDF, Graphs
 from graphrag_rdf.rdf.terms import Term, local_name, node_of, now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches
-from graphrag_rdf.trace.kinds import erased_words
+from graphrag_rdf.trace.kinds import erased_words, item_links
 from graphrag_rdf.trace.recorder import bar_runs
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ class Forgotten:
         kept_facts: facts of the documents that other documents support too.
         traces: traces whose text was erased because they rest on the documents.
         erased: objects of the blob store and entries of the cache that held their text.
+        pending: whether the files of the database and the indexes are still to be rewritten.
         warnings: as type and detail.
     """
 
@@ -58,6 +59,7 @@ class Forgotten:
     kept_facts: int = 0
     traces: int = 0
     erased: int = 0
+    pending: bool = False
     warnings: list[dict[str, str]] = field(default_factory=list)
 
     def warn(self, kind: str, detail: str) -> None:
@@ -72,6 +74,7 @@ class Forgotten:
             "kept_facts": self.kept_facts,
             "traces": self.traces,
             "erased": self.erased,
+            "erasure_pending": self.pending,
             "warnings": self.warnings,
         }
 
@@ -81,11 +84,12 @@ def forget_named(
     names: Sequence[str],
     *,
     dry_run: bool = False,
+    rewrite: bool = True,
     notify: Callable[[str], None] | None = None,
 ) -> Forgotten:
     """Forget documents by their names; arguments and errors as of `forget_documents`.
 
-    If an earlier erasure is unfinished, unknown names are taken for its documents.
+    If the files of an earlier erasure are not rewritten yet, unknown names are taken for its documents.
 
     Raises:
         UsageError: see `find_documents`.
@@ -93,14 +97,14 @@ def forget_named(
     try:
         documents = find_documents(engine.store, names)
     except UsageError:
-        if dry_run or not is_unfinished(engine.store):
+        if dry_run or not is_pending(engine.store):
             raise
         documents = []
-    return forget_documents(engine, documents, dry_run=dry_run, notify=notify)
+    return forget_documents(engine, documents, dry_run=dry_run, rewrite=rewrite, notify=notify)
 
 
-def is_unfinished(store: Store) -> bool:
-    """Whether an erasure is unfinished."""
+def is_pending(store: Store) -> bool:
+    """Whether files of the store may still hold forgotten text."""
     return bool(store.select("checks/erasures-finished", limit=1))
 
 
@@ -109,6 +113,7 @@ def forget_documents(
     documents: Sequence[NamedNode],
     *,
     dry_run: bool = False,
+    rewrite: bool = True,
     notify: Callable[[str], None] | None = None,
 ) -> Forgotten:
     """Forget documents: chunks, facts that only they support, and their text in traces, blobs, cache,
@@ -118,6 +123,7 @@ def forget_documents(
     is completed, also without any documents.
 
     Args:
+        rewrite: also rewrite the files; else that is pending until `rewrite_files`.
         notify: called with each step that begins.
 
     Raises:
@@ -125,78 +131,169 @@ def forget_documents(
         StoreError: something else cannot be erased. Forgetting again continues.
     """
     store, notify = engine.store, notify or (lambda _: None)
-    unfinished = is_unfinished(store)
+    erased = 0 if dry_run else finish_erasure(engine, notify)
     before = store.select("forget/predecessors", documents=documents) if documents else []
     documents = [*documents, *(node_of(row["document"]) for row in before)]
     found = _find(store, documents)
     out = found.counts
     out.documents = len(documents) - len(before)
     _warn_of_prompt(engine, found)
-    if dry_run or not (documents or unfinished):
+    if dry_run:
         return out
+    out.erased = erased
     if documents:
         _take_out(engine, documents, found, notify)
-    if unfinished:
-        notify(tr("erasing what an unfinished run left"))
-        out.erased += _erase_leftovers(engine)
-    notify(tr("rewriting the database, so that its files do not hold the text"))
-    _purge(store, out)
+    out.pending = is_pending(store)
+    if rewrite and out.pending:
+        notify(tr("rewriting the database, so that its files do not hold the text"))
+        if (left := rewrite_files(engine)) is not None:
+            out.warn("not_purged", left)
+        out.pending = False
     return out
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of an erasure while it runs, and lost when it is stopped.
+
+    Attributes:
+        texts: of all versions of the documents.
+        named: rows of `forget/named`, read before the documents were removed.
+        objects: of the blob store, to erase by name.
+        words: texts whose objects and answers of models are erased.
+        answered: more texts whose answers of models are erased.
+    """
+
+    texts: list[str]
+    named: list[Row]
+    objects: list[str]
+    words: list[str]
+    answered: list[str]
 
 
 def _take_out(
     engine: NeededComponents, documents: Sequence[NamedNode], found: _Found, notify: Callable[[str], None]
 ) -> None:
-    """Remove documents from the store, and their text from everything but the files of the database."""
-    store, out = engine.store, found.counts
+    """Remove documents from the store, and their text from everything but files."""
+    store = engine.store
     notify(tr("removing facts that nothing else supports"))
     engine.indexer.recover()
-    changes = Changes(updates=[("forget/begin", {"now": now()})])
+    changes = Changes(updates=[("forget/begin", {"documents": documents, "now": now()})])
     sentences = store.select("ingest/sentences-of", chunks=found.chunks) if found.chunks else []
     texts = _texts(engine, documents, found)
     made, inputs = _made_texts(store, found)
     words = [*_words(store, found, texts), *made]
     objects = [text_of(row["object"]) for row in store.select("forget/objects", documents=documents)]
-    asked: list[str] = []
+    known = _Known(texts, store.select("forget/named", sources=found.sources), objects, words, inputs)
     if found.traces:
-        rows = store.select("forget/questions", traces=found.traces)
-        asked = [text_of(row["question"]) for row in rows]
-        objects += _objects_of(store, found.traces)
+        _note_traces(store, found.traces, known)
         changes.updates += erase_and_mark(found.traces)
-    named = store.select("forget/named", sources=found.sources)
     retract_chunks(store, found.chunks, changes, erase=True)
     retract_metadata(store, documents, changes)
     _forget_decisions(store, found.lost, changes)
     changes.updates.append(("forget/documents", {"documents": documents, "now": now()}))
     store.commit(changes)
     engine.indexer.removed([*found.chunks, *(node_of(row["sentence"]) for row in sentences)])
+    found.counts.erased += _erase_rest(engine, documents, known, notify)
+
+
+def _note_traces(store: Store, traces: Sequence[NamedNode], known: _Known) -> None:
+    """Note questions and objects of traces that are erased."""
+    rows = store.select("forget/questions", traces=traces)
+    known.answered += [text_of(row["question"]) for row in rows]
+    known.objects += _objects_of(store, traces)
+
+
+def finish_erasure(engine: NeededComponents, notify: Callable[[str], None] = lambda _: None) -> int:
+    """Erase what a stopped erasure may have left; return the number of objects and answers of models.
+
+    The words of its documents are no longer known, so all names in traces that nothing else names are
+    replaced by hashes, and all answers of models are erased.
+    """
+    documents = [node_of(row["document"]) for row in engine.store.select("forget/unfinished")]
+    if not documents:
+        return 0
+    engine.indexer.recover()
+    return _erase_rest(engine, documents, None, notify)
+
+
+def _erase_rest(
+    engine: NeededComponents,
+    documents: Sequence[NamedNode],
+    known: _Known | None,
+    notify: Callable[[str], None],
+) -> int:
+    """Erase documents that are out of the graphs from names, indexes, running questions, blobs and caches.
+
+    Each step can be repeated.
+
+    Args:
+        known: None if another run began.
+
+    Returns:
+        the number of objects and answers of models that were erased.
+    """
+    store = engine.store
     settled = settle(store)
     mark_boilerplate(store)
     store.commit(Changes(updates=[("forget/decisions", {})]))
-    gone = _forget_names(store, named, texts)
-    notify(tr("erasing the text from the search indexes"))
+    gone = _forget_names(store, known.named if known else [], known.texts if known else None)
+    notify(tr("removing the text from the search indexes"))
     engine.indexer.changed(entities=settled)
-    engine.indexer.flush(final=True, purge=True)
+    engine.indexer.flush(final=True)
     if (relations := built(store)) is not None:  # counts that rest on these documents too
         build_relations(store, relations.settings)
     # runs that begin after this do not find the text; earlier ones must not write what they have read
     if running := bar_runs(store):
-        rows = store.select("forget/questions", traces=running)
-        asked += [text_of(row["question"]) for row in rows]
-        objects += _objects_of(store, running)
+        if known is not None:
+            _note_traces(store, running, known)
         store.commit(Changes(updates=erase_and_mark(running), content=False))
     _hash_names(store, [*gone, *documents])
     if store.renderer.dialect == "classic":  # only there statements have nodes of their own
         store.commit(Changes(updates=[("forget/statements", {"graphs": _WITH_STATEMENTS})], content=False))
     notify(tr("erasing kept texts and answers of models"))
-    erased = _erase_objects(engine, objects, words, gone)
-    _mark_erased(store, erased)
+    erased = _erase_texts(engine, known, gone) if known is not None else _erase_unnamed(engine)
+    store.commit(Changes(updates=[("forget/taken-out", {})], content=False))
+    return erased
+
+
+def _erase_texts(engine: NeededComponents, known: _Known, gone: Mapping[NamedNode, Sequence[str]]) -> int:
+    erased = _erase_objects(engine, known.objects, known.words, gone)
+    _mark_erased(engine.store, erased)
     said = [name for names in gone.values() for name in names if len(name.encode()) >= _NAMING]
-    out.erased = len(erased) + _erase_answers(engine, [*words, *inputs, *asked, *said])
+    words = [*known.words, *known.answered, *said]
+    return len(erased) + _with_answers(engine, lambda cache: cache.forget(words))
 
 
-def _purge(store: Store, out: Forgotten) -> None:
+def _erase_unnamed(engine: NeededComponents) -> int:
+    store, erased = engine.store, 0
+    if traces := [node_of(row["trace"]) for row in store.select("forget/erased-traces")]:
+        erased += len(_erase_objects(engine, _objects_of(store, traces), (), ()))
+    return erased + sweep_blobs(engine) + _with_answers(engine, lambda cache: cache.clear())
+
+
+def sweep_blobs(engine: NeededComponents) -> int:
+    """Erase blobs that nothing in the store names; return how many."""
+
+    def named(objects: list[NamedNode]) -> set[Term]:
+        return {row["object"] for row in engine.store.select("trace/shared-objects", objects=objects)}
+
+    blobs = engine.blobs
+    return sum(blobs.sweep(batch, named) for batch in in_batches(list(blobs.objects()), _BATCH))
+
+
+def rewrite_files(engine: NeededComponents) -> str | None:
+    """Rewrite the indexes and the database, so that their files hold no forgotten text.
+
+    Returns:
+        which files may still hold it, and why; None if none.
+
+    Raises:
+        NotPurgedError: files of the database still hold the text. Doing it again completes it.
+    """
+    store = engine.store
     try:
+        engine.indexer.flush(final=True, purge=True)
         left = store.purge()
     except StoreError as error:
         raise NotPurgedError(
@@ -206,29 +303,8 @@ def _purge(store: Store, out: Forgotten) -> None:
             ).format(message=error.message),
             hint=tr("free disk space or correct permissions, then run the same command again to complete it"),
         ) from error
-    if left is not None:
-        out.warn("not_purged", left)
     store.commit(Changes(updates=[("forget/end", {})], content=False))
-
-
-def _erase_leftovers(engine: NeededComponents) -> int:
-    """Erase what an unfinished erasure may have left. Its words are no longer known, so all names in traces
-    that nothing else names are replaced by hashes, and all answers of models are erased.
-    """
-    store, blobs = engine.store, engine.blobs
-    _hash_names(store, list(_forget_names(store, [], None)))
-    engine.indexer.catch_up()
-    engine.indexer.flush(final=True, purge=True)
-    erased = 0
-    if traces := [node_of(row["trace"]) for row in store.select("forget/erased-traces")]:
-        erased += len(_erase_objects(engine, _objects_of(store, traces), (), ()))
-
-    def named(objects: list[NamedNode]) -> set[Term]:
-        return {row["object"] for row in store.select("trace/shared-objects", objects=objects)}
-
-    for batch in in_batches(list(blobs.objects()), _BATCH):
-        erased += blobs.sweep(batch, named)
-    return erased + _with_answers(engine, lambda cache: cache.clear())
+    return left
 
 
 @dataclass(slots=True)
@@ -432,7 +508,7 @@ def _forget_names(
 def erase_and_mark(traces: Sequence[NamedNode]) -> list[tuple[str, dict[str, Any]]]:
     """The updates that erase the words of traces."""
     of_steps, of_items = erased_words()
-    words = {"of_steps": of_steps, "of_items": of_items}
+    words = {"of_steps": of_steps, "of_items": of_items, "links": item_links()}
     return [("forget/erase-traces", {"traces": traces, **words}), _mark(traces)]
 
 
@@ -479,11 +555,6 @@ def _erase_objects(
             blobs.delete(iri)
             erased.append(iri.value)
     return erased
-
-
-def _erase_answers(engine: NeededComponents, words: Sequence[str]) -> int:
-    """Erase answers of models that hold the words."""
-    return _with_answers(engine, lambda cache: cache.forget(words))
 
 
 def _with_answers(engine: NeededComponents, erase: Callable[[ResponseCache], int]) -> int:

@@ -285,17 +285,31 @@ def merge(
     engine: NeededComponents, merges: Iterable[Merge], *, by: NamedNode = PERSON, name: str | None = None
 ) -> list[Decision]:
     """Decide that relations are one; see `entity_decisions.merge`."""
-    made = decide_merges(engine.store, merges, by, RELATIONS)
-    if made:
-        _commit(engine, decided(made, by, name, RELATIONS))
-    return made
+    return decide(engine, merges, (), by=by, name=name)
 
 
 def invert(
     engine: NeededComponents, pairs: Iterable[Merge], *, by: NamedNode = PERSON, name: str | None = None
 ) -> list[Decision]:
     """Decide that relations are inverse; see `decisions.decide_inverses`."""
-    made = decide_inverses(engine.store, pairs, by)
+    return decide(engine, (), pairs, by=by, name=name)
+
+
+def decide(
+    engine: NeededComponents,
+    merges: Iterable[Merge],
+    inverses: Iterable[Merge],
+    *,
+    by: NamedNode,
+    name: str | None = None,
+) -> list[Decision]:
+    """Decide that relations are one, and that pairs of them are inverse then, in one transaction.
+
+    Raises:
+        UsageError: see `decisions.decide_merges` and `decisions.decide_inverses`.
+    """
+    made = decide_merges(engine.store, merges, by, RELATIONS)
+    made += decide_inverses(engine.store, inverses, by, made)
     if made:
         _commit(engine, decided(made, by, name, RELATIONS))
     return made

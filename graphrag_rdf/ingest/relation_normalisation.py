@@ -22,8 +22,7 @@ from graphrag_rdf.ingest.relation_decisions import (
     Ends,
     Objects,
     Relation,
-    invert,
-    merge,
+    decide,
     read_ends,
     read_relations,
 )
@@ -379,8 +378,7 @@ def apply(engine: NeededComponents, proposals: Sequence[Proposal]) -> list[Decis
             Merge(p.pair.keep, (p.pair.keep, p.pair.other), p.reason, round(p.pair.score, 4)) for p in pairs
         ]
 
-    made = merge(engine, wanted(inverse=False), by=RULE)
-    return made + invert(engine, wanted(inverse=True), by=RULE)
+    return decide(engine, wanted(inverse=False), wanted(inverse=True), by=RULE)
 
 
 def standing(store: Store) -> list[Decision]:

@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cached_property
 from typing import Literal
 
@@ -19,6 +20,7 @@ from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.ingest.forget import is_pending, rewrite_files
 from graphrag_rdf.ingest.gate import Gate
 from graphrag_rdf.layout import StorePaths
 from graphrag_rdf.reader_process.evaluate import Job
@@ -55,6 +57,9 @@ _LOOKING_UP = 64
 """Threads for look-ups at the endpoint."""
 
 How = Literal["isolated", "in-process", "remote"]
+
+_AGAIN = 60.0
+"""Seconds until files are rewritten again if that failed."""
 
 _ENDING = 2.0
 """Seconds after their time limit in which queries end."""
@@ -108,6 +113,7 @@ class Service:
             engine.store, engine.settings.extract.namespace, self.remote.names if self.remote else None
         )
         self._written: OrderedDict[str, int] = OrderedDict()
+        self._rewriting: asyncio.Future[None] | None = None
 
     @cached_property
     def store(self) -> EmbeddedStore:
@@ -156,6 +162,35 @@ class Service:
         )
         return ReaderPool(source, _processes(settings.readers), settings.query_memory_mb, place.blobs)
 
+    async def rewrite(self) -> str | None:
+        """Rewrite the files of the store, so that they do not hold the text of forgotten documents.
+
+        Returns:
+            which files may still hold it, and why; None if none.
+
+        Raises:
+            NotPurgedError: they cannot be rewritten.
+        """
+        left = await self.writes.run(lambda: rewrite_files(self.engine), long=True)
+        if await self.purged():
+            return left
+        return tr("a query or command still reads the old database; its files are deleted when it ends")
+
+    def rewrite_later(self) -> None:
+        """Rewrite the files once, for all documents that are forgotten within `forget.rewrite_after`."""
+        if self._rewriting is None or self._rewriting.done():
+            self._rewriting = asyncio.ensure_future(self._rewrite_soon())
+
+    async def _rewrite_soon(self) -> None:
+        await asyncio.sleep(self.engine.settings.forget.rewrite_after)
+        while is_pending(self.engine.store):
+            try:
+                if (left := await self.rewrite()) is not None:
+                    log.warning("%s", left)
+            except (GraphRagError, Problem) as error:
+                log.warning("the files of the store still hold forgotten text: %s", error)
+                await asyncio.sleep(_AGAIN)
+
     async def purged(self) -> bool:
         """Wait until no query and no other process reads a database that was rewritten; whether all ended
         within the time limit of queries."""
@@ -173,6 +208,8 @@ class Service:
         if self.readers is not None:
             self.readers.start()
         self._warming = asyncio.ensure_future(self.runs.call(self._warm))
+        if not self.read_only and is_pending(self.engine.store):
+            self.rewrite_later()
 
     def _warm(self) -> None:
         """Load what every question needs, so that the first one is not the one that waits for it."""
@@ -184,8 +221,14 @@ class Service:
             log.info("no question can be answered yet: %s", error.message)  # clients get the error
 
     async def finish_writes(self) -> None:
-        """Finish accepted writes (an ingest: its current chunk), and accept no more."""
+        """Finish accepted writes (an ingest: its current chunk), rewrite files that hold forgotten text, and
+        accept no more."""
         self.stopping.set()
+        if self._rewriting is not None:
+            self._rewriting.cancel()
+            with suppress(GraphRagError, Problem):  # the next process tries again
+                if is_pending(self.engine.store):
+                    await self.rewrite()
         await self.writes.stop()
 
     async def stop(self) -> None:

@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -140,15 +141,32 @@ class StoreFolder(layout.StorePaths):
         return store, blobs
 
     def release(self) -> None:
-        """Delete the note about this process, and its token."""
-        self.holder.unlink(missing_ok=True)
+        """Delete the note about this process, and its token. That a kill left something stays noted."""
+        if self.is_unsettled:
+            self._write_note({"unsettled": True})
+        else:
+            self.holder.unlink(missing_ok=True)
         self.token.unlink(missing_ok=True)
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether a process that had the store open was killed, and nobody has settled what it left."""
+        return self._noted().get("unsettled") is True
+
+    def note_settled(self) -> None:
+        """Note that what a killed process left is settled."""
+        self._write_note({key: value for key, value in self._noted().items() if key != "unsettled"})
 
     def note_holder(self) -> None:
         """Write a note about this process, for processes that find the store in use."""
         command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
         command = command if len(command) <= _COMMAND else f"{command[:_COMMAND]}…"
-        note = {"pid": os.getpid(), "command": command, "since": now().isoformat()}
+        note: dict[str, object] = {"pid": os.getpid(), "command": command, "since": now().isoformat()}
+        if self.holder.exists():  # its process has not deleted it
+            note["unsettled"] = True
+        self._write_note(note)
+
+    def _write_note(self, note: Mapping[str, object]) -> None:
         try:
             layout.write(self.holder, json.dumps(note))
         except OSError as error:

@@ -271,7 +271,7 @@ def prune(
     keep: int | None = None,
     older_than: datetime | timedelta | None = None,
 ) -> Pruned:
-    """Take out old traces with their sub-traces.
+    """Take out old traces with their sub-traces, and rewrite the database once, which makes it smaller.
 
     Args:
         keep: how many of the newest stay, sub-traces not counted.
@@ -296,7 +296,10 @@ def prune(
         before = now() - older_than if isinstance(older_than, timedelta) else older_than
         found = store.select("trace/older", before=before)
         sessions |= {rows.must(row, "session"): rows.node(row, "session") for row in found}
-    return _delete(store, blobs, list(sessions.values()))
+    out = _delete(store, blobs, list(sessions.values()))
+    if out.traces:
+        store.purge()
+    return out
 
 
 def _delete(store: Store, blobs: BlobStore, sessions: Sequence[NamedNode]) -> Pruned:
@@ -338,17 +341,16 @@ def _delete_batch(store: Store, blobs: BlobStore, sessions: list[NamedNode], out
     updates: list[tuple[str, dict[str, Any]]] = [("trace/delete", {"sessions": sessions})]
     if nodes := _foreign_nodes(store, sessions):
         updates.insert(0, ("trace/foreign-delete", {"nodes": nodes}))
+    if retired:
+        rows_of_others = store.select("trace/chunks-of-others", chunks=retired, sessions=sessions)
+        cited = {row["chunk"] for row in rows_of_others}
+        if chunks := [chunk for chunk in retired if chunk not in cited]:
+            updates.append(("ingest/retract-chunks", {"chunks": chunks}))
+            out.chunks += len(chunks)
     # the store first: an object that nothing names is litter, a name without its object is a broken trace
     store.commit(Changes(updates=updates, content=False))
     if objects:
         out.objects += blobs.sweep(objects, lambda free: _named(store, free))
-    if retired:
-        cited = {row["chunk"] for row in store.select("ingest/cited-chunks", chunks=retired)}
-        chunks = [chunk for chunk in retired if chunk not in cited]
-        if chunks:
-            changes = Changes(updates=[("ingest/retract-chunks", {"chunks": chunks})], content=False)
-            store.commit(changes)
-            out.chunks += len(chunks)
 
 
 def _named(store: Store, objects: Sequence[NamedNode]) -> set[Term]:

@@ -203,6 +203,13 @@ def erased_words() -> tuple[list[NamedNode], list[NamedNode]]:
     return sorted(of_steps, key=str), sorted(of_items, key=str)
 
 
+def item_links() -> list[NamedNode]:
+    """The predicates from steps to items, and from items to those under them."""
+    kinds = _registered.values()
+    links = {one.link for kind in kinds for one in with_parts((*kind.items, WARNING))}
+    return sorted(links, key=str)
+
+
 def with_parts(items: Iterable[ItemKind]) -> Iterator[ItemKind]:
     """Kinds of items, each followed by the kinds of its parts."""
     for one in items:

@@ -4,25 +4,32 @@
 # params:
 #   traces: {type: "iri[]", sample: ["urn:trustgraph:session:1"]}
 #   of_steps: {type: "iri[]", sample: ["https://trustgraph.ai/ns/content"], about: "predicates of steps"}
+#   links: {type: "iri[]", sample: ["https://trustgraph.ai/ns/selectedEdge"], about: "predicates from steps to items, and from items to items under them"}
 #   of_items: {type: "iri[]", sample: ["https://trustgraph.ai/ns/edge"], about: "predicates of items, and of items under them"}
+{% macro item_words() %}
+FILTER(CONTAINS(STR(?item), STRAFTER(STR(?trace), "session:")))
+FILTER NOT EXISTS { ?item prov:wasGeneratedBy ?trace }
+?item ?property ?value .
+FILTER(?property IN ({% for one in of_items %}{{ one }}{% if not loop.last %}, {% endif %}{% endfor %}))
+{% endmacro %}
 DELETE { GRAPH <urn:graph:retrieval> { ?item ?property ?value } } WHERE {
   GRAPH <urn:graph:retrieval> {
     {{ values("?trace", traces) }}
+    {{ values("?link", links) }}
+    {{ values("?part", links) }}
     ?step prov:wasGeneratedBy ?trace .
-    {
-      ?step ?link ?item .
-      BIND(?item AS ?owner)
-    }
-    UNION
-    {
-      ?step ?link ?owner .
-      ?owner ?part ?item .
-    }
-    FILTER(CONTAINS(STR(?owner), STRAFTER(STR(?trace), "session:")) && ?owner != ?trace)
-    FILTER(CONTAINS(STR(?item), STRAFTER(STR(?trace), "session:")) && ?item != ?trace)
-    FILTER NOT EXISTS { ?item prov:wasGeneratedBy ?trace }
-    ?item ?property ?value .
-    FILTER(?property IN ({% for one in of_items %}{{ one }}{% if not loop.last %}, {% endif %}{% endfor %}))
+    ?step ?link ?owner .
+    ?owner ?part ?item .
+    {{ item_words() }}
+  }
+} ;
+DELETE { GRAPH <urn:graph:retrieval> { ?item ?property ?value } } WHERE {
+  GRAPH <urn:graph:retrieval> {
+    {{ values("?trace", traces) }}
+    {{ values("?link", links) }}
+    ?step prov:wasGeneratedBy ?trace .
+    ?step ?link ?item .
+    {{ item_words() }}
   }
 } ;
 DELETE { GRAPH <urn:graph:retrieval> { ?step ?property ?text } } WHERE {

@@ -9,17 +9,16 @@ import signal
 import subprocess
 import threading
 import time
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.support.commands import environment, program
+from tests.support.commands import environment, places, program
 from tests.support.endpoint import WRITE, Endpoint, bearer
 from tests.support.scripted_server import Request, ScriptedServer, offered
 
@@ -120,21 +119,6 @@ def listed(client: httpx.Client) -> set[str]:
     return {item["identity"] for item in found["items"]}
 
 
-def places(store: Path, words: str) -> list[str]:
-    """Files in which the words stand, as they are or compressed."""
-    found = []
-    for path in sorted(store.rglob("*")):
-        try:
-            data = path.read_bytes()
-        except OSError:  # a folder, or gone by now
-            continue
-        with suppress(zlib.error):
-            data += zlib.decompress(data)
-        if words.encode() in data:
-            found.append(str(path.relative_to(store)))
-    return found
-
-
 @contextmanager
 def served(store: Path, asking: Asking, **more: str) -> Iterator[tuple[Endpoint, httpx.Client]]:
     """A server that the clients ask."""
@@ -144,9 +128,14 @@ def served(store: Path, asking: Asking, **more: str) -> Iterator[tuple[Endpoint,
         yield endpoint, client
 
 
-def delete(client: httpx.Client, number: int) -> httpx.Response:
-    """Forget one."""
-    return client.delete(f"/documents/documents/{number:03}.txt", timeout=120)
+def delete(client: httpx.Client, number: int, *, wait: bool = True) -> httpx.Response:
+    """Forget one.
+
+    Args:
+        wait: until the files are rewritten.
+    """
+    asked = {"wait": str(wait).lower()}
+    return client.delete(f"/documents/documents/{number:03}.txt", params=asked, timeout=120)
 
 
 @pytest.mark.slow
@@ -226,6 +215,54 @@ def test_a_database_that_cannot_be_replaced_goes_on_serving(tmp_path: Path) -> N
         assert places(store, word(0)) == []
         assert delete(client, 0).status_code == 404
     assert asking.odd == []
+
+
+def is_pending(client: httpx.Client) -> bool:
+    """Whether files may still hold forgotten text, as the server says."""
+    return bool(client.get("/diagnostics").raise_for_status().json()["erasure_pending"])
+
+
+def test_deletions_are_answered_before_the_files_are_rewritten_once(tmp_path: Path) -> None:
+    store = store_of(tmp_path, 3)
+    with served(store, Asking(0), GRAPHRAG_RDF_FORGET__REWRITE_AFTER="3") as (_, client):
+        for number in (0, 1):
+            response = delete(client, number, wait=False)
+            assert (response.status_code, response.json()["erasure_pending"]) == (200, True)
+            found = client.post("/retrieve", json={"question": f"Whom did {word(number)} meet?"}).json()
+            assert word(number) not in json.dumps(found["results"])
+            assert delete(client, number, wait=False).status_code == 404
+        assert listed(client) == {"documents/kept.txt", "documents/002.txt"}
+        assert is_pending(client)
+        end = time.monotonic() + 60
+        while is_pending(client) and time.monotonic() < end:
+            time.sleep(0.2)
+        assert (store / "oxigraph.current").read_text() == "oxigraph.1"
+        end = time.monotonic() + 60
+        while (store / "oxigraph").exists() and time.monotonic() < end:  # until its readers have left
+            time.sleep(0.2)
+        assert [places(store, word(number)) for number in (0, 1)] == [[], []]
+    assert run(store, "check").stdout.startswith("no errors, no warnings\n")
+
+
+def test_a_server_that_stops_rewrites_the_files_first(tmp_path: Path) -> None:
+    store = store_of(tmp_path, 1)
+    with served(store, Asking(0)) as (_, client):
+        assert delete(client, 0, wait=False).json()["erasure_pending"]
+        assert places(store, word(0))
+    assert places(store, word(0)) == []
+
+
+def test_the_next_run_rewrites_the_files_that_a_killed_server_left(tmp_path: Path) -> None:
+    store = store_of(tmp_path, 1)
+    with served(store, Asking(0)) as (endpoint, client):
+        assert delete(client, 0, wait=False).json()["erasure_pending"]
+        endpoint.process.send_signal(signal.SIGKILL)
+        endpoint.process.wait()
+    assert places(store, word(0))
+    found = run(store, "doctor", "--format", "json")
+    assert json.loads(found.stdout)["erasure_pending"]
+    assert places(store, word(0)) == []
+    assert run(store, "check").stdout.startswith("no errors, no warnings\n")
 
 
 def test_a_forgetting_that_was_stopped_is_a_warning_until_it_is_finished(tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,3 +82,18 @@ def processor_seconds(command: list[str], folder: Path) -> float:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         times.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
     return min(times)
+
+
+def places(store: Path, words: str) -> list[str]:
+    """Files in which the words stand, as they are or compressed."""
+    found = []
+    for path in sorted(store.rglob("*")):
+        try:
+            data = path.read_bytes()
+        except OSError:  # a folder, or gone by now
+            continue
+        with suppress(zlib.error):
+            data += zlib.decompress(data)
+        if words.encode() in data:
+            found.append(str(path.relative_to(store)))
+    return found

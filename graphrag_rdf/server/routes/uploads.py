@@ -20,7 +20,7 @@ from graphrag_rdf.documents.discover import discover
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.files import Upload
-from graphrag_rdf.ingest.forget import Forgotten, forget_named, is_unfinished
+from graphrag_rdf.ingest.forget import Forgotten, forget_named, is_pending
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import read_parts
@@ -73,10 +73,13 @@ async def upload(request: Request) -> Response:
 async def forget(request: Request) -> Response:
     """Forget a document, as `forget --format json`; `id` is an IRI or the local part of one of ours.
 
+    It is out of facts, search and traces then. The files of the database are rewritten later (see
+    `Service.rewrite_later`), and `erasure_pending` is true until then; with `wait` they are rewritten first.
+
     A running ingest ends first: a document that is forgotten between two of its chunks would leave the rest.
     """
     require(request, "write")
-    service = service_of(request)
+    service, wait = service_of(request), truth(request, "wait")
     service.require_writable()
     name: str = request.path_params["id"]
     iri = document_named(request, name).value
@@ -84,15 +87,19 @@ async def forget(request: Request) -> Response:
     def work() -> Forgotten:
         engine = service.engine
         known = engine.store.select("provenance/find-document", name=iri)
-        if not known and not is_unfinished(engine.store):
+        unfinished = is_pending(engine.store) if wait else engine.store.select("forget/unfinished")
+        if not known and not unfinished:
             raise Problem(404, tr("there is no document {name}").format(name=iri))
         with engine.keeping_indexes():
-            return forget_named(engine, [iri])
+            return forget_named(engine, [iri], rewrite=False)
 
     found = await service.writes.run(work, long=True)
-    if not await service.purged():
-        what = tr("a query or command still reads the old database; its files are deleted when it ends")
-        found.warn("not_purged", what)
+    if found.pending:
+        service.rewrite_later()
+    if found.pending and wait:
+        if (left := await service.rewrite()) is not None:
+            found.warn("not_purged", left)
+        found.pending = False
     service.wrote(request, service.engine.store.commit_number())
     return JSONResponse(found.as_json(), headers=_headers(service))
 

@@ -1,0 +1,210 @@
+"""Commands that write are killed anywhere and run again: the store is that of a run that was left alone."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.support import killed
+from tests.support.commands import COMPANY, HARBOUR, places
+from tests.support.killed import contents
+
+pytestmark = pytest.mark.embedded
+
+MORE = """Drumlaw Head Lighthouse was designed by Andrew Orr.
+The Tarnay Electric Light Company was founded by Walter Pennock.
+WALTER PENNOCK met Andrew Orr. Walter Penock lives in Arnhythe. Mercury is the planet closest to the Sun.
+Astronomers observed the orbit of Mercury with telescopes.
+"""
+SECRET = "Zebedee Quillfeather met Andrew Orr in Arnhythe. Zebedee Quillfeather founded the Vermilion Club.\n"
+PLACES = """@prefix : <http://example.org/places#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+<http://example.org/places> a owl:Ontology .
+:planet a skos:Concept ; skos:prefLabel "Mercury"@en , "Merkur"@de ;
+  skos:definition "The smallest planet, in the orbit nearest to the Sun."@en .
+"""
+SHIPS = """@prefix : <http://example.org/ships#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+<http://example.org/ships> a owl:Ontology .
+:Ship a owl:Class ; rdfs:label "ship"@en .
+"""
+FOREIGN = """@prefix e: <http://trustgraph.ai/e/> . @prefix r: <http://trustgraph.ai/r/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+e:andrew-orr r:taught e:nell-kirk . e:nell-kirk rdfs:label "Nell Kirk" .
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A command that writes.
+
+    Attributes:
+        often: in each test run; the others in the slow one.
+        absent: words that no file holds afterwards.
+    """
+
+    arguments: str
+    often: bool = False
+    absent: tuple[str, ...] = ()
+
+
+COMMANDS = (
+    Written("forget docs/secret.txt", often=True, absent=("Quillfeather", "docs/secret.txt")),
+    Written("relations normalise --apply --min-score 0.5", often=True),
+    Written("relations merge founded designed"),
+    Written("relations inverse founded was_founded_by"),
+    Written("ontology apply ships2.ttl", often=True),
+    Written("ontology apply edited.ttl"),
+    Written("ontology load ships2.ttl"),
+    Written("ontology remove http://example.org/places"),
+    Written("entities link --apply", often=True),
+    Written("entities normalise --apply --min-score 0.5", often=True),
+    Written("entities merge Walter_Pennock Walter_Penock"),
+    Written("entities split Andrew_Orr"),
+    Written("facts remove Andrew_Orr designed Drumlaw_Head_Lighthouse", often=True),
+    Written("facts correct Andrew_Orr designed Drumlaw_Head_Lighthouse --object Arnhythe"),
+    Written("import foreign.ttl", often=True),
+    Written("ingest docs --sync", often=True),
+    Written("trace prune --keep 1", often=True),
+    Written("communities build", often=True),
+    Written("refresh relations"),
+    Written("refresh mentions", often=True),
+    Written("refresh facts"),
+    Written("refresh names"),
+    Written("refresh schema"),
+    Written("refresh summaries"),
+    Written("refresh inferences"),
+    Written("source authority docs/company.txt 0.5"),
+    Written("config set graph_rag.exploration.passage_words 0.5"),
+    Written("index rebuild"),
+)
+SETTINGS = ("graph_rag.exploration.passage_words",)
+
+
+@pytest.fixture(scope="session")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store that has a bit of everything, and the files that the commands name."""
+    folder = tmp_path_factory.mktemp("killed")
+    docs = folder / "docs"
+    docs.mkdir()
+    for name, text in (
+        ("harbour.md", HARBOUR),
+        ("company.txt", COMPANY),
+        ("more.txt", MORE),
+        ("secret.txt", SECRET),
+        ("../places.ttl", PLACES),
+        ("../ships.ttl", SHIPS),
+        ("../ships2.ttl", SHIPS + ':Boat a owl:Class ; rdfs:label "boat"@en .\n'),
+        ("../foreign.ttl", FOREIGN),
+    ):
+        (docs / name).write_text(text, encoding="utf-8")
+    for arguments in (
+        "ingest docs",
+        "ontology load places.ttl ships.ttl",
+        "entities merge Andrew_Orr Port_Merrin",
+        "ask Who_designed_Drumlaw_Head_Lighthouse?",
+        "ask Whom_did_Zebedee_Quillfeather_meet?",
+        "ask Where_did_Walter_Pennock_live?",
+        "ontology export owl",
+    ):
+        ended = run(folder, arguments)
+        assert ended.code == 0, ended.told
+    facts = (folder / "owl" / "facts.ttl").read_text(encoding="utf-8")
+    lived = "<http://trustgraph.ai/r/lived-in> <http://trustgraph.ai/e/port-merrin>"
+    assert lived in facts
+    (folder / "edited.ttl").write_text(facts.replace(lived, lived.replace("port-merrin", "arnhythe")))
+    return folder
+
+
+def run(folder: Path, arguments: str, kill_after: float | None = None) -> killed.Ended:
+    """Run a command; in its words, `_` stands for a space."""
+    words = arguments.split()
+    return killed.run(
+        folder,
+        *(word if word in SETTINGS else word.replace("_", " ") for word in words),
+        kill_after=kill_after,
+    )
+
+
+@pytest.fixture(scope="session")
+def whole(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Written], tuple[Path, float]]:
+    """Runs a command that is left alone: its folder, and the processor time that it took."""
+
+    @cache
+    def of(command: Written) -> tuple[Path, float]:
+        folder = tmp_path_factory.mktemp("whole") / "work"
+        copied(base, folder, command)
+        ended = run(folder, command.arguments)
+        assert ended.code == 0, ended.told
+        assert ended.seconds is not None
+        return folder, ended.seconds
+
+    return of
+
+
+def copied(base: Path, folder: Path, command: Written) -> None:
+    """This command's own copy of the base; before an ingest, one file has changed and one is gone."""
+    shutil.copytree(base, folder)
+    if command.arguments.startswith("ingest"):
+        (folder / "docs" / "company.txt").write_text(COMPANY + MORE, encoding="utf-8")
+        (folder / "docs" / "secret.txt").unlink()
+
+
+Whole = Callable[[Written], tuple[Path, float]]
+
+
+@pytest.mark.parametrize("command", [each for each in COMMANDS if each.often], ids=lambda c: c.arguments)
+def test_a_killed_command_is_finished_by_the_next(
+    base: Path, whole: Whole, tmp_path: Path, command: Written
+) -> None:
+    assert_repeated(base, whole, tmp_path, command, random.Random(command.arguments), times=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.arguments)
+def test_a_command_may_be_killed_anywhere(base: Path, whole: Whole, tmp_path: Path, command: Written) -> None:
+    assert_repeated(base, whole, tmp_path, command, random.Random(), times=10)
+
+
+def assert_repeated(
+    base: Path, whole: Whole, folder: Path, command: Written, chance: random.Random, times: int
+) -> None:
+    """Kill the command, run it again, and compare; each time on a copy of its own."""
+    left_alone, seconds = whole(command)
+    wanted = contents(left_alone / "graphrag-store")
+    for number in range(times):
+        share = chance.uniform(0.1, 1)
+        place = folder / str(number)
+        copied(base, place, command)
+        run(place, command.arguments, kill_after=share * seconds)
+        again = run(place, command.arguments)
+        where = f"killed after {share:.0%} of {seconds:.2f} s; then: {again.told[-500:]}"
+        assert again.code in (0, 2), where  # 2: it was done, and only its process had not ended
+        found = contents(place / "graphrag-store")
+        for there, those in zip(found, wanted, strict=True):
+            assert sorted(set(there) - set(those))[:5] == [], where
+            assert sorted(set(those) - set(there))[:5] == [], where
+        checked = run(place, "check")
+        assert checked.told.startswith("no errors, no warnings\n"), f"{checked.told}\n{where}"
+        for words in command.absent:
+            assert places(place / "graphrag-store", words) == [], where
+        shutil.rmtree(place)
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_a_killed_question_is_ended_by_the_next_run(base: Path, tmp_path: Path, number: int) -> None:
+    """Its trace has an end, and no outcome."""
+    command = Written("ask Who_founded_the_Vermilion_Club?")
+    copied(base, tmp_path / "whole", command)
+    seconds = run(tmp_path / "whole", command.arguments).seconds
+    assert seconds is not None
+    copied(base, tmp_path / "work", command)
+    run(tmp_path / "work", command.arguments, kill_after=random.Random(number).uniform(0.5, 0.95) * seconds)
+    checked = run(tmp_path / "work", "check")
+    assert checked.told.startswith("no errors, no warnings\n"), checked.told

@@ -215,8 +215,8 @@ class Ingest:
         task.sentences = sentences_in(parsed, chunk)
         task.chunk_context = context_of(parsed, chunk, task.readings, task.context)
         task.started = now()
-        if self._run.settings.mentions_only:
-            return Extracted(NOTHING)
+        if self._run.settings.mentions_only and self._run.extractor.waits:
+            return Extracted(NOTHING)  # no model is asked; the names that it gave are in the store
         title = parsed.title
         if plan.replaces is not None and self._run.extractor.waits:
             title = plan.replaces.title  # the answer to that prompt is in the cache
@@ -388,8 +388,10 @@ class ChunkWriter:
         parsed = task.parsed
         elsewhere: set[str] = set()
         if task.stored:
-            # entities without statements are in the mention layer only
-            without = [] if self._mentions_only else task.replaces
+            without = task.replaces
+            if self._mentions_only:  # entities without statements are in the mention layer only
+                key, context = self._run.extractor.key, task.context.hash
+                without = [] if self._run.extractor.waits else [*without, iris.subgraph(chunk, key, context)]
             rows = self._run.store.select("ingest/names-in-chunk", chunk=chunk, without=without)
             elsewhere.update(text_of(row["name"]) for row in rows)
         found: Sequence[Mention] = ()

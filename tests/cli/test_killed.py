@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -87,12 +85,53 @@ COMMANDS = (
 SETTINGS = ("graph_rag.exploration.passage_words",)
 
 
+Contents = tuple[set[str], set[str], list[str]]
+
+
+@dataclass(slots=True)
+class Place:
+    """The one folder in which all commands run, as stores hold paths of documents.
+
+    Attributes:
+        seconds: that each command takes when it is left alone.
+        wanted: what the store holds then.
+    """
+
+    work: Path
+    base: Path
+    seconds: dict[Written, float] = field(default_factory=dict)
+    wanted: dict[Written, Contents] = field(default_factory=dict)
+
+    @property
+    def store(self) -> Path:
+        """The store."""
+        return self.work / "graphrag-store"
+
+    def begin(self, command: Written) -> None:
+        """Begin anew; before an ingest, one file changes and one goes."""
+        shutil.rmtree(self.work)
+        shutil.copytree(self.base, self.work)
+        if command.arguments.startswith("ingest"):
+            (self.work / "docs" / "company.txt").write_text(COMPANY + MORE, encoding="utf-8")
+            (self.work / "docs" / "secret.txt").unlink()
+
+    def leave_alone(self, command: Written) -> None:
+        """Run a command, unless that was done before."""
+        if command in self.seconds:
+            return
+        self.begin(command)
+        ended = run(self.work, command.arguments)
+        assert ended.code == 0, ended.told
+        assert ended.seconds is not None
+        self.seconds[command], self.wanted[command] = ended.seconds, contents(self.store)
+
+
 @pytest.fixture(scope="session")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a store that has a bit of everything, and the files that the commands name."""
-    folder = tmp_path_factory.mktemp("killed")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """A store that has a bit of everything, and the files that the commands name."""
+    folder = tmp_path_factory.mktemp("killed") / "work"
     docs = folder / "docs"
-    docs.mkdir()
+    docs.mkdir(parents=True)
     for name, text in (
         ("harbour.md", HARBOUR),
         ("company.txt", COMPANY),
@@ -119,7 +158,9 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lived = "<http://trustgraph.ai/r/lived-in> <http://trustgraph.ai/e/port-merrin>"
     assert lived in facts
     (folder / "edited.ttl").write_text(facts.replace(lived, lived.replace("port-merrin", "arnhythe")))
-    return folder
+    base = folder.with_name("base")
+    shutil.copytree(folder, base)
+    return Place(folder, base)
 
 
 def run(folder: Path, arguments: str, kill_after: float | None = None) -> killed.Ended:
@@ -132,79 +173,42 @@ def run(folder: Path, arguments: str, kill_after: float | None = None) -> killed
     )
 
 
-@pytest.fixture(scope="session")
-def whole(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Written], tuple[Path, float]]:
-    """Runs a command that is left alone: its folder, and the processor time that it took."""
-
-    @cache
-    def of(command: Written) -> tuple[Path, float]:
-        folder = tmp_path_factory.mktemp("whole") / "work"
-        copied(base, folder, command)
-        ended = run(folder, command.arguments)
-        assert ended.code == 0, ended.told
-        assert ended.seconds is not None
-        return folder, ended.seconds
-
-    return of
-
-
-def copied(base: Path, folder: Path, command: Written) -> None:
-    """This command's own copy of the base; before an ingest, one file has changed and one is gone."""
-    shutil.copytree(base, folder)
-    if command.arguments.startswith("ingest"):
-        (folder / "docs" / "company.txt").write_text(COMPANY + MORE, encoding="utf-8")
-        (folder / "docs" / "secret.txt").unlink()
-
-
-Whole = Callable[[Written], tuple[Path, float]]
-
-
 @pytest.mark.parametrize("command", [each for each in COMMANDS if each.often], ids=lambda c: c.arguments)
-def test_a_killed_command_is_finished_by_the_next(
-    base: Path, whole: Whole, tmp_path: Path, command: Written
-) -> None:
-    assert_repeated(base, whole, tmp_path, command, random.Random(command.arguments), times=1)
+def test_a_killed_command_is_finished_by_the_next(place: Place, command: Written) -> None:
+    assert_repeated(place, command, random.Random(command.arguments), times=1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.arguments)
-def test_a_command_may_be_killed_anywhere(base: Path, whole: Whole, tmp_path: Path, command: Written) -> None:
-    assert_repeated(base, whole, tmp_path, command, random.Random(), times=10)
+def test_a_command_may_be_killed_anywhere(place: Place, command: Written) -> None:
+    assert_repeated(place, command, random.Random(), times=10)
 
 
-def assert_repeated(
-    base: Path, whole: Whole, folder: Path, command: Written, chance: random.Random, times: int
-) -> None:
-    """Kill the command, run it again, and compare; each time on a copy of its own."""
-    left_alone, seconds = whole(command)
-    wanted = contents(left_alone / "graphrag-store")
-    for number in range(times):
+def assert_repeated(place: Place, command: Written, chance: random.Random, times: int) -> None:
+    """Kill the command, run it again, and compare with the run that was left alone."""
+    place.leave_alone(command)
+    for _ in range(times):
         share = chance.uniform(0.1, 1)
-        place = folder / str(number)
-        copied(base, place, command)
-        run(place, command.arguments, kill_after=share * seconds)
-        again = run(place, command.arguments)
-        where = f"killed after {share:.0%} of {seconds:.2f} s; then: {again.told[-500:]}"
+        place.begin(command)
+        run(place.work, command.arguments, kill_after=share * place.seconds[command])
+        again = run(place.work, command.arguments)
+        where = f"killed after {share:.0%} of {place.seconds[command]:.2f} s; then: {again.told[-500:]}"
         assert again.code in (0, 2), where  # 2: it was done, and only its process had not ended
-        found = contents(place / "graphrag-store")
-        for there, those in zip(found, wanted, strict=True):
+        for there, those in zip(contents(place.store), place.wanted[command], strict=True):
             assert sorted(set(there) - set(those))[:5] == [], where
             assert sorted(set(those) - set(there))[:5] == [], where
-        checked = run(place, "check")
+        checked = run(place.work, "check")
         assert checked.told.startswith("no errors, no warnings\n"), f"{checked.told}\n{where}"
         for words in command.absent:
-            assert places(place / "graphrag-store", words) == [], where
-        shutil.rmtree(place)
+            assert places(place.store, words) == [], where
 
 
-@pytest.mark.parametrize("number", range(2))
-def test_a_killed_question_is_ended_by_the_next_run(base: Path, tmp_path: Path, number: int) -> None:
+@pytest.mark.parametrize("share", [0.6, 0.8])
+def test_a_killed_question_is_ended_by_the_next_run(place: Place, share: float) -> None:
     """Its trace has an end, and no outcome."""
     command = Written("ask Who_founded_the_Vermilion_Club?")
-    copied(base, tmp_path / "whole", command)
-    seconds = run(tmp_path / "whole", command.arguments).seconds
-    assert seconds is not None
-    copied(base, tmp_path / "work", command)
-    run(tmp_path / "work", command.arguments, kill_after=random.Random(number).uniform(0.5, 0.95) * seconds)
-    checked = run(tmp_path / "work", "check")
+    place.leave_alone(command)
+    place.begin(command)
+    run(place.work, command.arguments, kill_after=share * place.seconds[command])
+    checked = run(place.work, "check")
     assert checked.told.startswith("no errors, no warnings\n"), checked.told

@@ -39,6 +39,16 @@ Grace hopper was born in New York. charles babbage never met Grace Hopper.
 """
 
 
+SHORT_NAMES = """# Drumlaw Head
+
+Captain Thomas Corrigall commanded the Petrel. Corrigall sailed from Port Merrin to Skell Sound in 1911.
+Andrew Orr designed Drumlaw Head Lighthouse. Orr was born in Arnhythe. Orr and Corrigall met in Port Merrin.
+
+Margaret Leask kept the light of Drumlaw Head. Leask saw the Petrel on the Tarnay side of Skell Sound.
+The Tarnay Electric Light Company hired Leask. Corrigall wrote to Leask.
+"""
+
+
 @pytest.fixture
 def two(docs: Path) -> Path:
     """A folder with two documents."""
@@ -53,6 +63,18 @@ def test_without_increments_each_run_reads_everything_again(two: Path, engine_of
     second = engine.ingest([two])
     assert (second.documents.read_again, second.documents.unchanged) == (2, 0)
     assert second.facts == 0  # new ones
+
+
+@pytest.mark.every_kind
+def test_names_that_are_found_again_are_those_of_the_ingest(docs: Path, engine_of: MakeEngine) -> None:
+    """Also those that are short for others: "Ahlers" is no entity of its own."""
+    (docs / "ahlers.md").write_text(SHORT_NAMES)
+    engine = engine_of()
+    engine.ingest([docs])
+    before = content(engine)
+    for _ in range(2):
+        engine.refresh_texts(mentions_only=True)
+        assert_same(content(engine), before)
 
 
 def test_second_run_changes_nothing(two: Path, engine_of: MakeEngine) -> None:

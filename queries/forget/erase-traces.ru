@@ -6,29 +6,30 @@
 #   of_steps: {type: "iri[]", sample: ["https://trustgraph.ai/ns/content"], about: "predicates of steps"}
 #   links: {type: "iri[]", sample: ["https://trustgraph.ai/ns/selectedEdge"], about: "predicates from steps to items, and from items to items under them"}
 #   of_items: {type: "iri[]", sample: ["https://trustgraph.ai/ns/edge"], about: "predicates of items, and of items under them"}
+{% macro any(of) %}({% for one in of %}{{ one }}{% if not loop.last %}, {% endif %}{% endfor %}){% endmacro %}
 {% macro item_words() %}
 FILTER(CONTAINS(STR(?item), STRAFTER(STR(?trace), "session:")))
 FILTER NOT EXISTS { ?item prov:wasGeneratedBy ?trace }
 ?item ?property ?value .
-FILTER(?property IN ({% for one in of_items %}{{ one }}{% if not loop.last %}, {% endif %}{% endfor %}))
+FILTER(?property IN {{ any(of_items) }})
 {% endmacro %}
 DELETE { GRAPH <urn:graph:retrieval> { ?item ?property ?value } } WHERE {
   GRAPH <urn:graph:retrieval> {
     {{ values("?trace", traces) }}
-    {{ values("?link", links) }}
-    {{ values("?part", links) }}
-    ?step prov:wasGeneratedBy ?trace .
-    ?step ?link ?owner .
+    ?step prov:wasGeneratedBy ?trace ;
+      ?link ?owner .
+    FILTER(?link IN {{ any(links) }})
     ?owner ?part ?item .
+    FILTER(?part IN {{ any(links) }})
     {{ item_words() }}
   }
 } ;
 DELETE { GRAPH <urn:graph:retrieval> { ?item ?property ?value } } WHERE {
   GRAPH <urn:graph:retrieval> {
     {{ values("?trace", traces) }}
-    {{ values("?link", links) }}
-    ?step prov:wasGeneratedBy ?trace .
-    ?step ?link ?item .
+    ?step prov:wasGeneratedBy ?trace ;
+      ?link ?item .
+    FILTER(?link IN {{ any(links) }})
     {{ item_words() }}
   }
 } ;
@@ -37,7 +38,7 @@ DELETE { GRAPH <urn:graph:retrieval> { ?step ?property ?text } } WHERE {
     {{ values("?trace", traces) }}
     ?step prov:wasGeneratedBy ?trace ;
       ?property ?text .
-    FILTER(?property IN ({% for one in of_steps %}{{ one }}{% if not loop.last %}, {% endif %}{% endfor %}))
+    FILTER(?property IN {{ any(of_steps) }})
   }
 } ;
 DELETE { GRAPH <urn:graph:retrieval> { ?asked tg:query ?question } }

@@ -25,6 +25,7 @@ from graphrag_rdf.steps.search import one_entity
 from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
+from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.folder import StoreFolder
 from graphrag_rdf.trace import citations
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -86,6 +87,7 @@ class Engine(Components):
         super().__init__(store, blobs, settings, place, read_only=read_only)
         self.loaded = loaded or given_settings(settings)
         self.warnings: list[dict[str, str]] = []
+        self._closed = False
         store.renderer.trace_graph = NamedNode(settings.trace.graph)
         self.live = LiveSettings(store, settings, self.known_as, writable=not read_only)
         try:
@@ -146,18 +148,26 @@ class Engine(Components):
             raise
 
     def close(self) -> None:
-        """Let go of the store and its indexes. If forgotten text is still in files, rewrite them first."""
-        if not self.read_only and self.store.select("checks/erasures-finished", limit=1):
-            from graphrag_rdf.ingest.forget import rewrite_files
-
-            log.warning(tr("rewriting the database, so that its files do not hold forgotten text"))
-            try:
-                rewrite_files(self)
-            except GraphRagError as error:
-                log.warning("%s", error)  # the next process tries again
+        """Let go of the store and its indexes, after rewriting files that hold forgotten text. Closing twice
+        does nothing.
+        """
+        if not self._closed and not self.read_only and isinstance(self.store, EmbeddedStore):
+            self._rewrite_forgotten()
         self._release()
 
+    def _rewrite_forgotten(self) -> None:
+        """Rewrite the files, if an erasure is pending. If that fails, the next process tries again."""
+        try:
+            if self.store.select("checks/erasures-finished", limit=1):
+                from graphrag_rdf.ingest.forget import rewrite_files
+
+                log.warning(tr("rewriting the database, so that its files do not hold forgotten text"))
+                rewrite_files(self)
+        except GraphRagError as error:
+            log.warning("%s", error)
+
     def _release(self) -> None:
+        self._closed = True
         if "text_index" in self.__dict__:
             self.text_index.close()
         end_thread(self.store)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from pyoxigraph import NamedNode, RdfFormat, Triple, parse, serialize
 
 from tests.support import killed
 from tests.support.commands import COMPANY, HARBOUR, places
@@ -154,10 +155,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     ):
         ended = run(folder, arguments)
         assert ended.code == 0, ended.told
-    facts = (folder / "owl" / "facts.ttl").read_text(encoding="utf-8")
-    lived = "<http://trustgraph.ai/r/lived-in> <http://trustgraph.ai/e/port-merrin>"
-    assert lived in facts
-    (folder / "edited.ttl").write_text(facts.replace(lived, lived.replace("port-merrin", "arnhythe")))
+    with (folder / "owl" / "facts.ttl").open("rb") as file:
+        triples = [quad.triple for quad in parse(file, RdfFormat.TURTLE)]
+    lived = [triple for triple in triples if triple.predicate.value.endswith("/r/lived-in")]
+    assert lived
+    moved = Triple(lived[0].subject, lived[0].predicate, NamedNode("http://trustgraph.ai/e/arnhythe"))
+    edited = [moved if triple == lived[0] else triple for triple in triples]
+    serialize(edited, folder / "edited.ttl", RdfFormat.TURTLE)
     base = folder.with_name("base")
     shutil.copytree(folder, base)
     return Place(folder, base)

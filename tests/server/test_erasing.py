@@ -201,7 +201,7 @@ def test_an_answer_under_way_does_not_bring_back_what_is_forgotten(
 def test_a_database_that_cannot_be_replaced_goes_on_serving(tmp_path: Path) -> None:
     """The error says that the text is still there; the same request finishes once there is a way."""
     store = store_of(tmp_path, 1)
-    obstacle = store / "oxigraph.current.tmp"
+    obstacle = store / "oxigraph.current"
     with Asking(1) as asking, served(store, asking) as (_, client):
         obstacle.mkdir()
         for _ in range(2):
@@ -269,13 +269,13 @@ def test_the_next_run_rewrites_the_files_that_a_killed_server_left(tmp_path: Pat
 
 def test_a_forgetting_that_was_stopped_is_a_warning_until_it_is_finished(tmp_path: Path) -> None:
     store = store_of(tmp_path, 2)
-    (store / "oxigraph.current.tmp").mkdir()
+    (store / "oxigraph.current").mkdir()
     failed = run(store, "forget", "documents/000.txt")
     assert failed.returncode == 1
     assert "still hold" in failed.stderr
     checked = run(store, "check")
     assert (checked.returncode, "erasures-finished" in checked.stdout) == (0, True)
-    (store / "oxigraph.current.tmp").rmdir()
+    (store / "oxigraph.current").rmdir()
     assert run(store, "forget", "documents/000.txt").returncode == 0
     assert places(store, word(0)) == []
     assert "erasures-finished" not in run(store, "check").stdout

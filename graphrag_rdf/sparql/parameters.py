@@ -11,7 +11,7 @@ import re
 from calendar import monthrange
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from typing import Literal as Choice
 
@@ -341,8 +341,9 @@ class Header(BaseModel):
     returns: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=2048)
 def split(text: str, origin: str) -> tuple[Header, str]:
-    """Header and body of a template file.
+    """Header and body of a template file, read once in a process.
 
     Args:
         text: the file's content.

@@ -34,6 +34,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import count
+from types import CodeType
 from typing import Any, Literal, TypeAlias
 
 from jinja2 import StrictUndefined, Template, pass_context
@@ -176,6 +177,24 @@ def _date_range(value: object, start: str, end: str) -> Markup:
     )
 
 
+def _environment() -> ImmutableSandboxedEnvironment:
+    environment = ImmutableSandboxedEnvironment(
+        autoescape=True,
+        finalize=_finalize,
+        undefined=StrictUndefined,
+        keep_trailing_newline=False,
+    )
+    environment.filters.clear()
+    environment.globals.clear()
+    return environment
+
+
+@lru_cache(maxsize=2048)
+def _code(source: str) -> CodeType:
+    """A template's body as Python code, which the renderers of all engines share."""
+    return _environment().compile(source)
+
+
 class Renderer:
     """Renders template bodies for one dialect.
 
@@ -196,14 +215,7 @@ class Renderer:
         self.dialect = dialect
         self.facts_graph = facts_graph
         self.lateral = lateral
-        environment = ImmutableSandboxedEnvironment(
-            autoescape=True,
-            finalize=_finalize,
-            undefined=StrictUndefined,
-            keep_trailing_newline=False,
-        )
-        environment.filters.clear()
-        environment.globals.clear()
+        environment = _environment()
         self._fresh = count()
         environment.globals.update(
             values=_values,
@@ -304,7 +316,10 @@ class Renderer:
             template = self._compiled.get(body)
             if template is None:
                 source = body.replace(str(Graphs.RETRIEVAL), str(self.trace_graph))
-                template = self._compiled[body] = self._environment.from_string(source)
+                template = Template.from_code(
+                    self._environment, _code(source), self._environment.make_globals(None)
+                )
+                self._compiled[body] = template
             text = template.render(context)
         except (JinjaError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             raise TemplateError(tr("query {name}: {error}").format(name=name, error=error)) from error

@@ -174,7 +174,9 @@ def measure_templates(database: Path, only: Sequence[str]) -> list[str]:
         if template.header.kind != "update" and any(p.type.endswith("[]") for p in template.params.values()):
             found[name] = _in_process(database, template)
             _say(f"{name} {found[name][1]:.3f} s")
-    ratios = {name: many / max(few, FLOOR) for name, (few, many) in found.items()}
+    ratios = {
+        name: many / max(few, FLOOR) if few < math.inf else math.inf for name, (few, many) in found.items()
+    }
     slowest = sorted(found, key=ratios.__getitem__, reverse=True)
     print(f"\n## {len(found)} templates with {MANY} values beside {FEW}\n")
     table(

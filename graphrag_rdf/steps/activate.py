@@ -485,6 +485,7 @@ TEMPLATES = (
     "retrieval/metadata-facts",
     "retrieval/imports",
     "retrieval/unread-facts",
+    "retrieval/edges",
     *DESCRIPTIONS,
     "retrieval/unverified-facts",
     "retrieval/inferred-facts",  # where the answer may rest on them

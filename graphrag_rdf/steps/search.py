@@ -149,7 +149,7 @@ def _called(name: str, store: Store, index: TextIndex | None, language: str | No
         return []
 
 
-DESCRIPTIONS = ("retrieval/descriptions", "retrieval/described-facts")
+DESCRIPTIONS = ("retrieval/descriptions", "derived/fact-descriptions")
 """The templates that look up what imports say of facts."""
 _SEARCHED = 1000  # sentences asked of each index, where nothing else is said
 COMMON = 0.4  # score of a common word that is also an entity, where the question has names
@@ -291,8 +291,10 @@ class QuestionSearch:
         any_described = keep(context, self.step, template, commit, lambda: self.rows(template))
         if not entities or not any_described:
             return []
-        rows = self.rows("retrieval/described-facts", entities=list(entities), limit=limit)
-        self._descriptions |= {fact_of(row): text_of(row["description"]) for row in rows}
+        near = self.rows("retrieval/edges", entities=list(entities), limit=limit)
+        facts = list(dict.fromkeys(map(fact_of, near)))
+        rows = self.rows("derived/fact-descriptions", edges=facts) if facts else []
+        self._descriptions |= {fact_of(row): text_of(row["text"]) for row in rows}
         return list(dict.fromkeys(map(fact_of, rows)))
 
     def edge(self, fact: Triple, names: Mapping[str, Row]) -> Edge:

@@ -22,6 +22,7 @@ _HEAD = """\
 # Made by `make ontology` from the declarations of the kinds of steps and items; change those, not this.
 # shapes.ttl holds all other shapes, and describes those of this file.
 
+@prefix dcterms: <http://purl.org/dc/terms/> .
 @prefix prov: <http://www.w3.org/ns/prov#> .
 @prefix rag: <https://w3id.org/graphrag-rdf/ns#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .

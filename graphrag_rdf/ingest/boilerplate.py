@@ -16,7 +16,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from heapq import nsmallest
 from itertools import groupby
+from math import ceil
 
 from pyoxigraph import Literal, NamedNode, Quad
 
@@ -208,8 +210,11 @@ def _near_duplicates(documents: Sequence[Sequence[_Chunk]]) -> Iterator[Quad]:
     firsts: list[_Chunk] = []
     having: defaultdict[str, list[int]] = defaultdict(list)  # a sequence → places in firsts
     for chunk in (chunk for chunks in documents for chunk in chunks):
-        candidates = {place for one in chunk.sketch for place in having[one][:_COMMON]}
-        alike = (firsts[place] for place in sorted(candidates) if _likeness(chunk, firsts[place]) >= _ALIKE)
+        # both have most sequences of this chunk, so they have one of its rarest
+        count = len(chunk.sketch) - ceil(_ALIKE * len(chunk.sketch)) + 1
+        rarest = nsmallest(count, chunk.sketch, key=lambda one: (len(having[one]), one))
+        candidates = {place for one in rarest for place in having[one][:_COMMON]}
+        alike = (firsts[place] for place in sorted(candidates) if _are_alike(chunk, firsts[place]))
         if first := next(alike, None):
             yield Quad(NamedNode(chunk.iri), RAG.nearDuplicateOf, NamedNode(first.iri), Graphs.DERIVED)
             continue
@@ -218,7 +223,10 @@ def _near_duplicates(documents: Sequence[Sequence[_Chunk]]) -> Iterator[Quad]:
         firsts.append(chunk)
 
 
-def _likeness(one: _Chunk, other: _Chunk) -> float:
-    """The share of sequences that both have, from those of both with the least hashes."""
+def _are_alike(one: _Chunk, other: _Chunk) -> bool:
+    """Whether both have enough of the sequences with the least hashes, from those of both."""
+    shared = one.sketch & other.sketch
+    if len(shared) < _ALIKE * len(one.sketch):  # most end here, before anything is sorted
+        return False
     least = {*sorted(one.sketch | other.sketch)[:_SKETCH]}
-    return len(least & one.sketch & other.sketch) / len(least)
+    return len(least & shared) >= _ALIKE * len(least)

@@ -224,7 +224,7 @@ def test_erasing_waits_the_copy_outlives_its_server_and_a_killed_reader_leaves_n
         assert "has this store open" in reader.stderr.readline()
         (copy,) = copies(endpoint)
         with endpoint.client(WRITE) as client:
-            erased = client.delete("/documents/documents/company.txt").json()
+            erased = client.delete("/documents/documents/company.txt?wait=true").json()
         assert [warning["type"] for warning in erased["warnings"]] == ["not_purged"]  # the copy has the text
         assert (store / "token").exists()
         assert endpoint.stop() == 0

@@ -108,6 +108,10 @@ class Outcome:
         old, new = (prompt_text(one).splitlines() for one in (self.before, self.after))
         return "\n".join(difflib.unified_diff(old, new, "current prompt", "tuned prompt", lineterm=""))
 
+    def warn(self, kind: str, detail: str) -> None:
+        """Add a warning."""
+        self.warnings.append({"type": kind, "detail": detail})
+
     def as_json(self) -> dict[str, Any]:
         """The keys of `tune prompts --format json`, except the outcome of --apply."""
         return {
@@ -172,7 +176,7 @@ def tune_prompts(engine: Engine, store: Store, request: Request, *, model: str) 
     outcome = Outcome(request, model, sample, data, before, after, started, ended, counts)
     if settings.extract.use in ("rules", "none"):
         detail = tr("extract.use is {use}: an ingest asks no model, and so no prompt")
-        outcome.warnings.append({"type": "prompt_unused", "detail": detail.format(use=settings.extract.use)})
+        outcome.warn("prompt_unused", detail.format(use=settings.extract.use))
     return outcome
 
 

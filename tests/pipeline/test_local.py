@@ -300,6 +300,7 @@ def test_declared_templates_are_those_that_run(open_one: Open) -> None:
     ask(engine)
     ran = {call.template for call in context_of(engine).calls}
     sometimes = {
+        "derived/fact-descriptions",  # where an import described facts
         "facts/text-wrong",  # where somebody decided so
         "provenance/origins",  # of facts that were read from no text
         "communities/naming-sentences",  # of findings without a quote

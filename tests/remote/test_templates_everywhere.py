@@ -90,7 +90,8 @@ _WIDE = {"first": 1000, "last": 2100}
 
 def values_of(store: Store, name: str) -> dict[str, Any]:
     values = drawn(store, templates()[name])  # type: ignore[arg-type]
-    values |= {year: at for year, at in _WIDE.items() if year in values}
+    if _WIDE.keys() <= values.keys():
+        values |= _WIDE
     for (template, parameter), query in _DRAWN_HERE.items():
         if template == name:
             found = [row["x"] for row in store.query(with_prefixes(query)).rows or []]

@@ -42,7 +42,7 @@ def solutions(rows: list[list[object]]) -> ox.QuerySolutions:
 def ours(rows: list[list[object]]) -> bytes:
     """Rows as we write them."""
     output = io.BytesIO()
-    write_csv(solutions(rows), output)
+    write_csv(["a", "b", "c"], solutions(rows), output)
     return output.getvalue()
 
 
@@ -66,7 +66,7 @@ def test_a_thousand_rows_come_whole() -> None:
     store.extend(ox.Quad(ox.NamedNode(f"urn:{n}"), ox.NamedNode("urn:p"), ox.Literal(n)) for n in range(1000))
     found = store.query("SELECT ?s ?o { ?s ?p ?o }")
     assert isinstance(found, ox.QuerySolutions)
-    write_csv(found, output)
+    write_csv(["s", "o"], found, output)
     assert output.getvalue().count(b"\r\n") == 1001
 
 

@@ -6,15 +6,14 @@ numbers, three questions, and the documents. Add one when the form of an index, 
 
 from __future__ import annotations
 
+import subprocess
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from graphrag_rdf.cli.app import root
-from tests.support.commands import Outcome, Run
+from tests.support.commands import Outcome, Run, environment, program
 from tests.support.scripted_server import ScriptedServer
 
 ARCHIVES = sorted(Path(__file__).parent.glob("whole/*.tar.xz"))
@@ -22,19 +21,22 @@ pytestmark = pytest.mark.embedded
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("GRAPHRAG_RDF_EMBEDDING__MODEL", "openai/scripted")
-
-    def call(*arguments: str) -> Outcome:
-        found = CliRunner().invoke(root, ["--store", "store", *arguments], prog_name="graphrag-rdf")
-        if found.exception is not None and not isinstance(found.exception, SystemExit):
-            raise found.exception
-        return Outcome(found.exit_code, found.stdout, found.stderr)
-
+def run(tmp_path: Path) -> Iterator[Run]:
+    """Commands as processes of their own: `check` forks, which a process with an open store must not."""
     with ScriptedServer(dimensions=16) as server:
-        monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_BASE", server.base_url)
-        monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "sk-planted")
+        settings = environment(
+            GRAPHRAG_RDF_EMBEDDING__MODEL="openai/scripted",
+            GRAPHRAG_RDF_LLM__API_BASE=server.base_url,
+            GRAPHRAG_RDF_LLM__API_KEY="sk-planted",
+        )
+
+        def call(*arguments: str) -> Outcome:
+            command = program("--store", "store", *arguments)
+            ended = subprocess.run(
+                command, cwd=tmp_path, env=settings, capture_output=True, text=True, check=False, timeout=300
+            )
+            return Outcome(ended.returncode, ended.stdout, ended.stderr)
+
         yield call
 
 

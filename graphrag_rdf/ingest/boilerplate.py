@@ -12,21 +12,28 @@ follow from the fingerprints alone, so the order of reading does not matter. The
 from __future__ import annotations
 
 import re
+from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from heapq import nsmallest
-from itertools import groupby
 from math import ceil
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.ingest.duplicates import words_of
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.namespaces import RAG, Graphs
+from graphrag_rdf.rdf.namespaces import RAG, XSD, Graphs
 from graphrag_rdf.rdf.terms import node_of, text_of
-from graphrag_rdf.store.base import Changes, Row, Store, in_batches
+from graphrag_rdf.store.base import Changes, Store, in_batches
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Flags: TypeAlias = NDArray[np.bool_]
 
 _MANY = 3  # documents that share boilerplate, at least
 _RUN_SENTENCES, _RUN_WORDS = 3, 15  # of a run, at least one of these
@@ -39,34 +46,10 @@ _COMMON = 50  # chunks with a sequence that are compared, the first ones
 _FIELD = re.compile(r"[^\W\d][\w ]{1,30}:\s+\S.{0,200}", re.DOTALL)
 """Author: Ada Byron. It says something, wherever it stands."""
 _FRAME = re.compile(r"[*=#~_-]{2}\s*(START|END) OF (.+?)[*=#~_-]{2}", re.DOTALL)  # two: linear in long runs
-
-
-@dataclass(frozen=True, slots=True)
-class _Sentence:
-    """A sentence in a fingerprint.
-
-    Attributes:
-        place: offset in the document.
-        hash: of its words.
-        kind: of a line that begins or ends a frame `S` or `E` and the hash of what it says; of a field `F`.
-    """
-
-    iri: str
-    place: int
-    words: int
-    hash: str
-    kind: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Chunk:
-    iri: str
-    sentences: tuple[_Sentence, ...]
-    sketch: frozenset[str]
-
-    @property
-    def words(self) -> int:
-        return sum(one.words for one in self.sentences)
+_PLAIN, _BEGIN, _END, _IS_FIELD = range(4)  # kinds of sentences
+_SENTENCE = [("number", "<u4"), ("words", "<u4"), ("hash", "<u4"), ("kind", "<u4"), ("frame", "<u4")]
+"""A sentence in a fingerprint; `frame` is the hash of what the first or the last line of a frame says."""
+_HASH = 4  # bytes
 
 
 def mark_boilerplate(store: Store, *, changed: bool = True) -> int:
@@ -79,8 +62,7 @@ def mark_boilerplate(store: Store, *, changed: bool = True) -> int:
     made = _make_fingerprints(store)
     if not (made or changed):
         return 0
-    documents = _documents(store)
-    wanted = {*_boilerplate(documents), *_near_duplicates(documents)}
+    wanted = set(_wanted(store))
     known = {
         Quad(node_of(row["thing"]), node_of(row["mark"]), row["value"], Graphs.DERIVED)
         for row in store.select("boilerplate/marks")
@@ -96,26 +78,32 @@ def mark_boilerplate(store: Store, *, changed: bool = True) -> int:
 # --- fingerprints ---------------------------------------------------------------------------------------
 
 
-def fingerprint(text: str, sentences: Iterable[tuple[int, int, int]]) -> str:
-    """Hashes of the sentences of a chunk, and of its sequences of words.
+def fingerprint(text: str, sentences: Iterable[tuple[int, int, int]]) -> Literal:
+    """Hashes of the sequences of words of a chunk, the least ones, and of its sentences. Arrays read them.
 
     Args:
         sentences: number, offset and length of each.
     """
-    told = []
-    for number, offset, length in sorted(sentences):
-        said = text[offset : offset + length]
-        frame = _FRAME.search(said)
-        kind = frame[1][0] + _hash(words_of(frame[2])) if frame else "F" if _FIELD.fullmatch(said) else ""
-        told.append(f"{number}.{offset}.{len(words_of(said))}.{_hash(words_of(said))}.{kind}")
     words = words_of(text)
     sequences = {_hash(each) for each in zip(*(words[n:] for n in range(_SEQUENCE)), strict=False)}
     sketch = sorted(sequences)[:_SKETCH] if len(words) >= _FEW else []
-    return f"{' '.join(told)}|{' '.join(sketch)}"
+    told = b"".join(_to_bytes(one) for one in [*sketch, *[0] * (_SKETCH - len(sketch))])
+    for number, offset, length in sorted(sentences):
+        said = text[offset : offset + length]
+        if own := words_of(said):
+            kind, of = _IS_FIELD if _FIELD.fullmatch(said) else _PLAIN, 0
+            if frame := _FRAME.search(said):
+                kind, of = _BEGIN if frame[1] == "START" else _END, _hash(words_of(frame[2]))
+            told += b"".join(map(_to_bytes, (number, len(own), _hash(own), kind, of)))
+    return Literal(b64encode(told).decode(), datatype=XSD.base64Binary)
 
 
-def _hash(words: Sequence[str]) -> str:
-    return blake2b(" ".join(words).encode(), digest_size=4).hexdigest()
+def _to_bytes(number: int) -> bytes:
+    return number.to_bytes(_HASH, "little")
+
+
+def _hash(words: Sequence[str]) -> int:
+    return int.from_bytes(blake2b(" ".join(words).encode(), digest_size=_HASH).digest(), "little")
 
 
 def _make_fingerprints(store: Store) -> int:
@@ -127,106 +115,148 @@ def _make_fingerprints(store: Store) -> int:
             offset, length = int(text_of(row["offset"])), int(text_of(row["length"]))
             places[text_of(row["chunk"])].append((number, offset, length))
         told = [
-            Quad(
-                NamedNode(chunk),
-                RAG.fingerprint,
-                Literal(fingerprint(texts[chunk], places[chunk])),
-                Graphs.SOURCE,
-            )
+            Quad(NamedNode(chunk), RAG.fingerprint, fingerprint(texts[chunk], places[chunk]), Graphs.SOURCE)
             for chunk in batch
         ]
         store.commit(Changes(add=told, content=False))
     return len(texts)
 
 
-def _documents(store: Store) -> list[list[_Chunk]]:
-    """The chunks of each document in their order."""
-    rows = store.select("boilerplate/fingerprints")
-    return [[_read(row) for row in own] for _, own in groupby(rows, key=lambda row: row["document"])]
-
-
-def _read(row: Row) -> _Chunk:
-    chunk, offset = text_of(row["chunk"]), int(text_of(row["offset"]))
-    told, _, sketch = text_of(row["fingerprint"]).partition("|")
-    sentences = []
-    for one in told.split():
-        number, place, words, said, kind = one.split(".")
-        iri = iris.sentence_of(chunk, int(number))
-        sentences.append(_Sentence(iri, offset + int(place), int(words), said, kind))
-    return _Chunk(chunk, tuple(sentences), frozenset(sketch.split()))
-
-
 # --- marks ----------------------------------------------------------------------------------------------
 
 
-def _boilerplate(documents: Sequence[Sequence[_Chunk]]) -> Iterator[Quad]:
-    places: defaultdict[str, set[int]] = defaultdict(set)
-    for number, chunks in enumerate(documents):
-        for chunk in chunks:
-            for sentence in chunk.sentences:
-                places[sentence.hash].add(number)
-    repeated = {said for said, found in places.items() if len(found) >= _MANY}
-    for chunks in documents:
-        sentences = [sentence for chunk in chunks for sentence in chunk.sentences if sentence.words]
-        marked = _outside_frame(sentences)
-        inside = [one for one in sentences if one not in marked]
-        runs = _repeated_runs(inside, repeated)
-        if sum(one.words for one in runs) <= _MOST * sum(one.words for one in inside):
-            marked |= runs
-        marked = {one for one in marked if one.kind != "F"}
-        for chunk in chunks:
-            own = marked.intersection(chunk.sentences)
-            for iri in sorted(one.iri for one in own):
-                yield _mark(iri)
-            if own and sum(one.words for one in own) >= _WHOLE * chunk.words:
-                yield _mark(chunk.iri)
+@dataclass(frozen=True, slots=True)
+class _Sentences:
+    """The sentences of all documents in their order.
+
+    Attributes:
+        records: as in fingerprints.
+        chunk, document: their positions among chunks and documents.
+    """
+
+    records: NDArray[Any]
+    chunk: NDArray[np.int64]
+    document: NDArray[np.int64]
+
+
+def _wanted(store: Store) -> Iterator[Quad]:
+    import numpy as np
+
+    chunks, documents, told = [], [], []
+    numbers: dict[str, int] = {}
+    for row in store.select("boilerplate/fingerprints"):
+        chunks.append(text_of(row["chunk"]))
+        documents.append(numbers.setdefault(text_of(row["document"]), len(numbers)))
+        told.append(b64decode(text_of(row["fingerprint"])))
+    if not chunks:
+        return
+    start = _SKETCH * _HASH
+    records = np.frombuffer(b"".join(one[start:] for one in told), np.dtype(_SENTENCE))
+    counts = [(len(one) - start) // records.itemsize for one in told]
+    chunk = np.repeat(np.arange(len(chunks)), counts)
+    sentences = _Sentences(records, chunk, np.asarray(documents)[chunk])
+    marked = _boilerplate(sentences)
+    for place in np.flatnonzero(marked):
+        yield _mark(iris.sentence_of(chunks[chunk[place]], int(records["number"][place])))
+    words = np.bincount(chunk, records["words"], len(chunks))
+    own = np.bincount(chunk, records["words"] * marked, len(chunks))
+    for number in np.flatnonzero((own > 0) & (own >= _WHOLE * words)):
+        yield _mark(chunks[number])
+    sketches = np.frombuffer(b"".join(one[:start] for one in told), "<u4").reshape(-1, _SKETCH)
+    yield from _near_duplicates([(chunks[n], {*sketches[n].tolist()} - {0}) for n in _comparable(sketches)])
 
 
 def _mark(iri: str) -> Quad:
     return Quad(NamedNode(iri), RAG.boilerplate, Literal(True), Graphs.DERIVED)
 
 
-def _repeated_runs(sentences: Sequence[_Sentence], repeated: set[str]) -> set[_Sentence]:
-    found: set[_Sentence] = set()
-    for stands, run in groupby(sentences, key=lambda one: one.hash in repeated):
-        own = {*run} if stands else set()
-        if len(own) >= _RUN_SENTENCES or sum(one.words for one in own) >= _RUN_WORDS:
-            found |= own
-    return found
+def _boilerplate(sentences: _Sentences) -> Flags:
+    import numpy as np
+
+    records, document = sentences.records, sentences.document
+    marked = _outside_frames(sentences)
+    inside = np.flatnonzero(~marked)
+    runs = _repeated_runs(records["words"][inside], _repeated(sentences)[inside], document[inside])
+    words, of = records["words"][inside], document[inside]
+    few = np.bincount(of, words * runs) <= _MOST * np.bincount(of, words)
+    marked[inside] = runs & few[of]
+    marked &= records["kind"] != _IS_FIELD
+    return marked
 
 
-def _outside_frame(sentences: Sequence[_Sentence]) -> set[_Sentence]:
-    """What stands before the line that begins a frame, and after the one that ends it."""
-    begins = {one.kind[1:]: one.place for one in reversed(sentences) if one.kind.startswith("S")}
-    ends = {one.kind[1:]: one.place for one in reversed(sentences) if one.kind.startswith("E")}
-    for said, start in begins.items():
-        if start < (end := ends.get(said, start)):
-            return {one for one in sentences if one.place <= start or one.place >= end}
-    return set()
+def _repeated(sentences: _Sentences) -> Flags:
+    """Whether each sentence stands in several documents."""
+    import numpy as np
+
+    hashes = sentences.records["hash"]
+    places = np.sort(hashes.astype(np.uint64) << np.uint64(32) | sentences.document.astype(np.uint64))
+    found = places[np.flatnonzero(np.diff(places, prepend=np.uint64(0)))] >> np.uint64(32)
+    several = found[_MANY - 1 :] == found[: 1 - _MANY]
+    return np.isin(hashes, found[_MANY - 1 :][several].astype(np.uint32))
 
 
-def _near_duplicates(documents: Sequence[Sequence[_Chunk]]) -> Iterator[Quad]:
+def _repeated_runs(words: NDArray[Any], repeated: Flags, document: NDArray[np.int64]) -> Flags:
+    """Whether each sentence is in a long run of repeated ones."""
+    import numpy as np
+
+    begins = (np.diff(repeated, prepend=False) != 0) | (np.diff(document, prepend=-1) != 0)
+    run = np.cumsum(begins)
+    long: Flags = (np.bincount(run) >= _RUN_SENTENCES) | (np.bincount(run, words) >= _RUN_WORDS)
+    in_long: Flags = repeated & long[run]
+    return in_long
+
+
+def _outside_frames(sentences: _Sentences) -> Flags:
+    """Whether each stands before the line that begins a frame, or after the one that ends it."""
+    import numpy as np
+
+    kind, frame = sentences.records["kind"], sentences.records["frame"]
+    outside = np.zeros(len(kind), bool)
+    framed = set()
+    ends = np.flatnonzero(kind == _END)
+    for begin in np.flatnonzero(kind == _BEGIN):
+        number = sentences.document[begin]
+        pairs = (ends > begin) & (sentences.document[ends] == number) & (frame[ends] == frame[begin])
+        if number not in framed and pairs.any():
+            framed.add(number)
+            first, after = np.searchsorted(sentences.document, [number, number + 1])
+            outside[first : begin + 1] = True
+            outside[ends[pairs][0] : after] = True
+    return outside
+
+
+def _comparable(sketches: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """The chunks that have enough sequences in common with others together."""
+    import numpy as np
+
+    ordered = np.sort(sketches, axis=None)
+    used = sketches > 0
+    shared = used & np.isin(sketches, ordered[1:][ordered[1:] == ordered[:-1]])
+    return np.flatnonzero(used.any(1) & (shared.sum(1) >= _ALIKE * used.sum(1)))
+
+
+def _near_duplicates(chunks: Iterable[tuple[str, set[int]]]) -> Iterator[Quad]:
     """Later chunks with the first that says nearly the same."""
-    firsts: list[_Chunk] = []
-    having: defaultdict[str, list[int]] = defaultdict(list)  # a sequence → places in firsts
-    for chunk in (chunk for chunks in documents for chunk in chunks):
+    firsts: list[tuple[str, set[int]]] = []
+    having: defaultdict[int, list[int]] = defaultdict(list)  # a sequence → places in firsts
+    for chunk, sketch in chunks:
         # both have most sequences of this chunk, so they have one of its rarest
-        count = len(chunk.sketch) - ceil(_ALIKE * len(chunk.sketch)) + 1
-        rarest = nsmallest(count, chunk.sketch, key=lambda one: (len(having[one]), one))
-        candidates = {place for one in rarest for place in having[one][:_COMMON]}
-        alike = (firsts[place] for place in sorted(candidates) if _are_alike(chunk, firsts[place]))
-        if first := next(alike, None):
-            yield Quad(NamedNode(chunk.iri), RAG.nearDuplicateOf, NamedNode(first.iri), Graphs.DERIVED)
+        count = len(sketch) - ceil(_ALIKE * len(sketch)) + 1
+        rarest = nsmallest(count, sketch, key=lambda one: (len(having[one]), one))
+        candidates = sorted({place for one in rarest for place in having[one][:_COMMON]})
+        first = next((firsts[place][0] for place in candidates if _are_alike(sketch, firsts[place][1])), None)
+        if first is not None:
+            yield Quad(NamedNode(chunk), RAG.nearDuplicateOf, NamedNode(first), Graphs.DERIVED)
             continue
-        for one in chunk.sketch:
+        for one in sketch:
             having[one].append(len(firsts))
-        firsts.append(chunk)
+        firsts.append((chunk, sketch))
 
 
-def _are_alike(one: _Chunk, other: _Chunk) -> bool:
+def _are_alike(one: set[int], other: set[int]) -> bool:
     """Whether both have enough of the sequences with the least hashes, from those of both."""
-    shared = one.sketch & other.sketch
-    if len(shared) < _ALIKE * len(one.sketch):  # most end here, before anything is sorted
+    shared = one & other
+    if len(shared) < _ALIKE * len(one):  # most end here, before anything is sorted
         return False
-    least = {*sorted(one.sketch | other.sketch)[:_SKETCH]}
+    least = {*sorted(one | other)[:_SKETCH]}
     return len(least & shared) >= _ALIKE * len(least)

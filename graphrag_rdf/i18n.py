@@ -98,12 +98,12 @@ def best(wanted: Iterable[str]) -> str | None:
     return None
 
 
-def of_environment(environment: Mapping[str, str] = os.environ) -> str:
+def of_environment() -> str:
     """The language that the variables of GNU gettext name; English where they name none that there is."""
-    locale = next((environment[name] for name in _VARIABLES[1:] if environment.get(name)), "")
+    locale = next((os.environ[name] for name in _VARIABLES[1:] if os.environ.get(name)), "")
     if locale.partition(".")[0] in ("", "C", "POSIX"):
         return ENGLISH
-    return best([*environment.get("LANGUAGE", "").split(":"), locale]) or ENGLISH
+    return best([*os.environ.get("LANGUAGE", "").split(":"), locale]) or ENGLISH
 
 
 def set_process_language(tag: str) -> None:

@@ -275,12 +275,11 @@ def items_of(row: str, separator: str, cell: Cell) -> tuple[Cell, ...]:
 # --- rows in a document and its chunks -------------------------------------------------------------
 
 
-def row_spans(tables: Sequence[Table], *, headers: bool = True) -> list[Span]:
-    """The places of rows in the document's text, in order, with or without the rows that name the columns."""
+def row_spans(tables: Sequence[Table]) -> list[Span]:
+    """The places of rows in the document's text, in order, with those that name the columns."""
     spans = [span for table in tables for span in table.rows]
-    if headers:
-        spans += [table.header for table in tables if table.header]
-    return sorted(spans)
+    headers = [table.header for table in tables if table.header]
+    return sorted(spans + headers)
 
 
 def _near(document: ParsedDocument, chunk: Chunk) -> Iterator[tuple[int, Table]]:

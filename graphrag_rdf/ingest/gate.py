@@ -163,14 +163,13 @@ class Gate:
         triples: Iterable[Triple],
         *,
         replace: bool,
-        stage: str = "graph store",
     ) -> Passed:
         """Validate triples that are put into a graph (None: the default graph). Errors as of `facts`."""
         if not self.is_on or self._is_own(graph):
             return Passed()
         old = self._lines(self._engine.store, graph) if replace else set[bytes]()
         delta = _delta(old, set(_n_triples(triples).splitlines()))
-        return self._judge({self._place(graph): delta}, stage)
+        return self._judge({self._place(graph): delta}, "graph store")
 
     def quads(self, quads: Iterable[Quad], *, stage: str = "graph store") -> Passed:
         """Validate quads that are added to their graphs. Errors as of `facts`."""

@@ -15,7 +15,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -98,10 +98,9 @@ class Target:
         return "Ollama" if self.provider.startswith("ollama") else tr("a server")
 
 
-def redact(text: str, secrets: tuple[str, ...] = (), environment: Mapping[str, str] | None = None) -> str:
+def redact(text: str, secrets: tuple[str, ...] = ()) -> str:
     """Remove every key from a text: given ones, those of the environment and of addresses, and lookalikes."""
-    named = os.environ if environment is None else environment
-    known = [*secrets, *(value for name, value in named.items() if _SECRET_NAME.search(name.upper()))]
+    known = [*secrets, *(value for name, value in os.environ.items() if _SECRET_NAME.search(name.upper()))]
     for secret in sorted({value for value in known if len(value) >= 4}, key=len, reverse=True):
         text = text.replace(secret, "[key]")
     return without_credentials(_SECRET_FORM.sub("[key]", text))

@@ -158,9 +158,7 @@ def local_name(iri: str) -> str:
 R = TypeVar("R", bound=Mapping[str, Term])
 
 
-def one_label(
-    rows: Iterable[R], language: str | None = None, *, thing: str = "thing", label: str = "label"
-) -> list[R]:
+def one_label(rows: Iterable[R], language: str | None = None, *, thing: str = "thing") -> list[R]:
     """For each thing, the row with the best label, in the order of the things.
 
     The best label is in the reader's language, then without a language, then English, then any other; equal
@@ -168,12 +166,12 @@ def one_label(
 
     Args:
         language: BCP 47, of the reader.
-        thing, label: names of the columns.
+        thing: the name of its column.
     """
     best: dict[Term, R] = {}
     for row in rows:
         known = best.get(row[thing])
-        if known is None or _rank(row.get(label), language) < _rank(known.get(label), language):
+        if known is None or _rank(row.get("label"), language) < _rank(known.get("label"), language):
             best[row[thing]] = row
     return list(best.values())
 

@@ -95,11 +95,11 @@ class Evidence:
         return sum(len(sources) or 1 for _, sources in self.more)
 
 
-def evidence_for(marker: int, selections: Iterable[Selected], most: int = SOURCES_SHOWN) -> Evidence:
-    """The sources of the selections that share a number, cut after the first `most`."""
+def evidence_for(marker: int, selections: Iterable[Selected]) -> Evidence:
+    """The sources of the selections that share a number, cut after the first `SOURCES_SHOWN`."""
     shown: list[SelectionSources] = []
     more: list[SelectionSources] = []
-    room = most
+    room = SOURCES_SHOWN
     for one in selections:
         if room:
             shown.append((one, one.sources[:room]))

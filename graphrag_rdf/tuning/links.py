@@ -82,11 +82,11 @@ class _Shown:
     sentences: dict[str, tuple[NamedNode, str, str]]
 
 
-def is_open(proposal: Proposal, margin: float = MARGIN) -> bool:
+def is_open(proposal: Proposal) -> bool:
     """Whether several things fit an entity nearly equally well."""
     second = proposal.others[0].confidence if proposal.others else 0.0
     undecided = proposal.outcome in ("ambiguous", "unsure")
-    return undecided and second > 0 and second > proposal.best.confidence - margin
+    return undecided and second > 0 and second > proposal.best.confidence - MARGIN
 
 
 def by_model(engine: Engine, proposals: Sequence[Proposal], model: str, min_confidence: float) -> Judged:

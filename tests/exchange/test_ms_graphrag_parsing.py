@@ -27,7 +27,7 @@ ANY_CELL = st.recursive(
 
 @given(ANY_CELL)
 def test_no_cell_raises(cell: object) -> None:
-    for read in (cells.text, cells.raw_text, cells.number, cells.integer, cells.texts, cells.integers):
+    for read in (cells.text, cells.raw_text, cells.number, cells.integer, cells.texts):
         read(cell)
     cells.records(cell)
 
@@ -56,13 +56,6 @@ def test_lists_of_texts(cell: object, expected: tuple[str, ...]) -> None:
 def test_lists_are_read_in_every_spelling(items: list[str]) -> None:
     for spelled in (items, json.dumps(items), repr(items)):
         assert cells.texts(spelled) == tuple(items)
-
-
-@pytest.mark.parametrize(
-    ("cell", "expected"), [("[1 2 3]", (1, 2, 3)), ("[1, 2]", (1, 2)), ([1.0, 2], (1, 2))]
-)
-def test_lists_of_integers(cell: object, expected: tuple[int, ...]) -> None:
-    assert cells.integers(cell) == expected
 
 
 @pytest.mark.parametrize("cell", [None, math.nan, math.inf, "", "many", True])

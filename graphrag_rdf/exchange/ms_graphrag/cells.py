@@ -57,12 +57,6 @@ def texts(cell: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for each in found if each is not None))
 
 
-def integers(cell: object) -> tuple[int, ...]:
-    """The integers of a list."""
-    found = (integer(each) for each in _items(cell))
-    return tuple(each for each in found if each is not None)
-
-
 def records(cell: object) -> tuple[dict[str, object], ...]:
     """The dictionaries of a list, e.g. findings."""
     return tuple(

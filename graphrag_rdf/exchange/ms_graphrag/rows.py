@@ -18,7 +18,6 @@ MaybeText: TypeAlias = Annotated[str | None, BeforeValidator(cells.text)]
 MaybeInt: TypeAlias = Annotated[int | None, BeforeValidator(cells.integer)]
 MaybeNumber: TypeAlias = Annotated[float | None, BeforeValidator(cells.number)]
 Texts: TypeAlias = Annotated[tuple[str, ...], BeforeValidator(cells.texts)]
-Integers: TypeAlias = Annotated[tuple[int, ...], BeforeValidator(cells.integers)]
 Records: TypeAlias = Annotated[tuple[dict[str, Any], ...], BeforeValidator(cells.records)]
 
 

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from graphrag_rdf.i18n import tr
@@ -14,7 +13,6 @@ from graphrag_rdf.llm.budget import Budget, Reservation, Slot
 from graphrag_rdf.llm.failures import Target, failure
 from graphrag_rdf.llm.model import (
     CHARS_PER_TOKEN,
-    CallRecord,
     Completion,
     Message,
     encodable,
@@ -39,13 +37,11 @@ class Asked:
     model: str
     messages: tuple[Message, ...]
     parameters: Mapping[str, Any]
-    purpose: str
     since: float
     shared: int = 0
     deadline: float = math.inf
     hash: str = field(init=False)
     clock: float = field(default_factory=time.monotonic)
-    started: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "hash", prompt_hash(self.model, self.messages, self.parameters))
@@ -82,12 +78,6 @@ class Asked:
             attempts,
             self.hash,
             tokens.cached,
-        )
-
-    def record(self, completion: Completion | None, error: str | None) -> CallRecord:
-        """The entry of the log."""
-        return CallRecord(
-            self.purpose, self.model, self.messages, self.parameters, completion, error, self.started
         )
 
 

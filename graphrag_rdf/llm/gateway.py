@@ -32,7 +32,6 @@ from graphrag_rdf.llm.failures import (
 from graphrag_rdf.llm.library import has_price, litellm_for, price_of
 from graphrag_rdf.llm.model import (
     CHARS_PER_TOKEN,
-    CallRecord,
     Completion,
     LlmSettings,
     Message,
@@ -68,7 +67,6 @@ class LlmGateway:
         cache: answers of chat calls, and vectors of texts; None to ask each time.
         budget: limit of usage; None for none.
         servers: known properties of servers, shared with other gateways; None to learn them again.
-        on_call: called for every chat call, answered, cached or failed, in the caller's thread.
         sleep: how to wait before a retry and for a free place, seconds.
     """
 
@@ -79,14 +77,12 @@ class LlmGateway:
         cache: ResponseCache | None = None,
         budget: Budget | None = None,
         servers: Servers | None = None,
-        on_call: Callable[[CallRecord], None] | None = None,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
         self.settings = settings
         self.budget = budget or Budget()
         self._cache = cache
         self._servers = servers or Servers(cache)
-        self._on_call = on_call
         self._sleep = sleep
         self._policy = RetryPolicy(settings.max_retries, settings.backoff_base, settings.backoff_cap)
         self._limiter = RateLimiter(settings.requests_per_minute, settings.tokens_per_minute, sleep=sleep)
@@ -117,7 +113,7 @@ class LlmGateway:
 
         Args:
             messages: the prompt.
-            purpose: for the log.
+            purpose: such as `extract`; it may have a temperature of its own.
             json_mode: ask for JSON, in the way that the server accepts, if it has one.
             max_tokens, model: None for what the settings say.
             use_cache: False to ask again; the new answer is kept in place of the old.
@@ -271,7 +267,6 @@ class LlmGateway:
             self._model(model or settings.model, "model"),
             tuple(messages),
             {name: value for name, value in parameters.items() if value is not None},
-            purpose,
             time.monotonic() if since is None else since,
             shared,
             deadline,
@@ -295,7 +290,6 @@ class LlmGateway:
             prompt_hash=asked.hash,
         )
         self.budget.count_cached()
-        self._tell(asked, completion)
         return completion
 
     def _ask(self, asked: Asked) -> Completion:
@@ -323,7 +317,6 @@ class LlmGateway:
         completion = self._with_retries(asked, option, send)
         self._note_thinking(completion)
         self._keep(asked, completion)
-        self._tell(asked, completion)
         return completion
 
     def _pieces(self, asked: Asked, finish: Callable[[Completion], None]) -> Generator[str, None, None]:
@@ -334,20 +327,12 @@ class LlmGateway:
                 yield kept.text
             return
         stream = self._with_retries(asked, "stream_options", functools.partial(self._open, asked))
-        try:
-            yield from stream
-        except LlmError as error:
-            self._tell(asked, None, error.message)
-            raise
-        except GeneratorExit:
-            self._tell(asked, None, tr("the caller closed the stream before its end"))
-            raise
+        yield from stream
         completion = asked.completion(
             stream.raw, stream.finish_reason, stream.tokens, stream.cost_usd, stream.attempt
         )
         self._note_thinking(completion)
         self._keep(asked, completion)
-        self._tell(asked, completion)
         finish(completion)
 
     def _open(self, asked: Asked, attempt: int, options: dict[str, Any]) -> OpenStream:
@@ -397,10 +382,6 @@ class LlmGateway:
 
     def _cache_key(self, hashed: str) -> str:
         return hashlib.sha256(f"{hashed}\n{self.settings.api_base or ''}".encode()).hexdigest()
-
-    def _tell(self, asked: Asked, completion: Completion | None, error: str | None = None) -> None:
-        if self._on_call is not None:
-            self._on_call(asked.record(completion, error))
 
     # --- embeddings -------------------------------------------------------------------------------------
 
@@ -534,13 +515,9 @@ class LlmGateway:
         def call(options: dict[str, Any]) -> T:
             return self._retried(lambda attempt: send(attempt, options), asked.deadline)
 
-        try:
-            if option is None:
-                return call({})
-            return self._servers.accepted(self._target(asked.model), option, call)
-        except LlmError as error:
-            self._tell(asked, None, error.message)
-            raise
+        if option is None:
+            return call({})
+        return self._servers.accepted(self._target(asked.model), option, call)
 
     def _retried(self, send: Callable[[int], T], deadline: float = math.inf) -> T:
         def attempt(number: int) -> T:

@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -103,29 +102,6 @@ class Completion:
     def truncated(self) -> bool:
         """Whether the answer was cut off at the token limit."""
         return self.finish_reason == "length"
-
-
-@dataclass(frozen=True, slots=True)
-class CallRecord:
-    """One chat call, for the log.
-
-    Attributes:
-        purpose: for the log, such as `extract`.
-        model: as requested.
-        messages: the exact prompt.
-        parameters: all other arguments; never a key.
-        completion: the answer, None when the call failed.
-        error: why it failed, None when it did not.
-        started: when, UTC.
-    """
-
-    purpose: str
-    model: str
-    messages: tuple[Message, ...]
-    parameters: Mapping[str, Any]
-    completion: Completion | None
-    error: str | None
-    started: datetime
 
 
 def prompt_hash(model: str, messages: Sequence[Message], parameters: Mapping[str, Any]) -> str:

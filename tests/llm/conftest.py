@@ -32,9 +32,9 @@ def slept():
 
 @pytest.fixture
 def make_gateway(scripted_server, slept):
-    """Makes a gateway; settings by keyword, also cache, budget and on_call."""
+    """Makes a gateway; settings by keyword, also cache and budget."""
 
-    def make(*, cache=None, budget=None, servers=None, on_call=None, **settings):
+    def make(*, cache=None, budget=None, servers=None, **settings):
         defaults = {
             "model": "openai/test-model",
             "embedding_model": "openai/test-embedding",
@@ -48,7 +48,6 @@ def make_gateway(scripted_server, slept):
             cache=cache,
             budget=budget,
             servers=servers,
-            on_call=on_call,
             sleep=slept.append,
         )
 

@@ -239,15 +239,14 @@ def test_no_key_in_any_message(make_gateway, scripted_server, monkeypatch, caplo
     """Servers repeat keys in their errors; neither errors nor logs nor prints pass them on."""
     make_gateway().chat(HELLO, purpose="warm")  # what litellm says of its own import is not what is looked at
     monkeypatch.setenv("OTHER_SERVICE_API_KEY", "planted-in-environment")
-    records = []
     said = (
         f"Incorrect API key provided: {KEY}, or planted-in-environment, or sk-proj-abc123def (Bearer tok-456)"
     )
     scripted_server.script(Reply(said, status=401))
     with caplog.at_level(logging.DEBUG), pytest.raises(LlmError) as caught:
-        make_gateway(on_call=records.append).chat(HELLO, purpose="test")
+        make_gateway().chat(HELLO, purpose="test")
     out, err = capfd.readouterr()
-    told = f"{caught.value.message} {caught.value.hint} {records}"
+    told = f"{caught.value.message} {caught.value.hint}"
     for secret in (KEY, "planted-in-environment", "sk-proj-abc123def", "tok-456"):
         assert secret not in told
     ours = "".join(
@@ -322,13 +321,12 @@ def test_a_stream_that_breaks_after_its_first_piece_is_not_repeated(
     make_gateway, scripted_server, broken, kind
 ):
     scripted_server.script(broken)
-    records, pieces = [], []
-    gateway = make_gateway(on_call=records.append, timeout=0.5)
+    pieces = []
+    gateway = make_gateway(timeout=0.5)
     with pytest.raises(LlmError) as caught:
         pieces.extend(gateway.stream(HELLO, purpose="test"))
     assert caught.value.kind == kind
     assert len(scripted_server.requests) == 1
-    assert [record.completion for record in records] == [None]
     assert gateway.usage.calls == 1
 
 
@@ -347,15 +345,13 @@ def test_a_stream_that_breaks_before_its_first_piece_is(make_gateway, scripted_s
 def test_closing_a_stream_closes_the_connection(make_gateway, scripted_server):
     before = scripted_server.closed_early
     scripted_server.script(Reply("x" * 4000, chunk_delay=0.02))
-    records = []
-    gateway = make_gateway(on_call=records.append, jobs=1)
+    gateway = make_gateway(jobs=1)
     with gateway.stream(HELLO, purpose="test") as stream:
         next(iter(stream))
     deadline = time.monotonic() + 5
     while scripted_server.closed_early == before and time.monotonic() < deadline:
         time.sleep(0.02)
     assert scripted_server.closed_early == before + 1
-    assert "closed" in records[0].error
     assert gateway.chat(HELLO, purpose="the place is free again").text == "ok"
 
 
@@ -470,22 +466,6 @@ def test_requests_per_minute(make_gateway, slept):
         gateway.chat(HELLO, purpose="test")
     assert len(slept) == 1
     assert 50 < slept[0] <= 60
-
-
-def test_every_call_is_told(make_gateway, scripted_server, cache):
-    records = []
-    gateway = make_gateway(cache=cache, on_call=records.append, max_retries=0)
-    scripted_server.script("answer", Reply("no", status=500))
-    gateway.chat(HELLO, purpose="greet")
-    gateway.chat(HELLO, purpose="greet")
-    with pytest.raises(LlmError):
-        gateway.chat(HELLO, purpose="greet", json_mode=True)
-    assert [record.purpose for record in records] == ["greet"] * 3
-    assert [record.completion and record.completion.cached for record in records] == [False, True, None]
-    assert records[0].messages == tuple(HELLO)
-    assert records[0].error is None
-    assert "500" in records[2].error or "failed" in records[2].error
-    assert records[2].parameters["response_format"] == {"type": "json_object"}
 
 
 # --- embeddings and reranking

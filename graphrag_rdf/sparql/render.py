@@ -63,6 +63,8 @@ _MACRO_PREFIXES = (
     *(("asserts_instead(", prefix) for prefix in ("rag", "rdf")),
     *(("inferred_from(", prefix) for prefix in ("rag", "rdf")),
     ("reifies(", "rdf"),
+    ("as_term(", "rdf"),
+    ("parts(", "rdf"),
     ("date_range(", "xsd"),
     *(("is_fact(", prefix) for prefix in ("rdf", "rdfs", "skos", "owl")),
 )
@@ -229,6 +231,8 @@ class Renderer:
             conclusion=self._conclusion,
             each=self._each,
             contains=self._linked("tg:contains"),
+            as_term=self._as_term,
+            parts=self._parts,
             reifies=self._linked("rdf:reifies"),
             edge_term=self._linked("tg:edge"),
             also_stated=self._linked("rag:alsoStatedAs"),
@@ -247,6 +251,20 @@ class Renderer:
             return Markup(triple_term_pattern(self.dialect, _slot(subject), link, triple, fresh))
 
         return macro
+
+    def _as_term(self, term: object, s: object, p: object, o: object) -> Markup:
+        if self.dialect == "classic":
+            return self._parts(term, s, p, o)
+        # only what is bound for sure is compared by a key, and TRIPLE() may fail
+        triple = f"TRIPLE({_slot(s)}, {_slot(p)}, {_slot(o)})"
+        return Markup(f"BIND(COALESCE({triple}, rdf:nil) AS {_slot(term)})")
+
+    def _parts(self, term: object, s: object, p: object, o: object) -> Markup:
+        parts = zip(("subject", "predicate", "object"), map(_slot, (s, p, o)), strict=True)
+        if self.dialect != "classic":
+            return Markup("\n".join(f"BIND({name.upper()}({_slot(term)}) AS {part})" for name, part in parts))
+        described = " ; ".join(f"rdf:{name} {part}" for name, part in parts)
+        return Markup(f"GRAPH {Graphs.SOURCE} {{ {_slot(term)} {described} . }}")
 
     def _facts(self, caller: Callable[[], Markup]) -> Markup:
         if self.facts_graph is None:

@@ -17,7 +17,7 @@ from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
 
 _ALL = 10**9
-_FEW = 500
+_FEW = 100
 """Documents up to which counting is a look-up for each; of more, all are counted at once."""
 _GLOB = frozenset("*?[")
 
@@ -378,22 +378,14 @@ def _summary(row: Row) -> DocumentSummary:
 
 
 def _with_facts(store: Store, documents: Sequence[DocumentSummary]) -> list[DocumentSummary]:
-    """Documents with their facts counted: those of retired chunks are no longer theirs."""
+    """Documents with their facts counted."""
     if not documents:
         return []
     few = len(documents) <= _FEW
     wanted = [NamedNode(document.iri) for document in documents] if few else []
-    counts = _counts(store, wanted, retired=False)
-    gone = _counts(store, wanted, retired=True)
-    return [
-        replace(document, facts=counts.get(document.iri, 0) - gone.get(document.iri, 0))
-        for document in documents
-    ]
-
-
-def _counts(store: Store, documents: Sequence[NamedNode], *, retired: bool) -> dict[str, int]:
-    found = store.select("documents/fact-counts", documents=documents, retired=retired)
-    return {rows.must(row, "document"): rows.whole(row, "facts") or 0 for row in found}
+    found = store.select("documents/fact-counts", documents=wanted)
+    counts = {rows.must(row, "document"): rows.whole(row, "facts") or 0 for row in found}
+    return [replace(document, facts=counts.get(document.iri, 0)) for document in documents]
 
 
 def _matches(document: DocumentSummary, pattern: str) -> bool:

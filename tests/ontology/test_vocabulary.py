@@ -21,7 +21,15 @@ CLASS, OBJECT, DATA, ANNOTATION = (
     OWL.AnnotationProperty,
 )
 BUILT_IN = (str(OWL), str(RDF), str(RDFS), str(XSD))
-STORE_KEEPS = {XSD.integer, XSD.double, XSD.string, XSD.dateTime, XSD.boolean, RDF.PlainLiteral}
+STORE_KEEPS = {
+    XSD.integer,
+    XSD.double,
+    XSD.string,
+    XSD.dateTime,
+    XSD.boolean,
+    XSD.base64Binary,
+    RDF.PlainLiteral,
+}
 
 
 def _terms(graph: Graph, namespace: str) -> list[URIRef]:

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, TypeAlias
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.rdf.namespaces import METADATA, RAG, RDFS
@@ -26,7 +25,7 @@ from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.ground import concepts_by_rules
 from graphrag_rdf.steps.prompts import ask_model
 from graphrag_rdf.steps.same_facts import as_one
-from graphrag_rdf.steps.selection import RANKED, best_facts, fit_chunks
+from graphrag_rdf.steps.selection import RANKED, best_facts, fit_chunks, tokens_of
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.trace.kinds import ItemKind, item, place_in_list, said
 from graphrag_rdf.trace.reader import Reading
@@ -107,7 +106,7 @@ def look_up(
         tokens = room // (len(phrases) - number)
         chunks = _look_up(context, state, step, parameters, phrase, found, tokens)
         found += chunks
-        room -= sum(_tokens(state, chunk) for chunk in chunks)
+        room -= sum(tokens_of(state, chunk) for chunk in chunks)
     state.chunks = sorted([*state.chunks, *found], key=lambda chunk: chunk.passed_over)
     return found
 
@@ -149,12 +148,12 @@ def _look_up(
         share=_SHARE,
     )
     good = [ranked[int(text_of(row["rank"]))] for row in rows]
-    taken = {one.passage.chunk: one for one in (*state.chunks, *beside) if one.passage}
-    for hit in good:
-        if hit.chunk in taken:  # what is missing may be there, overlooked
-            taken[hit.chunk].passed_over = False
-    fresh = [hit for hit in good if hit.chunk not in taken]
-    chunks = fit_chunks(context, asked, step, fresh, parameters, tokens)
+    shown = [*state.chunks, *beside]
+    found = {hit.chunk for hit in good}
+    for one in shown:
+        if one.chunk in found:  # what is missing may be there, overlooked
+            one.passed_over = False
+    chunks = fit_chunks(context, asked, step, good, parameters, tokens, shown)
     for chunk in chunks:
         chunk.look_up = node
         chunk.reasoning = f"look-up “{phrase}”: {chunk.reasoning}"
@@ -162,13 +161,6 @@ def _look_up(
     step.quads += [context.recorder.quad(node, RAG.call, call) for call in calls]
     _merge(context, state, step, asked)
     return chunks
-
-
-def _tokens(state: State, selection: Selection) -> int:
-    assert selection.passage is not None  # noqa: S101
-    text, _ = state.texts[selection.passage.chunk.value]
-    offset, length = selection.window or (0, len(text))
-    return count_tokens(text[offset : offset + length])
 
 
 def _merge(context: Context, state: State, step: Step, asked: State) -> None:

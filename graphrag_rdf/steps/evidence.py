@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyoxigraph import NamedNode
 
@@ -354,15 +354,17 @@ def collect(
 
     Sentences that somebody decided against, or that are about an excluded entity, are no part of it.
     """
-    parts = {s.passage.chunk.value: (rank, s.window) for rank, s in enumerate(chunks) if s.passage}
+    parts: _Parts = {}
+    for number, one in enumerate(chunks):
+        if one.passage:
+            parts.setdefault(one.passage.chunk.value, []).append((number, one.window))
     found = {node.value for node in sentences} | set(_sentences_of(context, step, parts))
     found -= state.set_aside
     if state.exclude:
         mentioned = mentions_of(context, state, step, found)
         found = {iri for iri in found if not left_out(state, mentioned[iri])}
     sources = {iri: places[0] for iri, places in sentence_sources(context, state, step, found).items()}
-    marks = _marks(context, step, sources)
-    sources = _without_boilerplate(state, sources, marks)
+    sources = _without_boilerplate(context, state, step, sources)
     texts = chunk_texts(context, state, step, {source.chunk for source in sources.values()})
     rows = _rows(context, step, sources)
     said = chat_sentences(context, step, sources, texts)
@@ -378,7 +380,7 @@ def collect(
         start, end = _span(sources[iri])
         return first[sources[iri].document], sources[iri].document, start, -end, iri
 
-    again = _again(sorted(sources, key=place), sources, marks)
+    again = _again(sorted(sources, key=place), sources, state.alike)
     for iri, shown in again.items():
         ranks[shown] = min((rank for rank in (ranks[iri], ranks[shown]) if rank is not None), default=None)
         if iri in after:
@@ -419,36 +421,31 @@ def collect(
     return Evidence(lines, _heads(context, state, step, documents))
 
 
-def _marks(context: Context, step: Step, sources: Mapping[str, Source]) -> dict[str, str]:
-    """Sentences that are boilerplate, and chunks that say nearly the same as another, with that chunk."""
-    if not sources:
-        return {}
-    things = sorted({*sources, *filter(None, (source.chunk for source in sources.values()))})
-    rows = context.select(step, "boilerplate/marked", things=[NamedNode(thing) for thing in things])
-    return {text_of(row["thing"]): text_of(row["value"]) for row in rows}
-
-
 def _without_boilerplate(
-    state: State, sources: Mapping[str, Source], marks: Mapping[str, str]
+    context: Context, state: State, step: Step, sources: Mapping[str, Source]
 ) -> dict[str, Source]:
     """The sentences without boilerplate, unless it alone has a word of the question."""
-    kept = {iri: source for iri, source in sources.items() if iri not in marks}
+    if not sources:
+        return {}
+    rows = context.select(step, "boilerplate/marked", sentences=[NamedNode(iri) for iri in sources])
+    marked = {text_of(row["sentence"]) for row in rows}
     wanted = {*analyse(state.question, state.language)}
-    for source in kept.values() if len(kept) < len(sources) else ():
-        wanted.difference_update(analyse(source.quote, state.language))
+    for iri in sources.keys() - marked if marked else ():
+        wanted.difference_update(analyse(sources[iri].quote, state.language))
     return {
         iri: source
         for iri, source in sources.items()
-        if iri in kept or not wanted.isdisjoint(analyse(source.quote, state.language))
+        if iri not in marked or not wanted.isdisjoint(analyse(source.quote, state.language))
     }
 
 
-def _again(order: Sequence[str], sources: Mapping[str, Source], marks: Mapping[str, str]) -> dict[str, str]:
+def _again(order: Sequence[str], sources: Mapping[str, Source], alike: Mapping[str, str]) -> dict[str, str]:
     """Sentences that stand in another one, of a chunk that overlaps, or in the same words in a chunk that
     says nearly the same; with that sentence.
 
     Args:
         order: sentences in the order of documents and places, of those that begin together the longest first.
+        alike: chunk → another one that says nearly the same.
     """
     found: dict[str, str] = {}
     said: dict[tuple[str, str], str] = {}  # chunk that is said again, words → sentence
@@ -456,7 +453,7 @@ def _again(order: Sequence[str], sources: Mapping[str, Source], marks: Mapping[s
     for iri in order:
         source = sources[iri]
         chunk = source.chunk or ""
-        words = marks.get(chunk, chunk), " ".join(source.quote.casefold().split())
+        words = alike.get(chunk, chunk), " ".join(source.quote.casefold().split())
         shown = said.setdefault(words, iri)
         if last and sources[last].document == source.document and _span(source)[1] <= _span(sources[last])[1]:
             shown = last
@@ -483,6 +480,10 @@ def _span(source: Source) -> tuple[int, int]:
     return start, start + (source.char_length or 0)
 
 
+_Parts: TypeAlias = dict[str, list[tuple[int, tuple[int, int] | None]]]
+"""Chunk → the ranks of what was selected of it, each with its window; None of the whole chunk."""
+
+
 def _sentences_of(context: Context, step: Step, parts: Mapping[str, object]) -> list[str]:
     if not parts:
         return []
@@ -490,17 +491,13 @@ def _sentences_of(context: Context, step: Step, parts: Mapping[str, object]) -> 
     return [text_of(row["sentence"]) for row in rows]
 
 
-def _rank(
-    source: Source,
-    parts: Mapping[str, tuple[int, tuple[int, int] | None]],
-    texts: Mapping[str, tuple[str, int]],
-) -> int | None:
-    """The rank of the selected chunk that a sentence is part of."""
+def _rank(source: Source, parts: _Parts, texts: Mapping[str, tuple[str, int]]) -> int | None:
+    """The rank of the selected chunk, or part of one, that a sentence is in."""
     if source.chunk is None or source.chunk not in parts:
         return None
-    rank, window = parts[source.chunk]
     at = (source.char_offset or 0) - texts[source.chunk][1]
-    return rank if window is None or window[0] <= at < sum(window) else None
+    ranks = (rank for rank, window in parts[source.chunk] if window is None or window[0] <= at < sum(window))
+    return next(ranks, None)
 
 
 def _rows(context: Context, step: Step, sources: Mapping[str, Source]) -> dict[str, tuple[str, str]]:

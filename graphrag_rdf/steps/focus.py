@@ -27,7 +27,13 @@ from graphrag_rdf.steps.choice import LOOK_UP, ask, choose, offer, offered, sele
 from graphrag_rdf.steps.evidence import collect
 from graphrag_rdf.steps.kinds import Few, Limit, Share, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.reranking import FILTER_DECISION, filter_found, rerank_found, write_decisions
-from graphrag_rdf.steps.selection import best_facts, record_chunks, record_selections, select_chunks
+from graphrag_rdf.steps.selection import (
+    FittingParameters,
+    best_facts,
+    record_chunks,
+    record_selections,
+    select_chunks,
+)
 from graphrag_rdf.steps.sources import OF_FACTS, OF_SENTENCES, attach_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.weighing import weigh_found
@@ -65,10 +71,8 @@ class _Parameters(StepParameters):
     )
 
 
-class _WithChunks(_Parameters):
-    chunk_limit: Limit = Field(10, description="chunks selected, by rank")
-    chunk_tokens: Limit = Field(1300, description="tokens of all selected chunks together")
-    window_tokens: Some = Field(325, description="tokens taken of a longer chunk, around its best sentence")
+class _WithChunks(_Parameters, FittingParameters):
+    pass
 
 
 class RankParameters(_WithChunks):
@@ -285,7 +289,6 @@ _TEMPLATES = (
     "retrieval/document-texts",  # of dialogues, for their speakers
     "documents/named-alike",
     "boilerplate/marked",
-    "selection/chunks",
     "selection/facts",
     "selection/sentences",
     "selection/chosen",

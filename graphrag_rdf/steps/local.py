@@ -39,7 +39,7 @@ from graphrag_rdf.steps.local_items import (
 )
 from graphrag_rdf.steps.same_facts import as_one
 from graphrag_rdf.steps.search import DESCRIPTIONS, QuestionSearch, as_shares, fact_of, number_of, whole_of
-from graphrag_rdf.steps.selection import fit_chunks, record_chunks, record_selections
+from graphrag_rdf.steps.selection import fit_chunks, record_chunks, record_selections, tokens_of
 from graphrag_rdf.steps.sources import attach_sources, mentions_of, sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, SentenceHit, State, Triple
 from graphrag_rdf.store.base import Row, in_batches
@@ -407,13 +407,10 @@ class _Surroundings:
         shares = parameters["report_share"] + parameters["relation_share"] + parameters["claim_share"]
         tokens = self._room.share(parameters["tokens"], max(0.0, 1.0 - shares))
         ranked = state.passages[:_RANKED]
-        state.chunks = fit_chunks(self._context, state, step, ranked, parameters, tokens)
+        sizes = {**parameters, "whole_chunks": 0}
+        state.chunks = fit_chunks(self._context, state, step, ranked, sizes, tokens)
         state.well_ranked = [hit.chunk for hit in ranked[: parameters["chunk_limit"]]]
-        used = sum(
-            min(count_tokens(state.texts[one.chunk.value][0]), parameters["window_tokens"])
-            for one in state.chunks
-            if one.chunk is not None
-        )
+        used = sum(tokens_of(state, chunk) for chunk in state.chunks)
         self._budgets.append(Budget("chunks", tokens, used, len(ranked), len(state.chunks)))
 
     # --- the context -------------------------------------------------------------------------------
@@ -492,7 +489,6 @@ _LOCAL = (
     "retrieval/entity-claims",
     "retrieval/claim-sentences",
     "selection/claims",
-    "selection/chunks",
     "retrieval/chunks",
     "retrieval/passage-sentences",
 )

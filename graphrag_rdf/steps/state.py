@@ -277,6 +277,7 @@ class State:
             (`sources.mentions_of`).
         sources: where sentences stand, likewise (`sources.sentence_sources`).
         texts: what chunks say, and where they begin, likewise (`sources.chunk_texts`).
+        alike: of chunks that say nearly the same as another one that one, likewise.
         places: where chunks are, likewise (`sources.chunk_places`).
     """
 
@@ -317,6 +318,7 @@ class State:
     topics: dict[str, set[NamedNode]] = field(default_factory=dict)
     sources: dict[str, tuple[Source, ...]] = field(default_factory=dict)
     texts: dict[str, tuple[str, int]] = field(default_factory=dict)
+    alike: dict[str, str] = field(default_factory=dict)
     places: dict[str, list[Place]] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
 

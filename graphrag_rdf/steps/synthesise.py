@@ -124,7 +124,7 @@ class ModelParameters(_Parameters):
     """Of answers that a model writes."""
 
     evidence_tokens: Some = Field(
-        1300, description="tokens of the evidence in the prompt: what was chosen, then the rest by rank"
+        2000, description="tokens of the evidence in the prompt: what was chosen, then the rest by rank"
     )
     unchosen_tokens: Limit = Field(
         200, description="of these, tokens for chunks that the model could choose from and chose nothing of"

@@ -91,8 +91,7 @@ class ItemKind:
             trace whose kinds share it.
         compared: what a difference between two traces calls an item; without it items are not compared.
         centre: whether the drawing of an answer begins at its `entity`.
-        ranked_by, taken_by: of chunks: templates that give them in their order, and templates whose rows they
-            are among. `trace verify` runs them again.
+        ranked_by: of chunks: templates that give them in their order. `trace verify` runs them again.
     """
 
     name: str
@@ -106,7 +105,6 @@ class ItemKind:
     compared: Callable[[Any], str] | None = None
     centre: bool = False
     ranked_by: tuple[str, ...] = ()
-    taken_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

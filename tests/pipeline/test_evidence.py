@@ -238,7 +238,12 @@ def test_long_chunks_are_shown_in_windows_and_the_trace_says_what_had_no_room(
     engine: Engine, scripted_server: ScriptedServer
 ) -> None:
     asked = scripted(scripted_server, nothing, lambda lines: f"She did. [{next(iter(lines))}]")
-    limits = {"focus__window_tokens": "60", "focus__chunk_tokens": "120", "synthesis__evidence_tokens": "90"}
+    limits = {
+        "focus__whole_chunks": "0",
+        "focus__window_tokens": "60",
+        "focus__chunk_tokens": "120",
+        "synthesis__evidence_tokens": "90",
+    }
     _, trace = ask(engine, **limits)
     focus, synthesis = (s for s in trace.steps if s.kind in ("focus", "synthesis"))
     windows = [source.char_length or 0 for one in focus.selections if one.whole for source in one.sources]
@@ -250,6 +255,24 @@ def test_long_chunks_are_shown_in_windows_and_the_trace_says_what_had_no_room(
     assert "reversing gear" in asked["answer"].partition("<evidence>")[2], (
         "the window is around what is asked"
     )
+    assert all(checks(engine, trace).values())
+
+
+def test_the_best_chunks_are_shown_whole_and_others_in_windows(
+    engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    scripted(scripted_server, nothing, "She did. [1]")
+    _, trace = ask(engine, focus__window_tokens="30", focus__whole_chunks="1", focus__whole_tokens="2000")
+    first, *others = (one for one in trace.selections if one.whole)
+    texts = {
+        text_of(row["chunk"]): text_of(row["text"])
+        for row in engine.store.select("retrieval/chunks", chunks=[one.chunk for one in (first, *others)])
+    }
+    assert first.char_length is None
+    for one in others:
+        if len(texts[str(one.chunk and one.chunk.value)].split()) > 40:
+            assert one.char_length
+            assert one.char_length < 300
     assert all(checks(engine, trace).values())
 
 

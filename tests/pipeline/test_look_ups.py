@@ -296,3 +296,24 @@ def test_what_a_look_up_found_is_cited_without_a_warning(
     answer, _ = ask(engine, QUESTION, focus__lookups="1", **SMALL)
     assert answer["citations"][0]["sources"][0]["title"] == "Lund"
     assert "unused_sources" not in [one["type"] for one in answer["warnings"]]
+
+
+def test_a_look_up_shows_other_parts_of_a_chunk_that_was_shown(
+    engine: Engine, scripted_server: ScriptedServer, tmp_path: Path
+) -> None:
+    """The decisive sentence stands in a chunk of which a window was shown."""
+    filler = " ".join(f"Weather of day {n} was fair over the quay." for n in range(12))
+    keeper = "Its toll keeper Jon Raff kept bees."
+    text = f"The Morrow Gazette wrote of the bridge of Kelm. {filler} {keeper}"
+    (tmp_path / "gazette.md").write_text(f"# Gazette\n\n{text}\n")
+    engine.ingest([tmp_path / "gazette.md"])
+    prompts = scripted(scripted_server, of("bridge of Kelm", "Jon Raff toll keeper bees"), misses())
+    limits = {"focus__whole_chunks": "0", "focus__window_tokens": "60"}
+    _, trace = ask(engine, "What did the Morrow Gazette write of the bridge of Kelm?", **limits)
+    assert "Jon Raff" not in prompts[0].partition("<evidence>")[2]
+    assert "Jon Raff" in prompts[1].partition("<evidence>")[2]
+    parts = [one for one in trace.selections if one.whole and one.sources[0].title == "Gazette"]
+    assert len(parts) == 2
+    assert len({one.chunk for one in parts}) == 1
+    assert not set(offered(prompts[0]).values()) & set(offered(prompts[1]).values())
+    assert all(checks(engine, trace).values())

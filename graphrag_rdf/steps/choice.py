@@ -153,7 +153,7 @@ def _look_up(
     for one in shown:
         if one.chunk in found:  # what is missing may be there, overlooked
             one.passed_over = False
-    chunks = fit_chunks(context, asked, step, good, parameters, tokens, shown)
+    chunks = fit_chunks(context, asked, step, good, parameters, tokens, parameters["whole_chunks"], shown)
     for chunk in chunks:
         chunk.look_up = node
         chunk.reasoning = f"look-up “{phrase}”: {chunk.reasoning}"

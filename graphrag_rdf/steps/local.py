@@ -407,8 +407,7 @@ class _Surroundings:
         shares = parameters["report_share"] + parameters["relation_share"] + parameters["claim_share"]
         tokens = self._room.share(parameters["tokens"], max(0.0, 1.0 - shares))
         ranked = state.passages[:_RANKED]
-        sizes = {**parameters, "whole_chunks": 0}
-        state.chunks = fit_chunks(self._context, state, step, ranked, sizes, tokens)
+        state.chunks = fit_chunks(self._context, state, step, ranked, parameters, tokens, whole=0)
         state.well_ranked = [hit.chunk for hit in ranked[: parameters["chunk_limit"]]]
         used = sum(tokens_of(state, chunk) for chunk in state.chunks)
         self._budgets.append(Budget("chunks", tokens, used, len(ranked), len(state.chunks)))

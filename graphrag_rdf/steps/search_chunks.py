@@ -82,7 +82,8 @@ def _explore(
     search = QuestionSearch(context, state, parameters, step)
     state.passages = _rank(search, parameters, as_shares(**weights))
     find_sentences(search, state, parameters)
-    state.chunks = fit_chunks(context, state, step, state.passages, parameters, parameters["chunk_tokens"])
+    room = parameters["chunk_tokens"], parameters["whole_chunks"]
+    state.chunks = fit_chunks(context, state, step, state.passages, parameters, *room)
     state.empty = not state.chunks
     candidates = state.passages[: parameters["candidate_limit"]]
     context.recorder.say(step, TG.chunkCount, integer(len(candidates)))

@@ -60,7 +60,8 @@ def select_chunks(context: Context, state: State, step: Step, parameters: Parame
         kept = {chunk_of(hit.sentence.value) for hit in state.hits}
         kept |= {chunk_of(sentence.value) for edge in state.edges for sentence in edge.sentences}
         ranked = [hit for hit in ranked if hit.chunk.value in kept]
-    found = fit_chunks(context, state, step, ranked, parameters, parameters["chunk_tokens"])
+    room = parameters["chunk_tokens"], parameters["whole_chunks"]
+    found = fit_chunks(context, state, step, ranked, parameters, *room)
     asked = ranked[: parameters["chunk_limit"]]
     state.well_ranked = [hit.chunk for hit in asked if hit.chunk.value in state.texts]
     return found
@@ -73,12 +74,14 @@ def fit_chunks(
     ranked: Sequence[PassageHit],
     parameters: Parameters,
     tokens: int,
+    whole: int,
     shown: Sequence[Selection] = (),
 ) -> list[Selection]:
     """The best of ranked chunks, as many as fit; the first also if it does not.
 
     Args:
         tokens: that they may take together.
+        whole: so many of the best are taken whole.
         shown: what was selected before. Of these chunks it is another part, around the best sentence that was
             found there.
     """
@@ -93,9 +96,7 @@ def fit_chunks(
         if one.passage is not None:
             before.setdefault(one.passage.chunk.value, []).append(one)
     sizes = {
-        hit.chunk.value: min(
-            tokens, parameters["whole_tokens" if place < parameters["whole_chunks"] else "window_tokens"]
-        )
+        hit.chunk.value: min(tokens, parameters["whole_tokens" if place < whole else "window_tokens"])
         for place, hit in enumerate(asked)
     }
     cut = {

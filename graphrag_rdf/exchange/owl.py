@@ -44,7 +44,7 @@ EDITS = "/edits"
 _BATCH = 200
 """Subjects whose facts are read at a time."""
 _VALUE, _THING = "-value", "-thing"
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|<[^>]*>|(?P<prefix>[\w-]+):(?P<local>\S+)')
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|<[^>]*>|(?P<prefix>[^\W_][\w-]*):(?P<local>\S+)')  # not _:n.1
 _PLAIN = re.compile(r"[^\W\d][\w-]*")
 _ESCAPE = re.compile(r"\\(.)")
 _QUOTED = (RAG.quotedText, RAG.quotedPage)

@@ -91,6 +91,14 @@ def test_a_whole_export_does_not_differ(engine: Engine, tmp_path: Path) -> None:
         find_differences(engine, [tmp_path / "empty"])
 
 
+def test_blank_nodes_may_have_dots_in_their_names(engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "ships.ttl"
+    path.write_text(SHIPS.replace("[] a owl:AllDisjoint", "_:classes.1 a owl:AllDisjoint"))
+    load_ontologies(engine.store, [path], NAMESPACE, NOW)
+    export_owl(engine.store, tmp_path / "owl", NAMESPACE)
+    assert all(one.is_empty for one in find_differences(engine, sorted((tmp_path / "owl").glob("*.ttl"))))
+
+
 def test_removed_and_new_facts_are_applied_and_can_be_undone(engine: Engine, tmp_path: Path) -> None:
     def edit(graph: rdflib.Graph) -> None:
         graph.remove((E["walter-pennock"], R.founded, None))

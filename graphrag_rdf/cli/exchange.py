@@ -23,7 +23,8 @@ from graphrag_rdf.cli.command import (
 from graphrag_rdf.cli.output import format_option, note, one_line, say, warn, warn_of_results
 from graphrag_rdf.cli.process import DONE, IN_PART, ended_at_once, outcome, stop_requests
 from graphrag_rdf.cli.session import about_default, open_engine, validating
-from graphrag_rdf.errors import UsageError, system_cause
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.exchange.whole_file import whole_file
 from graphrag_rdf.i18n import bracketed, counted, tr
 
 if TYPE_CHECKING:
@@ -159,17 +160,8 @@ def destination(path: Path | None) -> Iterator[IO[bytes]]:
         with output.binary_output() as stream:
             yield stream
         return
-    unfinished = path.with_name(f"{path.name}.part")
-    try:
-        with unfinished.open("wb") as stream:
-            yield stream
-        unfinished.replace(path)
-    except OSError as error:
-        raise UsageError(
-            tr("cannot write {path}: {cause}").format(path=path, cause=system_cause(error))
-        ) from error
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with whole_file(path) as stream:
+        yield stream
 
 
 @click.command(

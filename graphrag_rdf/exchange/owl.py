@@ -29,6 +29,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Triple, seriali
 
 from graphrag_rdf.errors import UsageError, system_cause
 from graphrag_rdf.exchange.ontologies import CATALOG, ontology_versions
+from graphrag_rdf.exchange.whole_file import whole_file
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.iris import ANONYMOUS, OBSERVED_SCHEMA
@@ -191,7 +192,7 @@ def _quoted(assertion: Triple, text: Term, source: Row) -> Iterator[Triple]:
 
 
 def _write(path: Path, triples: Iterable[Triple], prefixes: Mapping[str, str]) -> None:
-    with path.open("wb") as file:
+    with whole_file(path) as file:
         turtle = _PlainTurtle(file, prefixes)
         serialize(triples, turtle, format=RdfFormat.TURTLE, prefixes=dict(prefixes))  # type: ignore[arg-type]
         turtle.write(b"\n")

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 import rdflib
+from pyoxigraph import Literal, NamedNode, Triple
+from rdflib import RDFS
 
 from graphrag_rdf import Engine
 from graphrag_rdf.checks import run_checks
@@ -97,6 +99,23 @@ def test_blank_nodes_may_have_dots_in_their_names(engine: Engine, tmp_path: Path
     load_ontologies(engine.store, [path], NAMESPACE, NOW)
     export_owl(engine.store, tmp_path / "owl", NAMESPACE)
     assert all(one.is_empty for one in find_differences(engine, sorted((tmp_path / "owl").glob("*.ttl"))))
+
+
+def test_an_export_that_fails_leaves_the_earlier_file(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export_owl(engine.store, tmp_path, NAMESPACE)
+    before = (tmp_path / "facts.ttl").read_bytes()
+    monkeypatch.setattr("graphrag_rdf.exchange.owl._Facts.triples", fail_after_one)
+    with pytest.raises(UsageError, match="No space left"):
+        export_owl(engine.store, tmp_path, NAMESPACE)
+    assert (tmp_path / "facts.ttl").read_bytes() == before
+    assert not [*tmp_path.glob("*.part")]
+
+
+def fail_after_one(*_: object) -> Iterator[Triple]:
+    yield Triple(NamedNode("http://example.org/a"), NamedNode(f"{RDFS}label"), Literal("a"))
+    raise OSError(28, "No space left on device")
 
 
 def test_removed_and_new_facts_are_applied_and_can_be_undone(engine: Engine, tmp_path: Path) -> None:

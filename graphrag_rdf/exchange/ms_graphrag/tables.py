@@ -31,6 +31,7 @@ from graphrag_rdf.exchange.ms_graphrag.rows import (
     TextUnitRow,
     required_columns,
 )
+from graphrag_rdf.exchange.whole_file import whole_file
 from graphrag_rdf.i18n import tr
 
 EXTRA = "ms-graphrag"
@@ -238,17 +239,8 @@ def write_table(path: Path, columns: Mapping[str, str], rows: Iterable[Mapping[s
     arrow = _arrow()
     lines = [json.dumps({name: row.get(name) for name in columns}, ensure_ascii=False) for row in rows]
     reader = arrow.read_json(io.BytesIO("".join(f"{line}\n" for line in lines).encode()), _schema(columns))
-    unfinished = path.with_name(f"{path.name}.part")
-    try:
-        with unfinished.open("wb") as opened:
-            arrow.write_parquet(reader, opened, compression="snappy")
-        unfinished.replace(path)
-    except OSError as error:
-        raise UsageError(
-            tr("cannot write {path}: {cause}").format(path=path, cause=system_cause(error))
-        ) from error
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with whole_file(path) as opened:
+        arrow.write_parquet(reader, opened, compression="snappy")
     return len(lines)
 
 

@@ -24,7 +24,6 @@ from graphrag_rdf.cli.output import format_option, note, one_line, say, warn, wa
 from graphrag_rdf.cli.process import DONE, IN_PART, ended_at_once, outcome, stop_requests
 from graphrag_rdf.cli.session import about_default, open_engine, validating
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.exchange.whole_file import whole_file
 from graphrag_rdf.i18n import bracketed, counted, tr
 
 if TYPE_CHECKING:
@@ -160,6 +159,8 @@ def destination(path: Path | None) -> Iterator[IO[bytes]]:
         with output.binary_output() as stream:
             yield stream
         return
+    from graphrag_rdf.exchange.whole_file import whole_file
+
     with whole_file(path) as stream:
         yield stream
 

@@ -30,7 +30,7 @@ from graphrag_rdf.i18n import (
 )
 
 if TYPE_CHECKING:
-    from graphrag_rdf.ingest.report import LlmCounts
+    from graphrag_rdf.llm.budget import LlmUsage
 
 
 WIDTH = 80
@@ -372,7 +372,7 @@ def count_triples(number: int) -> str:
     return counted("{count:,} triple", "{count:,} triples", number)
 
 
-def usage(llm: LlmCounts) -> str:
+def usage(llm: LlmUsage) -> str:
     """The calls, tokens and cost of a model, in a line."""
     parts = [_calls(llm.calls), tr("{cached:,} cached").format(cached=llm.cached)]
     if llm.in_tokens is not None:
@@ -391,7 +391,7 @@ def _calls(number: int) -> str:
     return counted("{count:,} call", "{count:,} calls", number)
 
 
-def model_rows(left_out: Mapping[str, int], llm: LlmCounts) -> list[tuple[str, object]]:
+def model_rows(left_out: Mapping[str, int], llm: LlmUsage) -> list[tuple[str, object]]:
     """What a stage left out of the answers of a model, by reason, and the usage of the model."""
     rows: list[tuple[str, object]] = []
     if left_out:

@@ -24,7 +24,8 @@ from graphrag_rdf.ingest.extractors import choose_claim_reader, sum_known
 from graphrag_rdf.ingest.joins import called
 from graphrag_rdf.ingest.model_run import ModelRun, ModelTask, QuoteFinder
 from graphrag_rdf.ingest.names import Minter
-from graphrag_rdf.ingest.report import LlmCounts, StageReport, since
+from graphrag_rdf.ingest.report import StageReport, since
+from graphrag_rdf.llm.budget import LlmUsage
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.rdf import claims as build
 from graphrag_rdf.rdf import iris, model_calls, prov
@@ -355,7 +356,7 @@ class ClaimEstimate:
     """What a model would be asked: chunks; calls and tokens at most, as answers in the cache cost nothing."""
 
     chunks: ClaimCounts
-    llm: LlmCounts
+    llm: LlmUsage
 
     def as_json(self) -> dict[str, Any]:
         """The keys of `refresh claims --dry-run --format json`."""
@@ -378,7 +379,7 @@ def estimate_claims(
         calls, read, written = calls + cost[0], read + cost[1], written + cost[2]
     price = engine.gateway.price(read, written) if calls else 0.0
     counts = ClaimCounts(asked=len(plan.todo), kept=plan.kept)
-    return ClaimEstimate(counts, LlmCounts(calls, 0, read, written, price))
+    return ClaimEstimate(counts, LlmUsage(calls, 0, read, written, price))
 
 
 def cost_of_claims(

@@ -26,9 +26,10 @@ from graphrag_rdf.ingest.extractors import choose_claim_reader, choose_extractor
 from graphrag_rdf.ingest.files import find, ingest_settings, plans
 from graphrag_rdf.ingest.pair_relations import PER_PAIR
 from graphrag_rdf.ingest.plan import DocumentPlan, Planner, missing_documents, place_chunks
-from graphrag_rdf.ingest.report import ChunkCounts, Documents, FailureReport, LlmCounts
+from graphrag_rdf.ingest.report import ChunkCounts, Documents, FailureReport
 from graphrag_rdf.ingest.schedule import UnexpectedError, attempt
 from graphrag_rdf.ingest.stages import IngestPipeline, ingest_pipeline
+from graphrag_rdf.llm.budget import LlmUsage
 from graphrag_rdf.rdf.terms import text_of, to_python
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Estimate:
     chunks: ChunkCounts = field(default_factory=ChunkCounts)
     extracted: int = 0
     model: str | None = None
-    llm: LlmCounts = field(default_factory=LlmCounts)
+    llm: LlmUsage = field(default_factory=LlmUsage)
     measured: bool = False
     uncounted: list[str] = field(default_factory=list)
     failures: list[FailureReport] = field(default_factory=list)
@@ -263,10 +264,10 @@ class ExpectedTokens:
         wrote = sum(int(str(to_python(row["tokens"]))) for row in rows)
         return wrote / self._rounds / sum(map(written_tokens, texts))
 
-    def counts(self) -> LlmCounts:
+    def counts(self) -> LlmUsage:
         """The totals; zeros without a model."""
         cost = self._engine.gateway.price(self._in, self._out) if self._calls else 0.0
-        return LlmCounts(self._calls, 0, self._in, self._out, cost)
+        return LlmUsage(self._calls, 0, self._in, self._out, cost)
 
 
 def written_tokens(text: str) -> int:

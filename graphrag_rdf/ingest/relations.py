@@ -39,7 +39,8 @@ from graphrag_rdf.ingest.pair_relations import (
     relate_pairs,
     texts_of_pairs,
 )
-from graphrag_rdf.ingest.report import LlmCounts, StageReport, since
+from graphrag_rdf.ingest.report import StageReport, since
+from graphrag_rdf.llm.budget import LlmUsage
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, XSD, Graphs, prefixed
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
@@ -256,7 +257,7 @@ class RelationEstimate:
     """What a model would be asked: pairs; calls and tokens at most, as answers in the cache cost nothing."""
 
     pairs: PairCounts
-    llm: LlmCounts
+    llm: LlmUsage
 
     def as_json(self) -> dict[str, Any]:
         """The keys of `refresh relations --dry-run --format json`."""
@@ -273,7 +274,7 @@ def estimate_relations(
     """
     reader = choose_relation_reader(engine.settings)
     if reader is None:
-        return RelationEstimate(PairCounts(), LlmCounts(0, 0, 0, 0, 0.0))
+        return RelationEstimate(PairCounts(), LlmUsage(0, 0, 0, 0, 0.0))
     plan = plan_pairs(engine.store, reader.key, pair_settings(engine.settings, again=again), documents)
     pairs = list(plan.todo)
     read = sum(
@@ -283,7 +284,7 @@ def estimate_relations(
     written = len(pairs) * PER_PAIR
     cost = engine.gateway.price(read, written) if pairs else 0.0
     counts = PairCounts(asked=len(pairs), kept=plan.kept, removed=len(plan.gone))
-    return RelationEstimate(counts, LlmCounts(len(pairs), 0, read, written, cost))
+    return RelationEstimate(counts, LlmUsage(len(pairs), 0, read, written, cost))
 
 
 def fallback(failed: int, reason: str) -> str:

@@ -10,6 +10,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 from graphrag_rdf.ingest.entity_decisions import read_groups
 from graphrag_rdf.ingest.fact_decisions import read_withheld
 from graphrag_rdf.ingest.plan import DocumentPlan, is_there, stored_documents
+from graphrag_rdf.llm.budget import LlmUsage
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import datetime_, node_of, now, text_of, to_python
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from graphrag_rdf.ingest.fact_decisions import Withheld
     from graphrag_rdf.ingest.indexing import StoreIndexer
     from graphrag_rdf.ingest.plan import IngestSettings
-    from graphrag_rdf.llm.budget import LlmUsage
     from graphrag_rdf.store.blobs import BlobStore
 
 
@@ -92,24 +92,12 @@ class ChunkCounts:
     removed: int = 0
 
 
-@dataclass(slots=True)
-class LlmCounts:
-    """Calls and tokens; tokens and cost are None if the model did not report them."""
-
-    calls: int = 0
-    cached: int = 0
-    in_tokens: int | None = None
-    out_tokens: int | None = None
-    cost_usd: float | None = None
-    cached_in_tokens: int | None = None
-
-
 @dataclass(slots=True, kw_only=True)
 class StageReport:
     """What the reports of stages with a model have in common."""
 
     warnings: list[dict[str, str]] = field(default_factory=list)
-    llm: LlmCounts = field(default_factory=LlmCounts)
+    llm: LlmUsage = field(default_factory=LlmUsage)
     seconds: float = 0.0
 
     def warn(self, type: str, detail: str) -> None:  # noqa: A002 - the key of the JSON
@@ -121,9 +109,9 @@ class StageReport:
         return {"warnings": self.warnings, "llm": asdict(self.llm), "seconds": self.seconds}
 
 
-def since(before: LlmUsage, now: LlmUsage) -> LlmCounts:
+def since(before: LlmUsage, now: LlmUsage) -> LlmUsage:
     """The usage between two readings."""
-    return LlmCounts(
+    return LlmUsage(
         calls=now.calls - before.calls,
         cached=now.cached - before.cached,
         in_tokens=_less(now.in_tokens, before.in_tokens),
@@ -213,7 +201,7 @@ class IngestReport:
     skipped: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     warnings: list[dict[str, str]] = field(default_factory=list)
-    llm: LlmCounts = field(default_factory=LlmCounts)
+    llm: LlmUsage = field(default_factory=LlmUsage)
     stopped: str | None = None
     seconds: float = 0.0
 

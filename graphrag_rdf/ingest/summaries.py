@@ -33,7 +33,8 @@ from graphrag_rdf.index.analyse import analyse, spoken_by
 from graphrag_rdf.ingest.drop_made import drop_summaries
 from graphrag_rdf.ingest.extractors import prompt_data, prompt_folder
 from graphrag_rdf.ingest.model_run import ModelRun, ModelTask, activity_of
-from graphrag_rdf.ingest.report import LlmCounts, StageReport, since
+from graphrag_rdf.ingest.report import StageReport, since
+from graphrag_rdf.llm.budget import LlmUsage
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf import summaries as build
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
@@ -488,7 +489,7 @@ class SummaryEstimate:
     """What would be done: elements; calls and tokens at most, as answers in the cache cost nothing."""
 
     summaries: SummaryCounts
-    llm: LlmCounts
+    llm: LlmUsage
 
     def as_json(self) -> dict[str, Any]:
         """The keys of `refresh summaries --dry-run --format json`."""
@@ -510,4 +511,4 @@ def estimate_summaries(engine: NeededComponents, *, again: bool = False) -> Summ
             cost = writer.cost(one.name, [said.told for said in central(store, one, writer.most)])
             calls, read, written = calls + cost[0], read + cost[1], written + cost[2]
     price = engine.gateway.price(read, written) if calls else 0.0
-    return SummaryEstimate(counts, LlmCounts(calls, 0, read, written, price))
+    return SummaryEstimate(counts, LlmUsage(calls, 0, read, written, price))

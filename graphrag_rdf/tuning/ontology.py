@@ -20,7 +20,8 @@ from graphrag_rdf import __version__
 from graphrag_rdf.extract.prompts import one_line
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.extractors import prompt_folder
-from graphrag_rdf.ingest.report import LlmCounts, since
+from graphrag_rdf.ingest.report import since
+from graphrag_rdf.llm.budget import LlmUsage
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.llm.repair import ask_for, in_form
 from graphrag_rdf.rdf.namespaces import PREFIXES
@@ -49,7 +50,7 @@ class Suggestion:
     report: DraftReport
     dropped: Mapping[str, int] = field(default_factory=dict)
     model: str | None = None
-    llm: LlmCounts = field(default_factory=LlmCounts)
+    llm: LlmUsage = field(default_factory=LlmUsage)
 
     def as_turtle(self) -> bytes:
         """The ontology as a file."""

@@ -22,7 +22,8 @@ from graphrag_rdf.extract.names import fold
 from graphrag_rdf.extract.prompts import FILE, Kind, PromptData, as_yaml, one_line
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.ingest.extractors import choose_guide, llm_extractor, prompt_data, prompt_folder
-from graphrag_rdf.ingest.report import LlmCounts, since
+from graphrag_rdf.ingest.report import since
+from graphrag_rdf.llm.budget import LlmUsage
 from graphrag_rdf.llm.jsonl import Section, parse_items, parse_sections
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.rdf import iris, prov
@@ -95,7 +96,7 @@ class Outcome:
     after: LlmExtractor
     started: datetime
     ended: datetime
-    llm: LlmCounts
+    llm: LlmUsage
     warnings: list[dict[str, str]] = field(default_factory=list)
 
     @property
@@ -206,7 +207,7 @@ def estimate(engine: Engine, store: Store, request: Request, *, model: str) -> d
         "dry_run": True,
         "model": model,
         "passages": {"all": sample.all, "seen": len(sample.seen)},
-        "llm": asdict(LlmCounts(len(prompts), 0, read, out, engine.gateway.price(read, out))),
+        "llm": asdict(LlmUsage(len(prompts), 0, read, out, engine.gateway.price(read, out))),
     }
 
 

@@ -1,8 +1,8 @@
 """Evidence as prompts show it: the sentences of the selected chunks, each once, with a number.
 
 They stand by document and chunk in the order of the text. A fact stands below the first sentence that it was
-read from; one that was read from no text is a line of its own. A row of a table has the names of its columns,
-a sentence of a dialogue its speaker; a greeting stands on the line of what follows it.
+read from, with a number of its own; one that was read from no text is a line. A row of a table has the names
+of its columns, a sentence of a dialogue its speaker; a greeting stands on the line of what follows it.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _whole_turns(context: Context, step: Step, documents: Iterable[str]) -> dict
 
 NO_TEXT = "Facts that stand in no text"
 _UNVERIFIED = "(unverified: the document does not say it in the words that were quoted for it)"
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_FACTS = 26  # below a sentence
 _JOINT = 2  # characters at most between sentences that may stand on one line
 _BETWEEN = 20  # characters between sentences: of more, something was left out
 
@@ -136,14 +136,14 @@ class Line:
     """A sentence, or a fact that was read from no text.
 
     Attributes:
-        number: by which the answer cites it, from 1.
+        number: by which the answer cites it, from 1 (see `Evidence.offer`).
         text: on one line.
         sentence: what is cited; None of such a fact.
         sentences: that one, the greetings of a chat that stand on its line, and the same in other chunks.
         span: where the line begins and ends in its document.
         page: that it stands on; None in documents without pages.
         chunk: the rank of the selected chunk that it is part of; None if it is part of none.
-        facts: below it.
+        facts: below it; their numbers follow its own.
         chosen: what was selected of it: itself, and facts of it.
         columns: of a row of a table, the names of its columns; they stand above the first row of several.
     """
@@ -163,8 +163,17 @@ class Line:
     @property
     def tokens(self) -> int:
         """What it takes in the answer's prompt, nearly."""
-        told = [s.reasoning or "" for s in self.chosen] + [s.edge.text for s in self.chosen if s.edge]
-        return count_tokens(" ".join([self.text, *told])) + 4
+        told = [self.text, *(s.reasoning or "" for s in self.chosen), *(edge.text for edge in self.below)]
+        return count_tokens(" ".join(told)) + 4 + 4 * len(self.below)
+
+    @property
+    def below(self) -> Sequence[Edge]:
+        """The facts that have numbers of their own: none of a line that is a fact."""
+        return self.facts if self.sentence is not None else ()
+
+    def fact_number(self, edge: Edge) -> int:
+        """The number of a fact below it."""
+        return self.number + 1 + next(at for at, one in enumerate(self.below) if one is edge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,17 +212,31 @@ class Evidence:
         self.points: dict[int, Point] = {}
         self._by_sentence = {sentence: line for line in lines for sentence in line.sentences}
         self._by_fact = {edge.triple: line for line in lines for edge in line.facts}
+        self._number()
 
     def offer(self, edges: Iterable[Edge]) -> None:
         """Put facts below the sentences that they were read from."""
         for edge in edges:
             line = self._line_of(edge)
-            if line is not None and line.sentence is not None and len(line.facts) < len(_LETTERS):
+            if line is not None and line.sentence is not None and len(line.facts) < _FACTS:
                 line.facts.append(edge)
+        self._number()
+
+    def _number(self) -> None:
+        number = 1
+        for line in self.lines:
+            line.number = number
+            number += 1 + len(line.below)
+        self._free = number
+
+    @property
+    def unread(self) -> list[Edge]:
+        """Facts that were read from no text."""
+        return [line.facts[0] for line in self.lines if line.sentence is None]
 
     def add_points(self, points: Iterable[Point]) -> None:
         """Number what reports and claims say."""
-        self.points = dict(enumerate(points, start=len(self.lines) + 1))
+        self.points = dict(enumerate(points, start=self._free))
 
     def told_points(self) -> list[dict[str, Any]]:
         """Points as the templates of prompts take them: a `head` and its `lines`."""
@@ -234,7 +257,7 @@ class Evidence:
                 if selection.hit
                 else None
             )
-            if line is not None:
+            if line is not None and all(one is not selection for one in line.chosen):
                 line.chosen.append(selection)
 
     def _line_of(self, edge: Edge) -> Line | None:
@@ -248,16 +271,12 @@ class Evidence:
         columns = dict.fromkeys(line.columns for line in lines if line.columns)
         return "\n".join([*heads, *columns, *(line.text for line in lines)])
 
-    def numbered(self) -> dict[str, tuple[Line, Edge | None]]:
-        """What a model may choose, by its id: `12` a sentence, `12a` a fact below it."""
-        found: dict[str, tuple[Line, Edge | None]] = {}
+    def numbered(self) -> dict[int, tuple[Line, Edge | None]]:
+        """What a model may choose, by its number: a sentence, or a fact."""
+        found: dict[int, tuple[Line, Edge | None]] = {}
         for line in self.lines:
-            if line.sentence is None:
-                found[str(line.number)] = line, line.facts[0]
-                continue
-            found[str(line.number)] = line, None
-            for letter, edge in zip(_LETTERS, line.facts, strict=False):
-                found[f"{line.number}{letter}"] = line, edge
+            found[line.number] = line, None if line.sentence is not None else line.facts[0]
+            found |= {line.fact_number(edge): (line, edge) for edge in line.below}
         return found
 
     def fitting(self, tokens: int, unchosen: int, passed_over: Collection[int]) -> list[Line]:
@@ -268,7 +287,9 @@ class Evidence:
             unchosen: tokens for the chunks that a model passed over, unless there is nothing else.
             passed_over: ranks of these chunks.
         """
-        shown = [line for line in self.lines if line.chosen or line.chunk is not None]
+        shown = [
+            line for line in self.lines if line.chosen or line.chunk is not None or line.sentence is None
+        ]
         best = {line.number: max((s.score for s in line.chosen), default=0.0) for line in shown}
         if all(line.chunk in passed_over and not line.chosen for line in shown):
             passed_over = ()
@@ -292,11 +313,11 @@ class Evidence:
             taken.append(line)
         return sorted(taken, key=lambda line: line.number)
 
-    def told(self, lines: Sequence[Line], offered: Collection[str] = ()) -> list[dict[str, Any]]:
+    def told(self, lines: Sequence[Line], offered: Collection[int] = ()) -> list[dict[str, Any]]:
         """Lines as the templates of prompts take them: `head` of a document and its `lines`.
 
         Args:
-            offered: ids of the facts to show; without any, those that were chosen.
+            offered: numbers of the facts to show; all without any.
         """
         documents: list[dict[str, Any]] = []
         before: Line | None = None
@@ -308,11 +329,11 @@ class Evidence:
             before = line
         return documents
 
-    def _told(self, line: Line, before: Line | None, offered: Collection[str]) -> dict[str, Any]:
+    def _told(self, line: Line, before: Line | None, offered: Collection[int]) -> dict[str, Any]:
         same = before is not None and before.document == line.document
         chosen = {s.edge.triple: s for s in line.chosen if s.edge}
         own = [s.reasoning for s in line.chosen if s.reasoning and (not s.edge or line.sentence is None)]
-        facts = [] if line.sentence is None else list(zip(_LETTERS, line.facts, strict=False))
+        facts = [(line.fact_number(edge), edge) for edge in line.below]
         page = line.source.page_number if line.source else None
         goes_on = same and before is not None and before.columns == line.columns
         page_before = before.source.page_number if same and before and before.source else None
@@ -326,12 +347,12 @@ class Evidence:
             "reasoning": own[0] if own else None,
             "facts": [
                 {
-                    "id": f"{line.number}{letter}",
+                    "number": number,
                     "text": f"{edge.s_label} | {edge.p_label} | {edge.o_label}",
                     "reasoning": chosen[edge.triple].reasoning if edge.triple in chosen else None,
                 }
-                for letter, edge in facts
-                if (f"{line.number}{letter}" in offered if offered else edge.triple in chosen)
+                for number, edge in facts
+                if not offered or number in offered
             ],
         }
 
@@ -403,7 +424,7 @@ def collect(
         speaker = said[group[0]].speaker if group[0] in said else ""
         lines.append(
             Line(
-                len(lines) + 1,
+                0,
                 f"{speaker}: {text}" if speaker else text,
                 sources[main].document,
                 NamedNode(main),
@@ -416,7 +437,7 @@ def collect(
         )
     for edge in facts:
         text = f"{edge.text} {_UNVERIFIED}" if edge.unverified else edge.text
-        lines.append(Line(len(lines) + 1, text, NO_TEXT, facts=[edge]))
+        lines.append(Line(0, text, NO_TEXT, facts=[edge]))
     documents = list(dict.fromkeys(line.document for line in lines if line.sentence is not None))
     return Evidence(lines, _heads(context, state, step, documents))
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.index.vectors import VectorIndex
     from graphrag_rdf.llm.gateway import LlmGateway
     from graphrag_rdf.llm.model import Completion
+    from graphrag_rdf.steps.asking import Asked
     from graphrag_rdf.steps.evidence import Evidence, Point
     from graphrag_rdf.steps.sources import Place
 
@@ -248,6 +249,19 @@ class Work:
         return sum((one["in_tokens"] or 0) + (one["out_tokens"] or 0) for one in self.usage)
 
 
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """How the step that answers by a model asks it.
+
+    Attributes:
+        parameters: see `asking.AnswerParameters`.
+        prompts: what a prompt is for → its file.
+    """
+
+    parameters: Parameters
+    prompts: Mapping[str, str] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class State:
     """The blackboard of a run.
@@ -265,6 +279,8 @@ class State:
         selections: facts and sentences: those selected, and further ones that the answer cites.
         points: what reports and claims say of the question; it is shown to a model, too.
         evidence: what is shown to a model.
+        answering: how a later step asks a model for the answer; None where none does.
+        asked: the model's answer, as far as it has come.
         completion: the answer as a model wrote it; None of one that was quoted.
         result: of a query that answers the question: `template`, `query`, `columns` and `rows`, as in JSON.
         answered: false where the answer is that the program doesn't know.
@@ -299,6 +315,8 @@ class State:
     selections: list[Selection] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
     evidence: Evidence | None = None
+    answering: Answering | None = None
+    asked: Asked | None = None
     answer: str = ""
     completion: Completion | None = None
     result: dict[str, Any] | None = None

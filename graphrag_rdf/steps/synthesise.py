@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from pydantic import Field
@@ -26,8 +25,8 @@ from graphrag_rdf.steps.answer import (
     record_answer,
     settle,
 )
+from graphrag_rdf.steps.asking import AnswerParameters, Asked, Reply, shown_lines
 from graphrag_rdf.steps.checking import (
-    SENTINEL,
     check_answer,
     in_markers,
     is_sentinel,
@@ -37,11 +36,11 @@ from graphrag_rdf.steps.checking import (
     uncited,
 )
 from graphrag_rdf.steps.evidence import Evidence, Line, collect, hit_of
-from graphrag_rdf.steps.kinds import Few, Limit, Share, Some, StepKind, StepParameters, Way, register
+from graphrag_rdf.steps.kinds import Few, Share, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.prompts import stream_model
 from graphrag_rdf.steps.quoting import Candidate, Quotes, pick
 from graphrag_rdf.steps.selection import record_chunks, record_selections
-from graphrag_rdf.steps.sources import OF_SENTENCES
+from graphrag_rdf.steps.sources import OF_FACTS, OF_SENTENCES, attach_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.suggest import suggest
 from graphrag_rdf.trace.citations import cited_numbers, whole_citations
@@ -71,10 +70,13 @@ def repair(
         return
     found: list[Completion] = []
     values = {**prompt, "draft": draft, "problems": problems}
-    for _ in stream_model(context, step, "repair", found.append, prompt="repair", **values):
+    reply = Reply(
+        stream_model(context, step, "repair", found.append, prompt="repair", **values), notes=prompt["notes"]
+    )
+    for _ in reply.answer:
         pass
     second = found[0]
-    text, refused = in_one_form(second.text, state.language, by_marker.keys())
+    text, refused = in_one_form(reply.text, state.language, by_marker.keys())
     better = (
         bool(text)
         and not refused
@@ -120,21 +122,9 @@ class ExtractiveParameters(_Parameters):
     )
 
 
-class ModelParameters(_Parameters):
+class ModelParameters(_Parameters, AnswerParameters):
     """Of answers that a model writes."""
 
-    evidence_tokens: Some = Field(
-        2000, description="tokens of the evidence in the prompt: what was chosen, then the rest by rank"
-    )
-    unchosen_tokens: Limit = Field(
-        200, description="of these, tokens for chunks that the model could choose from and chose nothing of"
-    )
-    response_type: str = Field(
-        "a short answer of a few sentences", description="what the answer should be like"
-    )
-    allow_general_knowledge: bool = Field(
-        False, description="let the model add what it knows; such sentences are marked and cite nothing"
-    )
     repair: bool = Field(
         False,
         description="return uncited and unsupported sentences to the model once; nothing is streamed then",
@@ -157,45 +147,35 @@ def extractive(context: Context, state: State, parameters: Parameters) -> Iterat
 
 
 def by_model(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """The model's answer from the selected evidence, streamed. It is not asked where nothing was selected."""
+    """The model's answer from the selected evidence, streamed: the one that has begun with the selection, or
+    a new one. It is not asked where nothing was selected.
+    """
     step = begin_answer(context, state, "llm")
     evidence = _evidence(context, state, step)
-    passed_over = {rank for rank, chunk in enumerate(state.chunks) if chunk.passed_over}
-    lines = evidence.fitting(parameters["evidence_tokens"], parameters["unchosen_tokens"], passed_over)
-    if not lines and not evidence.points:
+    if state.asked is None and not shown_lines(state, evidence, parameters) and not evidence.points:
         state.answer = _unknown(context, state, step, pick(context, step, state, parameters))
         yield context.recorder.text_chunk(state.answer)
     else:
-        _record_room(context, state, step, evidence, lines)
+        asked = state.asked or Asked(context, state, evidence, parameters)
+        _record_room(context, state, step, evidence, asked.lines)
         state.general_knowledge = parameters["allow_general_knowledge"]
-        prompt = {
-            "question": state.question,
-            "history": state.conversation,
-            "documents": evidence.told(lines),
-            "points": evidence.told_points(),
-            "response_type": parameters["response_type"],
-            "allow_general_knowledge": parameters["allow_general_knowledge"],
-            "unknown": SENTINEL,
-        }
-        done = partial(setattr, state, "completion")
-        pieces = stream_model(context, step, "answer", done, prompt="answer", **prompt)
         if not parameters["repair"]:
-            yield from give_out(context, state, pieces)
-        for _ in pieces:  # else it is given out when it is repaired
-            pass
-        numbered = _numbered(state, evidence, lines)
-        read_answer(state, numbered.keys())
+            yield from give_out(context, state, asked.reply.answer)
+        state.completion = asked.finish(step, "answer")
+        numbered = _numbered(state, evidence, asked.lines)
+        read_answer(state, numbered.keys(), asked.reply.text)
         if parameters["repair"]:
             if state.answered:
-                repair(context, state, step, numbered, prompt)
+                repair(context, state, step, numbered, asked.values)
             yield context.recorder.text_chunk(state.answer)
         if not state.answered:
             state.vouched = False
             _closest(context, state, step, pick(context, step, state, parameters))
         else:
-            for number in sorted(numbered.keys() & set(cited_numbers(state.answer))):
-                for selection in numbered[number]:
-                    _select(context, state, step, selection)
+            cited = [one for n in cited_numbers(state.answer) for one in numbered.get(n, ())]
+            attach_sources(context, state, step, [one for one in cited if not one.sources])
+            for selection in cited:
+                _select(context, state, step, selection)
     yield from finish_with_suggestions(context, state, parameters, step, state.answer)
 
 
@@ -247,13 +227,20 @@ def _record_room(
 
 
 def _numbered(state: State, evidence: Evidence, lines: Sequence[Line]) -> dict[int, list[Selection]]:
-    """What the numbers of lines stand for: what was chosen of a line, else its sentence."""
-    numbered = {}
+    """What the numbers stand for: of a line its sentence, or where no chunk has it what was chosen of it; of
+    a fact below it the fact.
+    """
+    numbered: dict[int, list[Selection]] = {}
     for line in lines:
-        numbered[line.number] = line.chosen or [_unchosen(state, line)]
-        for selection in numbered[line.number]:
-            selection.marker = line.number
-            selection.shown = f"{evidence.heads.get(line.document, '')}\n{line.text}"
+        own = [one for one in line.chosen if one.edge is None or line.chunk is None]
+        numbered[line.number] = own or [_unchosen(state, line)]
+        for edge in line.below:
+            chosen = (one for one in line.chosen if one.edge is edge)
+            numbered[line.fact_number(edge)] = [next(chosen, None) or Selection(score=edge.score, edge=edge)]
+        for number in (line.number, *map(line.fact_number, line.below)):
+            for selection in numbered[number]:
+                selection.marker = number
+                selection.shown = f"{evidence.heads.get(line.document, '')}\n{line.text}"
     for number, point in evidence.points.items():
         shown = f"{point.head}\n{point.text}"
         numbered[number] = [replace(one, marker=number, shown=shown, iri=None) for one in point.rests]
@@ -348,6 +335,7 @@ _TEMPLATES = (
     "selection/margin",
     "selection/decided-against",
     *OF_SENTENCES,
+    *(template for template in OF_FACTS if template not in OF_SENTENCES),
     "provenance/rows",  # of tables, whose rows are quoted with the names of columns
     "retrieval/chunks",  # as far as focus did not read them
     "retrieval/labels",
@@ -368,6 +356,7 @@ SYNTHESISE = register(
                 by_model,
                 ModelParameters,
                 needs_model=True,
+                continues=True,
                 prompts={"answer": "answer.j2", "repair": "repair.j2", **_SUGGEST},
                 templates=(
                     *_TEMPLATES,

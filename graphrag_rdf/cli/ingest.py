@@ -246,6 +246,10 @@ def show_report(report: IngestReport, by: str) -> None:
         reasons = left_out(report.rejected, _REASONS)
         told = tr("{reasons} (facts rejected: each with its reason)").format(reasons=reasons)
         lines.append((tr("left out"), told))
+    if report.unread:
+        lines.append(
+            (tr("not read"), tr("{unread:,} sentences that no rule reads").format(unread=report.unread))
+        )
     if report.validation is not None:
         lines.append((tr("shapes"), validated(report.validation)))
     if report.relations:

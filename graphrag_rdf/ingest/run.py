@@ -286,6 +286,7 @@ class ChunkWriter:
         facts = sum(each.new_facts(self._run.store) for each in written)
         self._commit(task, changes, set[NamedNode]().union(*(each.entities for each in written)))
         self._run.report.facts += facts
+        self._run.report.unread += extracted.extraction.unread
         self._count(*written)
 
     def _write_failed(self, task: Task, error: Failure) -> None:

@@ -161,7 +161,8 @@ class Arguments:
         if noun.of and noun.of[-1].kind == "P" and (article or not noun.determiner):
             return self._thing(noun, surface(noun.units[noun.core[0] :]))
         if article and not noun.of:
-            known = self._references.described(head)
+            only = all(unit.kind == "J" for unit in noun.units[noun.core[0] : noun.core[1] - 1])
+            known = self._references.described(head) if only else None
             if known is not None:
                 return self._resolved(known)
             if not (general and self._is_kind(noun)):
@@ -169,15 +170,17 @@ class Arguments:
         elif noun.determiner and noun.determiner not in words.indefinite:
             if not (article and general and not any(unit.lower in words.definite for unit in noun.of)):
                 return "unnamed_subject"
-        elif not general or self._references.spoken:
+        elif not general or self._references.spoken or not self._is_plain(noun):
             return "unnamed_subject"
         return self._kind_of_thing(noun)
 
     def _is_kind(self, noun: NounPhrase) -> bool:
         """Whether "the N" may be any N: no person, place or work, and none of a row ("the second field")."""
-        plain = self._words.light.isdisjoint(unit.lower for unit in noun.units)
         typed = noun.head.lower in self._words.head_types
-        return plain and not typed and not _several(noun) and not self._references.spoken
+        return self._is_plain(noun) and not typed and not _several(noun) and not self._references.spoken
+
+    def _is_plain(self, noun: NounPhrase) -> bool:
+        return self._words.light.isdisjoint(unit.lower for unit in noun.units)
 
     def _owned(self, noun: NounPhrase) -> Argument | str:
         """`Ada Venn's sister`, `her sister`: a thing named by what it is and by its owner."""
@@ -241,7 +244,7 @@ class Arguments:
     def _named_part(self, units: Sequence[Unit]) -> Sequence[Unit]:
         """`engineer Ada Venn` -> `Ada Venn`; other phrases with names stay whole (`the name oxygen`)."""
         kinds = {unit.kind for unit in units}
-        if len(units) < 2 or units[-1].kind != "P" or kinds - set("NJPY'"):
+        if len(units) < 2 or units[-1].kind != "P" or units[-2].kind == "'" or kinds - set("NJPY'"):
             return units
         said = units[-2].lower.rstrip(".")
         owner = self._words.keeps_case and units[-1].text.endswith("s")  # "Heimstadion Polonias"

@@ -47,7 +47,7 @@ class Statement:
         predicate: in lower case.
         pattern: key of `CONFIDENCE`.
         doubt: why it is not asserted (see `modality`), or "".
-        general: whether it is a main clause in the present tense: then it may speak of a kind of thing.
+        general: whether its clause may be about things without a name.
         qualifiers: the dates and sums that stand beside it; see `RelationCandidate`.
     """
 
@@ -107,7 +107,8 @@ class _Reader(ItemRow):
         self.carried = ""  # doubt of a subordinate clause, which "and" goes on with
         self.fronted: list[tuple[str, NounPhrase]] = []
         self.whole = bool(self.items) and self.items[-1].unit.text == "."
-        self.main, self.general = "", False  # of the clause: whether it is a main one, and may be about kinds
+        # of the clause: whether it is a main one, may be about things without a name, and is in the present
+        self.main, self.general, self.present = "", False, False
         self.reading = Reading()
 
     def read(self) -> Reading:
@@ -123,11 +124,10 @@ class _Reader(ItemRow):
     def _state(
         self, subject: Part, predicate: str, object_: Part, pattern: str, qualifiers: Qualifiers = ()
     ) -> None:
-        of_kind = (
-            isinstance(subject, NounPhrase) and subject.determiner in self.words.definite and not subject.of
-        )
-        first = self.main == "first" and pattern != "definition"  # no "Here the winner is …"
-        general = self.general and pattern not in {"role", "title"} and (first or not of_kind)
+        general = self.general and pattern not in {"role", "title"}
+        if isinstance(subject, NounPhrase) and subject.determiner in self.words.definite:
+            first = self.main == "first" and pattern != "definition"  # no "Here the winner is …"
+            general = general and self.present and (first or bool(subject.of))
         self.reading.statements.append(
             Statement(subject, predicate, object_, pattern, self.doubt, general, qualifiers)
         )
@@ -214,7 +214,8 @@ class _Reader(ItemRow):
     def _subjects(self, at: int) -> tuple[list[NounPhrase], int]:
         """The subjects at this place, none if they are ambiguous, and the place after them."""
         members, reach = self._members(at, subjects=True)
-        plain = len(members) == 1 or all(noun.kind == "name" for noun in members)
+        bare = (noun.kind == "common" and not noun.determiner and _several(noun) for noun in members)
+        plain = len(members) == 1 or all(noun.kind == "name" for noun in members) or all(bare)
         plain = plain and not any(noun.determiner in self.words.oblique for noun in members)
         return (members if plain else []), reach + 1
 
@@ -231,7 +232,8 @@ class _Reader(ItemRow):
             last = kind == "c" or (kind == "," and self._at(position + 2) == "c")
             step = 3 if kind == "," and last else 2
             noun = self._phrase(position + step) if kind in {",", "c"} else None
-            if noun is None or (kind == "," and self._describes(members[0], noun)):
+            lists = not last or self.words.words.get(self._word(position + step - 1)) == "C"  # no "but"
+            if noun is None or not lists or (kind == "," and self._describes(members[0], noun)):
                 break
             if (noun.kind == "literal") != (members[0].kind == "literal"):
                 break
@@ -298,7 +300,10 @@ class _Reader(ItemRow):
             passive = verb.passive or bool(auxiliary)
             words = f"{auxiliary} {verb.words}".lstrip()
             self.doubt = doubt or doubt_of_verb(verb, self.words)
-            if not self._agree(subjects, verb) or verb.units[-1].text[:1].isupper():
+            finite = bool(auxiliary) or any(
+                unit.kind in "BHXVE" for unit in verb.units
+            )  # "may move or be moved"
+            if not finite or not self._agree(subjects, verb) or verb.units[-1].text[:1].isupper():
                 return at + 1
             at = self._verb(Clause(subjects, words, passive, verb.copula, verb.have), at + 1)
             if self.doubt not in {"reported", "question", "request"}:
@@ -313,11 +318,10 @@ class _Reader(ItemRow):
         """Whether subjects and verb agree in number, as far as the tags tell; notes the tense of the verb."""
         finite = next((unit for unit in verb.units if unit.kind in "BHXV"), verb.units[0])
         word = finite.lower
-        self.general = (
-            bool(self.main) and finite.tag in self.words.present and (verb.have or finite.kind != "H")
-        )
+        self.present = finite.tag in self.words.present and (verb.have or finite.kind != "H")
         # "sports show host": a noun may look like a verb, but for the first of the sentence
-        self.general = self.general and (self.main == "first" or finite.kind in "BH")
+        plain = self.main == "first" or (self.main == "later" and finite.kind in "BH")
+        self.general = plain and bool(self.words.present)
         one = finite.tag in self.words.singular or word == "was"
         several = (
             finite.tag in self.words.plural and (not word.endswith("s") or word.endswith("ss"))
@@ -367,7 +371,8 @@ class _Reader(ItemRow):
             if self._at(reach + 1) in {"n", "v"}:  # "in Kelm Bob opened"
                 return reach + 1
             dated = members[0].kind == "literal"
-            verbal = preposition in self.words.verbal and (dated or (named and members[0].kind == "name"))
+            leads = named and clause.passive and self.words.periods.get(preposition) != "from"
+            verbal = preposition in self.words.verbal and (dated or (leads and members[0].kind == "name"))
             gap = self.items[at].unit.start - self._end_of(at - 1)
             plain = preposition != self.words.of or gap <= 1  # no "ravaged much of Kelm"
             named = named and members[0].kind != "common" and (dated or preposition in self.words.verbal)
@@ -422,6 +427,7 @@ class _Reader(ItemRow):
         return (
             kind not in {"n", "v"}
             and not (kind == "a" and self._word(end) == "as")  # "classified debt as long-term"
+            and self.words.clause_doubts.get(self._word(end)) != "reported"  # "assured them that …"
             and not (word and kind in {"w", "u", "g", "i", "a", "e", "j"})
             and not (bare and kind in {"g", "e"})
         )
@@ -470,7 +476,10 @@ class _Reader(ItemRow):
         name, literal = self.words.periods.get(preposition), noun.literal
         if name is None or literal is None:
             return
-        if literal.kind == "quantity" if name == "amount" else literal.datatype and literal.kind in _DATES:
+        sum_ = literal.kind == "quantity" and (
+            literal.lexical[0] in "$€£¥" or literal.lexical.split()[-1] in self.words.currencies
+        )
+        if sum_ if name == "amount" else literal.datatype and literal.kind in _DATES:
             yield name, (literal.lexical, literal.datatype)
 
     # ---- objects
@@ -527,8 +536,9 @@ class _Reader(ItemRow):
                     self._state(subject, clause.words, whole, "active", qualifiers)
             return end
         several = len(members) > 1 and noun.literal is not None  # one of each year, or of each thing
+        named = self._word(reach + 1) == "as" and clause.words.split()[-1] not in self.words.using
         for subject in clause.subjects:
-            for member in () if several else members:
+            for member in () if several or named else members:  # "named Ada as the heir" names no Ada
                 self._state(subject, clause.words, member, "active", qualifiers)
         return self._past_complements(self._past_wider(members[-1], reach + 1))
 
@@ -560,7 +570,7 @@ class _Reader(ItemRow):
                 if member is not first and member.kind == "name" != first.kind:  # "a son of A and B"
                     if first.of:
                         self._role(subject, first, self.words.of, member, qualifiers)
-                else:
+                elif (member is first or not first.of) and not (which and goes_on == "a"):
                     self._is(clause, subject, member, qualifiers)
         at, last = reach + 1, members[-1]
         alone = last.kind == "common" and not last.of and len(members) == 1

@@ -78,6 +78,7 @@ class Lexicon:
         ranges: words between the ends of a range ("2 to 5").
         naming: nouns before a name that stands for itself: "the name oxygen".
         quantifiers: determiners that speak of none, some or all.
+        currencies: their names after a number.
         using: verbs whose object is whole before "to".
         negative: those of them that speak of none or hardly any.
         shifting: adjectives without which a role would be another one (former, acting).
@@ -118,6 +119,7 @@ class Lexicon:
     ranges: frozenset[str]
     naming: frozenset[str]
     quantifiers: frozenset[str]
+    currencies: frozenset[str]
     using: frozenset[str]
     negative: frozenset[str]
     shifting: frozenset[str]

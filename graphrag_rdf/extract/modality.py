@@ -20,7 +20,7 @@ from .lexicon import Lexicon, all_stopwords, read_table
 from .phrases import NounPhrase, VerbGroup
 from .tagging import Unit
 
-_GOES_ON = re.compile(r"[\w‐‑–/%=-]")
+_GOES_ON = re.compile(r"[\w‐‑–/%=+-]|:[^\s\d]")
 _DASHES = frozenset("-–—")
 _MODIFIERS = frozenset("EG")
 _NAMES = frozenset("FNPMY")
@@ -118,7 +118,7 @@ def doubt_of_extent(
     then = units[units.index(after) + 1].kind if after is not units[-1] else "."
     return (
         "cut"
-        if _GOES_ON.match(text[end : end + 1])
+        if _GOES_ON.match(text[end : end + 2])
         or after.lower in words.going_on
         or (literal and (after.lower in words.ranges | _DASHES or after.kind in _PHRASE))
         or (object_[-1].kind == "Y" and after.kind in "KC" and then == "Y" and len(object_) == 1)

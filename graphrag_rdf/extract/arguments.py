@@ -170,7 +170,7 @@ class Arguments:
         elif noun.determiner and noun.determiner not in words.indefinite:
             if not (article and general and not any(unit.lower in words.definite for unit in noun.of)):
                 return "unnamed_subject"
-        elif not general or self._references.spoken or not self._is_plain(noun):
+        elif not general or not self._is_plain(noun):
             return "unnamed_subject"
         return self._kind_of_thing(noun)
 

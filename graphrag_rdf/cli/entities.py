@@ -44,11 +44,15 @@ def entities_command() -> None:
 @entities_command.command("list", examples=["graphrag-rdf entities list --match harbour --limit 10"])
 @click.option("--match", "text", default="", metavar="TEXT", help="Only names that contain this text.")
 @click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="Number of entities.")
+@click.option("--all", "every", is_flag=True, help="Also list names that are not shown elsewhere.")
 @format_option("text", "json", "jsonl")
-def list_(text: str, limit: int, form: str) -> None:
-    """List entities, those with the most facts first. Merged entities are listed as one."""
+def list_(text: str, limit: int, every: bool, form: str) -> None:
+    """List entities, those with the most facts first. Merged entities are listed as one.
+
+    Shown are those that a fact holds, a chunk is about, or two sentences name.
+    """
     with open_engine(beside=True) as engine:
-        rows = engine.store.select("entities/list", text=text, limit=limit)
+        rows = engine.store.select("entities/list", text=text, every=every, limit=limit)
     found = [
         {
             "iri": text_of(row["entity"]),

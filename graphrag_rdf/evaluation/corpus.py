@@ -157,6 +157,7 @@ def ingest_corpus(
     if not partly:
         require_whole(report)
     mark_boilerplate(engine.store)
+    engine.indexer.flush(final=True)
     return report
 
 

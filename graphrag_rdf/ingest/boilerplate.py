@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.ingest.duplicates import words_of
+from graphrag_rdf.ingest.names import unlinked
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, XSD, Graphs
 from graphrag_rdf.rdf.terms import node_of, text_of
@@ -70,9 +71,18 @@ def mark_boilerplate(store: Store, *, changed: bool = True) -> int:
     changes = Changes(
         remove=sorted(known - wanted, key=str), add=sorted(wanted - known, key=str), content=False
     )
-    if changes:
+    more = len(changes.add) - len(changes.remove)
+    if changes:  # the graph of entities leaves boilerplate out
+        changes.add += unlinked(_chunks_of([*changes.add, *changes.remove], documents))
         store.commit(changes)
-    return made + len(changes.add) - len(changes.remove)
+    return made + more
+
+
+def _chunks_of(marks: Iterable[Quad], documents: Sequence[Sequence[_Chunk]]) -> list[NamedNode]:
+    """The chunks whose sentences are marked."""
+    things = {node_of(quad.subject).value for quad in marks if quad.predicate == RAG.boilerplate}
+    chunks = (chunk for chunks in documents for chunk in chunks)
+    return [NamedNode(one.iri) for one in chunks if any(each.iri in things for each in one.sentences)]
 
 
 # --- fingerprints ---------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents
 
 
-_DERIVED = ("co-occurrences", "synonyms")
+_DERIVED = ("co-occurrences", "shown", "synonyms")
 
 
 def read_groups(store: Store) -> Groups:
@@ -246,7 +246,7 @@ def settle(store: Store) -> list[NamedNode]:
     things are marked to be linked (`links`). Each step can be repeated, so a killed process leaves no damage.
 
     Returns:
-        the settled things. Their records in the indexes may have changed.
+        the settled things and all that are one with them. Their records in the indexes may have changed.
     """
     things = [node_of(row["thing"]) for row in store.select("labels/unsettled")]
     groups = read_groups(store)
@@ -263,7 +263,7 @@ def settle(store: Store) -> list[NamedNode]:
         changes.add += unlinked(batch)
         store.commit(changes)
     _withhold(store)
-    return things
+    return list(dict.fromkeys(one for thing in things for one in (thing, *sorted(groups.of(thing), key=str))))
 
 
 def _elect(store: Store, things: list[NamedNode]) -> Changes:

@@ -425,7 +425,8 @@ def _settle(engine: NeededComponents, changes: Changes, out: Edited) -> None:
     drop_made(engine.store, changes, sources=list(sources))
     engine.indexer.recover()
     engine.store.commit(changes)
-    touched = {fact[0] for fact in (*out.facts, *out.asserted)}
+    ends = (end for s, _, o in (*out.facts, *out.asserted) for end in (s, o))
+    touched = dict.fromkeys(end for end in ends if isinstance(end, NamedNode))
     engine.indexer.changed(entities=[*settle(engine.store), *touched, *out.entities])
     engine.indexer.flush(final=True)
 

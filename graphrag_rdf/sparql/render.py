@@ -16,6 +16,7 @@ Macros that templates use:
 | `{% call premise(n) %}…{% endcall %}` | the n-th premise |
 | `{% call conclusion() %}…{% endcall %}` | the conclusion |
 | `is_fact("?p")` | a condition: the predicate is not one of names, types or merges |
+| `is_sentence("?text")` | a condition: the text ends as sentences do, unlike a heading or a label |
 | `contains(c, s, p, o)` | container `c` (subgraph) contains the fact |
 | `reifies(r, s, p, o)` | `r` is a reifier (evidence) of the fact |
 | `edge_term(x, s, p, o)` | `x tg:edge` the fact |
@@ -134,6 +135,11 @@ def _is_fact(predicate: object) -> Markup:
     return Markup(f"{_slot(predicate)} NOT IN ({others})")
 
 
+def _is_sentence(text: object) -> Markup:
+    """A condition on a variable: a full stop or its like ends it, before marks, emoji and note numbers."""
+    return Markup(f'REGEX({_slot(text)}, "[.!?…。！？।](\\\\[[0-9]+\\\\]|[^A-Za-z0-9])*$")')
+
+
 _MONTH, _DAY = "(0[1-9]|1[0-2])", "(0[1-9]|[12][0-9]|3[01])"
 _ZONE = "(Z|[+-][0-9]{2}:[0-9]{2})"
 _DATE = f"^(-?[0-9]{{4,}}(-{_MONTH}(-{_DAY})?)?)(T[0-9:.]+)?{_ZONE}?$"
@@ -223,6 +229,7 @@ class Renderer:
             values=_values,
             either=_either,
             is_fact=_is_fact,
+            is_sentence=_is_sentence,
             date_range=_date_range,
             facts=self._facts,
             known=self._known,

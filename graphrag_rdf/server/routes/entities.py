@@ -40,7 +40,9 @@ async def entity_list(request: Request) -> Response:
     part = part_of(request, _FURTHEST)
 
     def forms(service: Service) -> Forms:
-        every = service.engine.store.select("entities/list", text=part.match, limit=part.offset + part.limit)
+        every = service.engine.store.select(
+            "entities/list", text=part.match, every=False, limit=part.offset + part.limit
+        )
         items: list[dict[str, Any]] = [
             {
                 "iri": text_of(row["entity"]),

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents
 
 
-_DERIVED = ("co-occurrences", "shown", "synonyms")
+_DERIVED = ("entities", "synonyms")
 
 
 def read_groups(store: Store) -> Groups:

@@ -150,6 +150,7 @@ class StoreIndexer:
         vectors, embedder: the vector index and what makes its vectors; None without an embedding model.
         namespace: in which extraction mints relations and types.
         keep: keep inferences up to date, by the rules of this profile.
+        min_count: sentences that name two entities together, so that they co-occur.
     """
 
     def __init__(
@@ -160,10 +161,12 @@ class StoreIndexer:
         embedder: Embedder | None = None,
         namespace: str = iris.DEFAULT_NAMESPACE,
         keep: Profile | None = None,
+        min_count: int = 2,
     ) -> None:
         self._store = store
         self._namespace = namespace
         self._keep = keep
+        self._min_count = min_count
         self._schema_behind = False  # whether facts may have changed since the schema was observed
         self._feed = IndexFeed(store)
         self._text = text
@@ -281,7 +284,7 @@ class StoreIndexer:
         """Bring the graph of entities up to date; how many quads the store has more."""
         marked = [node_of(row["thing"]) for row in self._store.select("links/unlinked")]
         touched = None if self._touched is None else [*dict.fromkeys([*marked, *self._touched.values()])]
-        more = update_graph(self._store, touched)
+        more = update_graph(self._store, touched, self._min_count)
         self._touched = {}
         return more
 
@@ -359,7 +362,7 @@ class StoreIndexer:
                 self._embed(batch, [])
             self._commit_vectors(number)
         self.observe_schema()
-        update_graph(self._store, None)
+        update_graph(self._store, None, self._min_count)
         self._touched = {}
         self._store.sync()
         self._text.commit(number)

@@ -105,7 +105,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("authority", "end", settings=("documents.authority",)),
     Stage("names", "end", refresh="names"),
     Stage("schema", "end", needs=("names",), settings=("extract.namespace",), refresh="schema"),
-    Stage("index", "end", needs=("names",), settings=("embedding.model",)),
+    Stage("index", "end", needs=("names",), settings=("embedding.model", "relations.min_count")),
     Stage("links", "end", needs=("index",)),
     Stage("boilerplate", "end", optional=True, needs=("names",)),
     Stage("duplicates", "end", optional=True, needs=("index",)),
@@ -127,7 +127,7 @@ STAGES: tuple[Stage, ...] = (
         chooses="relations.use",
         settings=(
             *("relations.build", "relations.window", "relations.truncate", "relations.min_confidence"),
-            *("relations.sentence_window", "relations.min_count", "relations.hub_limit"),
+            "relations.hub_limit",
         ),
         refresh="relations",
     ),

@@ -168,7 +168,7 @@ class _Surroundings:
 
     def main_entities(self) -> None:
         """Take the entities with most facts."""
-        rows = self._search.decide("entities/list", text="", every=False, limit=self._parameters["entities"])
+        rows = self._search.decide("entities/list", text="", limit=self._parameters["entities"])
         rows = [row for row in rows if row["entity"] not in self._state.exclude]
         most = max((number_of(row["facts"]) for row in rows), default=0.0) or 1.0
         for rank, row in enumerate(rows, start=1):

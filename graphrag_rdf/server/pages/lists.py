@@ -155,9 +155,7 @@ def entities_page(service: Service, items: Sequence[Mapping[str, Any]], part: Pa
             for item in items
         ],
         search=tr("Part of a name"),
-        query=service.engine.store.render(
-            "entities/list", text=part.match, every=False, limit=part.offset + part.limit
-        ),
+        query=service.engine.store.render("entities/list", text=part.match, limit=part.offset + part.limit),
         empty=tr("No entity has this name.") if part.match else tr("There are no entities."),
     )
     return list_page(listing, part)

@@ -97,7 +97,7 @@ def _co_occurrences(
     for batch in in_batches(nodes):
         found = {
             (node_of(row["one"]), node_of(row["other"])): text_of(row["count"])
-            for row in store.select("derived/known-pairs", entities=batch, every=True)
+            for row in store.select("derived/known-pairs", entities=batch, every=True, pairs=[])
             if row["other"] in nodes
         }
         sentences = sentences_of_pairs(store, [*found])

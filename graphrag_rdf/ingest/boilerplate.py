@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.ingest.duplicates import words_of
-from graphrag_rdf.ingest.names import unlinked
+from graphrag_rdf.ingest.names import undrawn
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, XSD, Graphs
 from graphrag_rdf.rdf.terms import node_of, text_of
@@ -73,7 +73,7 @@ def mark_boilerplate(store: Store, *, changed: bool = True) -> int:
     )
     more = len(changes.add) - len(changes.remove)
     if changes:  # the graph of entities leaves boilerplate out
-        changes.add += unlinked(_chunks_of([*changes.add, *changes.remove], documents))
+        changes.add += undrawn(_chunks_of([*changes.add, *changes.remove], documents))
         store.commit(changes)
     return made + more
 

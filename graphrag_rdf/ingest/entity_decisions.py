@@ -24,7 +24,7 @@ from graphrag_rdf.ingest.decisions import (
     undone,
 )
 from graphrag_rdf.ingest.drop_made import drop_made
-from graphrag_rdf.ingest.names import as_literal, unlinked, unsettled
+from graphrag_rdf.ingest.names import as_literal, undrawn, unlinked, unsettled
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
 from graphrag_rdf.rdf.terms import Term, node_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches, updates_in_batches
@@ -79,6 +79,9 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
         _rename(store, groups, batch, members, changes)
     lost = [quad.subject for quad in changes.remove if quad.subject == quad.object]
     moved = [quad for quad in changes.remove if quad.predicate == RAG.canonicalEntity]
+    gained = [quad for quad in changes.add if quad.predicate == RAG.canonicalEntity]
+    ends = {node_of(end) for quad in (*moved, *gained) for end in (quad.subject, quad.object)}
+    changes.add += undrawn(sorted(ends, key=str))
     for what in _DERIVED:
         changes.updates += updates_in_batches(f"derived/drop-{what}", "entities", lost)
     changes.updates += updates_in_batches("communities/drop-members", "entities", lost)
@@ -246,7 +249,7 @@ def settle(store: Store) -> list[NamedNode]:
     things are marked to be linked (`links`). Each step can be repeated, so a killed process leaves no damage.
 
     Returns:
-        the settled things and all that are one with them. Their records in the indexes may have changed.
+        the settled things. Their records in the indexes may have changed.
     """
     things = [node_of(row["thing"]) for row in store.select("labels/unsettled")]
     groups = read_groups(store)
@@ -263,7 +266,7 @@ def settle(store: Store) -> list[NamedNode]:
         changes.add += unlinked(batch)
         store.commit(changes)
     _withhold(store)
-    return list(dict.fromkeys(one for thing in things for one in (thing, *sorted(groups.of(thing), key=str))))
+    return things
 
 
 def _elect(store: Store, things: list[NamedNode]) -> Changes:
@@ -282,6 +285,7 @@ def _elect(store: Store, things: list[NamedNode]) -> Changes:
             changes.remove.append(_name(thing, SKOS.altLabel, new))
         changes.add.append(_name(thing, RDFS.label, new))
     drop_made(store, changes, entities=renamed)
+    changes.add += undrawn(renamed)
     return changes
 
 

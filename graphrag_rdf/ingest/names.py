@@ -162,6 +162,12 @@ def _iri(term: Term) -> str:
     return node_of(term).value
 
 
+def undrawn(things: Iterable[NamedNode]) -> Iterator[Quad]:
+    """The marks of entities, and of chunks with entities, for which the graph of entities may be wrong."""
+    for thing in things:
+        yield Quad(STORE_NODE, RAG.undrawn, thing, Graphs.SYSTEM)
+
+
 # --- links ---
 
 

@@ -14,7 +14,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.entity_decisions import settle
-from graphrag_rdf.ingest.names import unsettled
+from graphrag_rdf.ingest.names import undrawn, unsettled
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import METADATA_KEY, RDFS, SKOS
 from graphrag_rdf.rdf.terms import node_of, now
@@ -118,3 +118,5 @@ def _retract_facts(candidates: list[Row], changes: Changes) -> None:
         changes.updates.append(("ingest/retract-facts", {"candidates": facts}))
     named = {row["s"] for row in candidates if row["p"] in _NAMES}
     changes.add += unsettled(sorted((node for node in named if isinstance(node, NamedNode)), key=str))
+    ends = {row[part] for row in candidates for part in ("s", "o")}
+    changes.add += undrawn(sorted((node for node in ends if isinstance(node, NamedNode)), key=str))

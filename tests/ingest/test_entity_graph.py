@@ -167,7 +167,7 @@ def test_edits_leave_what_a_rebuild_makes(edits: list[tuple[str, int, list[str]]
 def pairs(engine: Engine) -> dict[tuple[str, str], int]:
     """Local names of entities that co-occur → the number of sentences."""
     entities = [node_of(row["entity"]) for row in engine.store.select("derived/canonical")]
-    rows = engine.store.select("derived/known-pairs", entities=entities, every=True)
+    rows = engine.store.select("derived/known-pairs", entities=entities, every=True, pairs=[])
     return {
         (node_of(row["one"]).value.rpartition("/")[2], node_of(row["other"]).value.rpartition("/")[2]): int(
             text_of(row["count"])
@@ -238,7 +238,7 @@ def test_counts_are_those_of_the_definition(
     shown = {entity for entity in range(5) if sum(entity in named for named in whole) > 1}
     expected = Counter(pair for named in whole for pair in combinations(sorted(named & shown), 2))
     nodes = [NamedNode(f"http://trustgraph.ai/e/ent-{letter}") for letter in "abcde"]
-    rows = store.select("derived/known-pairs", entities=nodes, every=True)
+    rows = store.select("derived/known-pairs", entities=nodes, every=True, pairs=[])
     found = {(nodes.index(r["one"]), nodes.index(r["other"])): int(text_of(r["count"])) for r in rows}  # type: ignore[arg-type]
     assert found == {pair: count for pair, count in expected.items() if count >= min_count}
 

@@ -143,14 +143,11 @@ def _written(report: ExportReport, path: Path | None) -> str:
         return tr("wrote {quads} to {place}").format(quads=_quads(report.quads), place=place)
     told = (
         tr(
-            "wrote {entities:,} entities, {relations:,} relations, {co_occurrences:,} co-occurrences and "
-            "{values:,} values to {place}, and left out {left_out:,} facts, which GraphML cannot hold"
+            "wrote {entities:,} entities, {relations:,} relations and {values:,} values to {place}, and left "
+            "out {left_out:,} facts, which GraphML cannot hold"
         )
         if report.left_out
-        else tr(
-            "wrote {entities:,} entities, {relations:,} relations, {co_occurrences:,} co-occurrences and "
-            "{values:,} values to {place}"
-        )
+        else tr("wrote {entities:,} entities, {relations:,} relations and {values:,} values to {place}")
     )
     return told.format(**asdict(report), place=place)
 

@@ -42,7 +42,6 @@ class ExportReport:
         quads: of RDF; 0 for GraphML.
         entities, relations, values: of GraphML; 0 otherwise.
         left_out: facts whose object is neither an entity nor a literal, which GraphML cannot hold.
-        co_occurrences: of GraphML; pairs of entities that sentences name together.
     """
 
     quads: int = 0
@@ -50,7 +49,6 @@ class ExportReport:
     relations: int = 0
     values: int = 0
     left_out: int = 0
-    co_occurrences: int = 0
 
 
 def export_graph(

@@ -45,15 +45,15 @@ _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.
 _TAIL = "  </graph>\n</graphml>\n"
 
 
-def write_graphml(store: Store, facts: Iterable[Quad], output: IO[bytes]) -> tuple[int, int, int, int, int]:
+def write_graphml(store: Store, facts: Iterable[Quad], output: IO[bytes]) -> tuple[int, int, int, int]:
     """Write entities, relations, values and co-occurrences.
 
     Args:
         facts: the quads of the graph of facts.
 
     Returns:
-        (entities, relations, values, facts left out because their object is neither an entity nor a value,
-        co-occurrences)
+        (entities, relations and co-occurrences, values, facts left out because their object is neither an
+        entity nor a value)
     """
     labels = {row["thing"]: text_of(row["label"]) for row in one_label(store.select("exchange/labels"))}
     keys = _Keys(store, labels)
@@ -80,13 +80,12 @@ def write_graphml(store: Store, facts: Iterable[Quad], output: IO[bytes]) -> tup
             ends = f'source="{nodes[s]}" target="{nodes[o]}"'
             output.write(f'    <edge id="e{relations}" {ends}>{_data(data)}</edge>\n'.encode())
             relations += 1
-    pairs = 0
     for data, one, other in _co_occurrences(store, nodes):
         ends = f'source="{nodes[one]}" target="{nodes[other]}" directed="false"'
-        output.write(f'    <edge id="c{pairs}" {ends}>{_data(data)}</edge>\n'.encode())
-        pairs += 1
+        output.write(f'    <edge id="e{relations}" {ends}>{_data(data)}</edge>\n'.encode())
+        relations += 1
     output.write(_TAIL.encode())
-    return len(nodes), relations, keys.count, left_out, pairs
+    return len(nodes), relations, keys.count, left_out
 
 
 def _co_occurrences(

@@ -73,16 +73,15 @@ def mark_boilerplate(store: Store, *, changed: bool = True) -> int:
     )
     more = len(changes.add) - len(changes.remove)
     if changes:  # the graph of entities leaves boilerplate out
-        changes.add += undrawn(_chunks_of([*changes.add, *changes.remove], documents))
+        changes.add += undrawn(_chunks_of([*changes.add, *changes.remove]))
         store.commit(changes)
     return made + more
 
 
-def _chunks_of(marks: Iterable[Quad], documents: Sequence[Sequence[_Chunk]]) -> list[NamedNode]:
-    """The chunks whose sentences are marked."""
-    things = {node_of(quad.subject).value for quad in marks if quad.predicate == RAG.boilerplate}
-    chunks = (chunk for chunks in documents for chunk in chunks)
-    return [NamedNode(one.iri) for one in chunks if any(each.iri in things for each in one.sentences)]
+def _chunks_of(marks: Iterable[Quad]) -> list[NamedNode]:
+    """The chunks of which something is boilerplate, or no longer."""
+    things = (node_of(quad.subject).value for quad in marks if quad.predicate == RAG.boilerplate)
+    return [NamedNode(chunk) for chunk in sorted({thing.partition("#s")[0] for thing in things})]
 
 
 # --- fingerprints ---------------------------------------------------------------------------------------

@@ -519,7 +519,7 @@ SPOILT: dict[Callable[[Spoiler], None], set[str]] = {
     a_lost_page: {"pages-counted"},
     a_second_label: {"one-label"},
     a_nameless_entity: {"entities-named"},
-    a_lost_canonical_link: {"entities-canonical", "sentence-mentions"},
+    a_lost_canonical_link: {"derived-relations", "entities-canonical", "sentence-mentions"},
     two_canonical_entities: {"one-canonical"},
     a_canonical_entity_that_is_gone: {"canonical-fixed"},
     two_canonical_relations: {"one-canonical"},

@@ -172,6 +172,7 @@ def undrawn(things: Iterable[NamedNode]) -> Iterator[Quad]:
 
 
 _BATCH = 100
+_COUNTED = 500  # entities in one update
 _LONGEST = 10  # words of a name
 _GAP = re.compile(r"(?:['’]s)?[,:]?\s{1,3}|\.\s?|\s&\s")  # between two words of a name
 _ABBREVIATION = 4  # letters of a word, at most, whose full stop does not end a sentence
@@ -184,7 +185,8 @@ def unlinked(things: Iterable[NamedNode]) -> Iterator[Quad]:
 
 
 def link_names(store: Store, index: TextIndex) -> int:
-    """Update the links of marked chunks and of chunks with marked names.
+    """Update the links of marked chunks and of chunks with marked names, and count the chunks of what these
+    mention.
 
     Each step can be repeated, so a killed process leaves no damage.
 
@@ -203,10 +205,14 @@ def link_names(store: Store, index: TextIndex) -> int:
         for names in _topics(store, batch).values():
             found = (iri for name in names for iri in index.holding(name, kind="chunk"))
             chunks.update((iri, NamedNode(iri)) for iri in found)
+    mentioned: set[NamedNode] = set()
     for some in in_batches([chunks[iri] for iri in sorted(chunks)], _BATCH):
-        changes = _relinked(store, index, some)
+        changes, entities = _relinked(store, index, some)
         store.commit(changes)
+        mentioned |= entities
         more += len(changes.add) - len(changes.remove)
+    for batch in in_batches(sorted(mentioned, key=str), _COUNTED):
+        store.commit(Changes(updates=[("derived/counts", {"things": batch})], content=False))
     for batch in in_batches(marked, _BATCH):
         store.commit(Changes(remove=[*unlinked(batch)], content=False))
     return more
@@ -224,8 +230,10 @@ def _topics(store: Store, things: Sequence[NamedNode]) -> dict[NamedNode, set[st
     return found
 
 
-def _relinked(store: Store, index: TextIndex, chunks: Sequence[NamedNode]) -> Changes:
-    """The changes that correct the links of chunks; empty if all are right."""
+def _relinked(store: Store, index: TextIndex, chunks: Sequence[NamedNode]) -> tuple[Changes, set[NamedNode]]:
+    """The changes that correct the links of chunks, empty if all are right; and what the chunks mention, or
+    mentioned, or are about.
+    """
     wanted = list(chunks)
     texts = {
         node_of(row["chunk"]): text_of(row["text"]) for row in store.select("index/chunks", chunks=wanted)
@@ -255,7 +263,9 @@ def _relinked(store: Store, index: TextIndex, chunks: Sequence[NamedNode]) -> Ch
             if missed and not any(a <= first and last <= b for a, b in covered):
                 covered.append((first, last))
                 new.update(_link(sentence, entity) for entity in missed)
-    return Changes(remove=sorted(old - new, key=str), add=sorted(new - old, key=str), content=False)
+    changes = Changes(remove=sorted(old - new, key=str), add=sorted(new - old, key=str), content=False)
+    found = [entity for entities in mentioned.values() for entity in entities]
+    return changes, {node_of(entity) for entity in (*found, *(link.object for link in old | new))}
 
 
 def _called(store: Store, index: TextIndex, names: set[str]) -> Mapping[str, set[Term]]:

@@ -37,13 +37,15 @@ def retract_chunks(
         changes: the transaction.
         erase: leave no tombstones (`forget`).
 
-    Things that lose a name are marked: call `entity_decisions.settle` after the commit.
+    Things that lose a name or a mention are marked: call `entity_decisions.settle` after the commit.
     """
     if not chunks:
         return
     candidates = store.select("ingest/contained-in-chunks", chunks=chunks)
     cited = set() if erase else {row["chunk"] for row in store.select("ingest/cited-chunks", chunks=chunks)}
     gone = [chunk for chunk in chunks if chunk not in cited]
+    mentioned = [row.get("linked") or row["entity"] for row in store.select("links/mentioned", chunks=chunks)]
+    changes.add += unsettled(sorted({node_of(entity) for entity in mentioned}, key=str))  # to be counted
     changes.updates.append(("links/drop", {"chunks": chunks}))
     if gone:
         changes.updates.append(("ingest/retract-chunks", {"chunks": gone}))

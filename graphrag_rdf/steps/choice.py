@@ -135,7 +135,7 @@ def _look_up(
         history=(),
     )
     asked.concepts = concepts_by_rules(context, asked, step)
-    run = Activation(context, asked, state.exploring, step)
+    run = Activation(context, asked, state.exploring, step, node)
     run.spread()
     run.rank_passages()
     run.gather()

@@ -20,7 +20,7 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import METADATA, RAG, RDF
-from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.rdf.terms import node_of, number_of, text_of, whole_of
 from graphrag_rdf.steps.evidence import Point
 from graphrag_rdf.steps.exploration import CONSIDERED, Edge, Seed
 from graphrag_rdf.steps.findings import TEMPLATES as FINDINGS
@@ -38,7 +38,7 @@ from graphrag_rdf.steps.local_items import (
     ReportTaken,
 )
 from graphrag_rdf.steps.same_facts import as_one
-from graphrag_rdf.steps.search import DESCRIPTIONS, QuestionSearch, as_shares, fact_of, number_of, whole_of
+from graphrag_rdf.steps.search import DESCRIPTIONS, QuestionSearch, as_shares, fact_of
 from graphrag_rdf.steps.selection import fit_chunks, record_chunks, record_selections, tokens_of
 from graphrag_rdf.steps.sources import attach_sources, mentions_of, sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, SentenceHit, State, Triple
@@ -141,7 +141,7 @@ class _Surroundings:
         """Take the nearest entities."""
         found = {
             "named": [(seed.entity, seed.score) for seed in self._state.seeds],
-            "activation": _shares((one.entity, one.value) for one in self._state.activated),
+            "activation": _shares((NamedNode(iri), value) for iri, value in self._state.activated.items()),
             "words": self._search.entities_with_words(_ALIKE),
             "meaning": self._search.similar_entities(_ALIKE),
         }

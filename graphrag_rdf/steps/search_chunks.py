@@ -15,10 +15,10 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import TG
-from graphrag_rdf.rdf.terms import integer, node_of, text_of
+from graphrag_rdf.rdf.terms import integer, node_of, number_of, text_of
 from graphrag_rdf.steps.exploration import EXPLORATION, PassageHit, begin_exploration, record_passages
 from graphrag_rdf.steps.kinds import Some, StepKind, Way, Weight, register
-from graphrag_rdf.steps.search import QuestionSearch, as_shares, number_of
+from graphrag_rdf.steps.search import QuestionSearch, as_shares
 from graphrag_rdf.steps.selection import FittingParameters, fit_chunks
 from graphrag_rdf.steps.sources import chunk_of, mentions_of
 from graphrag_rdf.steps.state import Context, Parameters, SentenceHit, State

@@ -12,12 +12,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.llm.failures import left
 from graphrag_rdf.rdf.namespaces import TG
-from graphrag_rdf.steps.exploration import (
-    Activated,
-    Edge,
-    PassageHit,
-    Seed,
-)
+from graphrag_rdf.steps.exploration import Edge, PassageHit, Seed
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace.documents import Source
@@ -36,6 +31,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.llm.model import Completion
     from graphrag_rdf.steps.asking import Asked
     from graphrag_rdf.steps.evidence import Evidence, Point
+    from graphrag_rdf.steps.hits import Hits
     from graphrag_rdf.steps.sources import Place
 
 Triple: TypeAlias = Statement
@@ -154,20 +150,6 @@ class SentenceHit:
     authority: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Carrier:
-    """A sentence that passed activation on: the best of an entity in a round, counted from 1.
-
-    Attributes:
-        origin: the entity; None where the question itself found the sentence.
-    """
-
-    sentence: NamedNode
-    origin: NamedNode | None
-    similarity: float
-    round: int
-
-
 @dataclass(slots=True, kw_only=True)
 class Selection(Selected):
     """A selection while the run lasts.
@@ -271,9 +253,10 @@ class State:
         known: what an agent is told that was found out before.
         concepts: names and phrases whose entities exploration starts from.
         also: those of them by which chunks are searched for beside the question's words.
+        inputs: the hits that chunks were ranked by; None where no activation ranked them.
         exploring: the parameters of exploration, by which look-ups search too.
         looked_up: what they searched for.
-        activated: the entities that exploration by activation reached.
+        activated: the entities that exploration by activation started from and reached → activation, 0 to 1.
         well_ranked: chunks that are selected as far as they fit.
         chunks: those selected, best first; those of the last look-up before others.
         selections: facts and sentences: those selected, and further ones that the answer cites.
@@ -304,10 +287,11 @@ class State:
     concepts: list[str] = field(default_factory=list)
     also: tuple[str, ...] = ()
     seeds: list[Seed] = field(default_factory=list)
-    activated: list[Activated] = field(default_factory=list)
+    activated: Mapping[str, float] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     hits: list[SentenceHit] = field(default_factory=list)
     passages: list[PassageHit] = field(default_factory=list)
+    inputs: Hits | None = None
     exploring: Parameters = field(default_factory=dict)
     looked_up: list[str] = field(default_factory=list)
     well_ranked: list[NamedNode] = field(default_factory=list)

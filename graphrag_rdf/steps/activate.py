@@ -177,7 +177,7 @@ class Activation:
             [
                 (RAG.sureness, double(self.sureness)),
                 *((RAG[f"{name}Weight"], double(self.weights[of])) for of, name in WEIGHTS.items()),
-                *((RAG.leftOut, sentence) for sentence in search.left_out),
+                *((RAG.setAside, sentence) for sentence in search.left_out),
                 *((RAG.excludedEntity, entity) for entity in state.exclude),
             ],
         )

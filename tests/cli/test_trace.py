@@ -102,7 +102,7 @@ def test_verify(run: Run, asked: str) -> None:
 
 
 def test_a_query_of_a_trace_runs_again(run: Run, store: Path, asked: str, tmp_path: Path) -> None:
-    kept = run("trace", "query", asked, "retrieval/best-passages")
+    kept = run("trace", "query", asked, "retrieval/ranked")
     assert kept.code == 0
     query = tmp_path / "ranking.rq"
     query.write_text(kept.out)

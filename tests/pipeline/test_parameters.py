@@ -152,8 +152,7 @@ SOMETIMES = {
     "facts/text-wrong",  # where somebody decided so: see ingest/test_fact_edits
     "selection/filtered",  # with a reranker as filter: see test_filter
     "retrieval/sentence-texts",  # of the hops, where no facts are followed: see test_graph_rag
-    "selection/nearest-sentences",  # of hubs that the question names: see steps/test_activation
-    "retrieval/sentences-with",  # the same
+    "retrieval/counted",  # where no seed is counted: see store/test_written_before
     "retrieval/unread-facts",  # where facts were imported: see exchange/test_take
     "retrieval/document-texts",  # of dialogues: see test_evidence
     "retrieval/passage-degrees",  # where the number of relations counts: see test_hybrid

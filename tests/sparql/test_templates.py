@@ -108,7 +108,7 @@ LEFT = {
     # asked for a handful of values, or for a whole store
     *("communities/report-facts", "entities/list", "gateway/steps", "linking/neighbours"),
     *("cookbook/claim-contradictions", "cookbook/neighbours", "cookbook/single-source"),
-    *("ontology/terms", "selection/reached-entities", "trace/composite-scores"),
+    *("ontology/terms", "trace/composite-scores"),
     # rules: each premise is in the facts, the ontologies or what is inferred, and one in what is new
     *(name for name in TEMPLATES if re.fullmatch(r"reasoning/(cax|prp|rdfs\d)[\w-]*", name)),
 }

@@ -65,7 +65,7 @@ from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
 
 _SURE = 0.5  # seeds below it do not spread where there are surer ones
-_CHUNKS, _SENTENCES = 30, 60  # hits of each index
+_SENTENCES = 60  # hits of each index
 _BM25 = Bm25()
 _AS_NAME = 0.2  # share of the chunks with a word in which it is a name, for it to be one in a question
 _HUB = 25  # chunks that mention an entity which says nothing of them; as in `retrieval/ranked`
@@ -101,6 +101,7 @@ SEARCH: Mapping[str, Any] = {
     "entity_limit": 50,  # seed entities, shared out among the concepts
     "seeds_per_concept": 3,  # of those found by words or meaning; names that match exactly always count
     "min_similarity": 0.5,  # below which a name is not a seed
+    "passage_limit": 30,  # chunks of each index
     "lexical_weight": 1.0,  # of words, meaning and graph in the score of a fact
     "vector_weight": 1.0,
     "graph_weight": 0.6,
@@ -147,10 +148,11 @@ class Activation:
         self.search = QuestionSearch(context, state, self.parameters, self.step, _SENTENCES)
         with_index = ThreadPoolExecutor(1, "index")  # which lets other threads work while it searches
         self._sentences = with_index.submit(self.search.search_words, state.question, _BM25)
-        self._own_words = with_index.submit(self.search.with_words, _CHUNKS)
+        self._own_words = with_index.submit(self.search.with_words, self.parameters["passage_limit"])
         with_index.shutdown(wait=False)
         self.active: dict[str, float] = {}
         self.sureness = 0.0
+        self._ranked = False  # or another way ranks
 
     def own_words(self) -> list[tuple[str, float]]:
         """Chunks by their own words: BM25 as a share of the best."""
@@ -165,13 +167,14 @@ class Activation:
         self.active = self._start()
         vectors = search.vector
         nearest = max(vectors.values(), default=0.0)
+        alike = search.similar(self.parameters["passage_limit"])
         state.inputs = self.hits
         self.hits.write(
             [
                 *((NamedNode(iri), RAG.seed, value) for iri, value in self.active.items()),
                 *((NamedNode(iri), RAG.bm25, share) for iri, share in self.own_words()),
                 *((NamedNode(iri), RAG.bm25, share) for iri, share in self._sentences.result().items()),
-                *((NamedNode(iri), RAG.cosine, share) for iri, share in search.similar(_CHUNKS)),
+                *((NamedNode(iri), RAG.cosine, share) for iri, share in alike),
                 *((NamedNode(iri), RAG.cosine, v / nearest) for iri, v in vectors.items() if nearest > 0),
             ],
             [
@@ -262,7 +265,7 @@ class Activation:
 
     def rank_passages(self) -> None:
         """Rank chunks, and with a reranker look at the best again."""
-        self.state.passages = self.score()
+        self.state.passages, self._ranked = self.score(), True
         rerank_passages(self.context, self.state, self.step, self.parameters)
 
     def score(self) -> list[PassageHit]:
@@ -272,12 +275,13 @@ class Activation:
             return []
         self.hits.write(said=[(RAG.first, node_of(first[0]["chunk"]))])
         rows = self.search.decide("retrieval/ranked", limit=RANKED_LIMIT, **self.hits.given)
+        weights = {name: weight for name, weight in self.weights.items() if name != "meaning" or weight}
         return [
             PassageHit(
                 node_of(row["chunk"]),
                 number_of(row["score"]),
-                {name: number_of(row[f"by{name.capitalize()}"]) for name in self.weights},
-                self.weights,
+                {name: number_of(row[f"by{name.capitalize()}"]) for name in weights},
+                weights,
             )
             for row in rows
         ]
@@ -294,7 +298,8 @@ class Activation:
         state.empty = not state.hits and not state.edges
         state.activated = self.active
         record_exploration(recorder, step, state, len(state.edges))
-        record_passages(recorder, step, state.passages[: self.parameters["passages"]], computed=True)
+        best = state.passages[: self.parameters["passages"]]
+        record_passages(recorder, step, best, computed=self._ranked)
         return recorder.finish(step)
 
 

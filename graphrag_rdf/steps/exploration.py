@@ -333,7 +333,7 @@ def _complete_passages(reading: Reading, found: Sequence[PassageHit]) -> None:
     for step in reading.steps:
         of_step = set(reading.nodes[step].get(RAG.rankedPassage, ()))
         if RAG.sureness in reading.nodes[step]:
-            _compute(reading, step, [hit for hit in found if hit.iri in of_step])
+            _compute(reading, step, [hit for hit in found if hit.iri in of_step and not hit.shares])
     paths = [path for hit in found for path in hit.paths]
     relations = [path for hit in found for path in hit.relations]
     things = [*(path.entity for path in paths), *(path.entity for path in relations)]

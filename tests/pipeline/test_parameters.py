@@ -178,15 +178,15 @@ def collect(
     ("setting", "message"),
     [
         ({"focus.edge_limit": "-1"}, "whole number from 0"),
-        ({"exploration.rounds": "-1"}, "from 0 to 20"),
+        ({"exploration.rounds": "-1"}, "from 0 to 2"),
         ({"exploration.rounds": "1.0"}, "whole number"),
-        ({"exploration.hub_limit": "99999999999999999999"}, "to 1,000,000"),
+        ({"exploration.passages": "99999999999999999999"}, "to 1,000,000"),
         ({"focus.filter": "both"}, "one of none, llm, rerank"),
         ({"exploration.passages": "0"}, "from 1"),
         ({"synthesis.max_sentences": "0"}, "from 1"),
         ({"focus.min_score": "nan"}, "from 0 to 1"),
         ({"exploration.passage_words": "-0.5"}, "from 0"),
-        ({"exploration.threshold": "1.5"}, "from 0 to 1"),
+        ({"exploration.rerank_weight": "1.5"}, "from 0 to 1"),
         ({"synthesis.allow_general_knowledge": "maybe"}, "true or false"),
     ],
 )
@@ -203,7 +203,7 @@ def test_meaningless_values_are_refused(samples: Engine, setting: dict[str, str]
         ("hops_rag", {"exploration.max_path_length": "0"}),
         ("hops_rag", {"exploration.max_path_length": "5"}),
         ("graph_rag", {"synthesis.max_sentences": "1"}),
-        ("graph_rag", {"exploration.sentence_limit": "0"}),
+        ("graph_rag", {"exploration.passage_words": "0"}),
         ("hops_rag", {"exploration.lexical_weight": "0", "exploration.graph_weight": "0"}),
         ("hybrid_rag", {"exploration.passage_limit": "1", "exploration.rounds": "0"}),
     ],
@@ -225,9 +225,9 @@ def test_auto_is_offered_only_where_it_can_be_used(samples: Engine) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("rounds: 4 ", "roundz: 4 ", "roundz"),
-        ("rounds: 4 ", "rounds: many ", "whole number"),
-        ("rounds: 4 ", "threshold: 15 ", "from 0 to 1"),
+        ("rounds: 2 ", "roundz: 2 ", "roundz"),
+        ("rounds: 2 ", "rounds: many ", "whole number"),
+        ("rounds: 2 ", "rerank_weight: 15 ", "from 0 to 1"),
         ("step: explore", "step: explor", "unknown kind 'explor'"),
         ("step: explore", "step: explore\n    use: hybrid", "cannot use 'hybrid'"),
         ("summary:", "sumary:", "summary|sumary"),
@@ -275,11 +275,11 @@ def copy_of_graph_rag(tmp_path: Path, **changes: str) -> Path:
 
 
 def test_whole_numbers_will_do_where_any_number_is_taken(tmp_path: Path) -> None:
-    copy_of_graph_rag(tmp_path, **{"rounds: 4 ": "threshold: 1 "})
+    copy_of_graph_rag(tmp_path, **{"rounds: 2 ": "rerank_weight: 1 "})
     pipeline = load_pipeline("graph_rag", [tmp_path])
-    assert pipeline.parameters(with_model=False)["exploration"]["threshold"] == 1
-    changed = pipeline.with_settings({"exploration.threshold": "0.5"})
-    assert changed.parameters(with_model=False)["exploration"]["threshold"] == 0.5
+    assert pipeline.parameters(with_model=False)["exploration"]["rerank_weight"] == 1
+    changed = pipeline.with_settings({"exploration.rerank_weight": "0.25"})
+    assert changed.parameters(with_model=False)["exploration"]["rerank_weight"] == 0.25
 
 
 OLD_FILE = """

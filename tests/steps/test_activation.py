@@ -75,7 +75,10 @@ def test_without_a_trace_the_same_templates_rank_by_the_same_hits(samples: Engin
     dry = samples.retrieve(question, k=20, preview=True)
     assert samples.store.commit_number() == before
     stored = samples.retrieve(question, k=20, preview=True, stored=True)
-    assert dry["results"] == stored["results"]
+    for one, other in zip(dry["results"], stored["results"], strict=True):
+        assert one["chunk"] == other["chunk"]
+        assert one["signals"] == pytest.approx(other["signals"])
+        assert [p["entity"] for p in one["paths"]] == [p["entity"] for p in other["paths"]]
     assert dry["edges"] == stored["edges"]
 
 
@@ -88,7 +91,7 @@ def test_without_rounds_only_the_seeds_are_active(samples: Engine) -> None:
 
 
 def test_what_is_reached_gets_half_of_what_its_bridge_passes_on(samples: Engine) -> None:
-    found = reached(samples, QUESTIONS[1])
+    found = reached(samples, QUESTIONS[0])
     most = max(value for number, value in found.values() if number == 0)
     first = [value for number, value in found.values() if number == 1]
     assert first
@@ -165,7 +168,7 @@ def test_paths_lead_from_active_entities(samples: Engine) -> None:
 def test_the_trace_tells_the_shares_that_are_not_stored(samples: Engine) -> None:
     found = samples.retrieve(QUESTIONS[0], k=10, preview=True, stored=True)
     told = {result["chunk"]: result for result in found["results"]}
-    step = samples.traces.show(found["trace"]).steps[2]
+    step = samples.traces[found["trace"]].steps[2]
     assert step.items["passages"]
     for hit in step.items["passages"]:
         result = told[hit.chunk.value]
@@ -177,7 +180,7 @@ def test_the_trace_tells_the_shares_that_are_not_stored(samples: Engine) -> None
 
 def test_without_embeddings_meaning_counts_for_nothing(samples: Engine) -> None:
     result = samples.retrieve(QUESTIONS[0], k=1)["results"][0]
-    assert result["weights"]["meaning"] == 0
+    assert "meaning" not in result["signals"]
     assert result["score"] == pytest.approx(
         sum(result["weights"][name] * value for name, value in result["signals"].items())
     )

@@ -64,13 +64,8 @@ def test_the_queries_that_decided_return_the_same_rows_again(
     session = asked(samples, question, pipeline)
     decided = samples.store.select("trace/decisions-taken", session=NamedNode(session))
     templates = {text_of(row["template"]) for row in decided}
-<<<<<<< HEAD
-    ranked_by = {"graph_rag": "retrieval/best-passages", "hybrid_rag": "retrieval/composite"}[pipeline]
-    assert templates >= {ranked_by, "selection/facts", "selection/sentences"}
-=======
     ranked_by = {"graph_rag": "retrieval/ranked", "hybrid_rag": "retrieval/composite"}[pipeline]
-    assert templates >= {ranked_by, "selection/chunks", "selection/facts", "selection/sentences"}
->>>>>>> 54101ea1 (Tests and pages follow: hits, three queries that rank, and why)
+    assert templates >= {ranked_by, "selection/facts", "selection/sentences"}
     check = ranking(samples, session)
     assert check.ok
     assert check.detail == f"{len(decided)} of {len(decided)} queries that decided return the same rows again"

@@ -243,8 +243,7 @@ def _settle(engine: NeededComponents, changes: Changes, decisions: Iterable[Deci
 
 
 def settle(store: Store) -> list[NamedNode]:
-    """Settle the marked things: remove names that no subgraph contains, elect labels, update canonical links,
-    count chunks.
+    """Settle the marked things: remove names that no subgraph contains, elect labels, update canonical links.
 
     Nameless entities lose their derived triples. Facts that a decision retracts are removed. The settled
     things are marked to be linked (`links`). Each step can be repeated, so a killed process leaves no damage.
@@ -263,12 +262,9 @@ def settle(store: Store) -> list[NamedNode]:
             changes.add += unsettled(sorted(unnamed, key=str))  # whose names the next step removes
             store.commit(changes)
             changes = _drop_unsupported(store, sorted(unnamed, key=str))
+        changes.remove += unsettled(sorted({*batch, *unnamed}, key=str))
         changes.add += unlinked(batch)
         store.commit(changes)
-        settled = sorted({*batch, *unnamed}, key=str)
-        store.commit(
-            Changes(updates=[("derived/counts", {"things": settled})], remove=list(unsettled(settled)))
-        )
     _withhold(store)
     return things
 

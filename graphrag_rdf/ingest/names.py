@@ -26,7 +26,7 @@ from graphrag_rdf.extract.names import Word, fold, slug, words_of
 from graphrag_rdf.index.analyse import stop_words
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
-from graphrag_rdf.rdf.terms import Term, node_of, text_of
+from graphrag_rdf.rdf.terms import Term, node_of, text_of, to_python
 from graphrag_rdf.store.base import Changes, Store, in_batches
 
 if TYPE_CHECKING:
@@ -185,8 +185,8 @@ def unlinked(things: Iterable[NamedNode]) -> Iterator[Quad]:
 
 
 def link_names(store: Store, index: TextIndex) -> int:
-    """Update the links of marked chunks and of chunks with marked names, and count the chunks of what these
-    mention.
+    """Update the links of marked chunks and of chunks with marked names, and the numbers of chunks of what
+    these mention and of marked entities.
 
     Each step can be repeated, so a killed process leaves no damage.
 
@@ -194,7 +194,7 @@ def link_names(store: Store, index: TextIndex) -> int:
         index: as the store is now.
 
     Returns:
-        how many links there are more.
+        how many links and counts there are more.
     """
     more = 0
     marked = [node_of(row["thing"]) for row in store.select("links/unlinked")]
@@ -205,17 +205,29 @@ def link_names(store: Store, index: TextIndex) -> int:
         for names in _topics(store, batch).values():
             found = (iri for name in names for iri in index.holding(name, kind="chunk"))
             chunks.update((iri, NamedNode(iri)) for iri in found)
-    mentioned: set[NamedNode] = set()
+    mentioned = set(marked)
     for some in in_batches([chunks[iri] for iri in sorted(chunks)], _BATCH):
         changes, entities = _relinked(store, index, some)
         store.commit(changes)
         mentioned |= entities
         more += len(changes.add) - len(changes.remove)
     for batch in in_batches(sorted(mentioned, key=str), _COUNTED):
-        store.commit(Changes(updates=[("derived/counts", {"things": batch})], content=False))
+        changes = counted(store, batch)
+        store.commit(changes)
+        more += len(changes.add) - len(changes.remove)
     for batch in in_batches(marked, _BATCH):
         store.commit(Changes(remove=[*unlinked(batch)], content=False))
     return more
+
+
+def counted(store: Store, things: Sequence[NamedNode]) -> Changes:
+    """The changes that correct the numbers of chunks that mention entities or are about them."""
+    noted: dict[bool, set[Quad]] = {True: set(), False: set()}
+    for row in store.select("derived/counts", things=list(things)):
+        quad = Quad(node_of(row["entity"]), node_of(row["count"]), as_literal(row["number"]), Graphs.DERIVED)
+        noted[to_python(row["noted"]) is True].add(quad)
+    old, new = noted[True], noted[False]
+    return Changes(remove=sorted(old - new, key=str), add=sorted(new - old, key=str), content=False)
 
 
 def _topics(store: Store, things: Sequence[NamedNode]) -> dict[NamedNode, set[str]]:

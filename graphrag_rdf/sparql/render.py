@@ -25,6 +25,7 @@ Macros that templates use:
 | `asserts_instead(d, s, p, o)` | correction `d` asserts the fact instead |
 | `inferred_from(i, s, p, o)` | inference `i` of a trace has the fact as a premise |
 | `hit("?thing", "rag:bm25", "?value")` | the question's hits of a kind, or of several, in a sub-SELECT |
+| `hit_of(x, s, p, o)` | exploration `x` of a trace has the hit |
 | `given("rag:sureness", "?value")` | what a question's exploration says of itself |
 | `{% call each("?e", entities, "?e ?s", limit) %}…{% endcall %}` | up to `limit` solutions for each entity |
 | `{% call each(…, distinct=True) %}…{% endcall %}` | up to `limit` distinct ones |
@@ -66,6 +67,7 @@ _MACRO_PREFIXES = (
     *(("asserts_instead(", prefix) for prefix in ("rag", "rdf")),
     *(("inferred_from(", prefix) for prefix in ("rag", "rdf")),
     *(("hit(", prefix) for prefix in ("rag", "rdf")),
+    *(("hit_of(", prefix) for prefix in ("rag", "rdf")),
     ("given(", "rag"),
     ("reifies(", "rdf"),
     ("as_term(", "rdf"),
@@ -251,6 +253,7 @@ class Renderer:
             asserts_instead=self._linked("rag:assertsInstead"),
             inferred_from=self._linked("rag:premise"),
             hit=self._hit,
+            hit_of=self._linked("rag:hit"),
             given=self._given,
         )
         self.trace_graph = Graphs.RETRIEVAL

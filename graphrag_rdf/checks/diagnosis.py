@@ -62,7 +62,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
 """Extra of this package → its modules."""
 
 _RELATIONS = 50
-_WEIGHT = re.compile(r"\.(?:weight_\w+|\w+_weight|passage_(?:entities|carrier|words|meaning|further))\Z")
+_WEIGHT = re.compile(r"\.(?:weight_\w+|\w+_weight|passage_(?:entities|words|meaning))\Z")
 
 
 def environment(loaded: Loaded) -> dict[str, Any]:

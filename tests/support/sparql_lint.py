@@ -89,6 +89,15 @@ def plan_complaints(query: str) -> list[str]:
     return [*_after_unions(tree), *_alone_in_graphs(tree, listed=False)]
 
 
+def reads(query: str) -> bool:
+    """Whether a rendered query has a triple pattern, so that what it returns depends on the store."""
+    return any(map(_has_pattern, _scopes(_tree(iter(list(tokens(query)))))))
+
+
+def _has_pattern(scope: _Scope) -> bool:
+    return scope.patterns > 0 or any(map(_has_pattern, (*scope.optionals, *scope.exists, *scope.inner)))
+
+
 def _forbidden(found: Sequence[Token]) -> Iterator[str]:
     for token in found:
         reason = _FORBIDDEN_WORDS.get(_word(token)) if token.kind == "word" else None

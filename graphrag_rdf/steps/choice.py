@@ -185,6 +185,8 @@ def choose(context: Context, state: State, parameters: Parameters, step: Step) -
     while True:
         items = offer(context, state, parameters, step, by_rules=False)
         assert state.evidence is not None  # noqa: S101 - it was offered
+        for edge in state.evidence.unread:
+            chosen.setdefault(edge.triple, Selection(score=edge.score, edge=edge))
         state.evidence.choose(chosen.values())
         if not items:
             break
@@ -193,7 +195,7 @@ def choose(context: Context, state: State, parameters: Parameters, step: Step) -
         _warn_of_unknown(state, known.keys() - items.keys())
         noted = {number: choice for number, choice in known.items() if number in items}
         for one in selections_of(state, parameters, items, noted):
-            chosen.setdefault(_about(one), one)
+            chosen.setdefault(_about(one), one).reasoning = one.reasoning
         reply = asked.reply
         before = {phrase.casefold() for phrase in state.looked_up}
         missing = [phrase for phrase in reply.missing if phrase.casefold() not in before] if lookups else []
@@ -213,8 +215,6 @@ def choose(context: Context, state: State, parameters: Parameters, step: Step) -
     if state.answering is None and state.asked is not None:  # nobody goes on with it
         state.asked.finish(step, "look")
         state.asked = None
-    for edge in state.evidence.unread if state.evidence else ():
-        chosen.setdefault(edge.triple, Selection(score=edge.score, edge=edge))
     return [*chosen.values()]
 
 

@@ -287,9 +287,7 @@ class Evidence:
             unchosen: tokens for the chunks that a model passed over, unless there is nothing else.
             passed_over: ranks of these chunks.
         """
-        shown = [
-            line for line in self.lines if line.chosen or line.chunk is not None or line.sentence is None
-        ]
+        shown = [line for line in self.lines if line.chosen or line.chunk is not None]
         best = {line.number: max((s.score for s in line.chosen), default=0.0) for line in shown}
         if all(line.chunk in passed_over and not line.chosen for line in shown):
             passed_over = ()
@@ -325,7 +323,8 @@ class Evidence:
             if before is None or line.document != before.document:
                 documents.append({"head": self.heads.get(line.document, line.document), "lines": []})
             documents[-1]["lines"].append(self._told(line, before, offered))
-            documents[-1]["marked"] = documents[-1].get("marked", False) or bool(line.chosen)
+            marked = documents[-1]["lines"][-1]["chosen"]
+            documents[-1]["marked"] = documents[-1].get("marked", False) or marked
             before = line
         return documents
 
@@ -343,7 +342,7 @@ class Evidence:
             "text": line.text,
             "page": page if page != page_before else None,
             "gap": same and before is not None and _apart(before, line),
-            "chosen": bool(line.chosen),
+            "chosen": any(s.reasoning or line.sentence is not None for s in line.chosen),
             "reasoning": own[0] if own else None,
             "facts": [
                 {

@@ -436,6 +436,7 @@ _WORDS: Mapping[str, str] = {
     "request": later("request"),
     "cut": later("cut"),
     "unclear_order": later("of unclear word order"),
+    "heading": later("quoting only a heading"),
     "predicate_not_listed": later("predicate not listed"),
     "no_evidence": later("no evidence"),
     "invalid_relation": later("invalid relation"),

@@ -220,6 +220,17 @@ class ExtractSection(Section):
         le=3,
         description="number of times to ask the model to correct facts that break the ontology",
     )
+    call_chunks: int = Field(
+        default=8,
+        ge=1,
+        le=64,
+        description="chunks that one call of the model may extract from; 1: each alone",
+    )
+    call_tokens: int = Field(
+        default=4000,
+        ge=100,
+        description="tokens of their texts, estimated; a longer chunk is asked about alone",
+    )
     incremental: bool = Field(
         default=True,
         description="skip chunks whose facts are stored, by their hash; false: ingest as with --refresh",

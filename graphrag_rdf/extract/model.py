@@ -192,3 +192,19 @@ class ChunkContext:
 
 
 NO_CHUNK_CONTEXT = ChunkContext()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk as a model is shown it.
+
+    Args:
+        language: BCP 47 tag of the text, None if unknown.
+        title: of the document.
+        context: its columns, and what stands before it.
+    """
+
+    text: str
+    language: str | None
+    title: str
+    context: ChunkContext = NO_CHUNK_CONTEXT

@@ -89,6 +89,7 @@ STAGES: tuple[Stage, ...] = (
         settings=(
             *("extract.entity_types", "extract.predicates", "extract.ontology"),
             *("extract.ontology_mode", "extract.ontology_terms", "extract.ontology_repairs"),
+            *("extract.call_chunks", "extract.call_tokens"),
             *("extract.gleaning_rounds", "extract.jobs", "llm.model", "llm.style"),
         ),
         refresh="facts",

@@ -19,7 +19,7 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -132,6 +132,14 @@ def extract_answer(text: str) -> str:
                     }
                 )
     return json.dumps({"entities": list(entities.values()), "relations": relations}, ensure_ascii=False)
+
+
+def extract_answers(texts: Sequence[str]) -> str:
+    """The answer about one text, or about several in one call."""
+    if len(texts) == 1:
+        return extract_answer(texts[0])
+    parts = [{"passage": number, **json.loads(extract_answer(text))} for number, text in enumerate(texts, 1)]
+    return json.dumps({"passages": parts}, ensure_ascii=False)
 
 
 def offered(prompt: str) -> dict[str, str]:
@@ -255,8 +263,8 @@ class ScriptedServer:
         source = queued if queued is not None else self._handler if request.messages else None
         reply = source(request) if callable(source) else source
         if reply is None:
-            text = _TEXT.search(request.messages[-1]["content"]) if request.messages else None
-            reply = extract_answer(text[1]) if text else "ok"
+            texts = _TEXT.findall(request.messages[-1]["content"]) if request.messages else []
+            reply = extract_answers(texts) if texts else "ok"
         return reply if isinstance(reply, Reply) else Reply(text=reply)
 
     @contextlib.contextmanager

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.steps.asking import Asked
     from graphrag_rdf.steps.evidence import Evidence, Point
     from graphrag_rdf.steps.hits import Hits
+    from graphrag_rdf.steps.passage_answer import Passage
     from graphrag_rdf.steps.sources import Place
 
 Triple: TypeAlias = Statement
@@ -268,6 +269,7 @@ class State:
         result: of a query that answers the question: `template`, `query`, `columns` and `rows`, as in JSON.
         answered: false where the answer is that the program doesn't know.
         closest: what comes nearest to an answer then, best first.
+        shown: the passages that answer, or come nearest to an answer, best first.
         vouched: whether a model said of what was found, and is left, that it helps.
         general_knowledge: whether the answer may have what the model knows itself, in marked sentences.
         set_aside: sentences that are left out: somebody decided that what they say is wrong.
@@ -306,6 +308,7 @@ class State:
     result: dict[str, Any] | None = None
     answered: bool = True
     closest: list[Source] = field(default_factory=list)
+    shown: list[Passage] = field(default_factory=list)
     empty: bool = False
     vouched: bool = False
     general_knowledge: bool = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,12 +9,10 @@ from typing import Any
 from pydantic import Field
 from pyoxigraph import Literal
 
-from graphrag_rdf.documents.sentences import without_emoji
-from graphrag_rdf.extract.names import mostly_cjk
 from graphrag_rdf.i18n import in_english, tr
 from graphrag_rdf.llm.model import Completion
 from graphrag_rdf.rdf.namespaces import RAG, TG
-from graphrag_rdf.rdf.terms import double, integer
+from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.steps.answer import (
     SYNTHESIS,
     cite,
@@ -33,14 +30,16 @@ from graphrag_rdf.steps.checking import (
     may_become_sentinel,
     not_answered,
     nothing_found,
+    nothing_says,
     uncited,
 )
 from graphrag_rdf.steps.evidence import Evidence, Line, collect, hit_of
 from graphrag_rdf.steps.kinds import Few, Share, Some, StepKind, StepParameters, Way, register
+from graphrag_rdf.steps.passage_answer import BEST, CLOSEST, FURTHER, Passages, best_passages
+from graphrag_rdf.steps.passage_answer import TEMPLATES as PASSAGES
 from graphrag_rdf.steps.prompts import stream_model
-from graphrag_rdf.steps.quoting import Candidate, Quotes, pick
 from graphrag_rdf.steps.selection import record_chunks, record_selections
-from graphrag_rdf.steps.sources import OF_FACTS, OF_SENTENCES, attach_sources
+from graphrag_rdf.steps.sources import OF_FACTS, attach_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.suggest import suggest
 from graphrag_rdf.trace.citations import cited_numbers, whole_citations
@@ -100,25 +99,21 @@ def _problems(state: State, by_marker: Mapping[int, Sequence[Selection]], answer
     return problems + [detail for kind, detail in checked if kind in _UNSUPPORTED]
 
 
-_PRONOUN = re.compile(r"(?:He|She|It|They|Er|Sie|Es|Hij|Zij|Het)\b")
-
-
 class _Parameters(StepParameters):
-    max_sentences: Some = Field(3, description="sentences of an answer that quotes the documents")
-    min_share: Share = Field(
-        0.1, description="share of the first sentence's value that each further sentence must add"
+    max_sentences: Some = Field(
+        3, description="marked sentences, each in its passage, of an answer without a model or closest to one"
     )
+    passage_tokens: Some = Field(500, description="tokens of a passage: of a longer chunk a part is shown")
     suggestions: Few = Field(
         0, description="questions to ask next: by the model, else from facts next to the answer"
     )
 
 
 class ExtractiveParameters(_Parameters):
-    """Of answers that quote the documents."""
+    """Of answers that are passages."""
 
     min_margin: Share = Field(
-        0.345,
-        description="how far quotes must stand out from the best chunks' other sentences to be an answer",
+        0.6, description="how much of the question the marked sentence must say to be an answer"
     )
 
 
@@ -132,16 +127,24 @@ class ModelParameters(_Parameters, AnswerParameters):
 
 
 def extractive(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """The sentences of the evidence that best answer, in document order, each cited."""
+    """The best passages. The answer is the marked sentence of the first, if that says what is asked."""
     step = begin_answer(context, state, "extractive")
-    found = pick(context, step, state, parameters)
-    context.recorder.say(step, RAG.margin, double(found.margin))
-    if found.quotes and (state.vouched or found.margin >= parameters["min_margin"]):
-        quotes = _cite(context, state, step, found)
-        text = " ".join(f"{_as_sentence(quote)} [{quote.selection.marker}]" for quote in quotes)
-        text = found.verdict + text
+    best = best_passages(context, step, state, parameters)
+    if best.found and (state.vouched or best.margin >= parameters["min_margin"]):
+        first, *others = best.found
+        first.label = BEST
+        for one in others:
+            one.label = FURTHER
+        state.shown = best.found
+        for one in best.found:
+            _select(context, state, step, one.selection)
+        for selection in state.selections:
+            selection.marker = None
+        for cited in filter(None, (first.selection, first.fact)):
+            cited.marker = 1
+        text = f"{first.answer} [1]"
     else:
-        text = _unknown(context, state, step, found)
+        text = _unknown(context, state, step, best)
     yield context.recorder.text_chunk(text)
     yield from finish_with_suggestions(context, state, parameters, step, text)
 
@@ -153,7 +156,7 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
     step = begin_answer(context, state, "llm")
     evidence = _evidence(context, state, step)
     if state.asked is None and not shown_lines(state, evidence, parameters) and not evidence.points:
-        state.answer = _unknown(context, state, step, pick(context, step, state, parameters))
+        state.answer = _unknown(context, state, step, best_passages(context, step, state, parameters))
         yield context.recorder.text_chunk(state.answer)
     else:
         asked = state.asked or Asked(context, state, evidence, parameters)
@@ -170,7 +173,7 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
             yield context.recorder.text_chunk(state.answer)
         if not state.answered:
             state.vouched = False
-            _closest(context, state, step, pick(context, step, state, parameters))
+            _closest(context, state, step, best_passages(context, step, state, parameters))
         else:
             cited = [one for n in cited_numbers(state.answer) for one in numbered.get(n, ())]
             attach_sources(context, state, step, [one for one in cited if not one.sources])
@@ -265,41 +268,32 @@ def begin_answer(context: Context, state: State, mode: str) -> Step:
     return step
 
 
-def _cite(context: Context, state: State, step: Step, found: Quotes) -> list[Candidate]:
-    """The quotes as they are read, numbered by what they rest on; what focus did not select is recorded."""
-    quotes = found.in_order()
-    for quote in quotes:
-        _select(context, state, step, quote.selection)
-    numbers: dict[int, int] = {}
-    for quote in quotes:
-        quote.selection.marker = numbers.setdefault(id(quote.selection), len(numbers) + 1)
-    return quotes
-
-
 def _select(context: Context, state: State, step: Step, selection: Selection) -> None:
     if all(selection is not other for other in state.selections):
         record_selections(context, step, [selection], first=state.selected)
         state.selections.append(selection)
 
 
-def _unknown(context: Context, state: State, step: Step, found: Quotes) -> str:
+def _unknown(context: Context, state: State, step: Step, best: Passages) -> str:
     """Say that there is no answer; what comes nearest to one is kept beside it."""
     state.answered = False
-    _closest(context, state, step, found)
-    if found.quotes:
-        state.warn("not_answered", tr("The evidence covers too little of the question."))
-        return not_answered(state.language, state.question)
+    _closest(context, state, step, best)
+    if best.found:
+        state.warn("no_relevant_facts", tr("No sentence has enough of the question's words."))
+        return nothing_says(state.language, state.question)
     state.warn("no_relevant_facts", tr("Nothing in the documents shares a name or word with the question."))
     return nothing_found(state.language, state.question)
 
 
-def _closest(context: Context, state: State, step: Step, found: Quotes) -> None:
+def _closest(context: Context, state: State, step: Step, best: Passages) -> None:
     """Keep and record what comes nearest to an answer that is not there; nothing is cited."""
-    state.closest = [quote.source for quote in found.quotes if quote.source.chunk is not None]
-    for quote in found.quotes:
-        _select(context, state, step, quote.selection)
-        if quote.selection.iri is not None:
-            context.recorder.say(step, RAG.closest, quote.selection.iri)
+    state.shown = best.found
+    state.closest = [one.source for one in best.found if one.source.chunk is not None]
+    for one in best.found:
+        one.label = CLOSEST
+        _select(context, state, step, one.selection)
+        if one.selection.iri is not None:
+            context.recorder.say(step, RAG.closest, one.selection.iri)
     for selection in state.selections:
         selection.marker = None
 
@@ -315,29 +309,9 @@ def finish_with_suggestions(
     yield context.recorder.finish(step)
 
 
-def _as_sentence(sentence: Candidate) -> str:
-    """A sentence on one line, ending as a sentence does (a heading or table row has no full stop); where it
-    begins with a pronoun, and the fact and the document's title agree who that is, the name is added in
-    brackets. What the fact alone says may have been read wrongly, and a quotation vouches for its words.
-    """
-    line = " ".join(sentence.text.split()).lstrip("#>-*| ").rstrip("| ")
-    edge = sentence.selection.edge
-    pronoun = _PRONOUN.match(line)
-    named = edge is not None and edge.s_label.lower() in sentence.source.title.lower()
-    if edge and pronoun and named and edge.s_label not in line:
-        line = f"{pronoun[0]} [{edge.s_label}]{line[pronoun.end() :]}"
-    stop = "。" if mostly_cjk(line) else "."
-    return line if without_emoji(line)[-1:] in '.!?。！？…"”’)' else f"{line.rstrip(',;:，；：')}{stop}"
-
-
 _TEMPLATES = (
-    "selection/quotable",
-    "selection/margin",
-    "selection/decided-against",
-    *OF_SENTENCES,
-    *(template for template in OF_FACTS if template not in OF_SENTENCES),
-    "provenance/rows",  # of tables, whose rows are quoted with the names of columns
-    "retrieval/chunks",  # as far as focus did not read them
+    *PASSAGES,
+    *(template for template in OF_FACTS if template not in PASSAGES),
     "retrieval/labels",
     "documents/named-alike",  # documents with equal titles are shown with their paths
     "retrieval/edges",  # these two for suggestions without a model
@@ -360,7 +334,6 @@ SYNTHESISE = register(
                 prompts={"answer": "answer.j2", "repair": "repair.j2", **_SUGGEST},
                 templates=(
                     *_TEMPLATES,
-                    "retrieval/passage-sentences",  # these four where focus went by rank
                     "boilerplate/marked",
                     "retrieval/document-details",
                     "retrieval/document-texts",

@@ -207,6 +207,25 @@ def source_in_words(source: Mapping[str, Any], edge: Mapping[str, Any] | None = 
     return str(name)
 
 
+def passage_place(passage: Mapping[str, Any]) -> str:
+    """Where a passage of an answer stands: the document, the headings above it, the page."""
+    name = " › ".join([passage["name"], *passage["headings"]])
+    number = passage["page_number"]
+    return tr("{title}, page {page}").format(title=name, page=number) if number else name
+
+
+def passage_pieces(passage: Mapping[str, Any]) -> tuple[str, str, str]:
+    """The text of a passage of an answer: before the marked sentence, that, and after it."""
+    text, (start, end) = passage["text"], passage["marked"].values()
+    return text[:start], text[start:end], text[end:]
+
+
+def marked_text(passage: Mapping[str, Any]) -> str:
+    """The text of a passage with its marked sentence between `**`."""
+    before, marked, after = passage_pieces(passage)
+    return f"{before}**{marked.strip()}**{after}"
+
+
 def _fact_in_words(edge: Mapping[str, Any]) -> str:
     says = between(str(edge.get("p") or ""), edge["p_label"])
     words = f"{edge['s_label']} {says} {edge['o_label']}"

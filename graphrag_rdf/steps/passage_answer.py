@@ -15,10 +15,11 @@ competes in its own words.
 
 The label is "nothing says this" unless this sum reaches a bar:
 
-    own + title's + before's/2 + lead/2 − unknown/2
+    own + title's + before's/2 + lead/2 − unknown/2 − left out
 
     lead        of the first chunk's score over the second's, at most 1/2
     unknown     words that no chunk has
+    left out    1 if a sentence that is left out says more
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ TEMPLATES = (
 )
 
 _TITLE, _BEFORE, _DEFINITION, _NO_SENTENCE = 0.5, 0.25, 0.5, 0.7
-_LEAD, _UNKNOWN = 0.5, -0.5
+_LEAD, _UNKNOWN, _LEFT_OUT = 0.5, -0.5, -1.0
 _MOST_LEAD = 0.5
 _CLOSING = " \"”’'»)]」』》）】"
 _ENDS = frozenset(".!?。！？…" + _CLOSING)
@@ -106,10 +107,19 @@ class _Sentence:
     chunk: str | None
     place: tuple[int, int]
     text: str
-    weight: float
-    said: float
+    weight: float = 0.0
+    said: float = 0.0
     score: float = 0.0
     edge: Selection | None = None
+
+    def weigh(self, words: QuestionWords, text: str, title: str, before: str) -> None:
+        """By the words that it has, its title, and the sentence before it."""
+        spoken = words.spoken_of(text)
+        titled = words.spoken_of(title) - spoken
+        near = words.spoken_of(before) - spoken - titled
+        own, of_title, of_before = (words.weight(part) for part in (spoken, titled, near))
+        self.weight = own + _TITLE * of_title + _BEFORE * of_before
+        self.said = own + of_title + of_before / 2
 
 
 @dataclass(slots=True)
@@ -158,7 +168,7 @@ def best_passages(context: Context, step: Step, state: State, parameters: Parame
     found = _shown(context, step, state, words, best, sentences, parameters["passage_tokens"])
     if not found:
         return Passages([])
-    return Passages(found, _margin(context, step, state, words, best[0]))
+    return Passages(found, _margin(context, step, state, words, best[0], sentences.left_out))
 
 
 def _standing(state: State, most: int) -> dict[str, float]:
@@ -183,10 +193,12 @@ class _Sentences:
 
     Attributes:
         places: chunk → the places of its sentences in order; None where one is left out.
+        left_out: the most that one that is left out says.
     """
 
     kept: list[_Sentence]
     places: dict[str, list[tuple[int, int] | None]]
+    left_out: float = 0.0
 
 
 def _sentences(
@@ -212,34 +224,24 @@ def _sentences(
         for offset, length, iri in sorted(own):
             text = texts[chunk][0][offset : offset + length]
             out.places[chunk].append(None if iri in gone else (offset, length))
-            if iri in gone or (chosen is not None and iri not in chosen) or iri not in titles or _asks(text):
-                before = text
-                continue
             row = table_row(text, tables[iri]) if iri in tables else None
-            said = answer_from_row(row, words) if row else None
-            spoken = words.spoken_of(said.text if said else text)
-            title = words.spoken_of(titles[iri]) - spoken
-            near = words.spoken_of(before) - spoken - title
-            own_words, of_title, of_near = (words.weight(part) for part in (spoken, title, near))
-            weight = own_words + _TITLE * of_title + _BEFORE * of_near
-            weight += _DEFINITION if defined and _begins_with(text, defined) else 0.0
-            weight *= 1.0 if said or without_emoji(text).rstrip()[-1:] in _ENDS else _NO_SENTENCE
-            out.kept.append(
-                _Sentence(
-                    NamedNode(iri),
-                    chunk,
-                    (offset, length),
-                    _as_sentence(said.text if said else text),
-                    weight,
-                    own_words + of_title + of_near / 2,
-                )
+            told = answer_from_row(row, words) if row else None
+            one = _Sentence(
+                NamedNode(iri), chunk, (offset, length), _as_sentence(told.text if told else text)
             )
+            one.weigh(words, told.text if told else text, titles.get(iri, ""), before)
+            one.weight += _DEFINITION if defined and _begins_with(text, defined) else 0.0
+            one.weight *= 1.0 if told or without_emoji(text).rstrip()[-1:] in _ENDS else _NO_SENTENCE
+            if iri in gone:
+                out.left_out = max(out.left_out, one.said)
+            elif (chosen is None or iri in chosen) and iri in titles and not _asks(text):
+                out.kept.append(one)
             before = text
     return out
 
 
 def _asks(text: str) -> bool:
-    return without_emoji(text).rstrip(_CLOSING)[-1:] in _ASKS
+    return without_emoji(text).rstrip(_CLOSING + ".。!！")[-1:] in _ASKS
 
 
 def _definition(question: str) -> str:
@@ -316,7 +318,9 @@ def _facts(state: State, words: QuestionWords) -> list[_Sentence]:
     return out
 
 
-def _margin(context: Context, step: Step, state: State, words: QuestionWords, first: _Sentence) -> float:
+def _margin(
+    context: Context, step: Step, state: State, words: QuestionWords, first: _Sentence, left_out: float
+) -> float:
     """How far the first sentence says what is asked; its parts are recorded."""
     scores = [hit.score for hit in state.passages[:2] if hit.score > 0]
     lead = 1 - scores[1] / scores[0] if len(scores) == 2 else 1.0
@@ -324,6 +328,7 @@ def _margin(context: Context, step: Step, state: State, words: QuestionWords, fi
         ("said", 1.0, first.said),
         ("lead", _LEAD, min(_MOST_LEAD, lead)),
         ("unknown", _UNKNOWN, words.weight(words.unknown)),
+        ("left out", _LEFT_OUT, float(left_out > first.said)),
     ]
     shares = [ScoreShare(name, weight, weight * value) for name, weight, value in parts]
     context.recorder.items(step, MARGIN, shares)

@@ -23,7 +23,7 @@ def test_explained_answer(run: Run, store: Path, option: str) -> None:
     assert found.code == 0
     answer, sources, explained = found.out.split("\n\n", 2)
     assert "Andrew Orr" in answer
-    assert sources.startswith("Sources\n")
+    assert sources.startswith("Best passage\n")
     for step in ("session", "question", "grounding", "exploration", "focus", "synthesis"):
         assert f"[{step}] urn:trustgraph:" in explained
     assert explained.rstrip("\n") == run("trace", "show", "last").out.rstrip("\n")

@@ -138,7 +138,7 @@ def test_declared_templates_are_those_that_run(
         scripted_server.answer_with(model())
     for step, found in declared.items():
         assert ran[step] <= found, step
-        unread = set()
+        unread: set[str] = set()
         if step.endswith(".synthesis"):
             unread |= {"retrieval/chunks", "retrieval/mentioned-entities"}  # by other steps, at times
             # where an answer cites a fact by its own number: see test_evidence

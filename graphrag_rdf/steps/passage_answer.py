@@ -37,10 +37,9 @@ from graphrag_rdf.extract.names import mostly_cjk
 from graphrag_rdf.i18n import later
 from graphrag_rdf.index.analyse import fold
 from graphrag_rdf.rdf.namespaces import RAG
-from graphrag_rdf.rdf.terms import double, text_of
+from graphrag_rdf.rdf.terms import double, number_of, text_of
 from graphrag_rdf.steps.answer import MARGIN
 from graphrag_rdf.steps.exploration import Edge
-from graphrag_rdf.steps.search import number_of
 from graphrag_rdf.steps.sources import (
     OF_SENTENCES,
     chunk_of,

@@ -139,7 +139,7 @@ ARITHMETIC = {
                 "follow-ups",
                 "looked-up",
             ),
-            *("margin", "next-chunk", "points", "relations", "report-folds", "reranked", "scored"),
+            *("next-chunk", "points", "relations", "report-folds", "reranked", "scored"),
             "sentences",
         )
     ),

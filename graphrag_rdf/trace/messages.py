@@ -125,7 +125,9 @@ def _items(kind: NodeKind, nodes: Mapping[NamedNode, Node], said: Node) -> Itera
         found = [(item, one) for link, one in links.items() for item in said.get(link, ())]
         if not found:
             continue
-        words = dict.fromkeys(_words(one, nodes[item]) for item, one in found[:_SHOWN])  # type: ignore[index]
+        # items that are terms of hits have no node with words
+        nodes_of = [(item, one) for item, one in found[:_SHOWN] if not one.of_terms]
+        words = dict.fromkeys(_words(one, nodes[item]) for item, one in nodes_of)  # type: ignore[index]
         shown = [*filter(None, words), *(["…"] if len(found) > _SHOWN else [])]
         told = bracketed(listed(shown)) if any(words) else ""
         yield tr("{name}: {told}").format(name=_name(key), told=f"{len(found)}{told}")

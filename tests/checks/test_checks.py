@@ -427,7 +427,8 @@ def two_current_versions(store: Spoiler) -> None:
 
 
 def a_chunk_too_few(store: Spoiler) -> None:
-    store.shift(store.find(RAG.chunkCount), 1)
+    version = store.find(RAG.contentHash).subject
+    store.shift(store.find(RAG.chunkCount, s=version), 1)
 
 
 def a_session_that_was_stopped(store: Spoiler) -> None:

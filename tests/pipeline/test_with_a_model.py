@@ -66,7 +66,7 @@ def test_the_model_grounds_selects_and_answers(engine: Engine, scripted_server: 
     assert {"selection_ignored", "unsupported_numeric", "invalid_citation"} <= {
         warning["type"] for warning in answer["warnings"]
     }
-    assert answer["usage"]["llm_calls"] == 2
+    assert answer["usage"]["llm_calls"] == 1
     assert answer["usage"]["in_tokens"] > 0
     assert answer["citations"][0]["reasoning"] == "because 0"
 
@@ -76,7 +76,7 @@ def test_tokens_and_models_are_on_the_steps_that_used_them(
 ) -> None:
     scripted_server.answer_with(model())
     for message in run(engine):
-        if message.kind in ("grounding", "synthesis"):
+        if message.kind == "synthesis":
             said = {triple.predicate for triple in message.explain_triples}
             assert {TG.inToken, TG.outToken, TG.llmModel, RAG.call} <= said
             assert message.in_token
@@ -173,7 +173,7 @@ def test_the_same_question_again_costs_no_call(engine: Engine, scripted_server: 
 def test_a_model_that_finds_nothing_relevant_says_so(engine: Engine, scripted_server: ScriptedServer) -> None:
     """It chooses nothing: the selected chunks remain as evidence, and it is asked whether they answer."""
     scripted_server.answer_with(model(SENTINEL, chosen=0))
-    answer = list(engine.ask("Which planet has the most moons?"))[-1].answer
+    answer = list(engine.ask("Which gear has the most moons?"))[-1].answer
     assert answer is not None
     assert not answer["answered"]
     assert answer["citations"] == []

@@ -217,7 +217,6 @@ TAGS = (
     "before",
     "names",
     "text",
-    "passage",
     "first",
     "second",
     "answer",

@@ -99,7 +99,7 @@ def complete(
         functions=functions,
         deadline=context.deadline,
     )
-    record_call(context, step, purpose, text, completion)
+    _record(context, step, purpose, text, completion)
     return completion
 
 
@@ -149,22 +149,6 @@ def stream_model(
     Raises:
         LlmError: when the call fails, also half-way.
     """
-
-    def ended(text: str, completion: Completion) -> None:
-        record_call(context, step, purpose, text, completion)
-        done(completion)
-
-    return open_stream(context, purpose, ended, prompt=prompt, **values)
-
-
-def open_stream(
-    context: Context, purpose: str, done: Callable[[str, Completion], None], *, prompt: str, **values: Any
-) -> Iterator[str]:
-    """As `stream_model`, of a call that is not recorded yet.
-
-    Args:
-        done: called with the prompt and the whole answer.
-    """
     gateway, text = _ready(context, prompt, values)
     messages = [{"role": "user", "content": text}]
     stream = gateway.stream(
@@ -176,7 +160,8 @@ def open_stream(
             yield piece
     finally:
         stream.close()
-    done(text, stream.completion)
+    _record(context, step, purpose, text, stream.completion)
+    done(stream.completion)
 
 
 def _ready(context: Context, prompt: str, values: dict[str, Any]) -> tuple[Any, str]:
@@ -185,8 +170,7 @@ def _ready(context: Context, prompt: str, values: dict[str, Any]) -> tuple[Any, 
     return context.gateway, render(context.prompt_folders, context.prompts[prompt], **values)
 
 
-def record_call(context: Context, step: Step, purpose: str, prompt: str, completion: Completion) -> None:
-    """Record a call to a model with a step."""
+def _record(context: Context, step: Step, purpose: str, prompt: str, completion: Any) -> None:
     call = Call(
         "llm",
         purpose=purpose,

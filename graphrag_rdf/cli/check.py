@@ -315,7 +315,8 @@ class ProcessEndedError(Exception):
 
 def bounded(work: Callable[[], T], limit_mb: int) -> T:
     """The result of work in a forked process with a memory limit. Without fork (Windows), it runs in this
-    process, without a limit.
+    process, without a limit. This process must not have opened an embedded store: the threads of RocksDB do
+    not survive a fork, and the new process would wait for them.
 
     Args:
         work: its result or exception can be pickled.

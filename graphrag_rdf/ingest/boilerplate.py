@@ -87,19 +87,16 @@ def fingerprint(text: str, sentences: Iterable[tuple[int, int, int]]) -> Literal
     words = words_of(text)
     sequences = {_hash(each) for each in zip(*(words[n:] for n in range(_SEQUENCE)), strict=False)}
     sketch = sorted(sequences)[:_SKETCH] if len(words) >= _FEW else []
-    told = b"".join(_to_bytes(one) for one in [*sketch, *[0] * (_SKETCH - len(sketch))])
+    numbers = [*sketch, *[0] * (_SKETCH - len(sketch))]
     for number, offset, length in sorted(sentences):
-        said = text[offset : offset + length]
-        if own := words_of(said):
-            kind, of = _IS_FIELD if _FIELD.fullmatch(said) else _PLAIN, 0
-            if frame := _FRAME.search(said):
+        sentence = text[offset : offset + length]
+        if own := words_of(sentence):
+            kind, of = _IS_FIELD if _FIELD.fullmatch(sentence) else _PLAIN, 0
+            if frame := _FRAME.search(sentence):
                 kind, of = _BEGIN if frame[1] == "START" else _END, _hash(words_of(frame[2]))
-            told += b"".join(map(_to_bytes, (number, len(own), _hash(own), kind, of)))
-    return Literal(b64encode(told).decode(), datatype=XSD.base64Binary)
-
-
-def _to_bytes(number: int) -> bytes:
-    return number.to_bytes(_HASH, "little")
+            numbers += [number, len(own), _hash(own), kind, of]
+    data = b"".join(number.to_bytes(_HASH, "little") for number in numbers)
+    return Literal(b64encode(data).decode(), datatype=XSD.base64Binary)
 
 
 def _hash(words: Sequence[str]) -> int:
@@ -114,11 +111,11 @@ def _make_fingerprints(store: Store) -> int:
             number = int(text_of(row["sentence"]).rpartition("#s")[2])
             offset, length = int(text_of(row["offset"])), int(text_of(row["length"]))
             places[text_of(row["chunk"])].append((number, offset, length))
-        told = [
+        quads = [
             Quad(NamedNode(chunk), RAG.fingerprint, fingerprint(texts[chunk], places[chunk]), Graphs.SOURCE)
             for chunk in batch
         ]
-        store.commit(Changes(add=told, content=False))
+        store.commit(Changes(add=quads, content=False))
     return len(texts)
 
 
@@ -142,17 +139,17 @@ class _Sentences:
 def _wanted(store: Store) -> Iterator[Quad]:
     import numpy as np
 
-    chunks, documents, told = [], [], []
+    chunks, documents, fingerprints = [], [], []
     numbers: dict[str, int] = {}
     for row in store.select("boilerplate/fingerprints"):
         chunks.append(text_of(row["chunk"]))
         documents.append(numbers.setdefault(text_of(row["document"]), len(numbers)))
-        told.append(b64decode(text_of(row["fingerprint"])))
+        fingerprints.append(b64decode(text_of(row["fingerprint"])))
     if not chunks:
         return
     start = _SKETCH * _HASH
-    records = np.frombuffer(b"".join(one[start:] for one in told), np.dtype(_SENTENCE))
-    counts = [(len(one) - start) // records.itemsize for one in told]
+    records = np.frombuffer(b"".join(one[start:] for one in fingerprints), np.dtype(_SENTENCE))
+    counts = [(len(one) - start) // records.itemsize for one in fingerprints]
     chunk = np.repeat(np.arange(len(chunks)), counts)
     sentences = _Sentences(records, chunk, np.asarray(documents)[chunk])
     marked = _boilerplate(sentences)
@@ -162,7 +159,7 @@ def _wanted(store: Store) -> Iterator[Quad]:
     own = np.bincount(chunk, records["words"] * marked, len(chunks))
     for number in np.flatnonzero((own > 0) & (own >= _WHOLE * words)):
         yield _mark(chunks[number])
-    sketches = np.frombuffer(b"".join(one[:start] for one in told), "<u4").reshape(-1, _SKETCH)
+    sketches = np.frombuffer(b"".join(one[:start] for one in fingerprints), "<u4").reshape(-1, _SKETCH)
     yield from _near_duplicates([(chunks[n], {*sketches[n].tolist()} - {0}) for n in _comparable(sketches)])
 
 
@@ -189,10 +186,10 @@ def _repeated(sentences: _Sentences) -> Flags:
     import numpy as np
 
     hashes = sentences.records["hash"]
-    places = np.sort(hashes.astype(np.uint64) << np.uint64(32) | sentences.document.astype(np.uint64))
-    found = places[np.flatnonzero(np.diff(places, prepend=np.uint64(0)))] >> np.uint64(32)
-    several = found[_MANY - 1 :] == found[: 1 - _MANY]
-    return np.isin(hashes, found[_MANY - 1 :][several].astype(np.uint32))
+    places = hashes.astype(np.uint64) << np.uint64(32) | sentences.document.astype(np.uint64)
+    pairs = np.unique(places) >> np.uint64(32)  # a hash for each document that has it
+    several = pairs[_MANY - 1 :] == pairs[: 1 - _MANY]
+    return np.isin(hashes, pairs[_MANY - 1 :][several].astype(np.uint32))
 
 
 def _repeated_runs(words: NDArray[Any], repeated: Flags, document: NDArray[np.int64]) -> Flags:

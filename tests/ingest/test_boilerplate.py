@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from graphrag_rdf.rdf.namespaces import RAG, Graphs
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.store.base import Changes
 from tests.ingest.conftest import MakeEngine, assert_same, content, everything
+from tests.support.cpu import least_seconds
 from tests.support.stores import open_engine
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -224,20 +224,10 @@ def test_updating_the_marks_of_many_chunks_takes_little_longer_than_reading_thei
             engine.store.bulk_add(collection.layers()[name]())
         mark_boilerplate(engine.store)
         update, read = (
-            least_time(action)
+            least_seconds(action)
             for action in (
                 lambda: mark_boilerplate(engine.store),
                 lambda: engine.store.select("boilerplate/fingerprints"),
             )
         )
     assert update < 6 * read
-
-
-def least_time(action: Callable[[], object]) -> float:
-    """CPU seconds of the fastest of three runs."""
-    times = []
-    for _ in range(3):
-        start = time.thread_time()
-        action()
-        times.append(time.thread_time() - start)
-    return min(times)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from benchmarks.templates import trivial
 from graphrag_rdf.config import Settings
 from graphrag_rdf.rdf.namespaces import PROV, RAG, Graphs
 from graphrag_rdf.store.embedded import EmbeddedStore
+from tests.support.cpu import least_seconds
 from tests.support.sample_stores import DOCUMENTS
 from tests.support.stores import open_engine
 
@@ -31,19 +31,9 @@ def asked() -> Iterator[EmbeddedStore]:
         yield engine.store
 
 
-def _cpu(run: Callable[[], object]) -> float:
-    """The least CPU seconds of three runs."""
-    times = []
-    for _ in range(3):
-        start = time.thread_time()
-        run()
-        times.append(time.thread_time() - start)
-    return min(times)
-
-
 def _check(store: EmbeddedStore, name: str, count: int, **values: Any) -> None:
-    one_by_one = count * _cpu(trivial(store))
-    assert _cpu(lambda: store.select(name, **values)) < one_by_one + _FLOOR
+    one_by_one = count * least_seconds(trivial(store))
+    assert least_seconds(lambda: store.select(name, **values)) < one_by_one + _FLOOR
 
 
 def test_the_names_of_many_relations(asked: EmbeddedStore) -> None:

@@ -207,9 +207,10 @@ def damaged_files(folder: Path) -> Iterator[tuple[str, str]]:
     """Files of an index whose content does not have the checksum at their end: the file, and what is wrong.
 
     tantivy ends each file of a segment with JSON that holds its CRC-32, the length of that, and a number.
+    Names of other files begin with a dot: locks, and what a killed process began to write.
     """
     for file in layout.own(folder, layout.WORDS):
-        if file.suffix in (".json", ".lock"):
+        if file.name.startswith(".") or file.suffix == ".json":
             continue
         data = file.read_bytes()
         length = int.from_bytes(data[-8:-4], "little")

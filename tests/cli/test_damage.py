@@ -50,6 +50,12 @@ def test_a_damaged_file_of_the_search_index_is_found(run: Run, store: Path, suff
     assert run("check", "--full").code == 0
 
 
+def test_what_a_killed_process_began_to_write_is_no_damage(run: Run, store: Path) -> None:
+    file = files(store, "index/text/sentence-*/*.store")[0]
+    file.with_name(".tmpAb12Cd").write_bytes(b"half of a fi")
+    assert run("check", "--full").code == 0
+
+
 def test_entries_of_the_index_are_compared_in_both_directions(run: Run, store: Path) -> None:
     """Each of two stores gets the other's index."""
     more = store.with_name("more")

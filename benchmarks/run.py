@@ -34,6 +34,7 @@ BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "endpoint": (["--facts", "50000", "--seconds", "2"], []),
     "fuzz": (["--seconds", "60"], ["--seconds", "1200"]),
     "validation": (["--facts", "20000"], []),
+    "shown": (["--limit", "25", "--only", "hotpot"], []),
     "evaluation": (["--limit", "25", "--only", "retrieval"], []),
 }
 """Name → (arguments of a short run, arguments of a full run)."""

@@ -63,8 +63,7 @@ LEFT = {
     *("schema/classes", "schema/properties", "server/dataset-statistics", "server/graph-statistics"),
     *(f"cookbook/{name}" for name in ("compare", "each-value", "how-many-values", "total", "two-steps")),
     *("cookbook/when-was", "cookbook/where-was", "facts/list", "retrieval/metadata-facts"),
-    # these compare sentences with each other
-    *("selection/passage-sentences", "selection/quotable"),
+    "selection/passage-sentences",  # it compares sentences with each other
 }
 """Templates that may miss the ratio."""
 

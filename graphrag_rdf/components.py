@@ -192,7 +192,7 @@ class Components:
         with self._index_lock:
             layout.remove(path, layout.TEXT_INDEX)
             index = TextIndex(path)
-            StoreIndexer(self.store, index, None, None, *self._schema).update_words()
+            StoreIndexer(self.store, index, None, None, *self._derived).update_words()
         return index
 
     @property
@@ -332,12 +332,13 @@ class Components:
         """Keeps the indexes in step with the store."""
         from graphrag_rdf.ingest.indexing import StoreIndexer
 
-        return StoreIndexer(self.store, self.text_index, self.vectors, self.embedder, *self._schema)
+        return StoreIndexer(self.store, self.text_index, self.vectors, self.embedder, *self._derived)
 
     @property
-    def _schema(self) -> tuple[str, Literal["rdfs", "rl"] | None]:
-        """Parameters of `schema.observed.observe`."""
-        return self.settings.extract.namespace, self.settings.reasoning.keep
+    def _derived(self) -> tuple[str, Literal["rdfs", "rl"] | None, int]:
+        """What the indexer needs to know of what it derives: `StoreIndexer` has the meanings."""
+        settings = self.settings
+        return settings.extract.namespace, settings.reasoning.keep, settings.relations.min_count
 
     def rebuild_indexes(self) -> None:
         """Delete the indexes, whatever their state, and build them again from the store.
@@ -372,7 +373,7 @@ class Components:
         try:
             index = self.text_index
             vectors = self.ready_vectors(warn)
-            indexer = StoreIndexer(self.store, index, vectors, self.embedder, *self._schema)
+            indexer = StoreIndexer(self.store, index, vectors, self.embedder, *self._derived)
             if not indexer.lacks_words:
                 return index
             if self._ingesting or (self.read_only and self._indexed is not None):

@@ -654,7 +654,7 @@ class Engine(Components):
         passages = state.passages[:k]
         out: dict[str, Any] = {
             "question": state.question,
-            "results": describe(context, passages, paths=preview, language=state.language),
+            "results": describe(context, state, passages, paths=preview),
             "edges": [{**edge_json(edge), "score": edge.score, "hop": edge.hop} for edge in state.edges[:k]],
             "warnings": state.warnings,
         }

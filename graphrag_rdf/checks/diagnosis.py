@@ -25,6 +25,7 @@ from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.index.manifest import read
 from graphrag_rdf.index.records import KINDS
 from graphrag_rdf.ingest.claims import failed_claims
+from graphrag_rdf.ingest.entity_graph import built_with
 from graphrag_rdf.ingest.extractors import (
     choose_claim_reader,
     choose_extractor,
@@ -61,7 +62,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
 """Extra of this package → its modules."""
 
 _RELATIONS = 50
-_WEIGHT = re.compile(r"\.(?:weight_\w+|\w+_weight|passage_(?:entities|carrier|words|meaning|further))\Z")
+_WEIGHT = re.compile(r"\.(?:weight_\w+|\w+_weight|passage_(?:entities|words|meaning))\Z")
 
 
 def environment(loaded: Loaded) -> dict[str, Any]:
@@ -474,11 +475,12 @@ def _relations(engine: Engine) -> Iterator[dict[str, Any]]:
     before, wanted = built(engine.store), relation_settings(engine.settings)
     if before is None:
         return
+    min_count = engine.settings.relations.min_count
     said = [
-        {**asdict(settings), "content_commit": commit}
-        for settings, commit in (
-            (wanted, engine.store.content_commit()),
-            (before.settings, before.content_commit),
+        {**asdict(settings), "content_commit": commit, "min_count": least}
+        for settings, commit, least in (
+            (wanted, engine.store.content_commit(), min_count),
+            (before.settings, before.content_commit, built_with(engine.store, min_count)),
         )
     ]
     if said[0] != said[1]:

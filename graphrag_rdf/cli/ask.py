@@ -264,9 +264,11 @@ def _show(messages: Iterable[GraphRagResponse], explained: Explained | None, *, 
         return _failed(last)
     if not streamed:
         say(safe(last.answer["answer"]))
-    _sources(last.answer)
+    if last.answer["passages"]:
+        _passages(last.answer)
+    else:
+        _sources(last.answer)
     _query(last.answer)
-    _closest(last.answer)
     _suggestions(last.answer)
     if last.answer["cached"]:
         output.note(
@@ -323,15 +325,25 @@ def _query(answer: Mapping[str, Any]) -> None:
         )
 
 
-def _closest(answer: Mapping[str, Any]) -> None:
-    """Print the closest chunks, if there is no answer."""
-    if answer["closest"]:
-        say()
-        say(styled(tr("Closest chunks"), bold=True))
-        from graphrag_rdf.trace.messages import source_in_words
+def _passages(answer: Mapping[str, Any]) -> None:
+    """Print the first passage with its sentence marked, and of each further one that sentence."""
+    from graphrag_rdf.trace.messages import marked_text, passage_pieces, passage_place
 
-        for source in answer["closest"]:
-            say(output.wrapped(one_line(source_in_words(source)), indent="  ", first="- "))
+    first, *others = answer["passages"]
+    markers = dict.fromkeys(one["marker"] for one in answer["citations"])
+    say()
+    say(styled(tr("Best passage") if answer["answered"] else tr("Closest passages"), bold=True))
+    say(output.wrapped(one_line(" ".join([*markers, passage_place(first)])), indent="  ", first=""))
+    for line in filter(str.strip, marked_text(first).splitlines()):
+        say(output.wrapped(one_line(line), indent="  "))
+    if others and answer["answered"]:
+        say()
+        say(styled(tr("Further passages"), bold=True))
+    for one in others:
+        told = tr("{name}: “{quote}”{doubt}").format(
+            name=passage_place(one), quote=passage_pieces(one)[1], doubt=""
+        )
+        say(output.wrapped(one_line(told), indent="  ", first="- "))
 
 
 def _suggestions(answer: Mapping[str, Any]) -> None:

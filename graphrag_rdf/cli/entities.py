@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from graphrag_rdf.tuning.links import Judged
 
 
+_NEAR = 10  # entities that are named with another, at most
+
+
 @click.group(cls=Group, examples=["graphrag-rdf entities list --match harbour"])
 def entities_command() -> None:
     """List entities, and decide which of them are the same."""
@@ -44,11 +47,15 @@ def entities_command() -> None:
 @entities_command.command("list", examples=["graphrag-rdf entities list --match harbour --limit 10"])
 @click.option("--match", "text", default="", metavar="TEXT", help="Only names that contain this text.")
 @click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="Number of entities.")
+@click.option("--all", "every", is_flag=True, help="Also list names that are not shown elsewhere.")
 @format_option("text", "json", "jsonl")
-def list_(text: str, limit: int, form: str) -> None:
-    """List entities, those with the most facts first. Merged entities are listed as one."""
+def list_(text: str, limit: int, every: bool, form: str) -> None:
+    """List entities, those with the most facts first. Merged entities are listed as one.
+
+    Shown are those that a fact holds, a chunk is about, or two sentences name.
+    """
     with open_engine(beside=True) as engine:
-        rows = engine.store.select("entities/list", text=text, limit=limit)
+        rows = engine.store.select("entities/list", text=text, every=every, limit=limit)
     found = [
         {
             "iri": text_of(row["entity"]),
@@ -66,10 +73,12 @@ def list_(text: str, limit: int, form: str) -> None:
 @click.argument("entity", metavar="ENTITY")
 @format_option()
 def show(entity: str, form: str) -> None:
-    """Describe an entity, named by label or IRI: its types, links to vocabularies, and what texts say of it.
+    """Describe an entity, named by label or IRI: its types, links to vocabularies, what texts say of it, and
+    what sentences name with it.
 
-    If several texts do, `refresh summaries` merges their descriptions into one.
+    If several texts describe it, `refresh summaries` merges their descriptions into one.
     """
+    from graphrag_rdf.ingest.entity_graph import sentences_of_pairs
     from graphrag_rdf.ingest.entity_links import read_links
     from graphrag_rdf.rdf.json_values import to_json
 
@@ -87,6 +96,8 @@ def show(entity: str, form: str) -> None:
         said = store.select("entities/described", entity=one)
         members = [node_of(row["member"]) for row in store.select("server/members", entity=one)] or [one]
         links = read_links(store, members)
+        near = store.select("entities/named-with", entity=one, limit=_NEAR)
+        said_of = sentences_of_pairs(store, [(one, node_of(row["entity"])) for row in near])
     found = {
         "iri": one.value,
         "name": text_of(labels[0]["label"]) if labels else local_name(one.value),
@@ -96,6 +107,15 @@ def show(entity: str, form: str) -> None:
         "summary": text_of(merged[0]["summary"]) if merged else None,
         "descriptions": [{name: text_of(row[name]) for name in ("text", "chunk", "title")} for row in said],
         "links": to_json(links),
+        "named_with": [
+            {
+                "iri": text_of(row["entity"]),
+                "name": text_of(row["name"]),
+                "sentences": to_python(row["count"]),
+                "sentence": said_of.get((one, node_of(row["entity"])), ""),
+            }
+            for row in near
+        ],
     }
     if not output.write(form, found):
         _show(found)
@@ -117,6 +137,12 @@ def _show(found: dict[str, Any]) -> None:
             say(one_line(f"  “{quote['text']}”{bracketed(quote['title'])}"))
     for one in found["descriptions"]:
         say(one_line(f"  {one['text']}{bracketed(one['title'])}"))
+    if found["named_with"]:
+        say("")
+        columns = (tr("named with"), tr("sentences"), tr("one of them"))
+        output.table(
+            columns, [(one["name"], one["sentences"], one["sentence"]) for one in found["named_with"]]
+        )
 
 
 @entities_command.command(

@@ -74,7 +74,7 @@ def with_corpus(command: Callable[..., Any]) -> Callable[..., Any]:
         default="rules",
         show_default=True,
         metavar="LIST",
-        help="Extraction of the facts: rules, recorded, llm, or several, comma-separated (merged).",
+        help="Extraction: rules, recorded, llm, names (no facts), or several, comma-separated (merged).",
     )
     return extraction(hidden(asking(command)))
 
@@ -218,6 +218,9 @@ _one_extraction = click.option(
 _set_argument = click.argument("evalset", metavar="EVALSET.json", type=click.Path(path_type=Path))
 
 
+_ABLATION = {"names": later("names only"), "names_and_facts": later("names and facts")}
+
+
 @eval_command.command(
     "retrieval", examples=["graphrag-rdf eval retrieval musique.json --extraction rules --format json"]
 )
@@ -226,22 +229,35 @@ _set_argument = click.argument("evalset", metavar="EVALSET.json", type=click.Pat
 @with_corpus
 @_set_argument
 def retrieval(evalset: Path, ks: list[int], form: str, **options: Any) -> None:
-    """Measure how many of the gold chunks are found, compared with BM25 (and dense search)."""
+    """Measure how many of the gold chunks are found, compared with BM25 (and dense search).
+
+    A second run without facts, on names only, shows what the facts gain.
+    """
     from graphrag_rdf.evaluation.evalset import load_evalset
-    from graphrag_rdf.evaluation.retrieval import evaluate_retrieval
+    from graphrag_rdf.evaluation.retrieval import FIGURES, evaluate_retrieval
 
     loaded = load_evalset(evalset)
     with measuring(options) as (engine, shown):
         found = evaluate_retrieval(
             engine, loaded, compare=options["compare"], ks=ks, **shown, **on_corpus(options)
         )
+    if options["extraction"] != "names":
+        names_only = {**options, "extraction": "names"}
+        with measuring(names_only) as (engine, shown):
+            names = evaluate_retrieval(engine, loaded, ks=ks, **shown, **on_corpus(names_only))
+        runs = {"names": names, "names_and_facts": found}
+        found["ablation"] = {name: {key: run[key] for key in FIGURES} for name, run in runs.items()}
     if output.write(form, found):
         return
     say_head(found)
-    rows = [(found["pipeline"], found), *found["baselines"].items()]
-    columns = ["", *(f"R@{k}" for k in ks), "MRR"]
-    figures = [[name, *(share(run["recall"][str(k)]) for k in ks), share(run["mrr"])] for name, run in rows]
-    output.table(columns, figures)
+    ablation = {tr(_ABLATION[name]): run for name, run in found.get("ablation", {}).items()}
+    for rows in ({found["pipeline"]: found, **found["baselines"]}, ablation):
+        figures = [
+            [name, *(share(run["recall"][str(k)]) for k in ks), share(run["mrr"])]
+            for name, run in rows.items()
+        ]
+        if figures:
+            output.table(["", *(f"R@{k}" for k in ks), "MRR"], figures)
 
 
 @eval_command.command("pages", examples=["graphrag-rdf eval pages reports/ reports/questions.jsonl"])
@@ -313,6 +329,8 @@ def facts(file: Path, extraction: str, model: str | None, form: str, *, faults: 
         )
     if output.write(form, found):
         return
+    if found["unread"]:
+        output.say(tr("{unread:,} sentences that no rule reads").format(unread=found["unread"]))
     for name, run in found["runs"].items():
         output.say(output.safe(tr("{name}: {texts:,} texts").format(name=name, texts=run["texts"])))
         for title, groups in ((tr("kind"), {tr("all"): run, **run["kinds"]}), (tr("trait"), run["traits"])):

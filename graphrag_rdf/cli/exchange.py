@@ -182,7 +182,7 @@ def destination(path: Path | None) -> Iterator[IO[bytes]]:
     metavar="LIST",
     default="rules",
     show_default=True,
-    help="Extraction for an evaluation set: rules, recorded, llm, or several, comma-separated (merged).",
+    help="Extraction of an evaluation set: rules, recorded, llm, names, or several with commas (merged).",
 )
 @click.option("--no-titles", is_flag=True, help="Leave out the titles of an evaluation set.")
 @shapes_options

@@ -246,6 +246,10 @@ def show_report(report: IngestReport, by: str) -> None:
         reasons = left_out(report.rejected, _REASONS)
         told = tr("{reasons} (facts rejected: each with its reason)").format(reasons=reasons)
         lines.append((tr("left out"), told))
+    if report.unread:
+        lines.append(
+            (tr("not read"), tr("{unread:,} sentences that no rule reads").format(unread=report.unread))
+        )
     if report.validation is not None:
         lines.append((tr("shapes"), validated(report.validation)))
     if report.relations:
@@ -432,6 +436,7 @@ _WORDS: Mapping[str, str] = {
     "request": later("request"),
     "cut": later("cut"),
     "unclear_order": later("of unclear word order"),
+    "heading": later("quoting only a heading"),
     "predicate_not_listed": later("predicate not listed"),
     "no_evidence": later("no evidence"),
     "invalid_relation": later("invalid relation"),

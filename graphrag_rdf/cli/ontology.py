@@ -406,6 +406,11 @@ def export(folder: Path, form: str) -> None:
         say(tr("links to vocabularies: {links:,}").format(links=report.links))
     if report.split:
         say(tr("properties with things and values that were split: {split:,}").format(split=report.split))
+    if report.statements:
+        told = tr(
+            "relations used once, or without a word of their own, whose facts are annotations: {number:,}"
+        )
+        say(told.format(number=report.statements))
     if report.left_out:
         say(
             tr("statements about classes and properties that were left out: {left_out:,}").format(

@@ -102,13 +102,10 @@ def refresh_command() -> None:
 @click.option("--dry-run", is_flag=True, help="Estimate the model calls and their cost, and write nothing.")
 @click.option("--again", is_flag=True, help="Let the model read all pairs again.")
 @click.option(
-    "--sentence-window",
-    type=click.IntRange(1, 100),
+    "--min-count",
+    type=click.IntRange(1),
     metavar="N",
-    help="Number of sentences within which two entities count as co-occurring (default: 2).",
-)
-@click.option(
-    "--min-count", type=click.IntRange(1), metavar="N", help="Leave out rarer co-occurrences (default: 2)."
+    help="Number of sentences that name two entities, from which they co-occur (default: 2).",
 )
 @format_option()
 def relations(
@@ -120,7 +117,6 @@ def relations(
     min_confidence: float | None,
     dry_run: bool,
     again: bool,
-    sentence_window: int | None,
     min_count: int | None,
     form: str,
 ) -> int:
@@ -129,7 +125,7 @@ def relations(
     A model, if one is set, reads pairs of neighbouring chunks and classifies their relation: causes,
     supports, contrasts, references, substep of, follows, part of. It reads each pair once, and a stopped run
     continues where it stopped. Without a model too, chunks are related that name the same entities or follow
-    each other. Entities in more chunks than the setting relations.hub_limit are left out.
+    each other. Entities in more chunks than the setting relations.hub_limit do not relate them.
 
     The relations are stored in urn:graph:derived, and the evidence of the model in urn:graph:source. With the
     setting relations.build, each ingest that changes something runs this stage too.
@@ -140,7 +136,6 @@ def relations(
         "relations.window": window,
         "relations.truncate": truncate,
         "relations.min_confidence": min_confidence,
-        "relations.sentence_window": sentence_window,
         "relations.min_count": min_count,
     }
     if dry_run:

@@ -187,23 +187,17 @@ def _show(result: dict[str, Any], *, preview: bool) -> None:
 
 
 def _told(path: dict[str, Any]) -> str:
-    """A path in words: its share of the score, its entity, and its sentence or number of mentions."""
-    entity = path["entity_label"] or path["entity"] or tr("the words of the question")
-    if path["sentence"] is not None:
-        way = tr("through “{sentence}”").format(
-            sentence=_shortened(path["sentence_text"] or path["sentence"], 80)
-        )
-    else:
-        way = counted("mentioned once", "mentioned {count} times", path["mentions"])
-        way = way if path["mentions"] else tr("what the chunk is about")
-    parts = [
-        (tr("activation"), path["activation"]),
-        (tr("similarity"), path["similarity"]),
-        (tr("weight"), path["weight"]),
-    ]
-    factors = " × ".join(f"{name} {_number(value)}" for name, value in parts if value is not None)
-    return tr("{share} from {entity}, {way} ({factors})").format(
-        share=_number(path["share"]), entity=one_line(entity), way=way, factors=factors
+    """A path in words: its share of the score, its entity, and in how many chunks this is."""
+    way = (
+        counted("topic of this chunk only", "topic of {count} chunks", path["number"])
+        if path["topic"]
+        else counted("mentioned in this chunk only", "mentioned in {count} chunks", path["number"])
+    )
+    return tr("{share} from {entity}, {way} (activation {activation})").format(
+        share=_number(path["share"]),
+        entity=one_line(path["entity_label"] or path["entity"]),
+        way=way,
+        activation=_number(path["activation"]),
     )
 
 

@@ -113,7 +113,7 @@ def _mark(ok: bool | None) -> str:
 @trace_command.command(
     "query",
     examples=[
-        "graphrag-rdf trace query last retrieval/best-passages > ranking.rq",
+        "graphrag-rdf trace query last retrieval/ranked > ranking.rq",
         "graphrag-rdf trace query last 22",
     ],
 )

@@ -26,6 +26,7 @@ CONFIG_FILE = "graphrag.toml"
 RETIRED = {
     "answers.history": later("a follow-up question sees the last 5 questions of its session"),
     "extract.entity_max_length": later("names have at most 120 characters"),
+    "relations.sentence_window": later("entities co-occur in one sentence"),
     "server.outposts": later("connections no longer move between processes"),
     "server.queries_per_client": later("the limit is 64"),
 }

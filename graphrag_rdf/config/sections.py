@@ -220,6 +220,17 @@ class ExtractSection(Section):
         le=3,
         description="number of times to ask the model to correct facts that break the ontology",
     )
+    call_chunks: int = Field(
+        default=8,
+        ge=1,
+        le=64,
+        description="chunks that one call of the model may extract from; 1: each alone",
+    )
+    call_tokens: int = Field(
+        default=4000,
+        ge=100,
+        description="tokens of their texts, estimated; a longer chunk is asked about alone",
+    )
     incremental: bool = Field(
         default=True,
         description="skip chunks whose facts are stored, by their hash; false: ingest as with --refresh",
@@ -268,15 +279,11 @@ class RelationSection(Section):
         default=1000, ge=100, description="characters of each chunk of a pair that the model reads"
     )
     min_confidence: float = Field(default=0.5, ge=0, le=1, description="minimum confidence of the model")
-    sentence_window: int = Field(
-        default=2,
-        ge=1,
-        le=100,
-        description="number of sentences within which two entities count as co-occurring",
+    min_count: int = Field(
+        default=2, ge=1, description="two entities co-occur if this number of sentences name both, or more"
     )
-    min_count: int = Field(default=2, ge=1, description="minimum number of co-occurrences")
     hub_limit: int = Field(
-        default=25, ge=2, le=10_000, description="entities in more chunks than this are left out"
+        default=25, ge=2, le=10_000, description="chunks are not related by entities in more chunks than this"
     )
 
 

@@ -66,11 +66,13 @@ class Heading:
         offset: where its line begins.
         level: 1 for the highest; where the format's levels are not read, 1 for all.
         text: without marks, on one line.
+        glued: whether a sentence follows on its line. Then it is as long as its text.
     """
 
     offset: int
     level: int
     text: str
+    glued: bool = False
 
     def moved(self, by: int) -> Heading:
         """The heading in a text where everything stands so many code points further on."""

@@ -312,14 +312,15 @@ def rows_in(document: ParsedDocument, chunk: Chunk) -> tuple[RowPart, ...]:
 
 
 def sentences_in(document: ParsedDocument, chunk: Chunk) -> tuple[Sentence, ...]:
-    """The sentences of a chunk. Each row is one; headers of tables and spans that say nothing are not."""
-    if not document.tables and not document.unsaid and not document.turns:
-        return split_sentences(chunk.text, document.language)
+    """The sentences of a chunk, also rows and headings; not headers of tables and spans that say nothing."""
     rows = [(part.offset, part.offset + part.length) for part in rows_in(document, chunk)]
     silent = list(_within(chunk, _silent(document, chunk)))
     end = chunk.offset + len(chunk.text)
-    begun = ((turn.start - chunk.offset,) * 2 for turn in document.turns if chunk.offset <= turn.start < end)
-    found = split_sentences(chunk.text, document.language, rows=sorted([*rows, *silent, *begun]))
+    cuts = [turn.start for turn in document.turns]
+    glued = (head for head in document.headings if head.glued)
+    cuts += [place for head in glued for place in (head.offset, head.offset + len(head.text))]
+    begun = [(cut - chunk.offset,) * 2 for cut in cuts if chunk.offset <= cut < end]
+    found = split_sentences(chunk.text, document.language, rows=sorted({*rows, *silent, *begun}))
     starts = {start for start, _ in silent}
     kept = [s for s in found if s.offset not in starts]
     return tuple(Sentence(index, s.offset, s.length) for index, s in enumerate(kept))

@@ -185,7 +185,9 @@ class Asking:
         """Ask, and store the rows."""
         llm = self.engine.settings.llm
         try:
-            Schedule(row_of, self._keep, self.stop).run(iter(todo), llm.jobs or (_JOBS if llm.model else 1))
+            jobs = llm.jobs or (_JOBS if llm.model else 1)
+            rows_of = lambda group: [row_of(each) for each in group]  # noqa: E731
+            Schedule(rows_of, self._keep, self.stop).run(((each,) for each in todo), jobs)
         except BudgetSpentError as spent:
             hint = tr("raise the budget, and run the same command again to continue")
             self.stopped, self.error = "budget", LlmError(str(spent), "budget", hint)

@@ -20,7 +20,8 @@ from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.prepare import language_of
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.answer import compose, read_answer
-from graphrag_rdf.steps.checking import SENTINEL, nothing_found
+from graphrag_rdf.steps.asking import prompt_values
+from graphrag_rdf.steps.checking import nothing_found
 from graphrag_rdf.steps.evidence import Evidence, Line
 from graphrag_rdf.steps.prompts import render
 from graphrag_rdf.steps.state import Selection, State
@@ -105,7 +106,7 @@ def _quoted(sentences: Sequence[_Piece]) -> dict[str, Any]:
 
 
 def _asked(engine: Engine, pipeline: Pipeline, question: str, ranked: Sequence[_Piece]) -> dict[str, Any]:
-    state = State(question, language_of(engine, question))
+    state = State(question.strip(), language_of(engine, question))
     step = pipeline.step("synthesis")
     evidence = _evidence(ranked)
     values = step.values() if step is not None else {}
@@ -116,12 +117,7 @@ def _asked(engine: Engine, pipeline: Pipeline, question: str, ranked: Sequence[_
     prompt = render(
         pipeline.prompt_folders,
         {**step.kind.prompts, **step.prompts}["answer"],
-        question=question.strip(),
-        history=[],
-        documents=evidence.told(lines),
-        response_type=values["response_type"],
-        allow_general_knowledge=values["allow_general_knowledge"],
-        unknown=SENTINEL,
+        **prompt_values(state, evidence.told(lines), values),
     )
     state.completion = engine.gateway.chat([{"role": "user", "content": prompt}], purpose="baseline")
     read_answer(state, {line.number for line in lines})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +22,12 @@ from graphrag_rdf.extract.model import (
     Extraction,
     Rejected,
     RelationCandidate,
+    together,
 )
 from graphrag_rdf.extract.names import fold
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.boilerplate import mark_boilerplate
-from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted, choose_extractor
+from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted, choose_extractor, sum_known
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.plan import ChunkSettings, Incoming, IngestSettings, Planner
 from graphrag_rdf.ingest.report import IngestReport
@@ -81,8 +84,8 @@ def recorded(evalset: EvalSet) -> ChunkExtractor:
     return ChunkExtractor("graphrag-rdf-recorded", "1", "recorded/1", extract)
 
 
-def extractors(engine: Engine, evalset: EvalSet, spec: str) -> list[ChunkExtractor]:
-    """The extractors for a comma-separated list of `rules`, `recorded`, `llm`; their facts are merged.
+def merged_extractor(engine: Engine, evalset: EvalSet, spec: str) -> ChunkExtractor:
+    """The extractor for a comma-separated list of `rules`, `recorded`, `llm` and `names` (no facts), merged.
 
     Raises:
         UsageError: for an unknown name.
@@ -91,16 +94,32 @@ def extractors(engine: Engine, evalset: EvalSet, spec: str) -> list[ChunkExtract
         "recorded": lambda: recorded(evalset),
         "rules": lambda: _chosen(engine, "rules"),
         "llm": lambda: _chosen(engine, "llm"),
+        "names": lambda: replace(_chosen(engine, "none"), key="names/1", names=True),
     }
-    found = []
+    parts = []
     for name in spec.split(","):
         if name.strip() not in makers:
             raise UsageError(
                 tr("unknown extraction {name!r}").format(name=name.strip()),
                 hint=tr("use one of: {names}").format(names=", ".join(makers)),
             )
-        found.append(makers[name.strip()]())
-    return found
+        parts.append(makers[name.strip()]())
+    if len(parts) == 1:
+        return parts[0]
+
+    def extract(text: str, sentences: Sequence[Sentence], **described: Any) -> Extracted:
+        found = [part.extract(text, sentences, **described) for part in parts]
+        return Extracted(
+            reduce(together, (one.extraction for one in found)),
+            prompt_hash=next((one.prompt_hash for one in found if one.prompt_hash), None),
+            in_tokens=sum_known(one.in_tokens for one in found),
+            out_tokens=sum_known(one.out_tokens for one in found),
+            cached_in_tokens=sum_known(one.cached_in_tokens for one in found),
+        )
+
+    main = next((part for part in parts if part.model), parts[0])
+    key = "+".join(part.key for part in parts)
+    return replace(main, key=key, extract=extract, names=any(part.names for part in parts))
 
 
 def _chosen(engine: Engine, use: str) -> ChunkExtractor:
@@ -122,29 +141,23 @@ def ingest_corpus(
     """Ingest the passages of a set.
 
     Args:
-        spec: see `extractors`.
+        spec: see `merged_extractor`.
         titles: whether to keep the titles of passages.
         partly: return the report even if the run ends early.
         stop: called between passages; True ends the run.
 
-    Returns:
-        the report of the last extractor's run.
-
     Raises:
         KeyboardInterrupt, LlmError: see `require_whole`; not if `partly`.
     """
-    report = IngestReport()
     settings = IngestSettings(chunks=_ONE_CHUNK, facts=FactSettings(), jobs=engine.settings.extract.jobs)
-    for extractor in extractors(engine, evalset, spec):
-        run = Ingest(engine.store, engine.blobs, extractor, engine.indexer, settings, progress, stop)
-        sources = [Source(Path(), _identity(evalset, index)) for index in range(len(evalset.corpus))]
-        planner = run.planner(1 << 30, sources)
-        report = run.run(_incoming(evalset, planner, titles=titles))
-        if not partly:
-            require_whole(report)
-        elif report.stopped:
-            break
+    extractor = merged_extractor(engine, evalset, spec)
+    run = Ingest(engine.store, engine.blobs, extractor, engine.indexer, settings, progress, stop)
+    sources = [Source(Path(), _identity(evalset, index)) for index in range(len(evalset.corpus))]
+    report = run.run(_incoming(evalset, run.planner(1 << 30, sources), titles=titles))
+    if not partly:
+        require_whole(report)
     mark_boilerplate(engine.store)
+    engine.indexer.flush(final=True)
     return report
 
 

@@ -115,11 +115,13 @@ def evaluate_facts(
     Returns:
         the keys of `eval facts --format json`: for each run (`rules` or `llm`, and the recorded models)
         `precision`: the share of its facts that are required or allowed; `recall`: the share of the required
-        facts that were extracted; `forbidden`: the number of facts in `must_not`.
+        facts that were extracted; `forbidden`: the number of facts in `must_not`. `unread` is the number of
+        sentences that state something and of which no pattern of the rules reads anything.
     """
     own = "llm" if extractor.model else "rules"
+    unread: list[int] = []
     runs: dict[str, Callable[[LabelledText], Iterable[Fact] | None]] = {
-        own: lambda text: _extracted(text, extractor, candidate_filter)
+        own: lambda text: _extracted(text, extractor, candidate_filter, unread)
     }
     for name in dict.fromkeys(name for text in texts for name in text.recorded):
         runs[name] = lambda text, name=name: text.recorded.get(name)  # type: ignore[misc]
@@ -135,7 +137,7 @@ def evaluate_facts(
             **{group: {key: _figures(js) for key, js in by.items()} for group, by in groups.items()},
             "faults": [to_json(j) for j in judged if j.forbidden or j.unlisted or j.missed],
         }
-    return {"n": len(texts), "runs": out}
+    return {"n": len(texts), "unread": sum(unread), "runs": out}
 
 
 def judge(text: LabelledText, facts: Iterable[Fact]) -> Judged:
@@ -156,9 +158,9 @@ def judge(text: LabelledText, facts: Iterable[Fact]) -> Judged:
 
 
 def _extracted(
-    text: LabelledText, extractor: ChunkExtractor, candidate_filter: CandidateFilter
+    text: LabelledText, extractor: ChunkExtractor, candidate_filter: CandidateFilter, unread: list[int]
 ) -> list[Fact]:
-    """The facts that an ingest would assert, including definitions."""
+    """The facts that an ingest would assert, including definitions; notes how many sentences gave none."""
     found = extractor.extract(
         text.text,
         split_sentences(text.text, text.language),
@@ -166,6 +168,7 @@ def _extracted(
         title=text.title,
         context=ChunkContext(turns=find_turns(text.text)),
     ).extraction
+    unread.append(found.unread)
     fit = candidate_filter.fit(found)
     facts = [(relation.subject, relation.predicate, relation.object) for relation in fit.relations]
     return facts + [(entity.name, "is", entity.definition) for entity in fit.entities if entity.definition]

@@ -160,6 +160,7 @@ def score(
         "f1": round(token_f1(text, expected, language) * answered, 4) if expected else None,
         "contained": contained([text], expected, words=True) * answered if expected else None,
         "evidence_contains": contained(quotes, expected) if expected and not yes_or_no(expected) else None,
+        **_in_passages(answer, expected),
         "citations_hold": [
             float(
                 not gold.isdisjoint((source["document"], source["chunk"])) or contained([quote], expected) > 0
@@ -177,6 +178,15 @@ def score(
         "in_tokens": usage.get("in_tokens") or 0,
         "out_tokens": usage.get("out_tokens") or 0,
     }
+
+
+def _in_passages(answer: Mapping[str, Any], expected: Sequence[str]) -> dict[str, float | None]:
+    """Whether an expected answer is in the first passage, and in the first three; None of answers without
+    passages, and of yes and no.
+    """
+    texts = [passage["text"] for passage in answer.get("passages", ())]
+    counts = expected and not yes_or_no(expected) and "passages" in answer
+    return {f"passage_{most}": contained(texts[:most], expected) if counts else None for most in (1, 3)}
 
 
 def _supported(answer: Mapping[str, Any], language: str | None) -> list[float]:
@@ -215,6 +225,8 @@ def figures(rows: Sequence[Mapping[str, Any]], run: str) -> dict[str, Any]:
         "contained": _mean(values("contained")),
         "contain_accuracy": _mean(contains),
         "contain_n": len(contains),
+        "passage_1": _mean(values("passage_1")),
+        "passage_3": _mean(values("passage_3")),
         "ci95": [round(end, 4) for end in confidence95(contains)],
         "f1_ci95": [round(end, 4) for end in confidence95(values("f1"))],
         "citations_hold": _mean(each("citations_hold")),

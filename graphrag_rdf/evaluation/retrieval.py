@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from graphrag_rdf.ingest.schedule import Progress
 
 CUT_OFFS = (1, 2, 5, 10)
+FIGURES = ("recall", "perfect", "mrr", "ci95")
+"""Keys of the figures of a run."""
 _DEPTH = 20
 _PERFECT_AT = (5, 8)
 

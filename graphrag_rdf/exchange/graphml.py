@@ -2,7 +2,8 @@
 
 Entities are nodes, relations between them are edges, and values of entities are attributes of nodes. Every
 node and edge has its IRI. A node has one attribute for each property. Several values are one text, joined by
-"; ". The weight of an edge is what an import gave, else the number of its quotes.
+"; ". The weight of an edge is what an import gave, else the number of its quotes. Entities that co-occur have
+an edge too, with the number of sentences that name both as its weight, and one of these sentences.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 from pyoxigraph import Literal, NamedNode, Quad
 
+from graphrag_rdf.ingest.entity_graph import sentences_of_pairs
 from graphrag_rdf.rdf.formats import NOT_XML
-from graphrag_rdf.rdf.namespaces import NO_FACTS, XSD
+from graphrag_rdf.rdf.namespaces import NO_FACTS, RAG, XSD
 from graphrag_rdf.rdf.terms import Term, local_name, node_of, one_label, text_of
 from graphrag_rdf.store.base import Store, in_batches
 
@@ -28,6 +30,7 @@ _OWN = (
     ("canonical", "node", "string"),
     ("weight", "edge", "double"),
     ("description", "edge", "string"),
+    ("sentence", "edge", "string"),
 )
 """Attributes of every graph: name, of what, type."""
 _KINDS: Mapping[str, str] = {
@@ -43,13 +46,14 @@ _TAIL = "  </graph>\n</graphml>\n"
 
 
 def write_graphml(store: Store, facts: Iterable[Quad], output: IO[bytes]) -> tuple[int, int, int, int]:
-    """Write entities, relations and values.
+    """Write entities, relations, values and co-occurrences.
 
     Args:
         facts: the quads of the graph of facts.
 
     Returns:
-        (entities, relations, values, facts left out because their object is neither an entity nor a value)
+        (entities, relations and co-occurrences, values, facts left out because their object is neither an
+        entity nor a value)
     """
     labels = {row["thing"]: text_of(row["label"]) for row in one_label(store.select("exchange/labels"))}
     keys = _Keys(store, labels)
@@ -76,8 +80,28 @@ def write_graphml(store: Store, facts: Iterable[Quad], output: IO[bytes]) -> tup
             ends = f'source="{nodes[s]}" target="{nodes[o]}"'
             output.write(f'    <edge id="e{relations}" {ends}>{_data(data)}</edge>\n'.encode())
             relations += 1
+    for data, one, other in _co_occurrences(store, nodes):
+        ends = f'source="{nodes[one]}" target="{nodes[other]}" directed="false"'
+        output.write(f'    <edge id="e{relations}" {ends}>{_data(data)}</edge>\n'.encode())
+        relations += 1
     output.write(_TAIL.encode())
     return len(nodes), relations, keys.count, left_out
+
+
+def _co_occurrences(
+    store: Store, nodes: Mapping[Term, str]
+) -> Iterator[tuple[dict[str, str], NamedNode, NamedNode]]:
+    """Pairs of entities with the attributes of their edges."""
+    name = {"label": "co-occurs with", "iri": RAG.coOccursWith.value}
+    for batch in in_batches(nodes):
+        found = {
+            (node_of(row["one"]), node_of(row["other"])): text_of(row["count"])
+            for row in store.select("derived/known-pairs", entities=batch, every=True, pairs=[])
+            if row["other"] in nodes
+        }
+        sentences = sentences_of_pairs(store, [*found])
+        for pair in sorted(found, key=str):
+            yield {**name, "weight": found[pair], "sentence": sentences.get(pair, "")}, *pair
 
 
 def _details(store: Store, edges: Sequence[Fact]) -> dict[Fact, dict[str, str]]:

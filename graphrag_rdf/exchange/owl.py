@@ -11,6 +11,9 @@ documents (SKOS, Dublin Core) are annotations, which take both. OWL 2 lacks date
 written as texts. What facts say in the vocabulary of RDF and OWL itself (a graph that was imported with its
 schema) are no assertions about individuals: they are left out, but for classes below others.
 
+A relation that extraction minted and that one fact uses, or that has no word of its own ("is", "have"), is no
+property of the schema: its facts stay statements, as annotations with their quotes.
+
 The version IRI of an ontology is made from its statements, so equal exports have equal versions.
 """
 
@@ -31,6 +34,7 @@ from graphrag_rdf.errors import UsageError, system_cause
 from graphrag_rdf.exchange.ontologies import CATALOG, ontology_versions
 from graphrag_rdf.exchange.whole_file import whole_file
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.index.analyse import stop_words
 from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.iris import ANONYMOUS, OBSERVED_SCHEMA
 from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PREFIXES, RAG, RDF, RDFS, SKOS, XSD
@@ -69,6 +73,7 @@ class OwlReport:
         annotations: axioms with a quote.
         texts: values whose datatype OWL 2 lacks.
         split: properties whose values or things got a property of their own.
+        statements: relations that are no properties, but annotations.
         left_out: statements about classes and properties.
         links: of entities to vocabularies.
     """
@@ -79,6 +84,7 @@ class OwlReport:
     annotations: int = 0
     texts: int = 0
     split: int = 0
+    statements: int = 0
     left_out: int = 0
     links: int = 0
 
@@ -262,6 +268,12 @@ class _Facts:
             for row in store.select("exchange/owl-predicates")
         }
         self._kinds = {node_of(row["property"]): row["kind"] for row in store.select("exchange/owl-kinds")}
+        schemas = [text_of(row["schema"]) for row in store.select("ontology/observed-schemas")]
+        minted = tuple(schema.removesuffix(OBSERVED_SCHEMA) + "r/" for schema in schemas)
+        self._statements = {
+            p for p, n in counts.items() if p.value.startswith(minted) and (sum(n) == 1 or _says_little(p))
+        }
+        report.statements = len(self._statements)
         self._annotating = [p for p in counts if self._annotates(p) and p not in _NAMES]
         self._used = {p: n for p, n in counts.items() if not self._annotates(p) and not _is_reserved(p)}
         self._for_values: dict[NamedNode, NamedNode] = {}
@@ -280,6 +292,8 @@ class _Facts:
         kinds: dict[Term, Term] = {}
         for row in self._store.select("ontology/declarations", schema=schema):
             term, said, value = node_of(row["term"]), node_of(row["property"]), row["value"]
+            if term in self._statements or value in self._statements:
+                continue
             if said == RDF.type:
                 value = OWL.ObjectProperty if value == RDF.Property else self._kinds.get(term, value)
                 kinds[term] = value
@@ -329,7 +343,7 @@ class _Facts:
             yield Triple(subject, RDF.type, OWL.NamedIndividual)
         for edge in edges:
             yield from self._assertion(*edge)
-        about = [edge for edge in edges if not self._annotates(edge[1])]
+        about = [edge for edge in edges if edge[1] in self._statements or not self._annotates(edge[1])]
         for row in select_in_batches(self._store, "provenance/sources", "edges", about):
             yield from _quoted(self._asserted(row["s"], row["p"], row["o"]), row["quote"], row)
             self._report.annotations += 1
@@ -343,7 +357,7 @@ class _Facts:
                 yield Triple(node_of(one), RDF.type, OWL.Class)
         elif isinstance(asserted.object, NamedNode) and not self._annotates(p):
             yield Triple(asserted.object, RDF.type, OWL.NamedIndividual)
-        self._report.assertions += not self._annotates(p)
+        self._report.assertions += p in self._statements or not self._annotates(p)
         self._report.texts += asserted.object != o
         yield asserted
 
@@ -356,7 +370,11 @@ class _Facts:
         return Triple(node_of(s), self._for_values.get(predicate, predicate), value)
 
     def _annotates(self, predicate: Term) -> bool:
-        """Whether a predicate is written as an annotation property: names, and what is known of documents."""
+        """Whether a predicate is written as an annotation property: names, what is known of documents, and
+        statements.
+        """
+        if predicate in self._statements:
+            return True
         if predicate in self._kinds:
             return self._kinds[node_of(predicate)] == OWL.AnnotationProperty
         return predicate in _NAMES or predicate in SKOS or predicate in DCTERMS
@@ -370,6 +388,12 @@ class _Facts:
         if p == RDFS.subClassOf:
             return not any(text_of(one).startswith(ANONYMOUS) for one in (s, o)) and not _is_reserved(o)
         return (p in _ABOUT_INDIVIDUALS or not _is_reserved(p)) and not _is_reserved(o)
+
+
+def _says_little(relation: NamedNode) -> bool:
+    """Whether a relation that extraction minted has no word of its own."""
+    words = relation.value.rpartition("/")[2].removesuffix(_VALUE).split("-")
+    return any(common.issuperset(words) for common in stop_words().values())
 
 
 def _is_reserved(term: Term) -> bool:

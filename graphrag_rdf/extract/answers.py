@@ -9,6 +9,7 @@ A wrong item costs the item, not the chunk: it is returned as `Rejected`, with a
     type_not_listed          kept without its type, which is not among those asked for
     datatype_mismatch        kept as a string, because the value does not fit its datatype
     confidence_unreadable    kept without its confidence, which is not a number
+    heading                  quotes a heading only
     not_json_but_statements  an answer in another notation, see `extract.notation`, which was read
     answer_truncated, and the reasons of `llm.jsonl.Bad`    pieces of the answer
 """
@@ -18,12 +19,15 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
+from graphrag_rdf.documents.model import Chunk, ParsedDocument
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.extract.modality import denies, doubt_of_quote
@@ -37,7 +41,7 @@ from graphrag_rdf.extract.model import (
 from graphrag_rdf.extract.names import fold, is_placeholder, match_key
 from graphrag_rdf.extract.notation import statements_in
 from graphrag_rdf.extract.numbers import read_date, typed_literal
-from graphrag_rdf.llm.jsonl import Section, parse_sections
+from graphrag_rdf.llm.jsonl import Section, parse_items, parse_sections
 from graphrag_rdf.llm.model import encodable
 
 SECTIONS = {
@@ -315,6 +319,79 @@ class Found:
         if match_key(target) in self.entities:
             return True
         return answered.datatype is None and not (read_date(target) or _NUMBER.fullmatch(target))
+
+
+def without_headings(found: Extraction, document: ParsedDocument, chunk: Chunk) -> Extraction:
+    """An extraction without what quotes a heading only, which states nothing."""
+    begin = bisect_left(document.headings, chunk.offset, key=lambda each: each.offset)
+    end = bisect_left(document.headings, chunk.offset + len(chunk.text), key=lambda each: each.offset)
+    headings = {match_key(each.text) for each in document.headings[begin:end]}
+    if not headings:
+        return found
+
+    def is_heading(quote: str | None) -> bool:
+        return quote is not None and match_key(quote) in headings
+
+    relations = [one for one in found.relations if not is_heading(one.quote)]
+    entities = [
+        replace(one, definition=None, quote=None) if is_heading(one.quote) else one for one in found.entities
+    ]
+    left_out = [
+        Rejected("heading", f"{one.subject} | {one.predicate} | {one.object}")
+        for one in found.relations
+        if is_heading(one.quote)
+    ]
+    return replace(
+        found,
+        entities=tuple(entities),
+        relations=tuple(relations),
+        rejected=(*found.rejected, *left_out),
+    )
+
+
+_PART = re.compile(r"""\{\s*["'“]?passage\w*["'”]?\s*:\s*[^\d,{}\[\]]{0,12}?(\d+)""", re.IGNORECASE)
+_EVIDENCE = re.compile(r'"(?:definition_)?evidence"\s*:\s*("(?:[^"\\]|\\.)*")')
+
+
+def parts_of(answer: str, texts: Sequence[str], *, truncated: bool) -> list[str | None]:
+    """What an answer about several passages says of each, as the model wrote it.
+
+    Args:
+        answer: objects that begin with the number of their passage, from 1.
+        texts: the passages.
+        truncated: the answer was cut off, so its last object is incomplete.
+
+    Returns:
+        for each passage an answer that `Found.read` reads; None if it has none, or one of which most quotes
+        are not in the passage.
+    """
+    starts = list(_PART.finditer(answer))
+    found: dict[int, list[str]] = {}
+    for start, following in zip_longest(starts, starts[1:]):
+        end = following.start() if following else len(answer)
+        found.setdefault(int(start[1]), []).append(answer[start.start() : end])
+    if starts and (truncated or _is_cut_off(found[int(starts[-1][1])][-1])):
+        # objects of single items: nobody knows which passages have more
+        found = {} if len(found) < len(starts) else {**found, int(starts[-1][1]): []}
+    parts = ["\n".join(found.get(number, ())) for number in range(1, len(texts) + 1)]
+    return [part if part and _quotes(part, text) else None for part, text in zip(parts, texts, strict=True)]
+
+
+def _is_cut_off(part: str) -> bool:
+    return any(piece.reason == "cut_off" for piece in parse_items(part)[1])
+
+
+def _quotes(part: str, text: str) -> bool:
+    """Whether at least half of the quotes in a part of an answer are in the text."""
+    quotes = [quote for quoted in _EVIDENCE.findall(part) if (quote := _string(quoted))]
+    return 2 * sum(quote in text or locate(quote, text) is not None for quote in quotes) >= len(quotes)
+
+
+def _string(quoted: str) -> str:
+    try:
+        return str(json.loads(quoted, strict=False))
+    except ValueError:
+        return ""
 
 
 def _beside(item: object) -> dict[str, str]:

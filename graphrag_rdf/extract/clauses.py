@@ -1,4 +1,7 @@
-"""From the phrases of a sentence to statements: who did what to whom, where and when.
+"""From the phrases of a sentence to statements: who does what to whom, what something is, where and when.
+
+Four patterns are read: active (`X built Y`), passive (`X was built by Y`), definition (`X is a village`, also
+as a role: `X | mayor of | Y`) and complement (`X worked for Y`), and titles (`the engineer X`).
 
 A clause is read from its subject on and only while its order is plain: subject, verb, object, phrases with
 prepositions. If anything else follows, the rest is skipped, because no fact is better than a false one. A
@@ -8,16 +11,79 @@ and `was born in | 1871`. Denied, guessed, supposed or reported statements are r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from .lexicon import Lexicon
 from .modality import doubt_of_object, doubt_of_verb
 from .model import Qualifiers
 from .phrases import Item, ItemRow, NounPhrase, VerbGroup, surface
-from .statements import Clause, Description, Reading, Statements
+from .tagging import Unit
+
+Part = NounPhrase | Sequence[Unit]
+"""A phrase, or its units where it is part of one."""
+
+CONFIDENCE = {
+    "role": 0.9,  # X is the capital of Y
+    "definition": 0.85,  # X is a village
+    "passive": 0.85,  # X was built by Y
+    "active": 0.8,  # X built Y
+    "life": 0.8,  # X (1871-1930)
+    "complement": 0.75,  # X works for Y
+    "title": 0.6,  # the engineer X
+}
+"""Confidence of each pattern, before references are resolved."""
 
 _LONGEST_TEXT = 10  # words of an object that is no name
-_ENDS = frozenset(".,cuw")  # what may follow an object, beside a preposition or a participle
+_ENDS = frozenset(".,cuwae")  # what may follow an object
+_DATES = frozenset({"date", "month", "year"})
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement of a clause, its parts still phrases.
+
+    Args:
+        predicate: in lower case.
+        pattern: key of `CONFIDENCE`.
+        doubt: why it is not asserted (see `modality`), or "".
+        general: whether its clause may be about things without a name.
+        qualifiers: the dates and sums that stand beside it; see `RelationCandidate`.
+    """
+
+    subject: Part
+    predicate: str
+    object: Part
+    pattern: str
+    doubt: str = ""
+    general: bool = False
+    qualifiers: Qualifiers = ()
+
+
+@dataclass(slots=True)
+class Reading:
+    """The statements of a sentence.
+
+    Args:
+        statements: in text order.
+        descriptions: subject, the head noun of what it is, and whether that is said outright ("X is a Y").
+        subjects: noun phrases that clauses are about, in text order.
+    """
+
+    statements: list[Statement] = field(default_factory=list)
+    descriptions: list[tuple[Part, str, bool]] = field(default_factory=list)
+    subjects: list[NounPhrase] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A verb with its subjects."""
+
+    subjects: list[NounPhrase]
+    words: str
+    passive: bool
+    copula: bool
+    have: bool
 
 
 def read_clauses(items: Sequence[Item], words: Lexicon, doubt: str = "") -> Reading:
@@ -36,48 +102,68 @@ class _Reader(ItemRow):
 
     def __init__(self, items: Sequence[Item], words: Lexicon, doubt: str) -> None:
         super().__init__(items, words)
-        self.doubt = doubt
-        self.says = Statements(words)
-        self.fronted: list[tuple[str, NounPhrase]] = []
-        self.opening: VerbGroup | None = None
+        self.of_sentence = doubt
+        self.doubt = ""
         self.carried = ""  # doubt of a subordinate clause, which "and" goes on with
+        self.fronted: list[tuple[str, NounPhrase]] = []
         self.whole = bool(self.items) and self.items[-1].unit.text == "."
+        # of the clause: whether it is a main one, may be about things without a name, and is in the present
+        self.main, self.general, self.present = "", False, False
+        self.reading = Reading()
 
     def read(self) -> Reading:
         """All statements and descriptions of the sentence."""
-        for item in self.items:
+        for item in self.items if not self.of_sentence else ():
             if item.noun is not None:
-                self._inside(item.noun)
+                self._titled(item.noun)
         at = 0
         while at < len(self.items):
             at = max(self._clause(at), at + 1)
-        return self.says.reading
+        return self.reading
+
+    def _state(
+        self, subject: Part, predicate: str, object_: Part, pattern: str, qualifiers: Qualifiers = ()
+    ) -> None:
+        general = self.general and pattern not in {"role", "title"}
+        if isinstance(subject, NounPhrase) and subject.determiner in self.words.definite:
+            first = self.main == "first" and pattern != "definition"  # no "Here the winner is …"
+            general = general and self.present and (first or bool(subject.of))
+        self.reading.statements.append(
+            Statement(subject, predicate, object_, pattern, self.doubt, general, qualifiers)
+        )
 
     # ---- clauses
 
     def _clause(self, at: int) -> int:
         """Read the clause that begins here; returns where the next may begin."""
-        self.fronted, self.opening = [], None
-        doubt = self.doubt or self.carried
-        self.says.opens = at == 0 and self.whole
+        self.fronted = []
+        doubt = self.of_sentence or self.carried
+        self.main = "" if not self.whole or self._at(at) == "u" else "later" if at else "first"
         if self._at(at) == "u":
-            doubt = doubt or self.words.clause_doubts.get(self.items[at].unit.lower, "")
+            doubt = doubt or self.words.clause_doubts.get(self._word(at), "")
             at += 1
         elif self._at(at) == "a" and self._at(at + 2) == "v":  # "Before Rook could answer"
-            doubt = doubt or self.words.clause_doubts.get(self.items[at].unit.lower, "")
-            at += self.items[at].unit.lower in self.words.prepositional
-        self.says.doubt = self.carried = doubt
+            doubt = doubt or self.words.clause_doubts.get(self._word(at), "")
+            at += self._word(at) in self.words.prepositional
+            self.main = ""
+        self.doubt = self.carried = doubt
+        begin = at
         at = self._skip_opening(at)
+        if at > begin and self.main:
+            self.main = "later"
         subjects, after = self._subjects(at)
         if not subjects:
             return self._next(at, after_clause=False)
-        subjects, after = self._beside(subjects, after)
+        end = self._past_complements(after)
+        if end > after and subjects[0].kind == "common" and self._at(end) == "v" and len(subjects) == 1:
+            subjects, after = [self._with_complements(at, end)], end  # "the bridge in Kelm"
+        after = self._past_insertion(subjects, after)
         if self._at(after) not in {"v", "e"}:
             return self._next(after, after_clause=False)
-        stated = len(self.says.reading.statements)
-        end = self._predicates(subjects, after, "")
-        if self._at(end) == "v" and subjects[0].kind == "common":  # "cash flows from sales increased"
-            del self.says.reading.statements[stated:]
+        stated = len(self.reading.statements)
+        end = self._predicates(subjects, after)
+        if self._at(end) in {"v", "e"} and subjects[0].kind == "common":  # "cash flows from sales increased"
+            del self.reading.statements[stated:]
         return self._next(end, after_clause=True)
 
     def _next(self, at: int, *, after_clause: bool) -> int:
@@ -91,14 +177,15 @@ class _Reader(ItemRow):
                 self.carried = ""
                 return index
             joined = kind == "c" or (kind == "," and self._at(index + 1) != "c")
-            listed = self._at(index - 2) == "," and self._at(index - 1) == "n"
-            if (
-                after_clause
-                and joined
-                and not listed
-                and self._at(index + 1) == "n"
-                and self._at(index + 2) == "v"
-            ):
+            listed = self._at(index - 2) in {",", "c"} and self._at(index - 1) == "n"
+            noun = self._phrase(index + 1)
+            told = (
+                kind != "c"
+                or self._at(index - 1) != "n"
+                or (noun and (noun.kind != "common" or noun.determiner))
+            )
+            follows = noun is not None and told and self._at(index + 2) == "v"
+            if after_clause and joined and not listed and follows:
                 self.carried = self.carried if kind == "c" and self._at(index - 1) != "," else ""
                 return index + 1
         return len(self.items)
@@ -107,16 +194,16 @@ class _Reader(ItemRow):
         """The place after the words before the subject: `In 1902`, `Founded in 1879 in Kelm,`."""
         if self.words.verb_second:
             return at + 1 if self._at(at) == "c" else at
-        if self._at(at) == "e":
-            self.opening = self.items[at].verb
-            at += 1
+        opened = self._at(at) == "e"  # what its phrases say is not when the clause holds
+        at += opened
         while True:
             kind = self._at(at)
             noun = self._phrase(at + 1) if kind == "a" else self._phrase(at)
             if kind in {",", "c"}:
                 at += 1
             elif kind == "a" and noun is not None:
-                self.fronted.append((self.items[at].unit.lower, noun))
+                if not opened:
+                    self.fronted.append((self._word(at), noun))
                 _, reach = self._members(at + 1)
                 at = (reach if self._at(reach + 1) == "," else at + 1) + 1
             elif noun is not None and noun.kind == "literal" and self._at(at + 1) in {",", "n"}:
@@ -127,7 +214,8 @@ class _Reader(ItemRow):
     def _subjects(self, at: int) -> tuple[list[NounPhrase], int]:
         """The subjects at this place, none if they are ambiguous, and the place after them."""
         members, reach = self._members(at, subjects=True)
-        plain = len(members) == 1 or all(noun.kind == "name" for noun in members)
+        bare = (noun.kind == "common" and not noun.determiner and _several(noun) for noun in members)
+        plain = len(members) == 1 or all(noun.kind == "name" for noun in members) or all(bare)
         plain = plain and not any(noun.determiner in self.words.oblique for noun in members)
         return (members if plain else []), reach + 1
 
@@ -138,13 +226,14 @@ class _Reader(ItemRow):
             subjects: whether a verb may follow; else the last of them would be the subject of that verb.
         """
         members = [noun for noun in [self._phrase(index)] if noun]
-        reach, position = index, index
+        position = index
         while members:
             kind = self._at(position + 1)
             last = kind == "c" or (kind == "," and self._at(position + 2) == "c")
             step = 3 if kind == "," and last else 2
             noun = self._phrase(position + step) if kind in {",", "c"} else None
-            if noun is None or (kind == "," and self._describes(members[0], noun)):
+            lists = not last or self.words.words.get(self._word(position + step - 1)) == "C"  # no "but"
+            if noun is None or not lists or (kind == "," and self._describes(members[0], noun)):
                 break
             if (noun.kind == "literal") != (members[0].kind == "literal"):
                 break
@@ -155,104 +244,54 @@ class _Reader(ItemRow):
             if last:
                 return members, position
         # commas without a final "and" are appositions or places within places, not lists
-        return members[:1], reach
+        return members[:1], index
 
     def _describes(self, first: NounPhrase, second: NounPhrase) -> bool:
         """Whether `A, the founder of B` says what A is rather than going on with a list."""
-        role = second.kind == "common" and bool(second.determiner) and self.says.is_role(second.head.lower)
-        return first.kind == "name" and role
+        described = second.kind == "common" and bool(second.determiner)
+        return first.kind == "name" and described and second.head.lower in self.words.head_types
 
-    # ---- beside a name
+    def _with_complements(self, at: int, end: int) -> NounPhrase:
+        """The noun phrase that stands here, with the prepositional phrases after it."""
+        noun = self.items[at].noun
+        assert noun is not None  # noqa: S101
+        return replace(noun, units=tuple(unit for item in self.items[at:end] for unit in item.units))
 
-    def _beside(self, subjects: list[NounPhrase], at: int) -> tuple[list[NounPhrase], int]:
-        """Read the words between a subject and its verb; returns the subjects and the place of the verb."""
-        while True:
-            kind, inner = self._at(at), self._at(at + 1)
-            if kind == "," and inner == "n" and len(subjects) == 1:
-                named, end = self._apposition(subjects[0], at + 1)
-                if named is None and self._at(at + 2) == "," and self._at(at + 3) == "v":  # ", age 54,"
-                    named, end = subjects[0], at + 3
-                if named is None:
-                    return subjects, at
-                subjects, at = [named], end
-            elif kind == "," and inner == "w":
-                at = self._closed(self._relative(subjects, at + 1))
-            elif kind == "," and inner == "e":
-                at = self._closed(self._participle(subjects, at + 1))
-            elif kind == "w":
-                at = self._relative(subjects, at)
-            elif kind == "," and inner == "a":
-                at = self._closed(self._past_complements(at + 1))
-            elif kind == "a" and subjects[0].kind == "name" and (end := self._past_complements(at)) > at:
-                at = end
-            else:
-                return subjects, at
-
-    def _closed(self, at: int) -> int:
-        """The place after the comma that closes an insertion; the end of the sentence if there is none."""
-        return at + 1 if self._at(at) == "," else len(self.items)
-
-    def _apposition(self, noun: NounPhrase, at: int) -> tuple[NounPhrase | None, int]:
-        """The name in `Ada Venn, the chief engineer of Orrin,` or None, and the place after it."""
-        other = self._phrase(at)
-        if other is None or {noun.kind, other.kind} != {"name", "common"}:
-            return None, at
-        named, role = (noun, other) if noun.kind == "name" else (other, noun)
-        is_role = self.says.is_role(role.head.lower) or (role.of and role.determiner)
-        end = self._past_complements(at + 1)
-        second = self._phrase(end + 1) if self._at(end) == "c" and role is other and role.of else None
-        end = end if second is None or second.kind != "name" else end + 2
-        if not is_role or not role.determiner or self._at(end) not in {",", "."}:
-            return None, at
-        self.says.describe(named, role, stated=True, pattern="apposition")
-        if second is not None:
-            self.says.role(named, role, self.words.of, second, "apposition")
-        after = self._phrase(at + 2) if second is None and end > at + 1 else None
-        if after is not None:
-            self.says.role(named, role, self.items[at + 1].unit.lower, after, "apposition")
-        return named, end + 1 if self._at(end) == "," else end
-
-    def _inside(self, noun: NounPhrase) -> None:
-        """Read statements within a noun phrase: `the engineer Ada Venn`, `Orrin's director Ada Venn`."""
-        core = noun.units[slice(*noun.core)]
-        owned = noun.owned
-        if self.doubt or not (owned and owned[-1].kind == "P" and len(owned) > 1 and owned[-2].kind == "N"):
-            return
-        name, role = (owned[-1],), owned[:-1]
-        self.says.reading.descriptions.append(Description(name, surface(role), role[-1].lower, stated=False))
-        if not self.says.is_role(role[-1].lower):
-            return
-        roles = role[-1].lower in self.words.roles
-        if roles and noun.owner and noun.owner[-1].kind == "P":
-            self.says.state(name, self.says.role_predicate(role, self.words.of), noun.owner, "owner")
-        elif roles and noun.possessive:
-            self.says.state(
-                name, self.says.role_predicate(role, self.words.of), self.says.owner_of(noun), "owner"
-            )
-        elif {unit.kind for unit in core[:-1]} <= set("JNR") and 1 < len(owned[-1].text) == owned[
-            -1
-        ].end - owned[-1].start:
-            # no "port B", and no "you" that stands for a name
-            self.says.state(name, self.words.is_, role, "title")
-
-    def _relative(self, anchor: list[NounPhrase], at: int) -> int:
-        """Read a relative clause about the anchor: `who built it`."""
-        if self.items[at].unit.lower == "whose" or self._at(at + 1) not in {"v", "e"}:
-            return len(self.items)
-        return self._predicates(anchor, at + 1, "relative")
-
-    def _participle(self, anchor: list[NounPhrase], at: int) -> int:
-        """Read a participle about the anchor: `built by X in 1902`."""
-        verb = self.items[at].verb
-        if verb is None or self._at(at + 1) != "a":
+    def _past_insertion(self, subjects: Sequence[NounPhrase], at: int) -> int:
+        """The place of the verb after `in Kelm` or `, a firm in Kelm that builds mills,`."""
+        if self._at(at) == "a" and subjects[0].kind == "name":
+            at = self._past_complements(at)
+        if self._at(at) != ",":
+            return at
+        if self._at(at + 1) == "v" and subjects[-1].head.text[-1:] == ".":  # "Orrin, Inc., is"
             return at + 1
-        return self._complements(Clause(anchor, verb.words, True, False, False, "participle"), at + 1)
+        for index in range(at + 1, len(self.items)):
+            if self._at(index) in {".", "u"} or (self._at(index) == "v" and self._at(at + 1) != "w"):
+                break
+            if self._at(index) == "," and self._at(index + 1) in {"v", "e"}:
+                return index + 1
+        return at
+
+    def _titled(self, noun: NounPhrase) -> None:
+        """Read the title in a noun phrase: `the engineer Ada Venn`."""
+        owned = noun.owned
+        if not (owned and owned[-1].kind == "P" and len(owned) > 1 and owned[-2].kind == "N"):
+            return
+        name, title = owned[-1], owned[:-1]
+        head = title[-1].lower
+        self.reading.descriptions.append(((name,), head, False))
+        # no "port B", and no "you" that stands for a name
+        plain = not noun.owner and not noun.possessive and {unit.kind for unit in title} <= set("JNR")
+        kind = self.words.head_types.get(head)
+        told = kind == "Person" or (kind and noun.determiner in self.words.definite)  # no "software RAID"
+        if plain and told and 1 < len(name.text) == name.end - name.start:
+            self._state((name,), self.words.is_, title, "title")
 
     # ---- verbs
 
-    def _predicates(self, subjects: list[NounPhrase], at: int, pattern: str) -> int:
+    def _predicates(self, subjects: list[NounPhrase], at: int) -> int:
         """Read verbs that share their subjects, with their objects; returns the place after them."""
-        doubt = self.says.doubt
+        doubt = self.doubt
         auxiliary = ""
         while True:
             verb = self.items[at].verb
@@ -260,128 +299,188 @@ class _Reader(ItemRow):
                 return at
             passive = verb.passive or bool(auxiliary)
             words = f"{auxiliary} {verb.words}".lstrip()
-            self.says.doubt = doubt or doubt_of_verb(verb, self.words)
-            if self.says.agree(subjects, verb) and not verb.units[-1].text[:1].isupper():
-                at = self._verb(Clause(subjects, words, passive, verb.copula, verb.have, pattern), at + 1)
-            else:
+            self.doubt = doubt or doubt_of_verb(verb, self.words)
+            finite = bool(auxiliary) or any(
+                unit.kind in "BHXVE" for unit in verb.units
+            )  # "may move or be moved"
+            if not finite or not self._agree(subjects, verb) or verb.units[-1].text[:1].isupper():
                 return at + 1
-            if self.says.doubt not in {"reported", "question", "request"}:
-                self.says.reading.subjects.extend(s for s in subjects if s not in self.says.reading.subjects)
+            at = self._verb(Clause(subjects, words, passive, verb.copula, verb.have), at + 1)
+            if self.doubt not in {"reported", "question", "request"}:
+                self.reading.subjects.extend(s for s in subjects if s not in self.reading.subjects)
             step = 2 if self._at(at) == "," and self._at(at + 1) == "c" else 1
-            joined = self._at(at + step - 1) == "c" and not pattern
-            if not joined or self._at(at + step) not in {"v", "e"}:
+            if self._at(at + step - 1) != "c" or self._at(at + step) not in {"v", "e"}:
                 return at
             auxiliary = " ".join(words.split()[:-1]) if passive and self._at(at + step) == "e" else ""
             at += step
 
+    def _agree(self, subjects: Sequence[NounPhrase], verb: VerbGroup) -> bool:
+        """Whether subjects and verb agree in number, as far as the tags tell; notes the tense of the verb."""
+        finite = next((unit for unit in verb.units if unit.kind in "BHXV"), verb.units[0])
+        word = finite.lower
+        self.present = finite.tag in self.words.present and (verb.have or finite.kind != "H")
+        # "sports show host": a noun may look like a verb, but for the first of the sentence
+        plain = self.main == "first" or (self.main == "later" and finite.kind in "BH")
+        self.general = plain and bool(self.words.present)
+        one = finite.tag in self.words.singular or word == "was"
+        several = (
+            finite.tag in self.words.plural and (not word.endswith("s") or word.endswith("ss"))
+        ) or word == "were"
+        plural = len(subjects) > 1 or _several(subjects[0])
+        singular = len(subjects) == 1 and not plural and not subjects[0].head.lower.endswith("s")
+        return not (one and plural) and not (several and singular and subjects[0].kind != "pronoun")
+
     def _finite(self, at: int) -> bool:
         """Whether a form that could be a participle is the verb of its clause."""
-        if self._at(at + 1) == "a" and self.items[at + 1].unit.lower == "by":
+        if self._at(at + 1) == "a" and self._word(at + 1) == "by":
             return False
-        word = self.items[at].unit.lower
         for kind in (item.kind for item in self.items[at + 1 :]):
-            if kind == "v":
-                return word in self.words.intransitive
             if kind in {".", "w", "u"}:
                 break
+            if kind == "v":
+                return False
         return True
 
     def _verb(self, clause: Clause, at: int) -> int:
         """Read the words after a verb; returns the place after them."""
-        if self.opening is not None and not clause.pattern:
-            opened = Clause(clause.subjects, self.opening.words, True, False, False, "participle")
-            for preposition, noun in self.fronted[:2]:
-                if noun.kind in {"name", "literal"}:
-                    self._complement(opened, preposition, [noun])
-            self.fronted = []
         if self._at(at) == "n":
-            at = self._object(clause, at)
-        elif self._at(at) == "j" and clause.copula:
-            if self._at(at + 1) == "a":
-                clause.words = f"{clause.words} {self.items[at].unit.lower}"
-                clause.pattern = clause.pattern or "adjective"
-                clause.copula = False
-            at += 1
+            end = self._object(clause, at)
+        elif clause.copula and self._at(at) == "j":  # "is famous for Y"
+            famous = f"{clause.words} {self._word(at)}"
+            end = self._complements(replace(clause, words=famous, copula=False), at + 1)
+        elif clause.have:
+            end = at
         else:
+            alone = self._at(at) == "." or (clause.passive and self._word(at) != "as")
             for preposition, noun in self.fronted[:1]:
-                told = self._at(at) == "." or (clause.passive and self._word(at) != "as")
-                dated = noun.literal is not None and told
-                if dated and not clause.copula and not clause.pattern:
+                if noun.literal is not None and alone and not clause.copula:
                     self._complement(clause, preposition, [noun])
-        self.fronted, self.opening = [], None
-        return self._complements(clause, at)
+            end = self._complements(clause, at)
+        self.fronted = []
+        return end
+
+    # ---- complements
 
     def _complements(self, clause: Clause, at: int) -> int:
-        """Read the prepositional phrases after a verb or its object; returns the place after them."""
+        """Read the prepositional phrases after a verb; returns the place after them."""
         first, named = True, True
+        qualifiers = self._qualifiers(at)
         while self._at(at) == "a" and self._at(at + 1) == "n":
-            preposition = self.items[at].unit.lower
+            preposition = self._word(at)
             members, reach = self._members(at + 1)
             if self._at(reach + 1) in {"n", "v"}:  # "in Kelm Bob opened"
                 return reach + 1
             dated = members[0].kind == "literal"
-            verbal = preposition in self.words.verbal and (dated or (named and members[0].kind == "name"))
+            leads = named and clause.passive and self.words.periods.get(preposition) != "from"
+            verbal = preposition in self.words.verbal and (dated or (leads and members[0].kind == "name"))
             gap = self.items[at].unit.start - self._end_of(at - 1)
             plain = preposition != self.words.of or gap <= 1  # no "ravaged much of Kelm"
-            named = members[0].kind != "common"
-            if (first or verbal) and plain and clause.object is None:
-                at = self._longer(clause, preposition, members, at + 1, reach)
+            named = named and members[0].kind != "common" and (dated or preposition in self.words.verbal)
+            ends_range = dated and preposition in self.words.ranges and not first  # "from 2% to 5%"
+            if (first or verbal) and plain and not ends_range:
+                at = self._longer(clause, preposition, members, at + 1, reach, qualifiers)
             else:
                 at = reach + 1
             first = False
         return at
 
     def _longer(
-        self, clause: Clause, preposition: str, members: list[NounPhrase], at: int, reach: int
+        self,
+        clause: Clause,
+        preposition: str,
+        members: list[NounPhrase],
+        at: int,
+        reach: int,
+        qualifiers: Qualifiers,
     ) -> int:
         """State a complement; one that is not a name is taken with the phrases that follow it."""
-        placed = not clause.copula or preposition in self.words.placing or members[0].kind == "literal"
-        counted = members[0].literal is not None and members[0].literal.kind == "number"
-        if members[0].kind != "common":
-            if placed and not counted:
-                self._complement(clause, preposition, members)
-            return self._after(members[-1], reach + 1)
-        whole, end = self._whole(at, reach)
+        first = members[0]
+        placed = not clause.copula or preposition in self.words.placing or first.kind == "literal"
+        if first.kind != "common":
+            if placed and not (first.literal is not None and first.literal.kind == "number"):
+                self._complement(clause, preposition, members, () if first.literal else qualifiers)
+            return self._past_wider(members[-1], reach + 1) if members[-1].kind == "name" else reach + 1
+        whole, end, apart = self._whole(at, reach)
         plain = not clause.copula and preposition not in self.words.prepositional - {"as"}
         if self.words.keeps_case and not clause.passive and self._at(end) not in {".", ","}:
             plain = False  # in German the object may follow
-        if plain and self._told(members, end):
-            self._complement(clause, preposition, [whole])
+        if plain and self._told(members, end, apart=apart):
+            self._complement(clause, preposition, [whole], qualifiers)
         return end
 
-    def _complement(self, clause: Clause, preposition: str, members: Sequence[NounPhrase]) -> None:
-        pattern = clause.pattern or ("passive" if clause.passive else "complement")
+    def _complement(
+        self, clause: Clause, preposition: str, members: Sequence[NounPhrase], qualifiers: Qualifiers = ()
+    ) -> None:
+        pattern = "passive" if clause.passive else "complement"
         for subject in clause.subjects:
             for member in members:
-                self.says.state(subject, f"{clause.words} {preposition}", member, pattern)
+                self._state(subject, f"{clause.words} {preposition}", member, pattern, qualifiers)
 
-    def _told(self, members: Sequence[NounPhrase], end: int) -> bool:
-        """Whether an object ends here, rather than going on ("the risk that …")."""
+    def _told(self, members: Sequence[NounPhrase], end: int, *, apart: bool = False) -> bool:
+        """Whether an object ends here, or `apart` from a date, rather than going on ("the risk that …")."""
         kind, noun = self._at(end), members[0]
-        alone = noun.kind == "common" and len(members) == 1
+        alone = noun.kind == "common" and len(members) == 1 and not apart
         word = alone and len(noun.units) - noun.core[0] == 1
         bare = alone and not noun.determiner and not noun.of
         if kind == "c" and self._at(end + 1) == "n" and self._at(end + 2) != "v":
             return False  # a list of which it is not plain where it ends
         return (
             kind not in {"n", "v"}
-            and not (word and kind in {"w", "u", "g", "i", "a", "e"})
+            and not (kind == "a" and self._word(end) == "as")  # "classified debt as long-term"
+            and self.words.clause_doubts.get(self._word(end)) != "reported"  # "assured them that …"
+            and not (word and kind in {"w", "u", "g", "i", "a", "e", "j"})
             and not (bare and kind in {"g", "e"})
         )
 
-    def _whole(self, at: int, reach: int) -> tuple[NounPhrase, int]:
-        """A phrase that is not a name, with the list that it begins and the phrases that belong to it."""
-        noun = self.items[at].noun
-        assert noun is not None  # noqa: S101
-        end = self._past_complements(reach + 1)
+    def _whole(self, at: int, reach: int, *, gives: bool = False) -> tuple[NounPhrase, int, bool]:
+        """A phrase that is not a name, with the list that it begins and the phrases that belong to it.
+
+        Args:
+            gives: whether the verb has a recipient.
+
+        Returns:
+            the phrase; the place after all phrases; whether a date, a sum or a recipient is among those.
+        """
+        after = self._past_complements(reach + 1)
+        end = next(
+            (
+                place
+                for place, word, noun in self._phrases(reach + 1)
+                if (gives and word == self.words.recipient) or any(self._qualifier(word, noun))
+            ),
+            after,
+        )
+        apart = end < after
         while True:
-            units = [unit for item in self.items[at:end] for unit in item.units]
-            if end <= reach + 1 or len(surface(units).split()) <= _LONGEST_TEXT:
+            whole = self._with_complements(at, end)
+            if end <= reach + 1 or len(surface(whole.units).split()) <= _LONGEST_TEXT:
                 break
             end -= 2
-        return NounPhrase(tuple(units), "common", noun.determiner, noun.possessive, noun.core), max(
-            end, self._past_complements(reach + 1)
+        return replace(whole, kind="common"), max(end, after), apart
+
+    def _phrases(self, at: int) -> Iterator[tuple[int, str, NounPhrase]]:
+        """The prepositional phrases from here on: place, preposition and noun phrase."""
+        end = self._past_complements(at)
+        for index in range(at, end, 2):
+            noun = self._phrase(index + 1)
+            if noun is not None:
+                yield index, self._word(index), noun
+
+    def _qualifiers(self, at: int) -> Qualifiers:
+        """The dates and sums from here on, and the dates that open the sentence."""
+        found = [*self.fronted, *((word, noun) for _, word, noun in self._phrases(at))]
+        named = {name: (name, *value) for word, noun in found for name, value in self._qualifier(word, noun)}
+        return tuple(named.values())
+
+    def _qualifier(self, preposition: str, noun: NounPhrase) -> Iterator[tuple[str, tuple[str, str | None]]]:
+        name, literal = self.words.periods.get(preposition), noun.literal
+        if name is None or literal is None:
+            return
+        sum_ = literal.kind == "quantity" and (
+            literal.lexical[0] in "$€£¥" or literal.lexical.split()[-1] in self.words.currencies
         )
+        if sum_ if name == "amount" else literal.datatype and literal.kind in _DATES:
+            yield name, (literal.lexical, literal.datatype)
 
     # ---- objects
 
@@ -389,44 +488,66 @@ class _Reader(ItemRow):
         """State a verb with its object; returns the place after the object."""
         members, reach = self._members(at)
         noun, after = members[0], self._at(reach + 1)
-        clause.object = noun  # also where nothing is stated: what follows is about it
-        dated = noun.literal is not None and noun.literal.kind in {"date", "month", "year"}
+        literal = noun.literal
+        dated = literal is not None and literal.kind in _DATES
         if dated and after == "n":  # "gründete 1904 die Zeitung"
             self.fronted.append(("in", noun))
             return self._object(clause, reach + 1)
+        gives = not clause.passive and clause.words.split()[-1] in self.words.giving
+        if gives and after == "n" and noun.kind in {"name", "pronoun"}:  # "gave Tom the key"
+            self._give(clause, members)
+            return self._object(replace(clause, passive=True), reach + 1)
         date = self._phrase(reach + 1)
-        if after not in _ENDS | {"a", "e"} and (date is None or date.kind != "literal"):
-            return reach + 1
-        if dated and noun.literal is not None and not clause.copula:
-            link = self.words.date_links["day" if noun.literal.kind == "date" else "year"]
-            self._complement(clause, link, [noun])
-            clause.object = None
-            return reach + 1
-        number = noun.units[noun.core[0]].literal
-        bare = (
-            number is not None and number.kind in {"number", "year"} and (noun.of or noun.literal is not None)
+        leads = after == "g" or (after == "j" and self._at(reach + 2) == "a")  # "a school famous for …"
+        uses = after == "i" and clause.words.split()[-1] in self.words.using  # "uses a key to open it"
+        ends = (
+            after in _ENDS or uses or (clause.copula and noun.determiner in self.words.indefinite and leads)
         )
-        if bare and not clause.copula:
+        if not ends and (date is None or date.kind != "literal"):
             return reach + 1
-        doubt, self.says.doubt = self.says.doubt, self.says.doubt or doubt_of_object(noun, self.words)
-        self.says.qualifiers = self._dates(reach + 1)
-        if clause.copula:
-            end = self._description(clause, members, reach)
-        elif noun.kind == "common" or self._counts(noun, reach + 1):
-            whole, end = self._whole(at, reach)
-            if self.says.qualifiers and len(noun.of) == 1 and noun.of[0].literal is not None:
-                whole = noun  # "revenue of $4 million in 1902": the amount by itself
-            for subject in clause.subjects if self._told(members, end) else ():
-                self.says.have_or_do(clause, subject, whole)
-            self._reached(clause, reach)
-        else:
-            several = len(members) > 1 and noun.literal is not None  # one of each year, or of each thing
-            for subject in clause.subjects:
-                for member in () if several else members:
-                    self.says.state(subject, clause.words, member, clause.pattern or "active")
-            end = self._after(members[-1], reach + 1)
-        self.says.doubt, self.says.qualifiers = doubt, ()
+        if dated and literal is not None and not clause.copula:
+            link = self.words.date_links["day" if literal.kind == "date" else "year"]
+            self._complement(clause, link, [noun])
+            return self._complements(clause, reach + 1)
+        number = noun.units[noun.core[0]].literal
+        counted = number is not None and number.kind in {"number", "year"}
+        if counted and (noun.of or literal is not None) and not clause.copula:
+            return reach + 1
+        doubt, self.doubt = self.doubt, self.doubt or doubt_of_object(noun, self.words)
+        end = (
+            self._described(clause, members, reach)
+            if clause.copula
+            else self._acted(clause, members, at, reach)
+        )
+        self.doubt = doubt
         return end
+
+    def _acted(self, clause: Clause, members: list[NounPhrase], at: int, reach: int) -> int:
+        """State `built | Long Bridge`, `paid | $4 million in legal fees`, with dates and sums beside it."""
+        noun, qualifiers = members[0], self._qualifiers(reach + 1)
+        gives = not clause.passive and clause.words.split()[-1] in self.words.giving
+        for place, word, _ in self._phrases(reach + 1) if gives else ():
+            if word == self.words.recipient:
+                self._give(clause, self._members(place + 1)[0])
+        if noun.kind == "common" or self._counts(noun, reach + 1):
+            whole, end, apart = self._whole(at, reach, gives=gives)
+            if self._told(members, end, apart=apart or self._at(end) == "i"):
+                for subject in clause.subjects:
+                    self._state(subject, clause.words, whole, "active", qualifiers)
+            return end
+        several = len(members) > 1 and noun.literal is not None  # one of each year, or of each thing
+        named = self._word(reach + 1) == "as" and clause.words.split()[-1] not in self.words.using
+        for subject in clause.subjects:
+            for member in () if several or named else members:  # "named Ada as the heir" names no Ada
+                self._state(subject, clause.words, member, "active", qualifiers)
+        return self._past_complements(self._past_wider(members[-1], reach + 1))
+
+    def _give(self, clause: Clause, members: Sequence[NounPhrase]) -> None:
+        """State who is given something."""
+        for subject in clause.subjects:
+            for member in members:
+                if member.kind in {"name", "pronoun"}:
+                    self._state(subject, f"{clause.words} {self.words.recipient}", member, "complement")
 
     def _counts(self, noun: NounPhrase, at: int) -> bool:
         """Whether an amount belongs to a following noun: "$4 million in legal fees"."""
@@ -434,68 +555,89 @@ class _Reader(ItemRow):
         amount = noun.literal is not None and noun.literal.kind == "quantity"
         return amount and of is not None and of.kind == "common" and not self.words.keeps_case
 
-    def _dates(self, at: int) -> Qualifiers:
-        """The dates of an object that ends here: those after it, and those that open the sentence."""
-        told = list(self.fronted)
-        while self._at(at) == "a" and (noun := self._phrase(at + 1)) is not None and noun.literal is not None:
-            told.append((self.items[at].unit.lower, noun))
-            at += 2
-        found = {}
-        for preposition, noun in told:
-            literal, name = noun.literal, self.words.periods.get(preposition)
-            if (
-                name
-                and literal is not None
-                and literal.datatype
-                and literal.kind in {"date", "month", "year"}
-            ):
-                found[name] = (name, literal.lexical, literal.datatype)
-        return tuple(found.values())
+    # ---- what something is
 
-    def _reached(self, clause: Clause, reach: int) -> None:
-        """State the name after a verb and a common noun: `filed a suit against Orrin`."""
-        named = self._phrase(reach + 2)
-        preposition = self.items[reach + 1].unit.lower if self._at(reach + 1) == "a" else ""
-        plain = not clause.have and not clause.pattern and preposition in self.words.leading
-        plain = plain and clause.object is not None and not clause.object.of  # "a list of rights from …"
-        if plain and named is not None and named.kind == "name":
-            for subject in clause.subjects:
-                for member in self._members(reach + 2)[0]:
-                    self.says.state(subject, f"{clause.words} {preposition}", member, "object_complement")
-
-    def _description(self, clause: Clause, members: list[NounPhrase], reach: int) -> int:
-        """Read `is a village in Kent`, `is a film directed by X`; returns the place after it."""
-        self.says.copula(clause, members[0])
-        for member in members[1:]:
-            self.says.copula_member(clause, members[0], member)
+    def _described(self, clause: Clause, members: list[NounPhrase], reach: int) -> int:
+        """Read `is a village in Kent`, `is the mayor of Orrin`; returns the place after it."""
+        qualifiers = self._qualifiers(reach + 1)
+        first = members[0]
+        which = first.determiner in self.words.definite and not first.of  # "the program that starts it"
+        goes_on = self._at(reach + 1 + (self._at(reach + 1) == "," and self._at(reach + 2) == "w"))
+        if which and goes_on in {"w", "e", "g", "u"}:
+            return reach + 1
+        for subject in clause.subjects:
+            for member in members:
+                if member is not first and member.kind == "name" != first.kind:  # "a son of A and B"
+                    if first.of:
+                        self._role(subject, first, self.words.of, member, qualifiers)
+                elif (member is first or not first.of) and not (which and goes_on == "a"):
+                    self._is(clause, subject, member, qualifiers)
         at, last = reach + 1, members[-1]
-        if last.kind != "common":
-            return self._after(last, at)
-        if self._at(at) == "a" and self._at(at + 1) == "n" and not last.of and len(members) == 1:
-            preposition = self.items[at].unit.lower
-            places, reach = self._members(at + 1)
+        alone = last.kind == "common" and not last.of and len(members) == 1
+        if alone and self._at(at) == "a" and self._word(at) in self.words.verbal:
+            places, _ = self._members(at + 1)
             for subject in clause.subjects:
-                for place in places if places[0].kind == "name" else ():
-                    self.says.role(subject, last, preposition, place, "role")
-            at = self._past_wider(places[-1], self._past_complements(reach + 1))
-        if self._at(at) == "," and self._at(at + 1) == "e":
-            at += 1
-        if self._at(at) == "e" and not last.of:  # of "an index of shares traded in Kelm" shares are traded
-            return self._participle(clause.subjects, at)
-        if self._at(at) == "w":
-            return self._relative(clause.subjects, at)
-        return at
+                for place in places:
+                    if place.kind == "name":
+                        self._role(subject, last, self._word(at), place, qualifiers)
+        return self._past_complements(self._past_wider(last, at))
 
-    def _after(self, noun: NounPhrase, at: int) -> int:
-        """Read the words after a name at the end of a clause: `, a firm in Kelm`, `, who built Y`."""
-        if noun.kind != "name":
-            return at
-        at = self._past_wider(noun, at)
-        kind, inner = self._at(at), self._at(at + 1)
-        wider = self._phrase(at + 1)
-        if kind == "," and inner == "w":
-            return self._relative([noun], at + 1)
-        if kind == "," and inner == "n" and wider is not None and wider.determiner and not wider.possessive:
-            named, end = self._apposition(noun, at + 1)
-            return end if named is not None else at
-        return at
+    def _is(self, clause: Clause, subject: NounPhrase, noun: NounPhrase, qualifiers: Qualifiers) -> None:
+        """Note what the subject of "is" is: of "The capital of Kelm is Orrin", what Orrin is."""
+        of = bool(subject.of) and subject.units[subject.core[1]].kind == "F"
+        owned = subject.kind == "common" and bool(of or subject.owner or subject.possessive)
+        if noun.kind == "name" and owned:
+            if not subject.head.tag.startswith("NN2"):
+                self._belongs(noun, subject, qualifiers)
+        elif noun.kind == "common" and not owned:
+            self._describe(subject, noun, qualifiers)
+        elif noun.kind == subject.kind == "name" or (owned and noun.literal is not None):
+            self._state(subject, clause.words, noun, "active", qualifiers)
+
+    def _describe(self, subject: NounPhrase, role: NounPhrase, qualifiers: Qualifiers) -> None:
+        head = role.head.lower
+        doubt = self.doubt
+        if role.head.tag.startswith("NN2") and not _several(subject):  # of one of several
+            self.doubt = doubt or "number_mismatch"
+        if role.owner or role.possessive or (role.of and head not in self.words.light):
+            self._belongs(subject, role, qualifiers)
+        elif not role.of and head not in self.words.light:
+            self._state(subject, self.words.is_, role.units[role.core[0] :], "definition", qualifiers)
+        self.doubt = doubt
+        if not doubt and head not in self.words.light and role.determiner not in self.words.quantifiers:
+            self.reading.descriptions.append((subject, head, True))
+
+    def _belongs(self, subject: NounPhrase, role: NounPhrase, qualifiers: Qualifiers) -> None:
+        """Note `mayor of | Kelm` of `the mayor of Kelm`, `Kelm's mayor` or `its mayor`."""
+        if role.of:
+            self._role(subject, role, self.words.of, role.of, qualifiers)
+        elif not role.owner:
+            owner = NounPhrase((role.units[0],), "pronoun", "", True, (0, 1))
+            self._state(subject, self._as_role(role.owned, self.words.of), owner, "role", qualifiers)
+        elif role.owner[-1].kind == "P":  # no "the world's largest museum"
+            self._state(subject, self._as_role(role.owned, self.words.of), role.owner, "role", qualifiers)
+
+    def _role(
+        self, subject: NounPhrase, role: NounPhrase, preposition: str, other: Part, qualifiers: Qualifiers
+    ) -> None:
+        """Note `village in | Kent` of `a small village in Kent`; of a part of no name what it is."""
+        named = other.kind == "name" if isinstance(other, NounPhrase) else other[-1].kind == "P"
+        if named and preposition not in self.words.prepositional:
+            core = role.units[slice(*role.core)]
+            self._state(subject, self._as_role(core, preposition), other, "role", qualifiers)
+        elif preposition == self.words.of:
+            self._state(subject, self.words.is_, role.units[role.core[0] :], "definition", qualifiers)
+
+    def _as_role(self, role: Sequence[Unit], preposition: str) -> str:
+        """`mayor of` for `popular first mayor`: adjectives go, but for those that change it (former)."""
+        kept = [
+            unit for unit in role if unit.kind not in "JREGM" or unit.lower in self.words.shifting
+        ] or role
+        if not self.words.keeps_case:
+            kept = [unit if unit.kind == "P" else replace(unit, text=unit.lower) for unit in kept]
+        return f"{surface(kept)} {preposition}"
+
+
+def _several(noun: NounPhrase) -> bool:
+    plural = noun.head.tag.startswith("NN2") and not noun.head.lower.endswith(("as", "is", "ss", "us"))
+    return plural or noun.units[0].lower in {"they", "these"}

@@ -60,9 +60,7 @@ class Lexicon:
     Args:
         tags: start of a tagger's tag -> unit class (see `tagging`), longest start wins.
         words: word -> unit class, whatever the tagger says.
-        intransitive: past forms that are finite verbs although they look like participles.
         verbs_too: forms that the tagger takes for nouns and that are verbs between names ("stars").
-        roles: nouns that tie their bearer to something else (mayor, capital, wife).
         light: nouns too empty to be a subject by themselves.
         head_types: head noun -> entity type.
         name_types: last word of a name (Ltd, River) -> entity type.
@@ -75,11 +73,13 @@ class Lexicon:
         compounds: several words that work as one preposition, as tuples.
         verbal: prepositions whose second phrase still belongs to the verb.
         placing: prepositions before places rather than people.
-        leading: prepositions that lead from a verb and its object to a name ("filed a suit against Orrin").
+        giving: verbs with a recipient ("gave Tom the key").
         going_on: words after which a phrase goes on ("revolutions per minute").
         ranges: words between the ends of a range ("2 to 5").
         naming: nouns before a name that stands for itself: "the name oxygen".
         quantifiers: determiners that speak of none, some or all.
+        currencies: their names after a number.
+        using: verbs whose object is whole before "to".
         negative: those of them that speak of none or hardly any.
         shifting: adjectives without which a role would be another one (former, acting).
         auxiliaries: forms of "do", which leave a statement what it is.
@@ -90,8 +90,8 @@ class Lexicon:
         present, singular, plural: tags of finite verbs; empty where tags do not tell.
         of: links a role to what it belongs to.
         is_: links a thing to its description.
-        has: links a thing to an amount that it has.
-        periods: preposition before a date -> which of `model.QUALIFIERS` it makes the date.
+        recipient: the preposition before who is given something.
+        periods: preposition before a date or sum -> which of `model.QUALIFIERS` it makes it.
         date_links: "year" and "day" -> the preposition of a date that stands without one.
         life: "born" and "died" -> the verb for it.
         known_name: a name that the tagger knows; "" where names of several words are tagged as they are.
@@ -101,9 +101,7 @@ class Lexicon:
 
     tags: dict[str, str]
     words: dict[str, str]
-    intransitive: frozenset[str]
     verbs_too: frozenset[str]
-    roles: frozenset[str]
     light: frozenset[str]
     head_types: dict[str, str]
     name_types: dict[str, str]
@@ -116,11 +114,13 @@ class Lexicon:
     compounds: frozenset[tuple[str, ...]]
     verbal: frozenset[str]
     placing: frozenset[str]
-    leading: frozenset[str]
+    giving: frozenset[str]
     going_on: frozenset[str]
     ranges: frozenset[str]
     naming: frozenset[str]
     quantifiers: frozenset[str]
+    currencies: frozenset[str]
+    using: frozenset[str]
     negative: frozenset[str]
     shifting: frozenset[str]
     auxiliaries: frozenset[str]
@@ -133,7 +133,7 @@ class Lexicon:
     plural: frozenset[str]
     of: str
     is_: str
-    has: str
+    recipient: str
     periods: dict[str, str]
     date_links: dict[str, str]
     life: dict[str, str]

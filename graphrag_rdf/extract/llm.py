@@ -1,6 +1,8 @@
 """Extraction by a language model: one prompt a chunk, one JSON object back, read by `extract.answers`.
 
-The prompt is a template with, where there are any, data about the documents (see `extract.prompts`).
+The prompt is a template with, where there are any, data about the documents (see `extract.prompts`). Several
+chunks may be asked about in one call, because the instruction is most of a prompt. The answer's part about a
+chunk is then kept and read as the answer to the prompt of this chunk alone.
 What a further round gives that cannot be read at all is `Rejected` as `gleaning_failed`. Small models are
 asked for names first, then for relations between them.
 """
@@ -8,6 +10,7 @@ asked for names first, then for relations between them.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,11 +22,11 @@ from typing import Literal as Choice
 from graphrag_rdf.documents.chunk import Context, sentences_before
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import LlmError
-from graphrag_rdf.extract.answers import Found, listed_predicates, listed_types
+from graphrag_rdf.extract.answers import Found, listed_predicates, listed_types, parts_of
 from graphrag_rdf.extract.guided import Guide
-from graphrag_rdf.extract.model import NO_CHUNK_CONTEXT, ChunkContext, Extraction
+from graphrag_rdf.extract.model import NO_CHUNK_CONTEXT, ChunkContext, Extraction, Passage
 from graphrag_rdf.extract.names import match_key
-from graphrag_rdf.extract.prompts import NO_DATA, PromptData, fill_prompt, read_prompt
+from graphrag_rdf.extract.prompts import NO_DATA, PromptData, fill_prompt, names_in, read_prompt
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.model import Completion, Message, fenced
 
@@ -38,7 +41,11 @@ LLM_VERSION = "2"
 PROMPTS = {"default": ("extract.j2",), "small": ("extract_names.j2", "extract_relations.j2")}
 """The prompts of each style, in the order in which they are asked."""
 
-_VALUES = "text, title, columns, headings, before, language, entity_types, predicates, ontology and tuned"
+_VALUES = (
+    "passages, text, title, columns, headings, before, language, entity_types, predicates, ontology and tuned"
+)
+_OWN_FAULT = frozenset({"bad_request", "server", "timeout"})
+"""Kinds of failures that a call may have because of one of its chunks, or because they are too many."""
 REPAIR = "repair.j2"
 """The prompt about statements that break the ontology."""
 _REPAIR_VALUES = "text, title, before, ontology and statements"
@@ -63,6 +70,7 @@ class LlmExtractor:
     Attributes:
         prompt_hash: SHA-256 of the prompt: its templates, that for gleaning, and its data.
         key: everything that a result depends on but the chunk: equal keys give equal subgraph IRIs.
+        takes_several: whether a prompt may have several chunks.
 
     Raises:
         TemplateError: a prompt is missing or malformed.
@@ -90,6 +98,12 @@ class LlmExtractor:
         self._folder = prompts
         read = {name: read_prompt(prompts / name) for name in PROMPTS[style]}
         self._templates = {name: template for name, (template, _) in read.items()}
+        first_source = read[PROMPTS[style][0]][1]
+        self.takes_several = (
+            style == "default"
+            and (guide is None or guide.selector.takes_all)  # else each chunk is shown other terms
+            and "passages" in names_in(first_source)
+        )
         source = "\0".join(text for _, text in read.values())
         self._glean = ""
         if gleaning_rounds:
@@ -120,7 +134,7 @@ class LlmExtractor:
         if guide is not None:
             self.key += f";{guide.prompt_key}" + (f";repairs={repairs}" if repairs else "")
         self._model = model
-        self._constants: dict[str, str] = {}
+        self._constants: dict[tuple[str, bool], str] = {}
 
     def extract(
         self,
@@ -131,6 +145,7 @@ class LlmExtractor:
         gateway: LlmGateway,
         context: ChunkContext = NO_CHUNK_CONTEXT,
         use_cache: bool = True,
+        given: Completion | None = None,
     ) -> tuple[Extraction, list[Completion]]:
         """Ask the model and read its answers.
 
@@ -143,6 +158,7 @@ class LlmExtractor:
             gateway: the way to the model.
             context: the model is shown its columns, and what stands before the chunk.
             use_cache: False asks again, whatever was answered before.
+            given: the first answer, if `ask_together` has it.
 
         Returns:
             (what was found, the completions, in order).
@@ -160,8 +176,9 @@ class LlmExtractor:
             before = sentences_before(text, offset, language) or context.preceding.before
             within = replace(context, preceding=replace(context.preceding, before=before))
             shown = self._shown(part, language)
-            fill = partial(self._fill, part, language=language, title=title, context=within, ontology=shown)
-            answers, whole = self._read(found, part, fill, ask, gateway.discard)
+            fill = partial(self._fill, [Passage(part, language, title, within)], ontology=shown)
+            answers, whole = self._read(found, part, fill, ask, gateway.discard, given)
+            given = None
             completions += answers
             if not whole:
                 middle = _middle(part, language)
@@ -178,6 +195,80 @@ class LlmExtractor:
             elif len(part) < len(text):
                 found.place(part, offset)
         return replace(found.extraction(), parts=count), completions
+
+    def group(self, language: str | None) -> str:
+        """The group of a language: a prompt may have several chunks of one; they share example and terms."""
+        code = language or ""
+        return code if self._guide else code.partition("-")[0] if code.startswith("zh") else ""
+
+    def ask_together(
+        self, passages: Sequence[Passage], *, gateway: LlmGateway, use_cache: bool = True
+    ) -> list[Completion | None]:
+        """Ask about several chunks in one call; those with an answer in the cache are left out of it.
+
+        Args:
+            passages: of one `group` of languages.
+
+        Returns:
+            for each the first answer for `extract`, with its share of the tokens; None if there is none. Then
+            `extract` asks about the chunk alone.
+
+        Raises:
+            LlmError: the call failed, and calls about single chunks would fail too.
+        """
+        kept = partial(gateway.kept, purpose="extract", json_mode=True, model=self._model)
+        alone = [self._messages(self.prompt_for([passage])) for passage in passages]
+        answers = [kept(messages) if use_cache else None for messages in alone]
+        asked = [number for number, answer in enumerate(answers) if answer is None]
+        if len(asked) < 2:
+            return answers
+        prompt = self.prompt_for([passages[number] for number in asked])
+        since = time.monotonic()
+        try:
+            whole = gateway.chat(
+                self._messages(prompt),
+                purpose="extract",
+                json_mode=True,
+                model=self._model,
+                use_cache=False,
+                since=since,
+                shared=self._shared(prompt, PROMPTS["default"][0], several=True),
+                answers=len(asked),
+            )
+        except LlmError as error:
+            if error.kind not in _OWN_FAULT:
+                raise
+            return answers
+        texts = [passages[number].text for number in asked]
+        parts = parts_of(whole.text, texts, truncated=whole.truncated)
+        sizes = [len(alone[number][0]["content"]) for number in asked]
+        base = sum(sizes) - len(prompt)  # what the call saved is saved by each alike
+        read = [size - base / len(asked) for size in sizes]
+        wrote = [len(part or "") for part in parts]
+        shares = zip(
+            _shares(whole.in_tokens, read),
+            _shares(whole.out_tokens, wrote),
+            _shares(whole.cached_in_tokens, [1] * len(asked)),
+            strict=True,
+        )
+        for number, part, (in_tokens, out_tokens, cached) in zip(asked, parts, shares, strict=True):
+            if part is not None:
+                one = replace(
+                    whole,
+                    raw=part,
+                    in_tokens=in_tokens,
+                    out_tokens=out_tokens,
+                    cached_in_tokens=cached,
+                    finish_reason="stop",
+                )
+                answers[number] = gateway.keep_part(
+                    one, alone[number], purpose="extract", json_mode=True, since=since
+                )
+        return answers
+
+    @staticmethod
+    def _messages(prompt: str) -> list[Message]:
+        return [{"role": "user", "content": prompt}]
 
     def repair(
         self,
@@ -235,14 +326,16 @@ class LlmExtractor:
         fill: Callable[..., str],
         ask: Callable[..., Completion],
         discard: Callable[[Completion], None],
+        given: Completion | None,
     ) -> tuple[list[Completion], bool]:
         """Ask about one text and add what the answers say; False with them if one was cut off."""
         completions: list[Completion] = []
         for name in self._templates:
             prompt = fill(name, names=[entity.name for entity in found.entities.values()])
-            messages: list[Message] = [{"role": "user", "content": prompt}]
-            shared = len(self._constant(name)) if prompt.startswith(self._constant(name)) else 0
-            answer = ask(messages, purpose="extract", shared=shared)
+            messages = self._messages(prompt)
+            shared = self._shared(prompt, name)
+            answer = given or ask(messages, purpose="extract", shared=shared)
+            given = None
             completions.append(answer)
             if answer.truncated:
                 return completions, False
@@ -270,36 +363,37 @@ class LlmExtractor:
                 break
         return completions, True
 
-    def _constant(self, name: str) -> str:
-        """What every prompt of a template begins with, in whole lines."""
-        if name not in self._constants:
+    def _shared(self, prompt: str, name: str, *, several: bool = False) -> int:
+        """Characters that a prompt has in common with every prompt of its template."""
+        same = self._constant(name, several=several)
+        return len(same) if prompt.startswith(same) else 0
+
+    def _constant(self, name: str, *, several: bool) -> str:
+        """What every prompt of a template about one chunk, or about several, begins with, in whole lines."""
+        if (name, several) not in self._constants:
             other = ChunkContext(columns=("-",), preceding=Context(("-",), "-"))
             views = self._guide.samples() if self._guide else (None, None)
             bare, full = (
-                self._fill(
-                    text, name, language=language, title=text, context=context, names=[text], ontology=view
-                )
-                for text, language, context, view in (
-                    ("", None, NO_CHUNK_CONTEXT, views[0]),
-                    ("-", "en", other, views[1]),
+                self._fill([one] * (1 + several), name, names=[one.text], ontology=view)
+                for one, view in (
+                    (Passage("", None, ""), views[0]),
+                    (Passage("-", "en", "-", other), views[1]),
                 )
             )
             same = commonprefix([bare, full])  # noqa: RUF071 - these are no paths
-            self._constants[name] = same[: same.rfind("\n") + 1]
-        return self._constants[name]
+            self._constants[name, several] = same[: same.rfind("\n") + 1]
+        return self._constants[name, several]
 
     def prompt(
         self, text: str, *, language: str | None, title: str, context: ChunkContext = NO_CHUNK_CONTEXT
     ) -> str:
         """The first prompt for a chunk; tags in it that could end the chunk lose their first bracket."""
-        return self._fill(
-            text,
-            next(iter(self._templates)),
-            language=language,
-            title=title,
-            context=context,
-            ontology=self._shown(text, language),
-        )
+        return self.prompt_for([Passage(text, language, title, context)])
+
+    def prompt_for(self, passages: Sequence[Passage]) -> str:
+        """The first prompt for one chunk, or for several of one `group` of languages."""
+        shown = self._shown(passages[0].text, passages[0].language)
+        return self._fill(passages, next(iter(self._templates)), ontology=shown)
 
     def _shown(self, text: str, language: str | None) -> dict[str, Any] | None:
         """The terms of the ontology for a text; None without an ontology."""
@@ -307,29 +401,43 @@ class LlmExtractor:
 
     def _fill(
         self,
-        text: str,
+        passages: Sequence[Passage],
         name: str,
         *,
-        language: str | None,
-        title: str,
-        context: ChunkContext,
         ontology: dict[str, Any] | None,
         names: Sequence[str] = (),
     ) -> str:
+        views = [
+            {
+                "text": fenced(one.text),
+                "language": one.language,
+                "title": fenced(" ".join(one.title.split())),
+                "columns": [fenced(column) for column in one.context.columns],
+                "headings": [fenced(heading) for heading in one.context.preceding.headings],
+                "before": fenced(one.context.preceding.before),
+            }
+            for one in passages
+        ]
         values = {
-            "text": fenced(text),
-            "title": fenced(" ".join(title.split())),
-            "language": language,
+            **(views[0] if len(views) == 1 else {}),
+            "passages": views,
+            "language": passages[0].language,
             "entity_types": self._entity_types,
             "tuned": self._tuned,
             "predicates": list(self._predicates.values()),
             "ontology": ontology,
-            "columns": [fenced(column) for column in context.columns],
-            "headings": [fenced(heading) for heading in context.preceding.headings],
-            "before": fenced(context.preceding.before),
             "names": [fenced(each) for each in names],
         }
         return fill_prompt(self._templates[name], self._folder / name, values, _VALUES)
+
+
+def _shares(total: int | None, weights: Sequence[float]) -> list[int | None]:
+    """A number in whole parts in proportion to weights; the parts have its sum."""
+    if total is None:
+        return [None] * len(weights)
+    whole = sum(weights) or 1
+    ends = [round(total * sum(weights[: number + 1]) / whole) for number in range(len(weights))]
+    return [end - begin for begin, end in zip([0, *ends], ends, strict=False)]
 
 
 def _middle(text: str, language: str | None) -> int | None:

@@ -20,7 +20,7 @@ from .lexicon import Lexicon, all_stopwords, read_table
 from .phrases import NounPhrase, VerbGroup
 from .tagging import Unit
 
-_GOES_ON = re.compile(r"[\w‐‑/%-]")
+_GOES_ON = re.compile(r"[\w‐‑–/%=+-]|:[^\s\d]")
 _DASHES = frozenset("-–—")
 _MODIFIERS = frozenset("EG")
 _NAMES = frozenset("FNPMY")
@@ -87,7 +87,7 @@ def leaves_a_phrase(object_: Sequence[Unit], units: Sequence[Unit]) -> bool:
 def points_elsewhere(object_: Sequence[Unit], words: Lexicon) -> bool:
     """Whether an object refers to something named before: "a painting of this event"."""
     articles = words.definite | words.indefinite | words.quantifiers | words.oblique
-    return any(unit.kind == "D" and unit.lower not in articles for unit in object_[1:])
+    return any(unit.kind == "D" and unit.lower not in articles for unit in object_)
 
 
 def doubt_of_extent(
@@ -103,7 +103,10 @@ def doubt_of_extent(
         words: lexicon of its language.
     """
     before = units[units.index(subject[0]) - 1] if subject[0] in units[1:] else None
-    if before is not None and (before.kind == "'" or _GOES_ON.match(text[subject[0].start - 1])):
+    marked = (
+        before is not None and before is not units[0] and before.kind == "." and before.text not in ".:;!?…"
+    )
+    if before is not None and (marked or before.kind == "'" or _GOES_ON.match(text[subject[0].start - 1])):
         return "cut"
     end = object_[-1].end
     if object_[-1] not in units[:-1] or object_[-1].kind in "DS":  # a pronoun, perhaps one that is not said
@@ -115,7 +118,7 @@ def doubt_of_extent(
     then = units[units.index(after) + 1].kind if after is not units[-1] else "."
     return (
         "cut"
-        if _GOES_ON.match(text[end : end + 1])
+        if _GOES_ON.match(text[end : end + 2])
         or after.lower in words.going_on
         or (literal and (after.lower in words.ranges | _DASHES or after.kind in _PHRASE))
         or (object_[-1].kind == "Y" and after.kind in "KC" and then == "Y" and len(object_) == 1)

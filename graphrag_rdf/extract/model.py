@@ -6,11 +6,13 @@ Names are surface text, not yet IRIs; spans are 0-based code points in the chunk
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphrag_rdf.documents.chunk import NO_CONTEXT, Context
 from graphrag_rdf.documents.model import Turn
+
+from .names import fold
 
 if TYPE_CHECKING:
     from .table_rows import Row
@@ -129,6 +131,7 @@ class Extraction:
         mentions: every place that names something, in text order.
         language_warning: why only names were read, or None.
         parts: in how many parts a model was asked about the chunk; more than 1 where answers were cut off.
+        unread: number of sentences that state something and of which no pattern of the rules reads anything.
     """
 
     entities: tuple[EntityCandidate, ...]
@@ -137,6 +140,7 @@ class Extraction:
     mentions: tuple[Mention, ...]
     language_warning: str | None
     parts: int = 1
+    unread: int = 0
 
 
 def other_names(entities: Iterable[EntityCandidate]) -> dict[str, str]:
@@ -147,6 +151,23 @@ def other_names(entities: Iterable[EntityCandidate]) -> dict[str, str]:
             owners.setdefault(alias, []).append(entity.name)
         owners.setdefault(entity.name, []).append("")
     return {alias: names[0] for alias, names in owners.items() if len(names) == 1 and names[0]}
+
+
+def together(first: Extraction, second: Extraction) -> Extraction:
+    """What two readings of one chunk found; warnings are those of the first."""
+    entities = {fold(entity.name): entity for entity in first.entities}
+    for entity in second.entities:
+        known = entities.setdefault(fold(entity.name), entity)
+        aliases = dict.fromkeys((*known.aliases, *entity.aliases))
+        entities[fold(entity.name)] = replace(known, type=known.type or entity.type, aliases=tuple(aliases))
+    return replace(
+        first,
+        entities=tuple(entities.values()),
+        relations=(*first.relations, *second.relations),
+        rejected=(*first.rejected, *second.rejected),
+        mentions=tuple(sorted((*first.mentions, *second.mentions), key=lambda mention: mention.offset)),
+        unread=first.unread + second.unread,
+    )
 
 
 NOTHING = Extraction((), (), (), (), None)
@@ -171,3 +192,19 @@ class ChunkContext:
 
 
 NO_CHUNK_CONTEXT = ChunkContext()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk as a model is shown it.
+
+    Args:
+        language: BCP 47 tag of the text, None if unknown.
+        title: of the document.
+        context: its columns, and what stands before it.
+    """
+
+    text: str
+    language: str | None
+    title: str
+    context: ChunkContext = NO_CHUNK_CONTEXT

@@ -135,7 +135,6 @@ class Item:
 
 
 _SINGLE = dict(zip("AFCK.()WUJxLI", "aac,.()wujxlz", strict=True))
-_SILENT = frozenset("RQ")
 
 
 def read_items(units: Sequence[Unit], words: Lexicon) -> list[Item]:
@@ -145,6 +144,7 @@ def read_items(units: Sequence[Unit], words: Lexicon) -> list[Item]:
         units: of one sentence.
         words: lexicon of its language.
     """
+    units = [unit for unit in units if unit.kind != "Q"]  # the film "Kelm" is the film Kelm
     row = kinds(units)
     items: list[Item] = []
     position = 0
@@ -162,7 +162,7 @@ def read_items(units: Sequence[Unit], words: Lexicon) -> list[Item]:
             items.append(Item("n", units[position], noun=phrase))
             position = noun.end()
             continue
-        if row[position] not in _SILENT:
+        if row[position] != "R":
             items.append(Item(_SINGLE.get(row[position], "z"), units[position]))
         position += 1
     return items
@@ -211,7 +211,7 @@ class ItemRow:
             self._at(at) == "a"
             and (noun := self._phrase(at + 1)) is not None
             and noun.kind != "pronoun"
-            and self.items[at].unit.lower not in self.words.prepositional
+            and (noun.kind == "literal" or self._word(at) not in self.words.prepositional)
         ):
             at += 2
         return at

@@ -186,7 +186,7 @@ class References:
         )
 
     def described(self, head: str) -> Known | None:
-        """The meaning of "the company": the nearest thing with that description, or that word in its name.
+        """The meaning of "the company": the nearest thing with that description, or whose name is headed so.
 
         Args:
             head: the noun, lower case.
@@ -196,7 +196,7 @@ class References:
         found = {
             id(known): known
             for known in [*self._recent[-1:], *([self.topic] if self.topic else [])]
-            if known.head == head or head in fold(known.name).split()
+            if head in {known.head, *fold(known.name).split(" of ")[0].split()[-1:]}
         }
         return next(iter(found.values())) if len(found) == 1 else None
 

@@ -16,8 +16,9 @@ from graphrag_rdf.documents.model import Sentence, Turn, in_spans
 from graphrag_rdf.documents.turns import turn_at
 from graphrag_rdf.i18n import tr
 
+from .arguments import Argument, Arguments
 from .chinese_prose import ChineseProse
-from .clauses import read_clauses
+from .clauses import CONFIDENCE, Part, Reading, Statement, read_clauses
 from .lexicon import Lexicon, lexicon
 from .mentions import Synonyms, find_mentions
 from .modality import (
@@ -28,17 +29,16 @@ from .modality import (
     points_elsewhere,
     speech_in,
 )
-from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
+from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate, together
 from .name_filter import NameFilter, is_clause, life_dates, other_names
 from .names import RuleSettings, fold, is_chinese, reject_reason
 from .numbers import LiteralSpan
 from .phrases import NounPhrase, read_items, surface, verb_second_order
 from .reference import CERTAINTY, Known, References, in_third_person, speaker_mentions, with_speaker_labels
-from .statements import CONFIDENCE, Argument, Arguments, Description, Reading, Statement
 from .table_rows import Row, read_rows, split_by_rows
 from .tagging import Tagger, Unit, tagger_for
 
-RULES_VERSION = "28"
+RULES_VERSION = "29"
 """Changes whenever the same text may give other facts."""
 
 _WORDS_OF_TITLE = 8
@@ -99,7 +99,7 @@ class RuleExtractor:
         if language is None and not any(_may_state(text, sentence) for sentence in rest):
             # a table tells no language, and its title needs none
             prose = replace(prose, language_warning=None)
-        return _together(replace(prose, mentions=split_by_rows(prose.mentions, rows)[1]), read)
+        return together(replace(prose, mentions=split_by_rows(prose.mentions, rows)[1]), read)
 
     def _prose(
         self,
@@ -132,22 +132,6 @@ def _may_state(text: str, sentence: Sentence) -> bool:
     """Whether a sentence may state something, unlike the title of a table or a short note below it."""
     said = text[sentence.offset : sentence.offset + sentence.length]
     return not said.startswith("#") and (said[-1] in ".!?" or said.count(" ") >= _WORDS_OF_TITLE)
-
-
-def _together(prose: Extraction, rows: Extraction) -> Extraction:
-    """The extractions of sentences and rows of one chunk as one."""
-    entities = {fold(entity.name): entity for entity in prose.entities}
-    for entity in rows.entities:
-        known = entities.setdefault(fold(entity.name), entity)
-        aliases = dict.fromkeys((*known.aliases, *entity.aliases))
-        entities[fold(entity.name)] = replace(known, type=known.type or entity.type, aliases=tuple(aliases))
-    return Extraction(
-        entities=tuple(entities.values()),
-        relations=(*prose.relations, *rows.relations),
-        rejected=(*prose.rejected, *rows.rejected),
-        mentions=tuple(sorted((*prose.mentions, *rows.mentions), key=lambda mention: mention.offset)),
-        language_warning=prose.language_warning,
-    )
 
 
 def _named(mentions: Sequence[Mention]) -> tuple[EntityCandidate, ...]:
@@ -211,6 +195,7 @@ class Prose:
                 self.arguments.spans.setdefault(fold(mention.name), (mention.offset, mention.length))
                 self.references.meet(mention.name, short=False).type = "Person"
         self.lives: list[tuple[Known, str, LiteralSpan, Sentence]] = []
+        self.unread = 0
 
     def _articled(self) -> frozenset[str]:
         """Folded names that stand with an article somewhere."""
@@ -261,7 +246,10 @@ class Prose:
             # a heading, a label, or a line of a table asserts nothing
             small = any(unit.text.islower() for unit in units if unit.kind not in "AFDC")
             states = self.words.keeps_case or (small and (units[-1].text == "." or is_clause(units)))
-            self._take(read_clauses(items, self.words, doubt) if states else Reading(), sentence, units)
+            reading = read_clauses(items, self.words, doubt) if states else Reading()
+            told = states and not doubt and any(item.kind == "v" for item in items)
+            self.unread += told and not reading.statements
+            self._take(reading, sentence, units)
         self.mentions = names.names()
         return self._extraction()
 
@@ -293,8 +281,8 @@ class Prose:
             if unit.kind == "P" and (before is None or before.lower not in self.words.placing)
         ]
         before = self.references.near
-        for description in reading.descriptions:
-            self._describe(description)
+        for described, head, stated in reading.descriptions:
+            self._describe(described, head, stated=stated)
         turn = 0
         for statement in reading.statements:
             start = _start(statement.subject)
@@ -312,7 +300,7 @@ class Prose:
         """Whether a statement introduces something new: "the company built a dam"."""
         noun = statement.object
         return (
-            statement.pattern in {"active", "have"}
+            statement.pattern == "active"
             and isinstance(noun, NounPhrase)
             and noun.kind == "common"
             and noun.determiner in self.words.indefinite
@@ -324,16 +312,14 @@ class Prose:
             if isinstance(argument, Argument) and argument.known is not None:
                 self.references.subject(argument.known)
 
-    def _describe(self, description: Description) -> None:
-        argument = self.arguments.subject(description.subject)
+    def _describe(self, described: Part, head: str, *, stated: bool) -> None:
+        argument = self.arguments.subject(described)
         if isinstance(argument, str) or argument.known is None:
             return
-        known = argument.known
-        kind = self.words.head_types.get(description.head)
-        if kind is not None and (known.type is None or description.stated):
+        known, kind = argument.known, self.words.head_types.get(head)
+        if kind is not None and (known.type is None or stated):
             known.type = kind
-        if not known.head:
-            known.head = description.head
+        known.head = known.head or head
 
     def _state(self, statement: Statement, sentence: Sentence, units: Sequence[Unit]) -> None:
         extent = _units(statement.subject), _units(statement.object)
@@ -425,6 +411,7 @@ class Prose:
             rejected=tuple(self.rejected),
             mentions=self._all_mentions(),
             language_warning=None,
+            unread=self.unread,
         )
 
     def _entities(self, relations: Sequence[RelationCandidate]) -> Iterator[EntityCandidate]:
@@ -478,15 +465,15 @@ def _quotes(units: Sequence[Unit]) -> bool:
     )
 
 
-def _start(part: NounPhrase | Sequence[Unit]) -> int:
-    return part.start if isinstance(part, NounPhrase) else part[0].start
+def _start(part: Part) -> int:
+    return _units(part)[0].start
 
 
-def _units(part: NounPhrase | Sequence[Unit]) -> Sequence[Unit]:
+def _units(part: Part) -> Sequence[Unit]:
     return part.units if isinstance(part, NounPhrase) else part
 
 
-def _text(part: NounPhrase | Sequence[Unit]) -> str:
+def _text(part: Part) -> str:
     return surface(_units(part))
 
 

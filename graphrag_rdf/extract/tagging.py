@@ -483,6 +483,8 @@ def _refined(units: list[Unit], words: Lexicon, language: str) -> list[Unit]:
             kind = "A"  # "1722 von Ada Venn erbaut"
         elif kind == "N" and unit.lower in words.verbs_too and before == "P" and following in "PD":
             kind = "V"
+        elif kind == "R" and unit.lower in words.quantifiers and following == "N" and before not in "DS":
+            kind = "D"  # "has most spectators"
         elif kind == "T" and following in "DSJMNPYO":
             kind = "A"
         elif (kind == "Q" and unit.text in "'’" and before in "NP" and following in "NJP") or (

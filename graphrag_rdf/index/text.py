@@ -26,7 +26,7 @@ from graphrag_rdf.i18n import tr
 from ..errors import SearchIndexError
 from . import manifest
 from .analyse import analyse, has_base_forms, match_key
-from .postings import DEFAULT_BM25, Bm25, KindIndex, Weights, damaged_files, entry_of
+from .postings import DEFAULT_BM25, FIELDS, Bm25, KindIndex, Weights, damaged_files, entry_of
 from .records import KINDS, Hit, Kind, Record, SyncReport
 
 _FORMAT = 5
@@ -359,6 +359,14 @@ class TextIndex:
         found = {term: weight for _, term, weight in weights.terms}
         rarest = math.log(1 + (max(1, kind_index.count) - 0.5) / 1.5) if kind_index.count else 1.0
         return {term: found.get(term, rarest) for term in terms}
+
+    def absent(self, terms: Iterable[str], *, kind: Kind) -> frozenset[str]:
+        """The terms that no record of a kind has, in any field."""
+        kind_index = self._kinds[kind]
+        with self._guard():
+            return frozenset(
+                term for term in terms if not any(kind_index.frequency(field, term) for field in FIELDS)
+            )
 
     def exact(self, labels: Sequence[str]) -> dict[str, list[str]]:
         """The IRIs of the entities with each label, in order; labels without any are left out.

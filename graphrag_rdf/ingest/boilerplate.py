@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.ingest.duplicates import words_of
+from graphrag_rdf.ingest.names import undrawn
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, XSD, Graphs
 from graphrag_rdf.rdf.terms import node_of, text_of
@@ -70,9 +71,17 @@ def mark_boilerplate(store: Store, *, changed: bool = True) -> int:
     changes = Changes(
         remove=sorted(known - wanted, key=str), add=sorted(wanted - known, key=str), content=False
     )
-    if changes:
+    more = len(changes.add) - len(changes.remove)
+    if changes:  # the graph of entities leaves boilerplate out
+        changes.add += undrawn(_chunks_of([*changes.add, *changes.remove]))
         store.commit(changes)
-    return made + len(changes.add) - len(changes.remove)
+    return made + more
+
+
+def _chunks_of(marks: Iterable[Quad]) -> list[NamedNode]:
+    """The chunks of which something is boilerplate, or no longer."""
+    things = (node_of(quad.subject).value for quad in marks if quad.predicate == RAG.boilerplate)
+    return [NamedNode(chunk) for chunk in sorted({thing.partition("#s")[0] for thing in things})]
 
 
 # --- fingerprints ---------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from graphrag_rdf.ingest.decisions import (
     undone,
 )
 from graphrag_rdf.ingest.drop_made import drop_made
-from graphrag_rdf.ingest.names import as_literal, unlinked, unsettled
+from graphrag_rdf.ingest.names import as_literal, undrawn, unlinked, unsettled
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
 from graphrag_rdf.rdf.terms import Term, node_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches, updates_in_batches
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents
 
 
-_DERIVED = ("co-occurrences", "synonyms")
+_DERIVED = ("entities", "synonyms")
 
 
 def read_groups(store: Store) -> Groups:
@@ -79,6 +79,9 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
         _rename(store, groups, batch, members, changes)
     lost = [quad.subject for quad in changes.remove if quad.subject == quad.object]
     moved = [quad for quad in changes.remove if quad.predicate == RAG.canonicalEntity]
+    gained = [quad for quad in changes.add if quad.predicate == RAG.canonicalEntity]
+    ends = {node_of(end) for quad in (*moved, *gained) for end in (quad.subject, quad.object)}
+    changes.add += undrawn(sorted(ends, key=str))
     for what in _DERIVED:
         changes.updates += updates_in_batches(f"derived/drop-{what}", "entities", lost)
     changes.updates += updates_in_batches("communities/drop-members", "entities", lost)
@@ -282,6 +285,7 @@ def _elect(store: Store, things: list[NamedNode]) -> Changes:
             changes.remove.append(_name(thing, SKOS.altLabel, new))
         changes.add.append(_name(thing, RDFS.label, new))
     drop_made(store, changes, entities=renamed)
+    changes.add += undrawn(renamed)
     return changes
 
 

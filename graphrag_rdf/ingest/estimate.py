@@ -19,7 +19,7 @@ from graphrag_rdf.documents.tables import columns_above
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.extract.mentions import find_mentions
-from graphrag_rdf.extract.model import ChunkContext
+from graphrag_rdf.extract.model import ChunkContext, Passage
 from graphrag_rdf.ingest.claims import cost_of_claims
 from graphrag_rdf.ingest.document_writer import chunk_contexts, extraction_of
 from graphrag_rdf.ingest.extractors import choose_claim_reader, choose_extractor, choose_relation_reader
@@ -169,7 +169,7 @@ def _add(
     out.documents.count(plan, again=bool(due))
     for chunk, context in due:
         chunk_context = ChunkContext(columns=columns_above(parsed, chunk.chunk), preceding=context)
-        tokens.chunk(chunk.chunk.text, parsed.language, parsed.title, chunk_context)
+        tokens.chunk(Passage(chunk.chunk.text, parsed.language, parsed.title, chunk_context))
     for iri in now.keys() - stands:
         tokens.claims(now[iri][0].chunk.text, parsed.title)
     tokens.pairs([(chunk.chunk.text, chunk.iri.value not in stands) for chunk in placed])
@@ -202,26 +202,39 @@ class ExpectedTokens:
         self._claims = choose_claim_reader(settings) if claims else None
         self._engine = engine
         self._rounds = 1 + engine.settings.extract.gleaning_rounds
+        self._passages: list[Passage] = []
         self._calls = 0
         self._in = 0
         self._out = 0
 
-    def chunk(self, text: str, language: str | None, title: str, chunk_context: ChunkContext) -> None:
-        """Count a chunk: its prompt, and each gleaning with all messages before it."""
+    def chunk(self, passage: Passage) -> None:
+        """Count a chunk. Its prompt is counted by `counts`, with those of its call."""
+        if self._extractor.prompt is not None:
+            self._passages.append(passage)
+
+    def _extraction(self, passages: Sequence[Passage]) -> None:
+        """Count the call about some chunks; and for each its gleanings, with all messages before them."""
         from graphrag_rdf.llm.model import estimate_tokens
 
-        if self._extractor.prompt is None:
-            return
-        prompt = self._extractor.prompt(text, language=language, title=title, context=chunk_context)
-        read = estimate_tokens([{"role": "user", "content": prompt}])
-        written = round(written_tokens(text) * (self.measured or 1.0))
-        for number in range(self._rounds):
+        def read_by(prompt: str) -> int:
+            return estimate_tokens([{"role": "user", "content": prompt}])
+
+        together = self._extractor.together
+        if together is not None:
             self._calls += 1
-            self._in += read + number * written
-            self._out += written
-        if self._engine.settings.llm.style == "small":  # two calls share what one would write
-            self._calls += 1
-            self._in += read
+            self._in += read_by(together.prompt(passages))
+        for passage in passages:
+            prompt = self._extractor.prompt(  # type: ignore[misc]
+                passage.text, language=passage.language, title=passage.title, context=passage.context
+            )
+            read, written = read_by(prompt), round(written_tokens(passage.text) * (self.measured or 1.0))
+            self._out += written * self._rounds
+            for number in range(1 if together is not None else 0, self._rounds):
+                self._calls += 1
+                self._in += read + number * written
+            if self._engine.settings.llm.style == "small":  # two calls share what one would write
+                self._calls += 1
+                self._in += read
 
     def claims(self, text: str, title: str) -> None:
         """Count a chunk that a model would read for claims, where the settings ask for that."""
@@ -266,6 +279,14 @@ class ExpectedTokens:
 
     def counts(self) -> LlmUsage:
         """The totals; zeros without a model."""
+        together = self._extractor.together
+        for group in (
+            together.grouped(self._passages, lambda each: (each.text, each.language))
+            if together
+            else ((each,) for each in self._passages)
+        ):
+            self._extraction(group)
+        self._passages = []
         cost = self._engine.gateway.price(self._in, self._out) if self._calls else 0.0
         return LlmUsage(self._calls, 0, self._in, self._out, cost)
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphrag_rdf.documents.model import Sentence
+from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.errors import ConfigError
-from graphrag_rdf.extract.model import ChunkContext, Extraction
+from graphrag_rdf.extract.model import ChunkContext, Extraction, Passage
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.resources import folder
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.extract.llm import LlmExtractor
     from graphrag_rdf.extract.prompts import PromptData
     from graphrag_rdf.llm.gateway import LlmGateway
+    from graphrag_rdf.llm.model import Completion
     from graphrag_rdf.store.base import Store
 
 
@@ -31,6 +34,7 @@ class Extracted:
     Attributes:
         in_tokens, out_tokens, cached_in_tokens: None when unknown or when no model was asked.
         prompt_hash: SHA-256 of the prompt, None without a model.
+        asked_alone: the answer to a call about several chunks lacked it, so it was asked about alone.
     """
 
     extraction: Extraction
@@ -38,6 +42,51 @@ class Extracted:
     in_tokens: int | None = None
     out_tokens: int | None = None
     cached_in_tokens: int | None = None
+    asked_alone: bool = False
+
+
+P = TypeVar("P")
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """How several chunks are asked about in one call.
+
+    Attributes:
+        chunks: most of them in a call.
+        tokens: most of their texts, estimated; a longer chunk is alone.
+        group: of a language; only chunks of one group may be in a call.
+        ask: called with passages; gives for each the first answer, or None.
+        prompt: the prompt for them, as it would be sent.
+    """
+
+    chunks: int
+    tokens: int
+    group: Callable[[str | None], str]
+    ask: Callable[[Sequence[Passage]], list[Completion | None]]
+    prompt: Callable[[Sequence[Passage]], str]
+
+    def grouped(
+        self, items: Iterable[P], text_of: Callable[[P], tuple[str, str | None]]
+    ) -> Iterator[list[P]]:
+        """Neighbours that fit into one call.
+
+        Args:
+            items: in the order of their documents; nothing else decides, such as what is in the cache.
+            text_of: text and language of an item.
+        """
+        call: list[P] = []
+        used, shared = 0, ""
+        for item in items:
+            text, language = text_of(item)
+            size, group = count_tokens(text), self.group(language)
+            if call and (len(call) == self.chunks or used + size > self.tokens or group != shared):
+                yield call
+                call, used = [], 0
+            call.append(item)
+            used, shared = used + size, group
+        if call:
+            yield call
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +111,13 @@ class ChunkExtractor:
         version: its version.
         key: everything that its result depends on; equal keys give equal results.
         extract: called with the text and the sentences of a chunk, and with `language`, `title` and `context`
-            by name. Raises LlmError when a model fails.
+            by name, with `together` also with `given`, the answer that it gave. Raises LlmError when a model
+            fails.
         model: the model's name, None without one.
         asks: the prompt that it asks the model with, None without one.
         prompt: the prompt for a chunk as it would be sent, called as `extract` without sentences; None
             without a model.
+        together: asks about several chunks at once; None if each is asked about alone.
         names: whether names that it does not give are looked for in the sentences.
     """
 
@@ -77,6 +128,7 @@ class ChunkExtractor:
     model: str | None = None
     asks: AskedPrompt | None = None
     prompt: Callable[..., str] | None = None
+    together: Together | None = None
     names: bool = True
 
     @property
@@ -154,10 +206,12 @@ def choose_extractor(
     data, opened = prompt_data(settings), gateway()
     extractor = llm_extractor(settings, model, data, guide)
 
-    def by_model(text: str, sentences: Sequence[Sentence], **described: Any) -> Extracted:
+    def by_model(
+        text: str, sentences: Sequence[Sentence], *, given: Completion | None = None, **described: Any
+    ) -> Extracted:
         del sentences  # a model reads the chunk as a whole
         asking = {**described, "gateway": opened, "use_cache": use_cache}
-        found, completions = extractor.extract(text, **asking)
+        found, completions = extractor.extract(text, **asking, given=given)
         found = in_terms(found, text, **described)
         broken = repairable(found)
         for _ in range(extract.ontology_repairs if guide else 0):
@@ -177,8 +231,14 @@ def choose_extractor(
         )
 
     asked = AskedPrompt(extractor.prompt_hash, data.tuned_by)
+    together = None
+    if extract.call_chunks > 1 and extractor.takes_several:
+        ask = partial(extractor.ask_together, gateway=opened, use_cache=use_cache)
+        together = Together(
+            extract.call_chunks, extract.call_tokens, extractor.group, ask, extractor.prompt_for
+        )
     return ChunkExtractor(
-        "graphrag-rdf-llm", LLM_VERSION, extractor.key, by_model, model, asked, extractor.prompt
+        "graphrag-rdf-llm", LLM_VERSION, extractor.key, by_model, model, asked, extractor.prompt, together
     )
 
 

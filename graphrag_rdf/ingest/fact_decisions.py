@@ -22,7 +22,7 @@ from graphrag_rdf.ingest.decisions import PERSON, person_quads
 from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.entity_decisions import read_groups, settle
 from graphrag_rdf.ingest.gate import Gate, Passed
-from graphrag_rdf.ingest.names import KnownNames, as_literal, unsettled
+from graphrag_rdf.ingest.names import KnownNames, as_literal, undrawn, unsettled
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement, spelled, text_of_statement
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
@@ -424,8 +424,10 @@ def _settle(engine: NeededComponents, changes: Changes, out: Edited) -> None:
     sources = dict.fromkeys(node_of(row["source"]) for row in rows if "source" in row)
     drop_made(engine.store, changes, sources=list(sources))
     engine.indexer.recover()
+    ends = (end for s, _, o in (*out.facts, *out.asserted) for end in (s, o))
+    touched = dict.fromkeys(end for end in ends if isinstance(end, NamedNode))
+    changes.add += undrawn(touched)
     engine.store.commit(changes)
-    touched = {fact[0] for fact in (*out.facts, *out.asserted)}
     engine.indexer.changed(entities=[*settle(engine.store), *touched, *out.entities])
     engine.indexer.flush(final=True)
 

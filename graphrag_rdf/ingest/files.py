@@ -220,6 +220,7 @@ def _authority(begun: Begun) -> None:
 def _boilerplate(begun: Begun) -> None:
     changed = bool(begun.run.written or begun.run.refreshed)
     begun.run.report.quads += mark_boilerplate(begun.engine.store, changed=changed)
+    begun.run.report.quads += begun.engine.indexer.flush(final=True)
 
 
 def _duplicates(begun: Begun) -> None:

@@ -468,7 +468,7 @@ def _names_gone(
     gone: dict[NamedNode, list[str]] = {}
     for row in named:
         gone.setdefault(node_of(row["thing"]), []).append(text_of(row["name"]))
-    held = [row["thing"] for row in store.select("forget/nameless")]
+    held = [row["thing"] for name in ("nameless", "nameless-hits") for row in store.select(f"forget/{name}")]
     held += [term for row in store.select("facts/decisions") for term in (row["s"], row["p"], row["o"])]
     said = None if texts is None else "\n".join(f" {_plain(text)} " for text in texts)
     for thing in dict.fromkeys(term for term in held if isinstance(term, NamedNode)):

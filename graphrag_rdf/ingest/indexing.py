@@ -20,6 +20,7 @@ from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.documents.text import inner_name
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.index.records import Record
+from graphrag_rdf.ingest.entity_graph import MANY, update_graph
 from graphrag_rdf.ingest.names import link_names
 from graphrag_rdf.ingest.relation_decisions import settle_relations
 from graphrag_rdf.rdf import iris
@@ -149,6 +150,7 @@ class StoreIndexer:
         vectors, embedder: the vector index and what makes its vectors; None without an embedding model.
         namespace: in which extraction mints relations and types.
         keep: keep inferences up to date, by the rules of this profile.
+        min_count: sentences that name two entities together, so that they co-occur.
     """
 
     def __init__(
@@ -159,10 +161,12 @@ class StoreIndexer:
         embedder: Embedder | None = None,
         namespace: str = iris.DEFAULT_NAMESPACE,
         keep: Profile | None = None,
+        min_count: int = 2,
     ) -> None:
         self._store = store
         self._namespace = namespace
         self._keep = keep
+        self._min_count = min_count
         self._schema_behind = False  # whether facts may have changed since the schema was observed
         self._feed = IndexFeed(store)
         self._text = text
@@ -173,6 +177,9 @@ class StoreIndexer:
         self._reports: dict[str, NamedNode] = {}
         self._removed: dict[str, NamedNode] = {}
         self._sentences: dict[str, Sequence[Sentence]] = {}
+        self._touched: (
+            dict[str, NamedNode] | None
+        ) = {}  # since the graph of entities was updated; None: too many
         self._unflushed = 0  # chunks since the store was flushed
         self.error: str | None = None
         self.noted: NewTriples | None = None
@@ -226,7 +233,7 @@ class StoreIndexer:
             schema: at the end of a run, also declare what relations and types the facts use now.
 
         Returns:
-            how many quads the schema and the links added to the store.
+            how many quads the schema, the links and the graph of entities added to the store.
         """
         if not final and len(self._chunks) < _FLUSH_AT:
             return 0
@@ -254,12 +261,32 @@ class StoreIndexer:
             self._put_on_disk(whole=purge)  # first: an index is never ahead of the store
             self._text.commit(number, purge=purge)
         self._commit_vectors(number, purge=purge)
+        self._touch()
         self._chunks.clear()
         self._entities.clear()
         self._reports.clear()
         self._removed.clear()
         self._sentences.clear()
-        return declared + link_names(self._store, self._text) if final else 0
+        if not final:
+            return 0
+        drawn = self.update_graph()  # before marked chunks are linked and lose their marks
+        return declared + drawn + link_names(self._store, self._text)
+
+    def _touch(self) -> None:
+        """Note what the graph of entities may lack."""
+        if self._touched is not None:
+            self._touched.update(self._chunks)
+            self._touched.update(self._entities)
+            if len(self._touched) > MANY:
+                self._touched = None
+
+    def update_graph(self) -> int:
+        """Bring the graph of entities up to date; how many quads the store has more."""
+        marked = [node_of(row["thing"]) for row in self._store.select("links/unlinked")]
+        touched = None if self._touched is None else [*dict.fromkeys([*marked, *self._touched.values()])]
+        more = update_graph(self._store, touched, self._min_count)
+        self._touched = {}
+        return more
 
     def observe_schema(self) -> int:
         """Find relations that are one by their form, and declare what relations and types the facts use now;
@@ -335,6 +362,8 @@ class StoreIndexer:
                 self._embed(batch, [])
             self._commit_vectors(number)
         self.observe_schema()
+        update_graph(self._store, None, self._min_count)
+        self._touched = {}
         self._store.sync()
         self._text.commit(number)
 

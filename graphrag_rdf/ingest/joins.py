@@ -12,6 +12,9 @@ back when another entity is called so too, or when no text gives that alias any 
 is Li Hua wherever the store has both forms. The Yuriko of a chat is its speaker YurikoYamamoto if the
 document names both and no other name of the store has that first name; this is taken back when another has.
 
+*Plurals*: bones is bone where the store has both in lower case, as these name kinds of things. A name in
+capitals stays apart: Bones is a book.
+
 *Chinese characters*: 臺灣, 台灣 and 台湾 are one name in traditional and simplified characters. The entity
 with the simplified name represents the others.
 
@@ -20,6 +23,7 @@ A decision that was undone is not made again.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -164,6 +168,7 @@ def _pair(decision: Decision) -> Pair:
 TOGETHER_RULE = iris.agent("graphrag-rdf-written-together")
 """The agent of these decisions."""
 REASON = later("one name has its words written together")
+PLURAL = later("one name is the plural of the other")
 SCRIPTS_RULE = iris.agent("graphrag-rdf-chinese-characters")
 """The agent of decisions on traditional and simplified names."""
 SCRIPTS = later("one name in traditional and simplified Chinese characters")
@@ -172,6 +177,8 @@ FIRST_NAME = later("a chat calls its speaker so")
 _PARTICLES = frozenset(
     ["al", "da", "de", "del", "di", "du", "el", "la", "las", "le", "los", "mac", "mc", "van", "von"]
 )
+_COMMON = re.compile(r"[a-z][a-z -]+[a-z]")  # three letters: ga is no singular of gas
+_CONSONANT_Y = re.compile(r"[^aeiou]y$")
 
 Names = Mapping[NamedNode, set[str]]
 
@@ -191,6 +198,8 @@ def join_written_together(engine: NeededComponents, documents: Sequence[NamedNod
                 here[entity] |= of_entity
     decisions = read_decisions(store)
     if _join(engine, decisions, undecided(decisions, TOGETHER_RULE, _spaced(store, here)), REASON, TOGETHER):
+        decisions = read_decisions(store)
+    if _join(engine, decisions, undecided(decisions, TOGETHER_RULE, _plurals(store, here)), PLURAL, TOGETHER):
         decisions = read_decisions(store)
     if _join_scripts(engine, decisions, here):
         decisions = read_decisions(store)
@@ -275,6 +284,32 @@ def _spaced(store: Store, named: Names) -> list[Pair]:
             pair = min(owners, key=str), min(others, key=str)
             found.add(pair if together(name) else (pair[1], pair[0]))
     return sorted(found, key=str)
+
+
+def _plurals(store: Store, named: Names) -> list[Pair]:
+    """The only entities with a common noun as a name and with its plural, the singular first."""
+    pairs = {pair for names in named.values() for name in names for pair in _numbers(name)}
+    having = called(store, (name for pair in pairs for name in pair))
+    found = {
+        (min(having[one], key=str), min(having[many], key=str))
+        for one, many in pairs
+        if len(having[one]) == len(having[many]) == 1 and having[one] != having[many]
+    }
+    return sorted(found, key=str)
+
+
+def _numbers(name: str) -> Iterator[tuple[str, str]]:
+    """The pairs of singular and plural that a name of lower-case letters may be one of."""
+    if _COMMON.fullmatch(name):
+        yield name, _plural(name)
+        singulars = name[:-1], name[:-2], f"{name[:-3]}y"
+        yield from ((one, name) for one in singulars if _COMMON.fullmatch(one) and _plural(one) == name)
+
+
+def _plural(name: str) -> str:
+    if name.endswith(("s", "x", "z", "ch", "sh")):
+        return f"{name}es"
+    return f"{name[:-1]}ies" if _CONSONANT_Y.search(name) else f"{name}s"
 
 
 def _first_names(store: Store, named: Mapping[str, Names]) -> Iterator[Pair]:

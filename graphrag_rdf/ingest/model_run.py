@@ -110,7 +110,7 @@ class ModelRun(ABC, Generic[T, A]):
         """
         self._total = total
         try:
-            Schedule(self._ask, self._write, self._stop).run(tasks, jobs)
+            Schedule(self._ask_group, self._write, self._stop).run(((task,) for task in tasks), jobs)
         except BudgetSpentError:
             return "budget"
         return "interrupted" if self._stop() else None
@@ -129,6 +129,9 @@ class ModelRun(ABC, Generic[T, A]):
         self._done += 1
         if self._progress is not None:
             self._progress(self._done, self._total, task.name)
+
+    def _ask_group(self, tasks: Sequence[T]) -> list[A]:
+        return [self._ask(task) for task in tasks]
 
     def _ask(self, task: T) -> A:
         task.started = now()

@@ -26,7 +26,7 @@ from graphrag_rdf.extract.names import Word, fold, slug, words_of
 from graphrag_rdf.index.analyse import stop_words
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
-from graphrag_rdf.rdf.terms import Term, node_of, text_of
+from graphrag_rdf.rdf.terms import Term, node_of, text_of, to_python
 from graphrag_rdf.store.base import Changes, Store, in_batches
 
 if TYPE_CHECKING:
@@ -162,10 +162,17 @@ def _iri(term: Term) -> str:
     return node_of(term).value
 
 
+def undrawn(things: Iterable[NamedNode]) -> Iterator[Quad]:
+    """The marks of entities, and of chunks with entities, for which the graph of entities may be wrong."""
+    for thing in things:
+        yield Quad(STORE_NODE, RAG.undrawn, thing, Graphs.SYSTEM)
+
+
 # --- links ---
 
 
 _BATCH = 100
+_COUNTED = 500  # entities in one update
 _LONGEST = 10  # words of a name
 _GAP = re.compile(r"(?:['’]s)?[,:]?\s{1,3}|\.\s?|\s&\s")  # between two words of a name
 _ABBREVIATION = 4  # letters of a word, at most, whose full stop does not end a sentence
@@ -178,7 +185,8 @@ def unlinked(things: Iterable[NamedNode]) -> Iterator[Quad]:
 
 
 def link_names(store: Store, index: TextIndex) -> int:
-    """Update the links of marked chunks and of chunks with marked names.
+    """Update the links of marked chunks and of chunks with marked names, and the numbers of chunks of what
+    these mention and of marked entities.
 
     Each step can be repeated, so a killed process leaves no damage.
 
@@ -186,7 +194,7 @@ def link_names(store: Store, index: TextIndex) -> int:
         index: as the store is now.
 
     Returns:
-        how many links there are more.
+        how many links and counts there are more.
     """
     more = 0
     marked = [node_of(row["thing"]) for row in store.select("links/unlinked")]
@@ -197,13 +205,29 @@ def link_names(store: Store, index: TextIndex) -> int:
         for names in _topics(store, batch).values():
             found = (iri for name in names for iri in index.holding(name, kind="chunk"))
             chunks.update((iri, NamedNode(iri)) for iri in found)
+    mentioned = set(marked)
     for some in in_batches([chunks[iri] for iri in sorted(chunks)], _BATCH):
-        changes = _relinked(store, index, some)
+        changes, entities = _relinked(store, index, some)
+        store.commit(changes)
+        mentioned |= entities
+        more += len(changes.add) - len(changes.remove)
+    for batch in in_batches(sorted(mentioned, key=str), _COUNTED):
+        changes = counted(store, batch)
         store.commit(changes)
         more += len(changes.add) - len(changes.remove)
     for batch in in_batches(marked, _BATCH):
         store.commit(Changes(remove=[*unlinked(batch)], content=False))
     return more
+
+
+def counted(store: Store, things: Sequence[NamedNode]) -> Changes:
+    """The changes that correct the numbers of chunks that mention entities or are about them."""
+    noted: dict[bool, set[Quad]] = {True: set(), False: set()}
+    for row in store.select("derived/counts", things=list(things)):
+        quad = Quad(node_of(row["entity"]), node_of(row["count"]), as_literal(row["number"]), Graphs.DERIVED)
+        noted[to_python(row["noted"]) is True].add(quad)
+    old, new = noted[True], noted[False]
+    return Changes(remove=sorted(old - new, key=str), add=sorted(new - old, key=str), content=False)
 
 
 def _topics(store: Store, things: Sequence[NamedNode]) -> dict[NamedNode, set[str]]:
@@ -218,8 +242,10 @@ def _topics(store: Store, things: Sequence[NamedNode]) -> dict[NamedNode, set[st
     return found
 
 
-def _relinked(store: Store, index: TextIndex, chunks: Sequence[NamedNode]) -> Changes:
-    """The changes that correct the links of chunks; empty if all are right."""
+def _relinked(store: Store, index: TextIndex, chunks: Sequence[NamedNode]) -> tuple[Changes, set[NamedNode]]:
+    """The changes that correct the links of chunks, empty if all are right; and what the chunks mention, or
+    mentioned, or are about.
+    """
     wanted = list(chunks)
     texts = {
         node_of(row["chunk"]): text_of(row["text"]) for row in store.select("index/chunks", chunks=wanted)
@@ -249,7 +275,9 @@ def _relinked(store: Store, index: TextIndex, chunks: Sequence[NamedNode]) -> Ch
             if missed and not any(a <= first and last <= b for a, b in covered):
                 covered.append((first, last))
                 new.update(_link(sentence, entity) for entity in missed)
-    return Changes(remove=sorted(old - new, key=str), add=sorted(new - old, key=str), content=False)
+    changes = Changes(remove=sorted(old - new, key=str), add=sorted(new - old, key=str), content=False)
+    found = [entity for entities in mentioned.values() for entity in entities]
+    return changes, {node_of(entity) for entity in (*found, *(link.object for link in old | new))}
 
 
 def _called(store: Store, index: TextIndex, names: set[str]) -> Mapping[str, set[Term]]:

@@ -1,9 +1,8 @@
-"""Relations between chunks and between entities: what a model reads, and what follows from the store.
+"""Relations between chunks: what a model reads, and what follows from the store.
 
 | relation | between | says |
 |---|---|---|
 | `rag:sharesEntityWith` | chunks | they name the same entities: how many, and the sum of the entities' idf |
-| `rag:coOccursWith` | entities | sentences at most a window apart name the two: how many pairs of sentences |
 | `rag:follows` | chunks | it stands right after the other in their document |
 
 These are in `urn:graph:derived`: rebuilt, never edited. The relations that a model found (`pair_relations`)
@@ -59,13 +58,9 @@ class RelationSettings:
     """How relations are built.
 
     Attributes:
-        window: sentences within which two entities count as near; 1: in the same.
-        min_count: co-occurrences below are left out.
         hub_limit: entities in more chunks make no relation.
     """
 
-    window: int = 2
-    min_count: int = 2
     hub_limit: int = 25
 
 
@@ -98,14 +93,14 @@ def built(store: Store) -> Built | None:
         return None
     said = json.loads(text_of(rows[0]["parameters"]))
     content, commit = int(said.pop("content_commit")), int(said.pop("commit", 0))
-    return Built(RelationSettings(**said), content, commit)
+    return Built(RelationSettings(said["hub_limit"]), content, commit)
 
 
 def build_relations(store: Store, settings: RelationSettings, documents: Sequence[NamedNode] = ()) -> None:
     """Rebuild relations, in one transaction.
 
     Args:
-        documents: build only what touches their chunks, and the entities that these name; empty: everything.
+        documents: build only what touches their chunks; empty: everything.
             Hubs are determined by the whole store. Relations of other chunks stay as they are.
 
     Raises:
@@ -118,20 +113,15 @@ def build_relations(store: Store, settings: RelationSettings, documents: Sequenc
     chunks = [node_of(row["chunk"]) for row in rows]
     every = not documents
     total = len(chunks) if every else len(store.select("derived/chunks", documents=[]))
-    some = [] if every else chunks
-    entities = [node_of(row["entity"]) for row in store.select("derived/entities", chunks=some)]
     updates: list[tuple[str, dict[str, Any]]] = []
     if every:
         updates.append(("derived/clear", {}))
     else:
         updates += updates_in_batches("derived/drop-shared", "chunks", chunks)
         updates += updates_in_batches("derived/drop-follows", "chunks", chunks)
-        updates += updates_in_batches("derived/drop-co-occurrences", "entities", entities)
     updates.append(("derived/frequencies", {}))
     shared = {"weights": _weights(total, settings.hub_limit), "hub_limit": settings.hub_limit, "every": every}
     updates += updates_in_batches("derived/shared-entities", "chunks", chunks, **shared)
-    near = {**asdict(settings), "every": every}
-    updates += updates_in_batches("derived/co-occurrences", "entities", entities, **near)
     updates.append(("derived/typed", {}))
     now = Built(settings, store.content_commit(), store.commit_number())
     add = [*_follows(rows), *_record(now)]
@@ -200,8 +190,7 @@ class RelationReport(StageReport):
 
 def relation_settings(settings: Settings) -> RelationSettings:
     """How derived relations are built."""
-    wanted = settings.relations
-    return RelationSettings(wanted.sentence_window, wanted.min_count, wanted.hub_limit)
+    return RelationSettings(settings.relations.hub_limit)
 
 
 def pair_settings(settings: Settings, *, again: bool | frozenset[NamedNode] = False) -> PairSettings:
@@ -242,6 +231,7 @@ def refresh_relations(
     changed = bool(read.pairs.asked or read.pairs.removed)
     if changed or not lazily or before != Built(structure, store.content_commit()):
         build_relations(store, structure, documents)
+    engine.indexer.update_graph()
     if read.failures:
         report.warn("relation_parse_fallback", fallback(read.pairs.failed, read.failures[0].reason))
     if read.stopped == "budget":

@@ -166,6 +166,7 @@ class IngestReport:
         entities: entities new to the store.
         quads: quads written.
         rejected: numbers of rejected candidates, by reason.
+        unread: number of sentences that state something of which no pattern of the rules reads anything.
         by_content: of the facts, those without a quote that is in the text word for word, which a sentence
             states in other words.
         unverified: of the facts, those that no sentence was found to state.
@@ -188,6 +189,7 @@ class IngestReport:
     entities: int = 0
     quads: int = 0
     rejected: dict[str, int] = field(default_factory=dict)
+    unread: int = 0
     by_content: int = 0
     unverified: int = 0
     relations: dict[str, int] = field(default_factory=dict)
@@ -257,7 +259,7 @@ def _clear(things: list[NamedNode]) -> Updates:
     return [("ingest/clear-failures", {"things": things})] if things else []
 
 
-_MARKS = frozenset((RAG.unlinked, RAG.unvalidated))
+_MARKS = frozenset((RAG.undrawn, RAG.unlinked, RAG.unvalidated))
 """Marks of what is still to do, which go by the end of the run."""
 
 

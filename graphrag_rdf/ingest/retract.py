@@ -14,7 +14,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.entity_decisions import settle
-from graphrag_rdf.ingest.names import unsettled
+from graphrag_rdf.ingest.names import undrawn, unsettled
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import METADATA_KEY, RDFS, SKOS
 from graphrag_rdf.rdf.terms import node_of, now
@@ -37,13 +37,15 @@ def retract_chunks(
         changes: the transaction.
         erase: leave no tombstones (`forget`).
 
-    Things that lose a name are marked: call `entity_decisions.settle` after the commit.
+    Things that lose a name or a mention are marked: call `entity_decisions.settle` after the commit.
     """
     if not chunks:
         return
     candidates = store.select("ingest/contained-in-chunks", chunks=chunks)
     cited = set() if erase else {row["chunk"] for row in store.select("ingest/cited-chunks", chunks=chunks)}
     gone = [chunk for chunk in chunks if chunk not in cited]
+    mentioned = [row.get("linked") or row["entity"] for row in store.select("links/mentioned", chunks=chunks)]
+    changes.add += unsettled(sorted({node_of(entity) for entity in mentioned}, key=str))  # to be counted
     changes.updates.append(("links/drop", {"chunks": chunks}))
     if gone:
         changes.updates.append(("ingest/retract-chunks", {"chunks": gone}))
@@ -118,3 +120,5 @@ def _retract_facts(candidates: list[Row], changes: Changes) -> None:
         changes.updates.append(("ingest/retract-facts", {"candidates": facts}))
     named = {row["s"] for row in candidates if row["p"] in _NAMES}
     changes.add += unsettled(sorted((node for node in named if isinstance(node, NamedNode)), key=str))
+    ends = {row[part] for row in candidates for part in ("s", "o")}
+    changes.add += undrawn(sorted((node for node in ends if isinstance(node, NamedNode)), key=str))

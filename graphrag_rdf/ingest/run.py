@@ -19,14 +19,16 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.documents.discover import Source, location_of
 from graphrag_rdf.documents.model import in_spans
 from graphrag_rdf.documents.tables import sentences_in
-from graphrag_rdf.errors import DocumentError
-from graphrag_rdf.extract.model import NOTHING, Mention, other_names
+from graphrag_rdf.errors import DocumentError, LlmError
+from graphrag_rdf.extract.answers import without_headings
+from graphrag_rdf.extract.model import NOTHING, Mention, Passage, other_names
 from graphrag_rdf.extract.name_filter import filter_mentions, topics_of, with_derived_names
 from graphrag_rdf.extract.reference import with_speakers
 from graphrag_rdf.extract.table_rows import context_of, find_names, split_by_rows
@@ -55,6 +57,9 @@ from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import now, text_of
 from graphrag_rdf.store.base import Changes, Store
 from graphrag_rdf.store.blobs import BlobStore
+
+if TYPE_CHECKING:
+    from graphrag_rdf.llm.model import Completion
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +96,7 @@ class Ingest:
         self._run = run = Run(store, blobs, extractor, indexer, settings, journal, FailureRecords(store))
         self._progress = progress
         self._stop = stop or (lambda: False)
-        self._done = self._linked = 0
+        self._done = self._linked = self._alone = 0
         self.refreshed: list[NamedNode] = []
         self.written: list[NamedNode] = []
         self.read_by_model: set[NamedNode] = set()
@@ -120,7 +125,8 @@ class Ingest:
             self._run.indexer.recover()
             waits = self._run.extractor.waits and not self._run.settings.mentions_only
             jobs = self._run.settings.jobs if waits else 1
-            Schedule(self._extract, self._write, self._stop).run(self._tasks(documents), jobs)
+            groups = self._grouped(self._tasks(documents))
+            Schedule(self._extract, self._write, self._stop).run(groups, jobs)
             if self._stop():
                 self.report.stopped = "interrupted"
             else:
@@ -133,6 +139,8 @@ class Ingest:
             self.report.warn("budget_spent", str(spent))
         finally:
             self._finish()
+            if self._alone:
+                self.report.warn("asked_alone", tr(_ALONE).format(count=self._alone))
             self.report.quads = self._run.journal.quads + self._linked
             self.report.seconds = round(time.perf_counter() - begun, 3)
         return self.report
@@ -209,23 +217,65 @@ class Ingest:
         self._run.failures.record(about, "read", error.reason, error.path, changes)
         self._run.journal.commit(changes)
 
-    def _extract(self, task: Task) -> Extracted:
-        chunk = task.placed.chunk
-        plan, parsed = task.incoming.plan, task.parsed
+    def _grouped(self, tasks: Iterator[Task]) -> Iterator[Sequence[Task]]:
+        """Chunks that a model is asked about in one call."""
+        together = self._run.extractor.together
+        if together is None or self._run.settings.mentions_only:
+            return ((task,) for task in tasks)
+        return together.grouped(tasks, lambda task: (task.placed.chunk.text, task.parsed.language))
+
+    def _extract(self, tasks: Sequence[Task]) -> list[Extracted | Failure]:
+        extractor = self._run.extractor
+        passages = [attempt(partial(self._passage, task)) for task in tasks]
+        if self._run.settings.mentions_only and extractor.waits:
+            # no model is asked; the names that it gave are in the store
+            return [each if isinstance(each, UnexpectedError) else Extracted(NOTHING) for each in passages]
+        sound = [each for each in passages if isinstance(each, Passage)]
+        given: list[dict[str, Completion | None]] = [{} for _ in sound]
+        if extractor.together is not None and len(sound) > 1:
+            given = [{"given": answer} for answer in extractor.together.ask(sound)]
+        outcomes = iter(given)
+        return [
+            each if isinstance(each, UnexpectedError) else self._outcome(task, each, **next(outcomes))
+            for task, each in zip(tasks, passages, strict=True)
+        ]
+
+    def _passage(self, task: Task) -> Passage:
+        plan, parsed, chunk = task.incoming.plan, task.parsed, task.placed.chunk
         task.sentences = sentences_in(parsed, chunk)
         task.chunk_context = context_of(parsed, chunk, task.readings, task.context)
         task.started = now()
-        if self._run.settings.mentions_only and self._run.extractor.waits:
-            return Extracted(NOTHING)  # no model is asked; the names that it gave are in the store
         title = parsed.title
         if plan.replaces is not None and self._run.extractor.waits:
             title = plan.replaces.title  # the answer to that prompt is in the cache
-        return self._run.extractor.extract(
-            chunk.text, task.sentences, language=parsed.language, title=title, context=task.chunk_context
+        return Passage(chunk.text, parsed.language, title, task.chunk_context)
+
+    def _outcome(self, task: Task, passage: Passage, **given: Completion | None) -> Extracted | Failure:
+        """What one chunk gave, or why it failed; the others of its call stand.
+
+        Args:
+            given: as `given` what a call about several chunks answered about it, None if nothing.
+        """
+        extract = partial(
+            self._run.extractor.extract,
+            passage.text,
+            task.sentences,
+            language=passage.language,
+            title=passage.title,
+            context=passage.context,
+            **given,
         )
+        try:
+            found = attempt(extract)
+        except LlmError as error:
+            return error
+        alone = "given" in given and given["given"] is None
+        return replace(found, asked_alone=alone) if isinstance(found, Extracted) else found
 
     def _write(self, task: Task, outcome: Extracted | Failure) -> None:
         self._chunks.write(task, outcome)
+        if isinstance(outcome, Extracted) and outcome.asked_alone:
+            self._alone += 1
         if self._run.extractor.waits and isinstance(outcome, Extracted):
             self.read_by_model.add(task.incoming.plan.iri)
         self._done += 1
@@ -234,6 +284,10 @@ class Ingest:
 
 
 _GONE = later("another client removed or changed its document meanwhile. Ingest it again")
+_ALONE = later(
+    "{count} chunks were asked about a second time, alone: the model's answer about several lacked them. "
+    "If this goes on, lower extract.call_chunks"
+)
 MENTIONS_COMPONENT = "graphrag-rdf-mentions"
 _PROBLEMS = {
     "no_column_names": later(
@@ -286,6 +340,7 @@ class ChunkWriter:
         facts = sum(each.new_facts(self._run.store) for each in written)
         self._commit(task, changes, set[NamedNode]().union(*(each.entities for each in written)))
         self._run.report.facts += facts
+        self._run.report.unread += extracted.extraction.unread
         self._count(*written)
 
     def _write_failed(self, task: Task, error: Failure) -> None:
@@ -363,7 +418,7 @@ class ChunkWriter:
 
     def _storable(self, task: Task, extracted: Extracted) -> Fit:
         """What may become facts. A value whose datatype the store does not take becomes a plain text."""
-        fit = self._writer.fit(extracted.extraction)
+        fit = self._writer.fit(without_headings(extracted.extraction, task.parsed, task.placed.chunk))
         refused = self._run.store.refused(filter(None, map(literal_of, fit.relations)))
         if not refused:
             return fit

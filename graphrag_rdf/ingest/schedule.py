@@ -1,4 +1,4 @@
-"""Runs a function on each task: one after the other, or several at once while they wait for a model.
+"""Runs a function on groups of tasks: one after the other, or several at once while they wait for a model.
 
 An unexpected exception fails one task and not the run. A model that cannot be used, or a budget that is used
 up, ends the run.
@@ -6,7 +6,7 @@ up, ends the run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import Generic, Protocol, TypeAlias, TypeVar
@@ -71,14 +71,15 @@ class Schedule(Generic[T, F]):
     """Finds something for each task and writes it. Only the thread that runs it writes.
 
     Args:
-        find: does the work of a task; it mostly waits for a model. Raises LlmError.
+        find: does the work of a group of tasks, and returns what it found for each, or why it failed. It
+            mostly waits for a model. Raises LlmError if all failed.
         write: takes the result, or why the task failed.
         stop: see `Stop`.
     """
 
     def __init__(
         self,
-        find: Callable[[T], F],
+        find: Callable[[Sequence[T]], Sequence[F | Failure]],
         write: Callable[[T, F | Failure], None],
         stop: Stop,
     ) -> None:
@@ -88,30 +89,31 @@ class Schedule(Generic[T, F]):
         self._answered = False
         self._lost = 0
 
-    def run(self, tasks: Iterator[T], jobs: int) -> None:
+    def run(self, groups: Iterator[Sequence[T]], jobs: int) -> None:
         """Work through the tasks.
 
         Args:
-            jobs: tasks at once.
+            groups: tasks whose work is done together.
+            jobs: groups at once.
 
         Raises:
             LlmError: the model cannot be used at all.
             BudgetSpentError: the budget is used up.
         """
         if jobs > 1:
-            self._in_threads(tasks, jobs)
+            self._in_threads(groups, jobs)
         else:
-            self._here(tasks)
+            self._here(groups)
 
-    def _here(self, tasks: Iterator[T]) -> None:
-        for task in tasks:
-            self._finish(task, self._outcome(task))
+    def _here(self, groups: Iterator[Sequence[T]]) -> None:
+        for group in groups:
+            self._finish(group, self._outcomes(group))
             if self._stop():
                 return
 
-    def _in_threads(self, tasks: Iterator[T], jobs: int) -> None:
+    def _in_threads(self, groups: Iterator[Sequence[T]], jobs: int) -> None:
         """Several calls at once. When the run has to end, running calls are completed: they are paid for."""
-        running: dict[Future[F | Failure], T] = {}
+        running: dict[Future[Sequence[F | Failure]], Sequence[T]] = {}
         ending: LlmError | BudgetSpentError | None = None
         pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="model")
         try:
@@ -119,20 +121,20 @@ class Schedule(Generic[T, F]):
             while True:
                 if ending is not None or self._stop():
                     exhausted = True
-                    running = {future: task for future, task in running.items() if not future.cancel()}
+                    running = {future: group for future, group in running.items() if not future.cancel()}
                 while not exhausted and len(running) < jobs * 2:
-                    task = next(tasks, None)
-                    if task is None:
+                    group = next(groups, None)
+                    if group is None:
                         exhausted = True
                         break
-                    running[pool.submit(self._outcome, task)] = task
+                    running[pool.submit(self._outcomes, group)] = group
                 if not running:
                     break
                 finished, _ = wait(running, timeout=_LISTEN, return_when=FIRST_COMPLETED)
                 for future in finished:
-                    task = running.pop(future)
+                    group = running.pop(future)
                     try:
-                        self._finish(task, future.result())
+                        self._finish(group, future.result())
                     except (LlmError, BudgetSpentError) as error:
                         ending = ending or error
         finally:
@@ -140,15 +142,22 @@ class Schedule(Generic[T, F]):
         if ending is not None:
             raise ending
 
-    def _outcome(self, task: T) -> F | Failure:
+    def _outcomes(self, group: Sequence[T]) -> Sequence[F | Failure]:
         try:
-            return attempt(partial(self._find, task))
+            found = attempt(partial(self._find, group))
         except LlmError as error:
-            return error
+            return [error] * len(group)
+        return [found] * len(group) if isinstance(found, UnexpectedError) else found
 
-    def _finish(self, task: T, outcome: F | Failure) -> None:
-        self._judge(outcome)
-        self._write(task, outcome)
+    def _finish(self, group: Sequence[T], outcomes: Sequence[F | Failure]) -> None:
+        """Write what was found, and first what is no failure: a failure may end the run."""
+        ordered = sorted(zip(group, outcomes, strict=True), key=lambda each: isinstance(each[1], Failure))
+        judged: F | Failure | None = None
+        for task, outcome in ordered:
+            if outcome is not judged:  # a call that failed for several tasks is one
+                self._judge(outcome)
+            judged = outcome
+            self._write(task, outcome)
 
     def _judge(self, outcome: F | Failure) -> None:
         """End the run if no task can succeed any more; otherwise only the task failed.

@@ -89,6 +89,7 @@ STAGES: tuple[Stage, ...] = (
         settings=(
             *("extract.entity_types", "extract.predicates", "extract.ontology"),
             *("extract.ontology_mode", "extract.ontology_terms", "extract.ontology_repairs"),
+            *("extract.call_chunks", "extract.call_tokens"),
             *("extract.gleaning_rounds", "extract.jobs", "llm.model", "llm.style"),
         ),
         refresh="facts",
@@ -105,7 +106,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("authority", "end", settings=("documents.authority",)),
     Stage("names", "end", refresh="names"),
     Stage("schema", "end", needs=("names",), settings=("extract.namespace",), refresh="schema"),
-    Stage("index", "end", needs=("names",), settings=("embedding.model",)),
+    Stage("index", "end", needs=("names",), settings=("embedding.model", "relations.min_count")),
     Stage("links", "end", needs=("index",)),
     Stage("boilerplate", "end", optional=True, needs=("names",)),
     Stage("duplicates", "end", optional=True, needs=("index",)),
@@ -127,7 +128,7 @@ STAGES: tuple[Stage, ...] = (
         chooses="relations.use",
         settings=(
             *("relations.build", "relations.window", "relations.truncate", "relations.min_confidence"),
-            *("relations.sentence_window", "relations.min_count", "relations.hub_limit"),
+            "relations.hub_limit",
         ),
         refresh="relations",
     ),

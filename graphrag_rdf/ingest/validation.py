@@ -19,6 +19,7 @@ from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.entity_decisions import settle
+from graphrag_rdf.ingest.names import undrawn
 from graphrag_rdf.ingest.report import ValidationCounts
 from graphrag_rdf.ingest.validation_reports import VIOLATION, Provenance, keep_report, report_of
 from graphrag_rdf.rdf import iris, prov
@@ -67,9 +68,10 @@ def validate_written(engine: NeededComponents, shapes: Shapes) -> ValidationCoun
         subgraphs=about.of,
     )
     kept = keep_report(store, quads, changes, settings.keep)
+    entities = {term for (s, _, o), _ in rejected for term in (s, o) if isinstance(term, NamedNode)}
+    changes.add += undrawn(sorted(entities, key=str))
     store.commit(changes)
     if rejected:
-        entities = {term for (s, _, o), _ in rejected for term in (s, o) if isinstance(term, NamedNode)}
         engine.indexer.changed(entities=[*sorted(entities, key=str), *settle(store)])
         engine.indexer.flush(final=True)
     violations = sum(each.severity == VIOLATION for each in found.results)

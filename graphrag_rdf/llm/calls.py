@@ -32,6 +32,7 @@ class Asked:
         since: monotonic seconds when the texts in the messages were read, at the earliest.
         shared: characters at the beginning of the first message that other calls begin with too.
         deadline: monotonic seconds when nobody waits for an answer any more.
+        answers: how many the answer contains.
     """
 
     model: str
@@ -40,6 +41,7 @@ class Asked:
     since: float
     shared: int = 0
     deadline: float = math.inf
+    answers: int = 1
     hash: str = field(init=False)
     clock: float = field(default_factory=time.monotonic)
 

@@ -51,6 +51,8 @@ EMBED_BATCH = 96
 """Texts in one embedding request: the least that a provider of litellm's allows."""
 EMBED_BATCH_CHARS = 200_000
 """Characters in one embedding request."""
+ASKED_TOGETHER = "[Asked in one call with other prompts. Alone, this one reads:]"
+"""First line of a kept prompt whose answer is a part of a longer one."""
 
 _NOT_SET = {
     "model": later("no model is set"),
@@ -108,6 +110,7 @@ class LlmGateway:
         shared: int = 0,
         functions: Sequence[Mapping[str, Any]] = (),
         deadline: float = math.inf,
+        answers: int = 1,
     ) -> Completion:
         """Ask for a complete answer.
 
@@ -124,14 +127,51 @@ class LlmGateway:
             functions: that the model may call, in the form of OpenAI's `tools`. A call is in the text of the
                 answer, as `calls.written_call` writes it.
             deadline: when to give up, by `time.monotonic`, whatever the settings allow.
+            answers: how many the answer contains. It has as many times the time; `keep_part` keeps each, and
+                nothing is kept of the whole.
 
         Raises:
             LlmError: the call failed, for good or too often; the budget is used up, or the deadline is over.
         """
         asked = self._asked(
-            messages, purpose, model, json_mode, max_tokens, since, shared, functions, deadline
+            messages, purpose, model, json_mode, max_tokens, since, shared, functions, deadline, answers
         )
         return (self._kept(asked) if use_cache else None) or self._ask(asked)
+
+    def kept(
+        self,
+        messages: Sequence[Message],
+        *,
+        purpose: str,
+        json_mode: bool = False,
+        model: str | None = None,
+    ) -> Completion | None:
+        """The answer that `chat` would take from the cache; None if it would ask."""
+        return self._kept(self._asked(messages, purpose, model, json_mode))
+
+    def keep_part(
+        self,
+        part: Completion,
+        messages: Sequence[Message],
+        *,
+        purpose: str,
+        json_mode: bool = False,
+        since: float | None = None,
+    ) -> Completion:
+        """Keep a part of an answer to several prompts as the answer to one of them.
+
+        Args:
+            part: its text, model and share of the tokens.
+            messages, purpose, json_mode: with which the prompt would have been asked alone.
+            since: see `chat`.
+
+        Returns:
+            the part, with the hash of its own prompt.
+        """
+        asked = self._asked(messages, purpose, part.model, json_mode, since=since)
+        completion = replace(part, prompt_hash=asked.hash)
+        self._keep(asked, completion, f"{ASKED_TOGETHER}\n{asked.prompt}")
+        return completion
 
     def stream(
         self,
@@ -254,6 +294,7 @@ class LlmGateway:
         shared: int = 0,
         functions: Sequence[Mapping[str, Any]] = (),
         deadline: float = math.inf,
+        answers: int = 1,
     ) -> Asked:
         settings = self.settings
         parameters: dict[str, Any] = {
@@ -270,6 +311,7 @@ class LlmGateway:
             time.monotonic() if since is None else since,
             shared,
             deadline,
+            answers,
         )
 
     def _kept(self, asked: Asked) -> Completion | None:
@@ -316,7 +358,8 @@ class LlmGateway:
         option = "response_format" if "response_format" in asked.parameters else None
         completion = self._with_retries(asked, option, send)
         self._note_thinking(completion)
-        self._keep(asked, completion)
+        if asked.answers == 1:
+            self._keep(asked, completion)
         return completion
 
     def _pieces(self, asked: Asked, finish: Callable[[Completion], None]) -> Generator[str, None, None]:
@@ -365,10 +408,10 @@ class LlmGateway:
             **({"_skip_mcp_handler": True} if "tools" in parameters else {}),
             **parameters,
             **self._connection(),
-            "timeout": min(float(self.settings.timeout), left(asked.deadline)),
+            "timeout": min(float(self.settings.timeout) * asked.answers, left(asked.deadline)),
         }
 
-    def _keep(self, asked: Asked, completion: Completion) -> None:
+    def _keep(self, asked: Asked, completion: Completion, prompt: str | None = None) -> None:
         if self._cache is None or completion.truncated:
             return
         answer = {
@@ -378,7 +421,7 @@ class LlmGateway:
             "finish_reason": completion.finish_reason,
         }
         kept = json.dumps(answer, ensure_ascii=False)
-        self._cache.put(self._cache_key(asked.hash), asked.prompt, kept, since=asked.since)
+        self._cache.put(self._cache_key(asked.hash), prompt or asked.prompt, kept, since=asked.since)
 
     def _cache_key(self, hashed: str) -> str:
         return hashlib.sha256(f"{hashed}\n{self.settings.api_base or ''}".encode()).hexdigest()

@@ -217,6 +217,7 @@ TAGS = (
     "before",
     "names",
     "text",
+    "passage",
     "first",
     "second",
     "answer",

@@ -31,7 +31,7 @@ from graphrag_rdf.pipeline.flows import FLOWS, Messages, Plan, Stage
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.steps.answer import give_again
 from graphrag_rdf.steps.kinds import StepKind, kinds, read_value
-from graphrag_rdf.steps.state import Called, Context, Known, Option, State
+from graphrag_rdf.steps.state import Answering, Called, Context, Known, Option, State
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import TraceRecorder
 from graphrag_rdf.trace.reuse import KeptAnswer
@@ -327,6 +327,14 @@ class Pipeline:
             else:
                 run = partial(_run_step, step, use)
             slots.setdefault(step.slot, []).append(Stage(run, self._option(step), step.stop_when_empty))
+        state.answering = next(
+            (
+                Answering(step.values_of(way), {**way.prompts, **step.prompts})
+                for step, use in steps
+                if not step.pipeline and (way := step.kind.ways[use]).continues
+            ),
+            None,
+        )
         plan = Plan(slots, self.definition.limits, context.jobs)
         needs = {name: one.definition.needs for name, one in self.called.items()}
         context = replace(context, call=partial(self._answer_of, model=model), callees=needs)

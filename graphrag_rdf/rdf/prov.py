@@ -172,8 +172,8 @@ class ExtractionFacts:
         extractor: the key that says name, version, model and prompt; a chunk is done when a subgraph
             with this key exists.
         asks: SHA-256 of the prompt with its data, without the chunk.
-        prompt_hash: SHA-256 of the prompt as it was sent.
-        in_tokens, out_tokens: None if unknown, never zero for that.
+        prompt_hash: SHA-256 of the prompt about this chunk, as it is sent if no other is in its call.
+        in_tokens, out_tokens: None if unknown, never zero for that; of a call about several chunks its share.
         cached_in_tokens: number of `in_tokens` from the provider's cache.
         context: SHA-256 of the text before the chunk that the extraction read; "" for none.
         parts: number of parts that the text was sent in, more than 1 after a truncated answer.

@@ -143,6 +143,16 @@ def text_of(term: Term) -> str:
     return f"<<( {term} )>>" if isinstance(term, Triple) else term.value
 
 
+def number_of(term: Term) -> float:
+    """A number of a row."""
+    return float(text_of(term))
+
+
+def whole_of(term: Term) -> int:
+    """A whole number of a row."""
+    return int(text_of(term))
+
+
 def node_of(term: object) -> NamedNode:
     """A term that is known to be an IRI."""
     assert isinstance(term, NamedNode)  # noqa: S101

@@ -16,6 +16,7 @@ Macros that templates use:
 | `{% call premise(n) %}…{% endcall %}` | the n-th premise |
 | `{% call conclusion() %}…{% endcall %}` | the conclusion |
 | `is_fact("?p")` | a condition: the predicate is not one of names, types or merges |
+| `is_sentence("?text")` | a condition: the text ends as sentences do, unlike a heading or a label |
 | `contains(c, s, p, o)` | container `c` (subgraph) contains the fact |
 | `reifies(r, s, p, o)` | `r` is a reifier (evidence) of the fact |
 | `edge_term(x, s, p, o)` | `x tg:edge` the fact |
@@ -23,6 +24,9 @@ Macros that templates use:
 | `retracts(d, s, p, o)` | decision `d` retracts the fact |
 | `asserts_instead(d, s, p, o)` | correction `d` asserts the fact instead |
 | `inferred_from(i, s, p, o)` | inference `i` of a trace has the fact as a premise |
+| `hit("?thing", "rag:bm25", "?value")` | the question's hits of a kind, or of several, in a sub-SELECT |
+| `hit_of(x, s, p, o)` | exploration `x` of a trace has the hit |
+| `given("rag:sureness", "?value")` | what a question's exploration says of itself |
 | `{% call each("?e", entities, "?e ?s", limit) %}…{% endcall %}` | up to `limit` solutions for each entity |
 | `{% call each(…, distinct=True) %}…{% endcall %}` | up to `limit` distinct ones |
 | `date_range("?date", "?start", "?end")` | first and last instant of a date, month, year or time |
@@ -47,7 +51,7 @@ from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Triple
 from graphrag_rdf.errors import TemplateError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.namespaces import NO_FACTS, PREFIXES, RDF, Graphs, prefixed
+from graphrag_rdf.rdf.namespaces import NO_FACTS, PREFIXES, RDF, Graphs, expand, prefixed
 from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.sparql.parameters import Slot
 
@@ -62,6 +66,9 @@ _MACRO_PREFIXES = (
     *(("retracts(", prefix) for prefix in ("rag", "rdf")),
     *(("asserts_instead(", prefix) for prefix in ("rag", "rdf")),
     *(("inferred_from(", prefix) for prefix in ("rag", "rdf")),
+    *(("hit(", prefix) for prefix in ("rag", "rdf")),
+    *(("hit_of(", prefix) for prefix in ("rag", "rdf")),
+    ("given(", "rag"),
     ("reifies(", "rdf"),
     ("as_term(", "rdf"),
     ("parts(", "rdf"),
@@ -132,6 +139,11 @@ def _is_fact(predicate: object) -> Markup:
     """A condition on a variable, which leaves out the predicates that do not count as facts."""
     others = ", ".join(filter(None, map(prefixed, NO_FACTS)))
     return Markup(f"{_slot(predicate)} NOT IN ({others})")
+
+
+def _is_sentence(text: object) -> Markup:
+    """A condition on a variable: a full stop or its like ends it, before marks, emoji and note numbers."""
+    return Markup(f'REGEX({_slot(text)}, "[.!?…。！？।](\\\\[[0-9]+\\\\]|[^A-Za-z0-9])*$")')
 
 
 _MONTH, _DAY = "(0[1-9]|1[0-2])", "(0[1-9]|[12][0-9]|3[01])"
@@ -223,6 +235,7 @@ class Renderer:
             values=_values,
             either=_either,
             is_fact=_is_fact,
+            is_sentence=_is_sentence,
             date_range=_date_range,
             facts=self._facts,
             known=self._known,
@@ -239,6 +252,9 @@ class Renderer:
             retracts=self._linked("rag:retracts"),
             asserts_instead=self._linked("rag:assertsInstead"),
             inferred_from=self._linked("rag:premise"),
+            hit=self._hit,
+            hit_of=self._linked("rag:hit"),
+            given=self._given,
         )
         self.trace_graph = Graphs.RETRIEVAL
         self._environment = environment
@@ -265,6 +281,38 @@ class Renderer:
             return Markup("\n".join(f"BIND({name.upper()}({_slot(term)}) AS {part})" for name, part in parts))
         described = " ; ".join(f"rdf:{name} {part}" for name, part in parts)
         return Markup(f"GRAPH {Graphs.SOURCE} {{ {_slot(term)} {described} . }}")
+
+    @pass_context
+    def _hit(self, context: Context, thing: str, kinds: str | list[str], value: str) -> Markup:
+        """Hits of an exploration: quads of the traces, or rows of the parameter `hits` where it is given.
+
+        A sub-SELECT, since the engine joins two kinds of hits in one group ten times as slowly.
+        """
+        wanted = [kinds] if isinstance(kinds, str) else kinds
+        if not (_VARIABLES.match(thing) and _VARIABLES.match(value)):
+            raise TemplateError(tr("not variables: {start!r}, {end!r}").format(start=thing, end=value))
+        if context["hits"]:
+            full = {str(expand(kind)) for kind in wanted}
+            rows = " ".join(f"({row[0]} {row[2]})" for row in context["hits"] if str(row[1]) in full)
+            return Markup(f"VALUES ({thing} {value}) {{ {rows} }}")
+        fresh = f"?statement_{next(self._fresh) % 1000}"
+        kind = _slot(wanted[0]) if len(wanted) == 1 else f"{fresh}_kind"
+        triple = (thing, kind, value)
+        pattern = triple_term_pattern(self.dialect, _slot(context["exploration"]), "rag:hit", triple, fresh)
+        among = f" FILTER({kind} IN ({', '.join(map(_slot, wanted))}))" if len(wanted) > 1 else ""
+        return Markup(
+            f"{{ SELECT {thing} {value} WHERE {{ GRAPH {self.trace_graph} {{ {pattern} }}{among} }} }}"
+        )
+
+    @pass_context
+    def _given(self, context: Context, predicate: str, value: str) -> Markup:
+        """What an exploration says of itself, from the traces or the parameter `hits`."""
+        exploration = _slot(context["exploration"])
+        if context["hits"]:
+            about = (exploration, str(expand(predicate)))
+            rows = (str(row[2]) for row in context["hits"] if (str(row[0]), str(row[1])) == about)
+            return Markup(f"VALUES {_slot(value)} {{ {' '.join(rows)} }}")
+        return Markup(f"GRAPH {self.trace_graph} {{ {exploration} {_slot(predicate)} {_slot(value)} }}")
 
     def _facts(self, caller: Callable[[], Markup]) -> Markup:
         if self.facts_graph is None:

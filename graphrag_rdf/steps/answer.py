@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from typing import Literal as Choice
 
 from pyoxigraph import Literal, NamedNode
@@ -40,6 +40,9 @@ from graphrag_rdf.trace.reader import Reading
 from graphrag_rdf.trace.recorder import Step
 from graphrag_rdf.trace.reuse import KeptAnswer, keep_answer
 from graphrag_rdf.trace.text import write_sentences
+
+if TYPE_CHECKING:
+    from graphrag_rdf.steps.passage_answer import Passage
 
 
 @item
@@ -327,6 +330,7 @@ def _fill(state: State, sentences: Sequence[CitedSentence], style: Style) -> Non
         "answer": state.answer,
         "answered": state.answered,
         "closest": [_source(state, source) for source in state.closest],
+        "passages": [_passage(state, rank, one) for rank, one in enumerate(state.shown, start=1)],
         "citations": citations,
         "sources": list(sources.values()),
         "references": references,
@@ -374,6 +378,25 @@ def _source(state: State, source: Source) -> dict[str, Any]:
         **source.cited(),
         "name": state.document_names.get(source.document, source.title),
         "authority": source.authority,
+    }
+
+
+def _passage(state: State, rank: int, passage: Passage) -> dict[str, Any]:
+    source = passage.source
+    return {
+        "rank": rank,
+        "label": tr(passage.label),
+        "title": source.title,
+        "name": state.document_names.get(source.document, source.title),
+        "headings": passage.headings,
+        "page_number": source.page_number,
+        "document": source.document,
+        "uri": source.uri,
+        "chunk": source.chunk,
+        "char_offset": passage.char_offset,
+        "char_length": None if passage.char_offset is None else len(passage.text),
+        "text": passage.text,
+        "marked": {"start": passage.marked[0], "end": passage.marked[1]},
     }
 
 
@@ -447,7 +470,7 @@ def name_documents(context: Context, state: State, step: Step) -> None:
 def give_again(context: Context, state: State, kept: KeptAnswer) -> Iterator[GraphRagResponse]:
     """Give an answer that was given before; the step says which, and on which chunks it rests."""
     recorder = context.recorder
-    state.final = kept.answer
+    state.final = {"passages": [], **kept.answer}  # older programs kept none
     state.answer = str(kept.answer["answer"])
     state.answered = bool(kept.answer.get("answered", True))
     step = recorder.step(SYNTHESIS)

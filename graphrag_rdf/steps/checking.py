@@ -131,6 +131,11 @@ def nothing_found(language: str | None, question: str = "") -> str:
     return _said("nothing_found", language, question)
 
 
+def nothing_says(language: str | None, question: str = "") -> str:
+    """What the program says above passages that do not say what is asked; see `not_answered`."""
+    return _said("nothing_says", language, question)
+
+
 def is_sentinel(text: str) -> bool:
     """Whether a model's answer begins with the sentinel."""
     return _SENTINEL.match(text) is not None

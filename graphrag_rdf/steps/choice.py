@@ -2,48 +2,46 @@
 
 The words of a question of several steps do not name everything that it asks for: the wife of the builder of a
 bridge. Once the builder is found, his name is searched for like a question of its own, by activation with the
-parameters of exploration. The best chunks that were not selected before are added to the selection.
+parameters of exploration. The best chunks that it finds, or other parts of those selected before, are added
+to the selection, and the model is asked again.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.rdf.namespaces import METADATA, RAG, RDFS
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.activate import Activation
+from graphrag_rdf.steps.asking import AnswerParameters, Asked
 from graphrag_rdf.steps.evidence import Line, collect, hit_of
 from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.ground import concepts_by_rules
 from graphrag_rdf.steps.prompts import ask_model
 from graphrag_rdf.steps.same_facts import as_one
-from graphrag_rdf.steps.selection import RANKED, best_facts, fit_chunks
-from graphrag_rdf.steps.state import Context, Parameters, Selection, State
+from graphrag_rdf.steps.selection import RANKED, best_facts, fit_chunks, tokens_of
+from graphrag_rdf.steps.state import Answering, Context, Parameters, Selection, State
 from graphrag_rdf.trace.kinds import ItemKind, item, place_in_list, said
 from graphrag_rdf.trace.reader import Reading
 from graphrag_rdf.trace.recorder import Step
 
 _SHARE = 0.25  # of the best chunk's score: those below it share little more than common words
 _UNREAD = 10  # facts that were read from no text, that a model may choose among
-_PHRASES = 3  # that are searched for at a time,
-_PHRASE = 200  # and characters of one
-_NOTHING = {"", "none", "nothing"}
-_ID = re.compile(r"(\d+)\W*([a-z])?\W*\Z", re.IGNORECASE)
+_ID = re.compile(r"(\d+)\W*\Z")
 
-Items: TypeAlias = dict[str, tuple[Line, Edge | None]]
-"""Id → what the model may choose: a line of the evidence, or a fact below it."""
+Items: TypeAlias = dict[int, tuple[Line, Edge | None]]
+"""Number → what the model may choose: a line of the evidence, or a fact below it."""
 
-Choice: TypeAlias = dict[str, tuple[float | None, str | None]]
-"""Id → the model's score from 0 to 1, and its reason."""
+Choice: TypeAlias = dict[int, tuple[float | None, str | None]]
+"""Number → the model's score from 0 to 1, and its reason."""
 
 
 @item
@@ -107,7 +105,7 @@ def look_up(
         tokens = room // (len(phrases) - number)
         chunks = _look_up(context, state, step, parameters, phrase, found, tokens)
         found += chunks
-        room -= sum(_tokens(state, chunk) for chunk in chunks)
+        room -= sum(tokens_of(state, chunk) for chunk in chunks)
     state.chunks = sorted([*state.chunks, *found], key=lambda chunk: chunk.passed_over)
     return found
 
@@ -137,7 +135,7 @@ def _look_up(
         history=(),
     )
     asked.concepts = concepts_by_rules(context, asked, step)
-    run = Activation(context, asked, state.exploring, step)
+    run = Activation(context, asked, state.exploring, step, node)
     run.spread()
     run.rank_passages()
     run.gather()
@@ -149,12 +147,12 @@ def _look_up(
         share=_SHARE,
     )
     good = [ranked[int(text_of(row["rank"]))] for row in rows]
-    taken = {one.passage.chunk: one for one in (*state.chunks, *beside) if one.passage}
-    for hit in good:
-        if hit.chunk in taken:  # what is missing may be there, overlooked
-            taken[hit.chunk].passed_over = False
-    fresh = [hit for hit in good if hit.chunk not in taken]
-    chunks = fit_chunks(context, asked, step, fresh, parameters, tokens)
+    shown = [*state.chunks, *beside]
+    found = {hit.chunk for hit in good}
+    for one in shown:
+        if one.chunk in found:  # what is missing may be there, overlooked
+            one.passed_over = False
+    chunks = fit_chunks(context, asked, step, good, parameters, tokens, parameters["whole_chunks"], shown)
     for chunk in chunks:
         chunk.look_up = node
         chunk.reasoning = f"look-up “{phrase}”: {chunk.reasoning}"
@@ -162,13 +160,6 @@ def _look_up(
     step.quads += [context.recorder.quad(node, RAG.call, call) for call in calls]
     _merge(context, state, step, asked)
     return chunks
-
-
-def _tokens(state: State, selection: Selection) -> int:
-    assert selection.passage is not None  # noqa: S101
-    text, _ = state.texts[selection.passage.chunk.value]
-    offset, length = selection.window or (0, len(text))
-    return count_tokens(text[offset : offset + length])
 
 
 def _merge(context: Context, state: State, step: Step, asked: State) -> None:
@@ -182,54 +173,84 @@ def _merge(context: Context, state: State, step: Step, asked: State) -> None:
 
 
 def choose(context: Context, state: State, parameters: Parameters, step: Step) -> list[Selection]:
-    """Choose among the selected chunks, and among those that each look-up adds. What the last one adds goes
-    to the answer without being asked about.
+    """Ask for the answer. What the model notes for it is chosen, with all facts that were read from no text.
+    What it says is missing is searched for.
+
+    The state keeps the answer that has begun, for the step that gives it out.
     """
-    selections: list[Selection] = []
-    asked: set[object] = set()
-    chosen_before: list[str] = []
+    answering = state.answering or Answering(AnswerParameters.model_validate({}).model_dump())
+    context = replace(context, prompts={**context.prompts, **answering.prompts})
+    chosen: dict[object, Selection] = {}
     lookups = parameters["lookups"] if state.exploring else 0
     while True:
-        items = offer(context, state, parameters, step)
-        found = {key: item for key, item in items.items() if _about(item) not in asked}
-        chosen, missing = ask(
-            context, state, parameters, step, found, lookups=lookups, chosen_before=chosen_before
-        )
-        selections += selections_of(state, parameters, found, chosen)
-        useful = {found[key][0].chunk for key in chosen}
-        for line, _ in found.values():
-            if line.chunk is not None and line.chunk not in useful:
+        items = offer(context, state, parameters, step, by_rules=False)
+        assert state.evidence is not None  # noqa: S101 - it was offered
+        for edge in state.evidence.unread:
+            chosen.setdefault(edge.triple, Selection(score=edge.score, edge=edge))
+        state.evidence.choose(chosen.values())
+        if not items:
+            break
+        asked = Asked(context, state, state.evidence, answering.parameters, notes=True, lookups=lookups)
+        known: Choice = {number: (None, why) for number, why in asked.reply.notes.items()}
+        _warn_of_unknown(state, known.keys() - items.keys())
+        noted = {number: choice for number, choice in known.items() if number in items}
+        for one in selections_of(state, parameters, items, noted):
+            chosen.setdefault(_about(one), one).reasoning = one.reasoning
+        reply = asked.reply
+        before = {phrase.casefold() for phrase in state.looked_up}
+        missing = [phrase for phrase in reply.missing if phrase.casefold() not in before] if lookups else []
+        if not missing and reply.answers:
+            state.asked = asked
+            break
+        asked.finish(step, "look again" if state.looked_up else "look")
+        if not missing and not lookups:
+            break  # neither an answer nor anything to search for: it is asked once more, without notes
+        for line, _ in items.values():
+            if line.chunk is not None:
                 state.chunks[line.chunk].passed_over = True
-        if not (lookups and missing and look_up(context, state, step, parameters, missing)):
-            break
-        state.evidence = None  # it lacks what was added
-        lookups -= 1
-        if not lookups:
-            break
-        asked |= {_about(one) for one in found.values()}
-        chosen_before += dict.fromkeys(found[key][0].text for key in chosen)
-    ordered = sorted(state.chunks, key=lambda chunk: chunk.passed_over and chunk.look_up is not None)
-    if ordered != state.chunks:  # what fruitless look-ups found comes last
-        state.chunks, state.evidence = ordered, None
-    return selections
+        for number in noted:
+            if (rank := items[number][0].chunk) is not None:
+                state.chunks[rank].passed_over = False
+        lookups = lookups - 1 if missing and look_up(context, state, step, parameters, missing) else 0
+    if state.answering is None and state.asked is not None:  # nobody goes on with it
+        state.asked.finish(step, "look")
+        state.asked = None
+    return [*chosen.values()]
 
 
-def offer(context: Context, state: State, parameters: Parameters, step: Step) -> Items:
+def _about(selection: Selection) -> object:
+    return selection.edge.triple if selection.edge else selection.hit and selection.hit.sentence
+
+
+def _warn_of_unknown(state: State, unknown: Collection[object]) -> None:
+    if unknown:
+        state.warn(
+            "selection_ignored",
+            tr("the model chose what was not offered: {names}").format(
+                names="; ".join(map(str, [*unknown][:5]))
+            ),
+        )
+
+
+def offer(
+    context: Context, state: State, parameters: Parameters, step: Step, *, by_rules: bool = True
+) -> Items:
     """What the model chooses from: the sentences of the selected chunks, facts that were read from them, and
     facts that say more than any text. Heads of documents tell who made them and when already, so that such
     facts are offered only if the question asks for them.
+
+    Args:
+        by_rules: also facts that rules read, which repeat the words of their sentences.
     """
     edges = offered(context, state, parameters, step)
     unread = [edge for edge in edges if edge.says_more and (edge.triple[1] not in METADATA or edge.asked)]
     state.evidence = collect(context, state, step, state.chunks, (), unread[:_UNREAD])
+    if edges and not by_rules:
+        facts = [(number, *edge.triple) for number, edge in enumerate(edges)]
+        rows = context.select(step, "selection/read-by-model", facts=facts)
+        edges = [edges[number] for number in sorted(int(text_of(row["number"])) for row in rows)]
     state.evidence.offer(edges)
     return state.evidence.numbered()
-
-
-def _about(item: tuple[Line, Edge | None]) -> object:
-    """What stands on the line of an item: a sentence, or a fact that was read from none."""
-    line, _ = item
-    return line.sentence or line.facts[0].triple
 
 
 def offered(context: Context, state: State, parameters: Parameters, step: Step) -> list[Edge]:
@@ -238,84 +259,48 @@ def offered(context: Context, state: State, parameters: Parameters, step: Step) 
 
 
 def ask(
-    context: Context,
-    state: State,
-    parameters: Parameters,
-    step: Step,
-    items: Items,
-    *,
-    ask: str = "choose",
-    lookups: int = 0,
-    chosen_before: Sequence[str] = (),
-) -> tuple[Choice, list[str]]:
-    """What the model says of the items: to choose among them, to score each, or to give reasons; and what it
-    would search for, none of which was searched for before.
-
-    Args:
-        lookups: how often what is missing may still be searched for.
-        chosen_before: sentences.
-    """
+    context: Context, state: State, parameters: Parameters, step: Step, items: Items, *, ask: str = "choose"
+) -> Choice:
+    """What the model says of the items: to choose among them, to score each, or to give reasons."""
     if not items:
-        return {}, []
+        return {}
     assert state.evidence is not None  # noqa: S101 - the items are of it
     lines = list({line.number: line for line, _ in items.values()}.values())
     text = ask_model(
         context,
         step,
-        "select further" if state.looked_up else {"choose": "select"}.get(ask, f"select {ask}"),
+        "select" if ask == "choose" else f"select {ask}",
         prompt="select",
         question=state.question,
         history=state.conversation,
         documents=state.evidence.told(lines, items.keys()),
         ask=ask,
-        lookups=lookups,
-        before=chosen_before,
-        searched=state.looked_up,
         facts_only=all(edge for _, edge in items.values()),
         limit=parameters["edge_limit"],
     )
     answers, bad = parse_items(text)
     chosen: Choice = {}
-    missing: dict[str, str] = {}
     unknown = [f"unreadable: {each.text[:80]}" for each in bad]
     if not answers and not bad and text.strip(" \n\"'.*").lower() not in ("", "none"):
         unknown.append(f"unreadable: {text.strip()[:80]}")
     for each in answers:
-        for phrase in _missing(each):
-            missing.setdefault(phrase.casefold(), phrase)
         for key in _ids(each):
-            if key == "none" or (not key and "missing" in each):
-                continue
-            if key not in items:
-                unknown.append(key or str(each)[:80])
-            elif key not in chosen:
+            if isinstance(key, int) and key in items:
                 reasoning = " ".join(str(each.get("reasoning") or each.get("reason") or "").split())
-                chosen[key] = _score(each.get("score")), reasoning or None
-    if unknown:
-        state.warn(
-            "selection_ignored",
-            tr("the model chose what was not offered: {names}").format(names="; ".join(unknown[:5])),
-        )
-    before = {phrase.casefold() for phrase in state.looked_up}
-    return chosen, [phrase for key, phrase in missing.items() if key not in before][:_PHRASES]
+                chosen.setdefault(key, (_score(each.get("score")), reasoning or None))
+            elif key != "none":
+                unknown.append(str(key or each)[:80])
+    _warn_of_unknown(state, unknown)
+    return chosen
 
 
-def _missing(item: Any) -> list[str]:
-    """What an answer line says to search for next."""
-    given = item.get("missing") if isinstance(item, dict) else None
-    phrases = (
-        " ".join(str(one).split())[:_PHRASE] for one in (given if isinstance(given, list) else [given]) if one
-    )
-    return [phrase for phrase in phrases if phrase.casefold() not in _NOTHING]
-
-
-def _ids(item: Any) -> list[str]:
-    """The ids of an answer line as they were offered, however they are written: `[12]`, `S12`, `12 a`."""
+def _ids(item: Any) -> list[int | str]:
+    """The numbers of an answer line as they were offered, however they are written: `[12]`, `S12`."""
     given = item.get("id", item.get("ids", "")) if isinstance(item, dict) else ""
-    found = []
+    found: list[int | str] = []
     for one in given if isinstance(given, list) else [given]:
         match = _ID.search(str(one))
-        found.append((match[1] + (match[2] or "").lower()) if match else str(one).strip().lower())
+        found.append(int(match[1]) if match else str(one).strip().lower())
     return found
 
 

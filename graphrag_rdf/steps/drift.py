@@ -23,7 +23,7 @@ from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.i18n import ERASED, tr
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG
-from graphrag_rdf.rdf.terms import integer, node_of, text_of
+from graphrag_rdf.rdf.terms import integer, node_of, number_of, text_of
 from graphrag_rdf.steps.answer import RESULT, SYNTHESIS, Suggestion, finish_answer, read_answer
 from graphrag_rdf.steps.checking import (
     SENTINEL,
@@ -65,7 +65,7 @@ from graphrag_rdf.steps.follow_ups import (
 from graphrag_rdf.steps.kinds import Few, Limit, Share, Some, StepKind, StepParameters, Way, Weight, register
 from graphrag_rdf.steps.prompts import ask_for, ask_model, stream_model
 from graphrag_rdf.steps.resume import take_over
-from graphrag_rdf.steps.search import QuestionSearch, as_shares, number_of
+from graphrag_rdf.steps.search import QuestionSearch, as_shares
 from graphrag_rdf.steps.selection import adopted
 from graphrag_rdf.steps.state import Called, Context, Parameters, State
 from graphrag_rdf.steps.suggest import questions_beside

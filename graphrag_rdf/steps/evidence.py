@@ -1,8 +1,8 @@
 """Evidence as prompts show it: the sentences of the selected chunks, each once, with a number.
 
 They stand by document and chunk in the order of the text. A fact stands below the first sentence that it was
-read from; one that was read from no text is a line of its own. A row of a table has the names of its columns,
-a sentence of a dialogue its speaker; a greeting stands on the line of what follows it.
+read from, with a number of its own; one that was read from no text is a line. A row of a table has the names
+of its columns, a sentence of a dialogue its speaker; a greeting stands on the line of what follows it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyoxigraph import NamedNode
 
@@ -126,7 +126,7 @@ def _whole_turns(context: Context, step: Step, documents: Iterable[str]) -> dict
 
 NO_TEXT = "Facts that stand in no text"
 _UNVERIFIED = "(unverified: the document does not say it in the words that were quoted for it)"
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_FACTS = 26  # below a sentence
 _JOINT = 2  # characters at most between sentences that may stand on one line
 _BETWEEN = 20  # characters between sentences: of more, something was left out
 
@@ -136,14 +136,14 @@ class Line:
     """A sentence, or a fact that was read from no text.
 
     Attributes:
-        number: by which the answer cites it, from 1.
+        number: by which the answer cites it, from 1 (see `Evidence.offer`).
         text: on one line.
         sentence: what is cited; None of such a fact.
         sentences: that one, the greetings of a chat that stand on its line, and the same in other chunks.
         span: where the line begins and ends in its document.
         page: that it stands on; None in documents without pages.
         chunk: the rank of the selected chunk that it is part of; None if it is part of none.
-        facts: below it.
+        facts: below it; their numbers follow its own.
         chosen: what was selected of it: itself, and facts of it.
         columns: of a row of a table, the names of its columns; they stand above the first row of several.
     """
@@ -163,8 +163,17 @@ class Line:
     @property
     def tokens(self) -> int:
         """What it takes in the answer's prompt, nearly."""
-        told = [s.reasoning or "" for s in self.chosen] + [s.edge.text for s in self.chosen if s.edge]
-        return count_tokens(" ".join([self.text, *told])) + 4
+        told = [self.text, *(s.reasoning or "" for s in self.chosen), *(edge.text for edge in self.below)]
+        return count_tokens(" ".join(told)) + 4 + 4 * len(self.below)
+
+    @property
+    def below(self) -> Sequence[Edge]:
+        """The facts that have numbers of their own: none of a line that is a fact."""
+        return self.facts if self.sentence is not None else ()
+
+    def fact_number(self, edge: Edge) -> int:
+        """The number of a fact below it."""
+        return self.number + 1 + next(at for at, one in enumerate(self.below) if one is edge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,17 +212,31 @@ class Evidence:
         self.points: dict[int, Point] = {}
         self._by_sentence = {sentence: line for line in lines for sentence in line.sentences}
         self._by_fact = {edge.triple: line for line in lines for edge in line.facts}
+        self._number()
 
     def offer(self, edges: Iterable[Edge]) -> None:
         """Put facts below the sentences that they were read from."""
         for edge in edges:
             line = self._line_of(edge)
-            if line is not None and line.sentence is not None and len(line.facts) < len(_LETTERS):
+            if line is not None and line.sentence is not None and len(line.facts) < _FACTS:
                 line.facts.append(edge)
+        self._number()
+
+    def _number(self) -> None:
+        number = 1
+        for line in self.lines:
+            line.number = number
+            number += 1 + len(line.below)
+        self._free = number
+
+    @property
+    def unread(self) -> list[Edge]:
+        """Facts that were read from no text."""
+        return [line.facts[0] for line in self.lines if line.sentence is None]
 
     def add_points(self, points: Iterable[Point]) -> None:
         """Number what reports and claims say."""
-        self.points = dict(enumerate(points, start=len(self.lines) + 1))
+        self.points = dict(enumerate(points, start=self._free))
 
     def told_points(self) -> list[dict[str, Any]]:
         """Points as the templates of prompts take them: a `head` and its `lines`."""
@@ -234,7 +257,7 @@ class Evidence:
                 if selection.hit
                 else None
             )
-            if line is not None:
+            if line is not None and all(one is not selection for one in line.chosen):
                 line.chosen.append(selection)
 
     def _line_of(self, edge: Edge) -> Line | None:
@@ -248,16 +271,12 @@ class Evidence:
         columns = dict.fromkeys(line.columns for line in lines if line.columns)
         return "\n".join([*heads, *columns, *(line.text for line in lines)])
 
-    def numbered(self) -> dict[str, tuple[Line, Edge | None]]:
-        """What a model may choose, by its id: `12` a sentence, `12a` a fact below it."""
-        found: dict[str, tuple[Line, Edge | None]] = {}
+    def numbered(self) -> dict[int, tuple[Line, Edge | None]]:
+        """What a model may choose, by its number: a sentence, or a fact."""
+        found: dict[int, tuple[Line, Edge | None]] = {}
         for line in self.lines:
-            if line.sentence is None:
-                found[str(line.number)] = line, line.facts[0]
-                continue
-            found[str(line.number)] = line, None
-            for letter, edge in zip(_LETTERS, line.facts, strict=False):
-                found[f"{line.number}{letter}"] = line, edge
+            found[line.number] = line, None if line.sentence is not None else line.facts[0]
+            found |= {line.fact_number(edge): (line, edge) for edge in line.below}
         return found
 
     def fitting(self, tokens: int, unchosen: int, passed_over: Collection[int]) -> list[Line]:
@@ -292,11 +311,11 @@ class Evidence:
             taken.append(line)
         return sorted(taken, key=lambda line: line.number)
 
-    def told(self, lines: Sequence[Line], offered: Collection[str] = ()) -> list[dict[str, Any]]:
+    def told(self, lines: Sequence[Line], offered: Collection[int] = ()) -> list[dict[str, Any]]:
         """Lines as the templates of prompts take them: `head` of a document and its `lines`.
 
         Args:
-            offered: ids of the facts to show; without any, those that were chosen.
+            offered: numbers of the facts to show; all without any.
         """
         documents: list[dict[str, Any]] = []
         before: Line | None = None
@@ -304,15 +323,16 @@ class Evidence:
             if before is None or line.document != before.document:
                 documents.append({"head": self.heads.get(line.document, line.document), "lines": []})
             documents[-1]["lines"].append(self._told(line, before, offered))
-            documents[-1]["marked"] = documents[-1].get("marked", False) or bool(line.chosen)
+            marked = documents[-1]["lines"][-1]["chosen"]
+            documents[-1]["marked"] = documents[-1].get("marked", False) or marked
             before = line
         return documents
 
-    def _told(self, line: Line, before: Line | None, offered: Collection[str]) -> dict[str, Any]:
+    def _told(self, line: Line, before: Line | None, offered: Collection[int]) -> dict[str, Any]:
         same = before is not None and before.document == line.document
         chosen = {s.edge.triple: s for s in line.chosen if s.edge}
         own = [s.reasoning for s in line.chosen if s.reasoning and (not s.edge or line.sentence is None)]
-        facts = [] if line.sentence is None else list(zip(_LETTERS, line.facts, strict=False))
+        facts = [(line.fact_number(edge), edge) for edge in line.below]
         page = line.source.page_number if line.source else None
         goes_on = same and before is not None and before.columns == line.columns
         page_before = before.source.page_number if same and before and before.source else None
@@ -322,16 +342,16 @@ class Evidence:
             "text": line.text,
             "page": page if page != page_before else None,
             "gap": same and before is not None and _apart(before, line),
-            "chosen": bool(line.chosen),
+            "chosen": any(s.reasoning or line.sentence is not None for s in line.chosen),
             "reasoning": own[0] if own else None,
             "facts": [
                 {
-                    "id": f"{line.number}{letter}",
+                    "number": number,
                     "text": f"{edge.s_label} | {edge.p_label} | {edge.o_label}",
                     "reasoning": chosen[edge.triple].reasoning if edge.triple in chosen else None,
                 }
-                for letter, edge in facts
-                if (f"{line.number}{letter}" in offered if offered else edge.triple in chosen)
+                for number, edge in facts
+                if not offered or number in offered
             ],
         }
 
@@ -354,15 +374,17 @@ def collect(
 
     Sentences that somebody decided against, or that are about an excluded entity, are no part of it.
     """
-    parts = {s.passage.chunk.value: (rank, s.window) for rank, s in enumerate(chunks) if s.passage}
+    parts: _Parts = {}
+    for number, one in enumerate(chunks):
+        if one.passage:
+            parts.setdefault(one.passage.chunk.value, []).append((number, one.window))
     found = {node.value for node in sentences} | set(_sentences_of(context, step, parts))
     found -= state.set_aside
     if state.exclude:
         mentioned = mentions_of(context, state, step, found)
         found = {iri for iri in found if not left_out(state, mentioned[iri])}
     sources = {iri: places[0] for iri, places in sentence_sources(context, state, step, found).items()}
-    marks = _marks(context, step, sources)
-    sources = _without_boilerplate(state, sources, marks)
+    sources = _without_boilerplate(context, state, step, sources)
     texts = chunk_texts(context, state, step, {source.chunk for source in sources.values()})
     rows = _rows(context, step, sources)
     said = chat_sentences(context, step, sources, texts)
@@ -378,7 +400,7 @@ def collect(
         start, end = _span(sources[iri])
         return first[sources[iri].document], sources[iri].document, start, -end, iri
 
-    again = _again(sorted(sources, key=place), sources, marks)
+    again = _again(sorted(sources, key=place), sources, state.alike)
     for iri, shown in again.items():
         ranks[shown] = min((rank for rank in (ranks[iri], ranks[shown]) if rank is not None), default=None)
         if iri in after:
@@ -401,7 +423,7 @@ def collect(
         speaker = said[group[0]].speaker if group[0] in said else ""
         lines.append(
             Line(
-                len(lines) + 1,
+                0,
                 f"{speaker}: {text}" if speaker else text,
                 sources[main].document,
                 NamedNode(main),
@@ -414,41 +436,36 @@ def collect(
         )
     for edge in facts:
         text = f"{edge.text} {_UNVERIFIED}" if edge.unverified else edge.text
-        lines.append(Line(len(lines) + 1, text, NO_TEXT, facts=[edge]))
+        lines.append(Line(0, text, NO_TEXT, facts=[edge]))
     documents = list(dict.fromkeys(line.document for line in lines if line.sentence is not None))
     return Evidence(lines, _heads(context, state, step, documents))
 
 
-def _marks(context: Context, step: Step, sources: Mapping[str, Source]) -> dict[str, str]:
-    """Sentences that are boilerplate, and chunks that say nearly the same as another, with that chunk."""
-    if not sources:
-        return {}
-    things = sorted({*sources, *filter(None, (source.chunk for source in sources.values()))})
-    rows = context.select(step, "boilerplate/marked", things=[NamedNode(thing) for thing in things])
-    return {text_of(row["thing"]): text_of(row["value"]) for row in rows}
-
-
 def _without_boilerplate(
-    state: State, sources: Mapping[str, Source], marks: Mapping[str, str]
+    context: Context, state: State, step: Step, sources: Mapping[str, Source]
 ) -> dict[str, Source]:
     """The sentences without boilerplate, unless it alone has a word of the question."""
-    kept = {iri: source for iri, source in sources.items() if iri not in marks}
+    if not sources:
+        return {}
+    rows = context.select(step, "boilerplate/marked", sentences=[NamedNode(iri) for iri in sources])
+    marked = {text_of(row["sentence"]) for row in rows}
     wanted = {*analyse(state.question, state.language)}
-    for source in kept.values() if len(kept) < len(sources) else ():
-        wanted.difference_update(analyse(source.quote, state.language))
+    for iri in sources.keys() - marked if marked else ():
+        wanted.difference_update(analyse(sources[iri].quote, state.language))
     return {
         iri: source
         for iri, source in sources.items()
-        if iri in kept or not wanted.isdisjoint(analyse(source.quote, state.language))
+        if iri not in marked or not wanted.isdisjoint(analyse(source.quote, state.language))
     }
 
 
-def _again(order: Sequence[str], sources: Mapping[str, Source], marks: Mapping[str, str]) -> dict[str, str]:
+def _again(order: Sequence[str], sources: Mapping[str, Source], alike: Mapping[str, str]) -> dict[str, str]:
     """Sentences that stand in another one, of a chunk that overlaps, or in the same words in a chunk that
     says nearly the same; with that sentence.
 
     Args:
         order: sentences in the order of documents and places, of those that begin together the longest first.
+        alike: chunk → another one that says nearly the same.
     """
     found: dict[str, str] = {}
     said: dict[tuple[str, str], str] = {}  # chunk that is said again, words → sentence
@@ -456,7 +473,7 @@ def _again(order: Sequence[str], sources: Mapping[str, Source], marks: Mapping[s
     for iri in order:
         source = sources[iri]
         chunk = source.chunk or ""
-        words = marks.get(chunk, chunk), " ".join(source.quote.casefold().split())
+        words = alike.get(chunk, chunk), " ".join(source.quote.casefold().split())
         shown = said.setdefault(words, iri)
         if last and sources[last].document == source.document and _span(source)[1] <= _span(sources[last])[1]:
             shown = last
@@ -483,6 +500,10 @@ def _span(source: Source) -> tuple[int, int]:
     return start, start + (source.char_length or 0)
 
 
+_Parts: TypeAlias = dict[str, list[tuple[int, tuple[int, int] | None]]]
+"""Chunk → the ranks of what was selected of it, each with its window; None of the whole chunk."""
+
+
 def _sentences_of(context: Context, step: Step, parts: Mapping[str, object]) -> list[str]:
     if not parts:
         return []
@@ -490,17 +511,13 @@ def _sentences_of(context: Context, step: Step, parts: Mapping[str, object]) -> 
     return [text_of(row["sentence"]) for row in rows]
 
 
-def _rank(
-    source: Source,
-    parts: Mapping[str, tuple[int, tuple[int, int] | None]],
-    texts: Mapping[str, tuple[str, int]],
-) -> int | None:
-    """The rank of the selected chunk that a sentence is part of."""
+def _rank(source: Source, parts: _Parts, texts: Mapping[str, tuple[str, int]]) -> int | None:
+    """The rank of the selected chunk, or part of one, that a sentence is in."""
     if source.chunk is None or source.chunk not in parts:
         return None
-    rank, window = parts[source.chunk]
     at = (source.char_offset or 0) - texts[source.chunk][1]
-    return rank if window is None or window[0] <= at < sum(window) else None
+    ranks = (rank for rank, window in parts[source.chunk] if window is None or window[0] <= at < sum(window))
+    return next(ranks, None)
 
 
 def _rows(context: Context, step: Step, sources: Mapping[str, Source]) -> dict[str, tuple[str, str]]:

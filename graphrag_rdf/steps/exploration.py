@@ -5,8 +5,8 @@ Shared by the ways of exploring, so that every trace says the same things in the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from typing import Literal as Choice
@@ -15,8 +15,9 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.i18n import counted, later, tr
 from graphrag_rdf.rdf.namespaces import RAG, TG
-from graphrag_rdf.rdf.terms import edge_id, integer, text_of
+from graphrag_rdf.rdf.terms import edge_id, integer, node_of, number_of, text_of, whole_of
 from graphrag_rdf.rdf.wording import between
+from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace.documents import shown_names
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, Statement, StepField, item, said
 from graphrag_rdf.trace.lines import Lines
@@ -29,6 +30,13 @@ if TYPE_CHECKING:
     from graphrag_rdf.steps.state import Context, Parameters, State
 
 _CHUNKS = 3  # ranked chunks that `trace show` lists without --full
+_CONSIDERED = 30  # facts kept in the trace as considered
+RANKED_LIMIT = 100
+"""Chunks that activation ranks."""
+WEIGHTS: Mapping[str, str] = {"entities": "graph", "words": "word", "meaning": "meaning"}
+"""Signal of activation → the beginning of the property of an exploration that has its weight."""
+REACHED = (RAG.reached, RAG.reachedLater)
+"""Kinds of the hits that are entities reached in each round."""
 
 
 @item
@@ -128,67 +136,53 @@ class Edge:
         return score_parts(self)
 
 
-@item
+@dataclass(slots=True)
 class Activated:
-    """An entity that activation reached.
+    """An entity that exploration reached.
 
     Attributes:
         value: its activation, 0 to 1.
-        round: 0 for seeds.
-        carrier: the bridge sentence that it was reached by; None for seeds.
-        origin: the entity that passed it on; its value × `similarity` is this value. None for seeds, and
-            where the question itself found the sentence.
-        similarity: of that sentence to the question, 0 to 1; None for seeds.
-        passages: how many chunks mention it or are about it, at most one more than a hub may have.
-        topics: how many chunks are about it, at most as many.
+        round: in which it was reached.
     """
 
-    JSON: ClassVar = ("entity", "label", "activation=value", "round", "carrier", "similarity", "origin")
+    JSON: ClassVar = ("entity", "label", "activation=value", "round")
 
-    entity: NamedNode = said(TG.entity)
-    value: float = said(RAG.activation)
-    round: int = said(RAG.round, default=0)
-    carrier: NamedNode | None = said(RAG.carrier, default=None)
-    origin: NamedNode | None = said(RAG.fromEntity, default=None)
-    similarity: float | None = said(RAG.similarity, default=None)
-    passages: int = 1
-    topics: int = 1
+    entity: NamedNode
+    value: float
+    round: int
     label: str = ""
-    iri: NamedNode | None = None
+
+    @classmethod
+    def of(cls, hit: Statement) -> Activated | None:
+        """From a hit of an exploration; None from another one."""
+        entity, kind, value = hit
+        if kind not in REACHED:
+            return None
+        return cls(entity, float(text_of(value)), REACHED.index(kind) + 1)
 
 
-@item
+@dataclass(slots=True)
 class PassagePath:
-    """A way by which a chunk got a part of its score.
+    """An entity by which a chunk got a part of its score.
 
     Attributes:
-        entity: the entity that the chunk, or the sentence, mentions; None where only words lead to it.
         activation: of the entity, 0 to 1.
-        weight: what the activation is multiplied by, beside the similarity.
-        mentions: in how many sentences the chunk mentions the entity; None of a path through a sentence.
-        sentence: the bridge sentence, None of a path by mentions.
-        similarity: of that sentence to the question, 0 to 1.
+        number: of chunks that mention it, or of those that are about it.
+        topic: whether the chunk is about the entity, rather than mentions it.
+        part: activation times a factor that is the less the more chunks there are.
         share: how much of the chunk's score comes by this path.
-        label, text: in a trace, of the entity and the sentence.
+        label: of the entity, where it was looked up.
     """
 
-    JSON: ClassVar = ("share", "entity", "label", "mentions", "sentence=text", "activation", "similarity")
+    JSON: ClassVar = ("share", "entity", "label", "activation", "number", "topic")
 
-    entity: NamedNode | None = said(RAG.fromEntity)
-    activation: float = said(RAG.activation)
-    weight: float = said(RAG.weight)
-    mentions: int | None = said(RAG.mentionCount, default=None)
-    sentence: NamedNode | None = said(RAG.carrier, default=None)
-    similarity: float | None = said(RAG.similarity, default=None)
-    share: float = said(RAG.share, default=0.0)
+    entity: NamedNode
+    activation: float
+    number: int
+    topic: bool
+    part: float
+    share: float = 0.0
     label: str = ""
-    text: str | None = None
-    iri: NamedNode | None = None
-
-    @property
-    def value(self) -> float:
-        """What comes by this path, before the signal's own weight."""
-        return self.activation * (1.0 if self.similarity is None else self.similarity) * self.weight
 
 
 @item
@@ -231,8 +225,8 @@ class RelationPath:
         return self.base * self.strength
 
 
-_BY_PATHS = ("entities", "carrier")
-"""Signals that the paths of an activation add up to."""
+_BY_PATHS = ("entities",)
+"""Signals that paths add up to."""
 
 
 @item
@@ -242,18 +236,18 @@ class PassageHit:
     Attributes:
         signals: the parts of the score, by name, before their weights.
         weights: of the signals as shares of 1; those of the graph count as far as the question is sure.
-        paths: what the signals of the graph are sums of, the largest share first; only of the best chunks.
+        paths: what the signal of the entities is a sum of, the largest share first; where it was asked for.
         relations: what the signals of a composite score are sums of; only of the best chunks.
         reranked: what the reranker gave it, on its own scale; None where it was not asked.
         authority: see `Selected`; known while the run lasts.
         total: the sum X of weighted signals, of a score that is X/(1 + X); likewise.
         rank_before, score_before: before reranking; None without it.
-        recomputed: in a trace, the score computed again from the paths.
+        recomputed: in a trace, the score computed again from the hits.
         title, name, document: in a trace; None when the chunk is gone. `name` is as of `documents.Source`.
     """
 
     JSON: ClassVar = (
-        *("rank", "chunk", "score", "recomputed", "title", "name", "document", "shares=entity_paths"),
+        *("rank", "chunk", "score", "recomputed", "title", "name", "document", "shares=paths"),
         *("signals=signal_shares", "relations", "rerank_score=reranked", "rank_before", "score_before"),
         "others",
     )
@@ -278,11 +272,6 @@ class PassageHit:
     iri: NamedNode | None = None
 
     @property
-    def entity_paths(self) -> list[PassagePath]:
-        """Paths from an entity, the largest share first."""
-        return [path for path in self.paths if path.entity is not None]
-
-    @property
     def signal_shares(self) -> dict[str, float]:
         """What the score is the sum of, by the name of the signal, the largest share first."""
         ordered = sorted(self.shares, key=lambda one: (-one.share, one.signal))
@@ -291,7 +280,7 @@ class PassageHit:
     @property
     def others(self) -> float:
         """The score without what comes by paths from entities."""
-        return self.score - sum(path.share for path in self.entity_paths)
+        return self.score - sum(path.share for path in self.paths)
 
     @property
     def own(self) -> dict[str, float]:
@@ -317,29 +306,66 @@ def _complete_edges(reading: Reading, found: Sequence[Edge]) -> None:
         edge.selected = reading.selects(edge.triple)
 
 
+def explain(store: Store, passages: Sequence[PassageHit], given: Mapping[str, Any]) -> None:
+    """Give chunks that entities have a weight in the paths that led to them, the largest share first.
+
+    Args:
+        given: as `Hits.given`.
+    """
+    by_chunk = {hit.chunk: hit for hit in passages if hit.weights.get("entities")}
+    rows = store.select("retrieval/why", chunks=list(by_chunk), **given) if by_chunk else []
+    for row in rows:
+        path = PassagePath(
+            node_of(row["entity"]),
+            number_of(row["activation"]),
+            whole_of(row["number"]),
+            text_of(row["topic"]) == "true",
+            number_of(row["part"]),
+        )
+        by_chunk[node_of(row["chunk"])].paths.append(path)
+    for hit in by_chunk.values():
+        total = sum(path.part for path in hit.paths)
+        for path in hit.paths:  # the parts of all entities saturate together: A/(1 + A)
+            path.share = hit.weights["entities"] * path.part / (1 + total)
+
+
 def _complete_passages(reading: Reading, found: Sequence[PassageHit]) -> None:
+    for step in reading.steps:
+        of_step = set(reading.nodes[step].get(RAG.rankedPassage, ()))
+        if RAG.sureness in reading.nodes[step]:
+            _compute(reading, step, [hit for hit in found if hit.iri in of_step and not hit.shares])
     paths = [path for hit in found for path in hit.paths]
     relations = [path for hit in found for path in hit.relations]
     things = [*(path.entity for path in paths), *(path.entity for path in relations)]
     things += [path.near_entity for path in relations]
     called = reading.labels(things)
-    words = reading.sentence_texts(path.sentence for path in paths)
     chunks = reading.chunks([*(hit.chunk for hit in found), *(path.chunk for path in relations)])
     names = shown_names(reading.store, (text_of(row["document"]) for row in chunks.values()))
-    scores = reading.computed("trace/passage-scores", "passage", "recomputed")
     for path in paths:
         path.label = called(path.entity)
-        path.text = words.get(path.sentence) if path.sentence is not None else None
     for relation in relations:
         title = chunks[relation.chunk]["title"] if relation.chunk in chunks else None
         relation.label = text_of(title) if title is not None else called(relation.origin)
         relation.near = called(relation.near_entity) or None
     for hit in found:
-        hit.recomputed = scores.get(hit.iri)
         if hit.chunk in chunks:
             row = chunks[hit.chunk]
             hit.title, hit.document = text_of(row["title"]), text_of(row["document"])
             hit.name = names.get(hit.document, hit.title)
+
+
+def _compute(reading: Reading, step: NamedNode, found: Sequence[PassageHit]) -> None:
+    """What chunks that activation ranked get from what, as the store is now."""
+    by_chunk = {hit.chunk: hit for hit in found}
+    weights = {name: reading.decimal(step, RAG[f"{weight}Weight"]) for name, weight in WEIGHTS.items()}
+    for row in reading.store.select("retrieval/ranked", exploration=step, limit=RANKED_LIMIT):
+        if (hit := by_chunk.get(node_of(row["chunk"]))) is not None:
+            hit.recomputed, hit.weights = number_of(row["score"]), weights
+            hit.shares = [
+                ScoreShare(name, weight, weight * number_of(row[f"by{name.capitalize()}"]))
+                for name, weight in weights.items()
+            ]
+    explain(reading.store, found, {"exploration": step})
 
 
 SEED = ItemKind(
@@ -353,7 +379,7 @@ SEED = ItemKind(
     centre=True,
 )
 ACTIVATED = ItemKind(
-    "activated", "activated", RAG.activatedEntity, RAG.ActivatedEntity, Activated, complete=label_entities
+    "activated", "activated", RAG.hit, None, Activated.of, complete=label_entities, of_terms=True
 )
 CONSIDERED = ItemKind(
     "considered", "considered", RAG.consideredEdge, RAG.ConsideredEdge, Edge, complete=_complete_edges
@@ -366,11 +392,10 @@ RANKED = ItemKind(
     PassageHit,
     parts={
         "shares": ItemKind("share", "shares", RAG.scoreShare, RAG.ScoreShare, ScoreShare),
-        "paths": ItemKind("path", "paths", RAG.activationPath, RAG.ActivationPath, PassagePath),
         "relations": ItemKind("relation", "relations", RAG.relationPath, RAG.RelationPath, RelationPath),
     },
     complete=_complete_passages,
-    ranked_by=("retrieval/best-passages", "retrieval/composite", "selection/chunk-ranking"),
+    ranked_by=("retrieval/ranked", "retrieval/composite", "selection/chunk-ranking"),
 )
 
 
@@ -397,8 +422,6 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
         strength = tr("round {round}, activation {value}").format(
             round=active.round, value=number_words(active.value)
         )
-        if active.similarity is not None:
-            strength += tr(", similarity {value}").format(value=number_words(active.similarity))
         page.paragraph(f"{active.label} ({strength})", "      ", tr("Activated: "), dim=True)
     for edge in step.items["considered"]:
         mark = "*" if edge.selected else " "
@@ -408,7 +431,7 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
 
 
 def _ranked(page: Lines, hit: PassageHit, full: bool) -> None:
-    told = [(path.label, path.share) for path in hit.entity_paths]
+    told = [(path.label, path.share) for path in hit.paths]
     told += [(tr(_SIGNALS.get(name, name)), share) for name, share in hit.own.items()]
     told = sorted(told, key=lambda part: -part[1])[: None if full else 3]
     rest = hit.score - sum(share for _, share in told)
@@ -451,25 +474,30 @@ def begin_exploration(context: Context, state: State, parameters: Parameters, mo
     return step
 
 
-def record_exploration(
-    recorder: TraceRecorder, step: Step, state: State, candidates: int, considered_limit: int
-) -> None:
+def record_exploration(recorder: TraceRecorder, step: Step, state: State, candidates: int) -> None:
     """What every exploration writes: counts, seeds with how they matched, the best considered edges."""
     recorder.say(step, TG.edgeCount, integer(len(state.edges)))
     recorder.say(step, RAG.candidateCount, integer(candidates))
     for seed in state.seeds:
         recorder.say(step, TG.entity, seed.entity)
     recorder.items(step, SEED, state.seeds)
-    for rank, edge in enumerate(state.edges[:considered_limit], start=1):
+    for rank, edge in enumerate(state.edges[:_CONSIDERED], start=1):
         edge.rank, edge.edge_id = rank, edge.label_hash
         recorder.item(step, CONSIDERED, edge)
 
 
-def record_passages(recorder: TraceRecorder, step: Step, passages: Sequence[PassageHit]) -> None:
-    """Write chunks with the signals and paths that make up their scores."""
+def record_passages(
+    recorder: TraceRecorder, step: Step, passages: Sequence[PassageHit], *, computed: bool = False
+) -> None:
+    """Write chunks with the signals that make up their scores.
+
+    Args:
+        computed: whether `retrieval/ranked` tells these from the hits, so that they are not written.
+    """
     for rank, hit in enumerate(passages, start=1):
         hit.rank = rank
+        weights = {} if computed else hit.weights
         hit.shares = [
-            ScoreShare(name, weight, weight * hit.signals[name]) for name, weight in hit.weights.items()
+            ScoreShare(name, weight, weight * hit.signals[name]) for name, weight in weights.items()
         ]
         recorder.item(step, RANKED, hit)

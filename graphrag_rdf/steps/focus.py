@@ -1,12 +1,12 @@
 """Focus: which chunks, sentences and facts the answer may rest on.
 
 The best chunks by rank are selected within a number of tokens (`steps/selection.py`). Facts and sentences are
-selected by score (`rank`) or, within these chunks, by the model (`llm`), whose answer is JSON Lines of
-`{"id", "reasoning", "score"}`. What it says is missing is searched for (`steps/choice.py`), and it chooses
-among what that adds. `llm-score` asks it for scores first and then for its reasons for the best.
-`chunks` asks nothing where the best chunks fit whole. With `edges` the model chooses among facts alone, and
-the answer rests on these and their sentences only. What is selected keeps its terms, its score, why it was
-selected, and all its sources.
+selected by score (`rank`) or, within these chunks, by the model (`llm`): it is asked for the answer, and
+notes what the answer needs, and why (`steps/asking.py`). What it says is missing is searched for
+(`steps/choice.py`). The step that answers goes on with what the model writes. `llm-score` asks it for scores
+first and then for its reasons for the best. `chunks` asks nothing where the best chunks fit whole. With
+`edges` the model chooses among facts alone, and the answer rests on these and their sentences only. What is
+selected keeps its terms, its score, why it was selected, and all its sources.
 """
 
 from __future__ import annotations
@@ -27,7 +27,13 @@ from graphrag_rdf.steps.choice import LOOK_UP, ask, choose, offer, offered, sele
 from graphrag_rdf.steps.evidence import collect
 from graphrag_rdf.steps.kinds import Few, Limit, Share, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.reranking import FILTER_DECISION, filter_found, rerank_found, write_decisions
-from graphrag_rdf.steps.selection import best_facts, record_chunks, record_selections, select_chunks
+from graphrag_rdf.steps.selection import (
+    FittingParameters,
+    best_facts,
+    record_chunks,
+    record_selections,
+    select_chunks,
+)
 from graphrag_rdf.steps.sources import OF_FACTS, OF_SENTENCES, attach_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.weighing import weigh_found
@@ -65,10 +71,8 @@ class _Parameters(StepParameters):
     )
 
 
-class _WithChunks(_Parameters):
-    chunk_limit: Limit = Field(10, description="chunks selected, by rank")
-    chunk_tokens: Limit = Field(1300, description="tokens of all selected chunks together")
-    window_tokens: Some = Field(325, description="tokens taken of a longer chunk, around its best sentence")
+class _WithChunks(_Parameters, FittingParameters):
+    pass
 
 
 class RankParameters(_WithChunks):
@@ -118,7 +122,7 @@ def rank(context: Context, state: State, parameters: Parameters) -> Iterator[Gra
 
 
 def by_model(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """Let the model choose sentences and facts of the selected chunks, and search for what it misses."""
+    """Let the model note what the answer needs of the selected chunks, and search for what it misses."""
     step = _begin(context, state, parameters, "llm")
     state.chunks = select_chunks(context, state, step, parameters)
     yield _select_chosen(context, state, parameters, step, choose(context, state, parameters, step))
@@ -129,7 +133,7 @@ def score_then_reason(context: Context, state: State, parameters: Parameters) ->
     step = _begin(context, state, parameters, "llm-score")
     state.chunks = select_chunks(context, state, step, parameters)
     items = offer(context, state, parameters, step)
-    scores, _ = ask(context, state, parameters, step, items, ask="score")
+    scores = ask(context, state, parameters, step, items, ask="score")
     scored = [key for key, (score, _) in scores.items() if score is not None]
     rows = context.decide(
         step,
@@ -138,7 +142,7 @@ def score_then_reason(context: Context, state: State, parameters: Parameters) ->
         limit=parameters["edge_limit"],
     )
     best = {key: items[key] for key in (scored[int(text_of(row["place"]))] for row in rows)}
-    reasons, _ = ask(context, state, parameters, step, best, ask="reason")
+    reasons = ask(context, state, parameters, step, best, ask="reason")
     chosen = {key: (scores[key][0], reasons.get(key, (None, None))[1]) for key in best}
     yield _select_chosen(context, state, parameters, step, selections_of(state, parameters, items, chosen))
 
@@ -164,7 +168,7 @@ def edges_alone(context: Context, state: State, parameters: Parameters) -> Itera
     state.evidence = collect(context, state, step, [], said, unread)
     state.evidence.offer(edges)
     items = {key: item for key, item in state.evidence.numbered().items() if item[1]}
-    chosen, _ = ask(context, state, parameters, step, items)
+    chosen = ask(context, state, parameters, step, items)
     yield _select_chosen(context, state, parameters, step, selections_of(state, parameters, items, chosen))
 
 
@@ -285,7 +289,6 @@ _TEMPLATES = (
     "retrieval/document-texts",  # of dialogues, for their speakers
     "documents/named-alike",
     "boilerplate/marked",
-    "selection/chunks",
     "selection/facts",
     "selection/sentences",
     "selection/chosen",
@@ -296,9 +299,10 @@ _TEMPLATES = (
     *OF_SENTENCES,
     "provenance/rows",
 )
-_LOOK_UP = tuple(dict.fromkeys((*_TEMPLATES, *TEMPLATES, "selection/looked-up")))
+_LOOK_UP = tuple(dict.fromkeys((*_TEMPLATES, *TEMPLATES, "selection/read-by-model", "selection/looked-up")))
 _FILTER = {"filter": "filter.j2"}
 _SELECT = {"select": "select.j2", **_FILTER}
+_ANSWER = {"answer": "answer.j2", **_FILTER}
 
 FOCUS = register(
     StepKind(
@@ -307,7 +311,7 @@ FOCUS = register(
         "Selects the chunks, sentences and facts that the answer may rest on.",
         {
             "rank": Way(rank, RankParameters, prompts=_FILTER, templates=_TEMPLATES),
-            "llm": Way(by_model, ModelParameters, needs_model=True, prompts=_SELECT, templates=_LOOK_UP),
+            "llm": Way(by_model, ModelParameters, needs_model=True, prompts=_ANSWER, templates=_LOOK_UP),
             "llm-score": Way(
                 score_then_reason,
                 ScoreParameters,
@@ -316,7 +320,7 @@ FOCUS = register(
                 templates=(*_TEMPLATES, "selection/scored"),
             ),
             "chunks": Way(
-                chunks_alone, ModelParameters, needs_model=True, prompts=_SELECT, templates=_LOOK_UP
+                chunks_alone, ModelParameters, needs_model=True, prompts=_ANSWER, templates=_LOOK_UP
             ),
             "edges": Way(
                 edges_alone, EdgesParameters, needs_model=True, prompts=_SELECT, templates=_TEMPLATES

@@ -9,18 +9,17 @@ was reached are kept beside the facts, since not every sentence yields a fact.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from pydantic import Field
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.index.analyse import analyse
-from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.rdf.terms import node_of, number_of, text_of
 from graphrag_rdf.steps.exploration import (
     EXPLORATION,
     Edge,
     PassageHit,
-    PassagePath,
     begin_exploration,
     record_exploration,
     record_passages,
@@ -28,7 +27,7 @@ from graphrag_rdf.steps.exploration import (
 from graphrag_rdf.steps.kinds import Hops, Limit, Share, Some, StepKind, StepParameters, Way, Weight, register
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
 from graphrag_rdf.steps.same_facts import as_one
-from graphrag_rdf.steps.search import DESCRIPTIONS, QuestionSearch, fact_of, number_of
+from graphrag_rdf.steps.search import DESCRIPTIONS, QuestionSearch, fact_of
 from graphrag_rdf.steps.sources import chunk_of, left_out, mentions_of
 from graphrag_rdf.steps.state import Context, Parameters, SentenceHit, State, Triple
 from graphrag_rdf.store.base import Row
@@ -62,7 +61,6 @@ class HopsParameters(StepParameters):
     vector_weight: Weight = Field(1.0, description="weight of meaning, with an embedding model")
     graph_weight: Weight = Field(0.6, description="weight of how surely its entity was reached")
     sentence_limit: Limit = Field(50, description="sentences considered")
-    considered_limit: Limit = Field(30, description="facts kept in the trace as considered")
     passages: Some = Field(10, description="with a reranker: chunks kept in the trace")
     passage_limit: Some = Field(100, description="chunks ranked")
     rerank_weight: Share = Field(
@@ -256,7 +254,7 @@ class _Exploration:
         state.edges = sorted(self.edges.values(), key=lambda edge: (-edge.score, edge.hop, str(edge.triple)))
         state.hits = sorted(self.hits.values(), key=lambda hit: (-hit.score, hit.sentence.value))
         state.empty = not state.edges and not state.hits
-        record_exploration(recorder, step, state, self.considered, self.parameters["considered_limit"])
+        record_exploration(recorder, step, state, self.considered)
         state.passages = _rank_by_sentences(self.context, state, step, self.parameters["passage_limit"])
         if reranks(self.context, self.parameters):
             rerank_passages(self.context, state, step, self.parameters)
@@ -287,28 +285,15 @@ def _rank_by_sentences(context: Context, state: State, step: Step, limit: int) -
         words=[(NamedNode(hit.iri), hit.score / words[0].score) for hit in words],
         limit=limit,
     )
-    entities = {hit.sentence.value: hit.entities for hit in state.hits}
-    best: dict[str, str] = {}
-    for iri in sorted(sentences, key=lambda iri: (-sentences[iri], iri)):
-        best.setdefault(chunk_of(iri), iri)
-    return [_passage(row, best, sentences, entities) for row in rows]
-
-
-def _passage(
-    row: Row,
-    best: Mapping[str, str],
-    scores: Mapping[str, float],
-    entities: Mapping[str, tuple[NamedNode, ...]],
-) -> PassageHit:
-    chunk = node_of(row["chunk"])
-    signals = {"sentences": number_of(row["bySentences"]), "words": number_of(row["byWords"])}
-    hit = PassageHit(chunk=chunk, score=number_of(row["score"]), signals=signals, weights=dict(_WEIGHTS))
-    if (iri := best.get(chunk.value)) is not None:
-        mentioned = entities.get(iri) or (None,)
-        path = PassagePath(mentioned[0], scores[iri], 1.0, sentence=NamedNode(iri))
-        path.share = _WEIGHTS["sentences"] * path.value
-        hit.paths.append(path)
-    return hit
+    return [
+        PassageHit(
+            node_of(row["chunk"]),
+            number_of(row["score"]),
+            {"sentences": number_of(row["bySentences"]), "words": number_of(row["byWords"])},
+            dict(_WEIGHTS),
+        )
+        for row in rows
+    ]
 
 
 HOPS = register(

@@ -127,11 +127,7 @@ class _Composite:
         """What passages get by activation, without their own words and meaning."""
         if self.additive or not self.parameters["weight_activation"]:
             return []
-        names = ("entities", "carrier")
-        weights = {name: self.parameters[f"passage_{name}"] for name in names}
-        return [
-            (hit.chunk.value, sum(weights[name] * hit.signals[name] for name in names)) for hit in run.score()
-        ]
+        return [(hit.chunk.value, hit.signals["entities"]) for hit in run.score()]
 
     def _degrees(self) -> list[tuple[str, float]]:
         """To how many others those passages are related that the other signals know."""

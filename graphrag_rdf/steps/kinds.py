@@ -108,6 +108,8 @@ class Way:
         needs_model: whether it asks a language model.
         prompts: what a prompt is for → its file.
         templates: the SPARQL templates that it can run.
+        continues: whether it goes on with an answer that an earlier step asked for by its parameters and
+            prompts.
     """
 
     run: StepFunction
@@ -115,6 +117,7 @@ class Way:
     needs_model: bool = False
     prompts: Mapping[str, str] = field(default_factory=dict)
     templates: tuple[str, ...] = ()
+    continues: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import METADATA, RAG, RDF
-from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.rdf.terms import node_of, number_of, text_of, whole_of
 from graphrag_rdf.steps.evidence import Point
 from graphrag_rdf.steps.exploration import CONSIDERED, Edge, Seed
 from graphrag_rdf.steps.findings import TEMPLATES as FINDINGS
@@ -38,8 +38,8 @@ from graphrag_rdf.steps.local_items import (
     ReportTaken,
 )
 from graphrag_rdf.steps.same_facts import as_one
-from graphrag_rdf.steps.search import DESCRIPTIONS, QuestionSearch, as_shares, fact_of, number_of, whole_of
-from graphrag_rdf.steps.selection import fit_chunks, record_chunks, record_selections
+from graphrag_rdf.steps.search import DESCRIPTIONS, QuestionSearch, as_shares, fact_of
+from graphrag_rdf.steps.selection import fit_chunks, record_chunks, record_selections, tokens_of
 from graphrag_rdf.steps.sources import attach_sources, mentions_of, sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, SentenceHit, State, Triple
 from graphrag_rdf.store.base import Row, in_batches
@@ -141,7 +141,7 @@ class _Surroundings:
         """Take the nearest entities."""
         found = {
             "named": [(seed.entity, seed.score) for seed in self._state.seeds],
-            "activation": _shares((one.entity, one.value) for one in self._state.activated),
+            "activation": _shares((NamedNode(iri), value) for iri, value in self._state.activated.items()),
             "words": self._search.entities_with_words(_ALIKE),
             "meaning": self._search.similar_entities(_ALIKE),
         }
@@ -407,13 +407,9 @@ class _Surroundings:
         shares = parameters["report_share"] + parameters["relation_share"] + parameters["claim_share"]
         tokens = self._room.share(parameters["tokens"], max(0.0, 1.0 - shares))
         ranked = state.passages[:_RANKED]
-        state.chunks = fit_chunks(self._context, state, step, ranked, parameters, tokens)
+        state.chunks = fit_chunks(self._context, state, step, ranked, parameters, tokens, whole=0)
         state.well_ranked = [hit.chunk for hit in ranked[: parameters["chunk_limit"]]]
-        used = sum(
-            min(count_tokens(state.texts[one.chunk.value][0]), parameters["window_tokens"])
-            for one in state.chunks
-            if one.chunk is not None
-        )
+        used = sum(tokens_of(state, chunk) for chunk in state.chunks)
         self._budgets.append(Budget("chunks", tokens, used, len(ranked), len(state.chunks)))
 
     # --- the context -------------------------------------------------------------------------------
@@ -492,7 +488,6 @@ _LOCAL = (
     "retrieval/entity-claims",
     "retrieval/claim-sentences",
     "selection/claims",
-    "selection/chunks",
     "retrieval/chunks",
     "retrieval/passage-sentences",
 )

@@ -83,7 +83,7 @@ def _entities_called(
     try:
         found = entities_meant([name], context.store, context.text_index, state.language)
     except UsageError as nothing:
-        rows = context.select(step, "entities/list", text=name, limit=_COUNTED)
+        rows = context.select(step, "entities/list", text=name, every=True, limit=_COUNTED)
         if not rows:
             near = names_like(context.store, name)
             hint = f"did you mean {' or '.join(near)}?" if near else None

@@ -8,20 +8,26 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.terms import node_of, one_label, text_of
-from graphrag_rdf.steps.exploration import PassageHit, PassagePath
+from graphrag_rdf.steps.exploration import PassageHit, PassagePath, explain
 from graphrag_rdf.steps.search import label_of
-from graphrag_rdf.steps.state import Context
+from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.trace.documents import shown_names
 
 
 def describe(
-    context: Context, passages: list[PassageHit], *, paths: bool, language: str | None = None
+    context: Context, state: State, passages: list[PassageHit], *, paths: bool
 ) -> list[dict[str, object]]:
-    """The keys of `retrieve`'s `results[]`; labels in this language (BCP 47) where there are several."""
+    """The keys of `retrieve`'s `results[]`.
+
+    Args:
+        paths: whether to tell what the scores are made of.
+    """
+    if paths and state.inputs is not None:
+        explain(context.store, passages, state.inputs.given)
     rows = context.store.select("retrieval/chunks", chunks=[passage.chunk for passage in passages])
     texts = {text_of(row["chunk"]): row for row in rows}
     names = shown_names(context.store, (text_of(row["document"]) for row in rows))
-    told = _told(context, passages, language) if paths else {}
+    told = _told(context, passages, state.language) if paths else {}
     out: list[dict[str, object]] = []
     present = [passage for passage in passages if passage.chunk.value in texts]  # else forgotten meanwhile
     for rank, passage in enumerate(present, start=1):
@@ -64,12 +70,9 @@ def _path(path: PassagePath, told: Mapping[NamedNode | None, str]) -> dict[str, 
     return {
         "entity": to_json(path.entity),
         "entity_label": told.get(path.entity),
-        "sentence": to_json(path.sentence),
-        "sentence_text": told.get(path.sentence),
-        "mentions": path.mentions,
         "activation": path.activation,
-        "similarity": path.similarity,
-        "weight": path.weight,
+        "number": path.number,
+        "topic": path.topic,
         "share": path.share,
     }
 
@@ -94,14 +97,13 @@ def _relations(
 
 
 def _told(context: Context, passages: list[PassageHit], language: str | None) -> dict[NamedNode | None, str]:
-    """What paths and relations are told by: labels of entities, titles of passages, texts of sentences."""
+    """What paths and relations are told by: labels of entities, titles of passages."""
     paths = [path for passage in passages for path in passage.paths]
     relations = [path for passage in passages for path in passage.relations]
     origins = {path.chunk for path in relations if path.chunk is not None}
     named = {path.entity for path in paths} | {path.entity for path in relations}
     named |= {path.near_entity for path in relations}
     entities = sorted((entity for entity in named if entity), key=str)
-    sentences = sorted({path.sentence for path in paths if path.sentence}, key=str)
     found: dict[NamedNode | None, str] = {}
     if entities:
         rows = context.store.select("retrieval/names", things=entities)
@@ -110,7 +112,4 @@ def _told(context: Context, passages: list[PassageHit], language: str | None) ->
     if origins:
         for row in context.store.select("retrieval/chunks", chunks=sorted(origins, key=str)):
             found[node_of(row["chunk"])] = text_of(row["title"])
-    if sentences:
-        for row in context.store.select("retrieval/sentence-texts", sentences=sentences):
-            found[node_of(row["sentence"])] = text_of(row["text"])
     return found

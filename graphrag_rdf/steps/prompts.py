@@ -99,7 +99,7 @@ def complete(
         functions=functions,
         deadline=context.deadline,
     )
-    _record(context, step, purpose, text, completion)
+    record_call(context, step, purpose, text, completion)
     return completion
 
 
@@ -149,6 +149,22 @@ def stream_model(
     Raises:
         LlmError: when the call fails, also half-way.
     """
+
+    def ended(text: str, completion: Completion) -> None:
+        record_call(context, step, purpose, text, completion)
+        done(completion)
+
+    return open_stream(context, purpose, ended, prompt=prompt, **values)
+
+
+def open_stream(
+    context: Context, purpose: str, done: Callable[[str, Completion], None], *, prompt: str, **values: Any
+) -> Iterator[str]:
+    """As `stream_model`, of a call that is not recorded yet.
+
+    Args:
+        done: called with the prompt and the whole answer.
+    """
     gateway, text = _ready(context, prompt, values)
     messages = [{"role": "user", "content": text}]
     stream = gateway.stream(
@@ -160,8 +176,7 @@ def stream_model(
             yield piece
     finally:
         stream.close()
-    _record(context, step, purpose, text, stream.completion)
-    done(stream.completion)
+    done(text, stream.completion)
 
 
 def _ready(context: Context, prompt: str, values: dict[str, Any]) -> tuple[Any, str]:
@@ -170,7 +185,8 @@ def _ready(context: Context, prompt: str, values: dict[str, Any]) -> tuple[Any, 
     return context.gateway, render(context.prompt_folders, context.prompts[prompt], **values)
 
 
-def _record(context: Context, step: Step, purpose: str, prompt: str, completion: Any) -> None:
+def record_call(context: Context, step: Step, purpose: str, prompt: str, completion: Completion) -> None:
+    """Record a call to a model with a step."""
     call = Call(
         "llm",
         purpose=purpose,

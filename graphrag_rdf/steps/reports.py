@@ -26,12 +26,11 @@ from graphrag_rdf.i18n import ERASED, later, tr
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.llm.jsonl import Section, parse_sections
 from graphrag_rdf.rdf.namespaces import RAG, RDFS
-from graphrag_rdf.rdf.terms import integer, node_of, text_of
+from graphrag_rdf.rdf.terms import integer, node_of, number_of, text_of
 from graphrag_rdf.steps.findings import Finding, findings_of, require_reports, sources_of
 from graphrag_rdf.steps.kept import keep
 from graphrag_rdf.steps.kinds import Limit, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.prompts import ask_for
-from graphrag_rdf.steps.search import number_of
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.store.base import Row, in_batches

@@ -65,7 +65,8 @@ def rerank(context: Context, state: State, parameters: Parameters) -> Iterator[G
     if "mmr" in modes:
         _diversify(context, state, step, parameters, exploring["chunk_limit"])
     find_sentences(QuestionSearch(context, state, parameters, step), state, exploring)
-    state.chunks = fit_chunks(context, state, step, state.passages, exploring, exploring["chunk_tokens"])
+    room = exploring["chunk_tokens"], exploring["whole_chunks"]
+    state.chunks = fit_chunks(context, state, step, state.passages, exploring, *room)
     record_chunks(context, state, step, 0)
     yield context.recorder.finish(step)
 

@@ -535,16 +535,6 @@ def as_shares(**weights: float) -> dict[str, float]:
     return {name: weight / total if total else 0.0 for name, weight in weights.items()}
 
 
-def number_of(term: Term) -> float:
-    """A number of a row."""
-    return float(text_of(term))
-
-
-def whole_of(term: Term) -> int:
-    """A whole number of a row."""
-    return int(text_of(term))
-
-
 def fact_of(row: Row) -> Triple:
     """The fact of a row."""
     return node_of(row["s"]), node_of(row["p"]), row["o"]  # type: ignore[return-value]

@@ -15,11 +15,11 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import TG
-from graphrag_rdf.rdf.terms import integer, node_of, text_of
+from graphrag_rdf.rdf.terms import integer, node_of, number_of, text_of
 from graphrag_rdf.steps.exploration import EXPLORATION, PassageHit, begin_exploration, record_passages
-from graphrag_rdf.steps.kinds import Limit, Some, StepKind, StepParameters, Way, Weight, register
-from graphrag_rdf.steps.search import QuestionSearch, as_shares, number_of
-from graphrag_rdf.steps.selection import fit_chunks
+from graphrag_rdf.steps.kinds import Some, StepKind, Way, Weight, register
+from graphrag_rdf.steps.search import QuestionSearch, as_shares
+from graphrag_rdf.steps.selection import FittingParameters, fit_chunks
 from graphrag_rdf.steps.sources import chunk_of, mentions_of
 from graphrag_rdf.steps.state import Context, Parameters, SentenceHit, State
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -28,13 +28,10 @@ _FOUND = 100  # chunks asked of each index, and ranked
 _SENTENCES = 50  # of the best chunks
 
 
-class ChunkParameters(StepParameters):
+class ChunkParameters(FittingParameters):
     """Of the search in one index."""
 
     candidate_limit: Some = Field(30, description="chunks kept in the trace; a reranker chooses among them")
-    chunk_limit: Some = Field(10, description="chunks that the answer may rest on")
-    chunk_tokens: Limit = Field(1300, description="tokens of all these chunks together")
-    window_tokens: Some = Field(325, description="tokens taken of a longer chunk, around its best sentence")
 
 
 class FusionParameters(ChunkParameters):
@@ -85,7 +82,8 @@ def _explore(
     search = QuestionSearch(context, state, parameters, step)
     state.passages = _rank(search, parameters, as_shares(**weights))
     find_sentences(search, state, parameters)
-    state.chunks = fit_chunks(context, state, step, state.passages, parameters, parameters["chunk_tokens"])
+    room = parameters["chunk_tokens"], parameters["whole_chunks"]
+    state.chunks = fit_chunks(context, state, step, state.passages, parameters, *room)
     state.empty = not state.chunks
     candidates = state.passages[: parameters["candidate_limit"]]
     context.recorder.say(step, TG.chunkCount, integer(len(candidates)))
@@ -167,7 +165,6 @@ TEMPLATES = (
     "retrieval/evidence-sentences",
     "selection/found-chunks",
     "selection/passage-sentences",
-    "selection/chunks",
     "retrieval/mentioned-entities",
     "retrieval/chunks",
     "retrieval/passage-sentences",

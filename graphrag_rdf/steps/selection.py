@@ -1,15 +1,18 @@
 """What is selected: chunks, as many as fit, and facts; and how selections are written into traces.
 
-Of a chunk that is too long it is a window: whole sentences around the one that speaks most of the question.
+The best chunks are taken whole. Of the others it is a window: whole sentences around the one that speaks most
+of the question. A chunk that says nearly the same as a better one is left out, unless it has another number
+or name.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from pydantic import Field
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.text import count_tokens
@@ -17,6 +20,8 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.exploration import Edge, PassageHit
+from graphrag_rdf.steps.figures import known_figures
+from graphrag_rdf.steps.kinds import Limit, Some, StepParameters
 from graphrag_rdf.steps.sources import chunk_of, chunk_texts
 from graphrag_rdf.steps.state import Called, Context, Parameters, Selection, State
 from graphrag_rdf.trace.citations import MARKER, cited_numbers
@@ -28,8 +33,21 @@ RANKED = 100
 
 _TOLD = 0.005  # of a score: smaller parts are not told as its reason
 
+_PARTICULAR = re.compile(r"\b[^\W\d_a-zß-öø-ÿ]\w*|\w*\d\w*")
+"""A word that begins like a name, or has a digit."""
+
 _Placed: TypeAlias = tuple[int, int, float]
 """Offset and length of a sentence in its chunk, and its score."""
+
+
+class FittingParameters(StepParameters):
+    """Of the chunks that fit."""
+
+    chunk_limit: Limit = Field(20, description="chunks selected, by rank")
+    chunk_tokens: Limit = Field(1600, description="tokens of all selected chunks together")
+    whole_chunks: Limit = Field(2, description="best chunks that are taken whole")
+    whole_tokens: Some = Field(500, description="tokens taken of each of these, at most")
+    window_tokens: Some = Field(200, description="tokens taken of another chunk, around its best sentence")
 
 
 def select_chunks(context: Context, state: State, step: Step, parameters: Parameters) -> list[Selection]:
@@ -42,7 +60,8 @@ def select_chunks(context: Context, state: State, step: Step, parameters: Parame
         kept = {chunk_of(hit.sentence.value) for hit in state.hits}
         kept |= {chunk_of(sentence.value) for edge in state.edges for sentence in edge.sentences}
         ranked = [hit for hit in ranked if hit.chunk.value in kept]
-    found = fit_chunks(context, state, step, ranked, parameters, parameters["chunk_tokens"])
+    room = parameters["chunk_tokens"], parameters["whole_chunks"]
+    found = fit_chunks(context, state, step, ranked, parameters, *room)
     asked = ranked[: parameters["chunk_limit"]]
     state.well_ranked = [hit.chunk for hit in asked if hit.chunk.value in state.texts]
     return found
@@ -55,59 +74,135 @@ def fit_chunks(
     ranked: Sequence[PassageHit],
     parameters: Parameters,
     tokens: int,
+    whole: int,
+    shown: Sequence[Selection] = (),
 ) -> list[Selection]:
-    """The best of ranked chunks, as many as fit.
+    """The best of ranked chunks, as many as fit; the first also if it does not.
 
     Args:
         tokens: that they may take together.
+        whole: so many of the best are taken whole.
+        shown: what was selected before. Of these chunks it is another part, around the best sentence that was
+            found there.
     """
     asked = ranked[: parameters["chunk_limit"]]
     if not asked:
         return []
     texts = chunk_texts(context, state, step, [hit.chunk.value for hit in asked])
-    asked = [hit for hit in asked if hit.chunk.value in texts]  # else gone meanwhile
-    long = min(parameters["window_tokens"], tokens)
-    taken = {chunk: count_tokens(text) for chunk, (text, _) in texts.items()}
-    rows = [
-        (hit.chunk, place, hit.score, min(taken[hit.chunk.value], long))
-        for place, hit in enumerate(asked, start=1)
-    ]
-    limit = parameters["chunk_limit"]
-    found = context.decide(step, "selection/chunks", ranked=rows, tokens=tokens, limit=limit)
-    fitting = {text_of(row["chunk"]) for row in found}
-    cut = [hit.chunk for hit in asked if hit.chunk.value in fitting and taken[hit.chunk.value] > long]
-    windows = _windows(context, state, step, cut, long)
-    out = []
+    asked = [
+        hit for hit in asked if hit.chunk.value in texts and hit.score > 0
+    ]  # else gone, or found by nothing
+    folded = _folded(state, [hit.chunk.value for hit in asked])
+    before: dict[str, list[Selection]] = {}
+    for one in shown:
+        if one.passage is not None:
+            before.setdefault(one.passage.chunk.value, []).append(one)
+    sizes = {
+        hit.chunk.value: min(tokens, parameters["whole_tokens" if place < whole else "window_tokens"])
+        for place, hit in enumerate(asked)
+    }
+    cut = {
+        chunk: size
+        for chunk, size in sizes.items()
+        if chunk in before or count_tokens(texts[chunk][0]) > size
+    }
+    windows = _windows(context, state, step, cut, before)
+    out: list[Selection] = []
     for place, hit in enumerate(asked, start=1):
-        if hit.chunk.value in fitting:
-            offset, length = windows.get(hit.chunk.value, (None, None))
-            selection = Selection(
-                chunk=hit.chunk,
-                char_offset=offset,
-                char_length=length,
-                score=hit.score,
-                passage=hit,
-                authority=hit.authority,
-                reasoning=_reason(hit, place, len(ranked)),
-            )
+        chunk = hit.chunk.value
+        if chunk in folded or (chunk in cut and chunk not in windows):
+            continue
+        offset, length = windows.get(chunk, (None, None))
+        selection = Selection(
+            chunk=hit.chunk,
+            char_offset=offset,
+            char_length=length,
+            score=hit.score,
+            passage=hit,
+            authority=hit.authority,
+            reasoning=_reason(hit, place, len(ranked)),
+        )
+        taken = tokens_of(state, selection)
+        if taken <= tokens or not out:
             out.append(selection)
+            tokens -= taken
     return out
 
 
+def tokens_of(state: State, selection: Selection) -> int:
+    """The tokens of what was selected of a chunk."""
+    assert selection.chunk is not None  # noqa: S101
+    text, _ = state.texts[selection.chunk.value]
+    offset, length = selection.window or (0, len(text))
+    return count_tokens(text[offset : offset + length])
+
+
+def _folded(state: State, chunks: Sequence[str]) -> set[str]:
+    """Chunks that say nearly the same as a better one, and have no number and no name that it lacks."""
+    best: dict[str, list[str]] = {}
+    for chunk in chunks:
+        best.setdefault(state.alike.get(chunk, chunk), []).append(chunk)
+    return {
+        chunk
+        for alike in best.values()
+        for place, chunk in enumerate(alike)
+        if any(_says_no_more(state.texts[chunk][0], state.texts[other][0]) for other in alike[:place])
+    }
+
+
+def _says_no_more(text: str, than: str) -> bool:
+    known = {*_PARTICULAR.findall(than)}
+    if not known.issuperset(_PARTICULAR.findall(text)):
+        return False
+    return known_figures(text).values <= known_figures(than).values
+
+
+_Shown: TypeAlias = Mapping[str, Sequence[Selection]]
+"""Chunk → what was selected of it before."""
+
+
 def _windows(
-    context: Context, state: State, step: Step, chunks: Sequence[NamedNode], tokens: int
+    context: Context, state: State, step: Step, sizes: Mapping[str, int], shown: _Shown
 ) -> dict[str, tuple[int, int]]:
-    """Of each long chunk the place in it of the sentences that are shown: offset and length."""
-    if not chunks:
+    """Of chunks the place in them of the sentences that are taken: offset and length. None of a chunk that
+    was shown before, and where nothing else was found.
+
+    Args:
+        sizes: chunk → tokens that may be taken.
+    """
+    if not sizes:
         return {}
-    rows = context.select(step, "retrieval/passage-sentences", chunks=chunks)
+    rows = context.select(
+        step, "retrieval/passage-sentences", chunks=[NamedNode(chunk) for chunk in sorted(sizes)]
+    )
     scores = {hit.sentence.value: hit.score for hit in state.hits}
     found: dict[str, list[_Placed]] = {}
     for row in rows:
         iri, offset, length = (text_of(row[name]) for name in ("sentence", "offset", "length"))
         placed = int(offset), int(length), scores.get(iri, 0.0)
         found.setdefault(chunk_of(iri), []).append(placed)
-    return {chunk: _window(sorted(own), state.texts[chunk][0], tokens) for chunk, own in found.items()}
+    windows = {}
+    for chunk, own in found.items():
+        left = _unshown(sorted(own), shown[chunk]) if chunk in shown else sorted(own)
+        if left:
+            windows[chunk] = _window(left, state.texts[chunk][0], sizes[chunk])
+    return windows
+
+
+def _unshown(sentences: Sequence[_Placed], shown: Sequence[Selection]) -> list[_Placed]:
+    """The run of sentences without any that was shown that has the best of those found there, if any has."""
+    runs: list[list[_Placed]] = [[]]
+    for sentence in sentences:
+        if any(one.window is None or _inside(sentence[0], one.window) for one in shown):
+            runs.append([])
+        else:
+            runs[-1].append(sentence)
+    best = max(runs, key=lambda run: max((score for _, _, score in run), default=0.0))
+    return best if any(score > 0 for _, _, score in best) else []
+
+
+def _inside(offset: int, window: tuple[int, int]) -> bool:
+    return window[0] <= offset < sum(window)
 
 
 def _window(sentences: Sequence[_Placed], text: str, tokens: int) -> tuple[int, int]:

@@ -246,7 +246,10 @@ def chunk_texts(
     if unknown := sorted(wanted - state.texts.keys()):
         rows = context.select(step, "retrieval/chunks", chunks=[NamedNode(chunk) for chunk in unknown])
         for row in rows:
-            state.texts[text_of(row["chunk"])] = text_of(row["text"]), int(text_of(row["offset"]))
+            chunk = text_of(row["chunk"])
+            state.texts[chunk] = text_of(row["text"]), int(text_of(row["offset"]))
+            if "alike" in row:
+                state.alike[chunk] = text_of(row["alike"])
     return {chunk: state.texts[chunk] for chunk in sorted(wanted & state.texts.keys())}
 
 

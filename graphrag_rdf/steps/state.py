@@ -12,12 +12,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.llm.failures import left
 from graphrag_rdf.rdf.namespaces import TG
-from graphrag_rdf.steps.exploration import (
-    Activated,
-    Edge,
-    PassageHit,
-    Seed,
-)
+from graphrag_rdf.steps.exploration import Edge, PassageHit, Seed
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace.documents import Source
@@ -34,7 +29,10 @@ if TYPE_CHECKING:
     from graphrag_rdf.index.vectors import VectorIndex
     from graphrag_rdf.llm.gateway import LlmGateway
     from graphrag_rdf.llm.model import Completion
+    from graphrag_rdf.steps.asking import Asked
     from graphrag_rdf.steps.evidence import Evidence, Point
+    from graphrag_rdf.steps.hits import Hits
+    from graphrag_rdf.steps.passage_answer import Passage
     from graphrag_rdf.steps.sources import Place
 
 Triple: TypeAlias = Statement
@@ -153,20 +151,6 @@ class SentenceHit:
     authority: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Carrier:
-    """A sentence that passed activation on: the best of an entity in a round, counted from 1.
-
-    Attributes:
-        origin: the entity; None where the question itself found the sentence.
-    """
-
-    sentence: NamedNode
-    origin: NamedNode | None
-    similarity: float
-    round: int
-
-
 @dataclass(slots=True, kw_only=True)
 class Selection(Selected):
     """A selection while the run lasts.
@@ -248,6 +232,19 @@ class Work:
         return sum((one["in_tokens"] or 0) + (one["out_tokens"] or 0) for one in self.usage)
 
 
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """How the step that answers by a model asks it.
+
+    Attributes:
+        parameters: see `asking.AnswerParameters`.
+        prompts: what a prompt is for → its file.
+    """
+
+    parameters: Parameters
+    prompts: Mapping[str, str] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class State:
     """The blackboard of a run.
@@ -257,18 +254,22 @@ class State:
         known: what an agent is told that was found out before.
         concepts: names and phrases whose entities exploration starts from.
         also: those of them by which chunks are searched for beside the question's words.
+        inputs: the hits that chunks were ranked by; None where no activation ranked them.
         exploring: the parameters of exploration, by which look-ups search too.
         looked_up: what they searched for.
-        activated: the entities that exploration by activation reached.
+        activated: the entities that exploration by activation started from and reached → activation, 0 to 1.
         well_ranked: chunks that are selected as far as they fit.
         chunks: those selected, best first; those of the last look-up before others.
         selections: facts and sentences: those selected, and further ones that the answer cites.
         points: what reports and claims say of the question; it is shown to a model, too.
         evidence: what is shown to a model.
+        answering: how a later step asks a model for the answer; None where none does.
+        asked: the model's answer, as far as it has come.
         completion: the answer as a model wrote it; None of one that was quoted.
         result: of a query that answers the question: `template`, `query`, `columns` and `rows`, as in JSON.
         answered: false where the answer is that the program doesn't know.
         closest: what comes nearest to an answer then, best first.
+        shown: the passages that answer, or come nearest to an answer, best first.
         vouched: whether a model said of what was found, and is left, that it helps.
         general_knowledge: whether the answer may have what the model knows itself, in marked sentences.
         set_aside: sentences that are left out: somebody decided that what they say is wrong.
@@ -277,6 +278,7 @@ class State:
             (`sources.mentions_of`).
         sources: where sentences stand, likewise (`sources.sentence_sources`).
         texts: what chunks say, and where they begin, likewise (`sources.chunk_texts`).
+        alike: of chunks that say nearly the same as another one that one, likewise.
         places: where chunks are, likewise (`sources.chunk_places`).
     """
 
@@ -287,10 +289,11 @@ class State:
     concepts: list[str] = field(default_factory=list)
     also: tuple[str, ...] = ()
     seeds: list[Seed] = field(default_factory=list)
-    activated: list[Activated] = field(default_factory=list)
+    activated: Mapping[str, float] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     hits: list[SentenceHit] = field(default_factory=list)
     passages: list[PassageHit] = field(default_factory=list)
+    inputs: Hits | None = None
     exploring: Parameters = field(default_factory=dict)
     looked_up: list[str] = field(default_factory=list)
     well_ranked: list[NamedNode] = field(default_factory=list)
@@ -298,11 +301,14 @@ class State:
     selections: list[Selection] = field(default_factory=list)
     points: list[Point] = field(default_factory=list)
     evidence: Evidence | None = None
+    answering: Answering | None = None
+    asked: Asked | None = None
     answer: str = ""
     completion: Completion | None = None
     result: dict[str, Any] | None = None
     answered: bool = True
     closest: list[Source] = field(default_factory=list)
+    shown: list[Passage] = field(default_factory=list)
     empty: bool = False
     vouched: bool = False
     general_knowledge: bool = False
@@ -317,6 +323,7 @@ class State:
     topics: dict[str, set[NamedNode]] = field(default_factory=dict)
     sources: dict[str, tuple[Source, ...]] = field(default_factory=dict)
     texts: dict[str, tuple[str, int]] = field(default_factory=dict)
+    alike: dict[str, str] = field(default_factory=dict)
     places: dict[str, list[Place]] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
 

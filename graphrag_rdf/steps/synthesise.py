@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from pydantic import Field
 from pyoxigraph import Literal
 
-from graphrag_rdf.documents.sentences import without_emoji
-from graphrag_rdf.extract.names import mostly_cjk
 from graphrag_rdf.i18n import in_english, tr
 from graphrag_rdf.llm.model import Completion
 from graphrag_rdf.rdf.namespaces import RAG, TG
-from graphrag_rdf.rdf.terms import double, integer
+from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.steps.answer import (
     SYNTHESIS,
     cite,
@@ -26,22 +22,24 @@ from graphrag_rdf.steps.answer import (
     record_answer,
     settle,
 )
+from graphrag_rdf.steps.asking import AnswerParameters, Asked, Reply, shown_lines
 from graphrag_rdf.steps.checking import (
-    SENTINEL,
     check_answer,
     in_markers,
     is_sentinel,
     may_become_sentinel,
     not_answered,
     nothing_found,
+    nothing_says,
     uncited,
 )
 from graphrag_rdf.steps.evidence import Evidence, Line, collect, hit_of
-from graphrag_rdf.steps.kinds import Few, Limit, Share, Some, StepKind, StepParameters, Way, register
+from graphrag_rdf.steps.kinds import Few, Share, Some, StepKind, StepParameters, Way, register
+from graphrag_rdf.steps.passage_answer import BEST, CLOSEST, FURTHER, Passages, best_passages
+from graphrag_rdf.steps.passage_answer import TEMPLATES as PASSAGES
 from graphrag_rdf.steps.prompts import stream_model
-from graphrag_rdf.steps.quoting import Candidate, Quotes, pick
 from graphrag_rdf.steps.selection import record_chunks, record_selections
-from graphrag_rdf.steps.sources import OF_SENTENCES
+from graphrag_rdf.steps.sources import OF_FACTS, attach_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.suggest import suggest
 from graphrag_rdf.trace.citations import cited_numbers, whole_citations
@@ -71,10 +69,13 @@ def repair(
         return
     found: list[Completion] = []
     values = {**prompt, "draft": draft, "problems": problems}
-    for _ in stream_model(context, step, "repair", found.append, prompt="repair", **values):
+    reply = Reply(
+        stream_model(context, step, "repair", found.append, prompt="repair", **values), notes=prompt["notes"]
+    )
+    for _ in reply.answer:
         pass
     second = found[0]
-    text, refused = in_one_form(second.text, state.language, by_marker.keys())
+    text, refused = in_one_form(reply.text, state.language, by_marker.keys())
     better = (
         bool(text)
         and not refused
@@ -98,43 +99,27 @@ def _problems(state: State, by_marker: Mapping[int, Sequence[Selection]], answer
     return problems + [detail for kind, detail in checked if kind in _UNSUPPORTED]
 
 
-_PRONOUN = re.compile(r"(?:He|She|It|They|Er|Sie|Es|Hij|Zij|Het)\b")
-
-
 class _Parameters(StepParameters):
-    max_sentences: Some = Field(3, description="sentences of an answer that quotes the documents")
-    min_share: Share = Field(
-        0.1, description="share of the first sentence's value that each further sentence must add"
+    max_sentences: Some = Field(
+        3, description="marked sentences, each in its passage, of an answer without a model or closest to one"
     )
+    passage_tokens: Some = Field(500, description="tokens of a passage: of a longer chunk a part is shown")
     suggestions: Few = Field(
         0, description="questions to ask next: by the model, else from facts next to the answer"
     )
 
 
 class ExtractiveParameters(_Parameters):
-    """Of answers that quote the documents."""
+    """Of answers that are passages."""
 
     min_margin: Share = Field(
-        0.345,
-        description="how far quotes must stand out from the best chunks' other sentences to be an answer",
+        0.74, description="how much of the question the marked sentence must say to be an answer"
     )
 
 
-class ModelParameters(_Parameters):
+class ModelParameters(_Parameters, AnswerParameters):
     """Of answers that a model writes."""
 
-    evidence_tokens: Some = Field(
-        1300, description="tokens of the evidence in the prompt: what was chosen, then the rest by rank"
-    )
-    unchosen_tokens: Limit = Field(
-        200, description="of these, tokens for chunks that the model could choose from and chose nothing of"
-    )
-    response_type: str = Field(
-        "a short answer of a few sentences", description="what the answer should be like"
-    )
-    allow_general_knowledge: bool = Field(
-        False, description="let the model add what it knows; such sentences are marked and cite nothing"
-    )
     repair: bool = Field(
         False,
         description="return uncited and unsupported sentences to the model once; nothing is streamed then",
@@ -142,60 +127,58 @@ class ModelParameters(_Parameters):
 
 
 def extractive(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """The sentences of the evidence that best answer, in document order, each cited."""
+    """The best passages. The answer is the marked sentence of the first, if that says what is asked."""
     step = begin_answer(context, state, "extractive")
-    found = pick(context, step, state, parameters)
-    context.recorder.say(step, RAG.margin, double(found.margin))
-    if found.quotes and (state.vouched or found.margin >= parameters["min_margin"]):
-        quotes = _cite(context, state, step, found)
-        text = " ".join(f"{_as_sentence(quote)} [{quote.selection.marker}]" for quote in quotes)
-        text = found.verdict + text
+    best = best_passages(context, step, state, parameters)
+    if best.found and (state.vouched or best.margin >= parameters["min_margin"]):
+        first, *others = best.found
+        first.label = BEST
+        for one in others:
+            one.label = FURTHER
+        state.shown = best.found
+        for one in best.found:
+            _select(context, state, step, one.selection)
+        for selection in state.selections:
+            selection.marker = None
+        for cited in filter(None, (first.selection, first.fact)):
+            cited.marker = 1
+        text = f"{first.answer} [1]"
     else:
-        text = _unknown(context, state, step, found)
+        text = _unknown(context, state, step, best)
     yield context.recorder.text_chunk(text)
     yield from finish_with_suggestions(context, state, parameters, step, text)
 
 
 def by_model(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """The model's answer from the selected evidence, streamed. It is not asked where nothing was selected."""
+    """The model's answer from the selected evidence, streamed: the one that has begun with the selection, or
+    a new one. It is not asked where nothing was selected.
+    """
     step = begin_answer(context, state, "llm")
     evidence = _evidence(context, state, step)
-    passed_over = {rank for rank, chunk in enumerate(state.chunks) if chunk.passed_over}
-    lines = evidence.fitting(parameters["evidence_tokens"], parameters["unchosen_tokens"], passed_over)
-    if not lines and not evidence.points:
-        state.answer = _unknown(context, state, step, pick(context, step, state, parameters))
+    if state.asked is None and not shown_lines(state, evidence, parameters) and not evidence.points:
+        state.answer = _unknown(context, state, step, best_passages(context, step, state, parameters))
         yield context.recorder.text_chunk(state.answer)
     else:
-        _record_room(context, state, step, evidence, lines)
+        asked = state.asked or Asked(context, state, evidence, parameters)
+        _record_room(context, state, step, evidence, asked.lines)
         state.general_knowledge = parameters["allow_general_knowledge"]
-        prompt = {
-            "question": state.question,
-            "history": state.conversation,
-            "documents": evidence.told(lines),
-            "points": evidence.told_points(),
-            "response_type": parameters["response_type"],
-            "allow_general_knowledge": parameters["allow_general_knowledge"],
-            "unknown": SENTINEL,
-        }
-        done = partial(setattr, state, "completion")
-        pieces = stream_model(context, step, "answer", done, prompt="answer", **prompt)
         if not parameters["repair"]:
-            yield from give_out(context, state, pieces)
-        for _ in pieces:  # else it is given out when it is repaired
-            pass
-        numbered = _numbered(state, evidence, lines)
-        read_answer(state, numbered.keys())
+            yield from give_out(context, state, asked.reply.answer)
+        state.completion = asked.finish(step, "answer")
+        numbered = _numbered(state, evidence, asked.lines)
+        read_answer(state, numbered.keys(), asked.reply.text)
         if parameters["repair"]:
             if state.answered:
-                repair(context, state, step, numbered, prompt)
+                repair(context, state, step, numbered, asked.values)
             yield context.recorder.text_chunk(state.answer)
         if not state.answered:
             state.vouched = False
-            _closest(context, state, step, pick(context, step, state, parameters))
+            _closest(context, state, step, best_passages(context, step, state, parameters))
         else:
-            for number in sorted(numbered.keys() & set(cited_numbers(state.answer))):
-                for selection in numbered[number]:
-                    _select(context, state, step, selection)
+            cited = [one for n in cited_numbers(state.answer) for one in numbered.get(n, ())]
+            attach_sources(context, state, step, [one for one in cited if not one.sources])
+            for selection in cited:
+                _select(context, state, step, selection)
     yield from finish_with_suggestions(context, state, parameters, step, state.answer)
 
 
@@ -247,13 +230,20 @@ def _record_room(
 
 
 def _numbered(state: State, evidence: Evidence, lines: Sequence[Line]) -> dict[int, list[Selection]]:
-    """What the numbers of lines stand for: what was chosen of a line, else its sentence."""
-    numbered = {}
+    """What the numbers stand for: of a line its sentence, or where no chunk has it what was chosen of it; of
+    a fact below it the fact.
+    """
+    numbered: dict[int, list[Selection]] = {}
     for line in lines:
-        numbered[line.number] = line.chosen or [_unchosen(state, line)]
-        for selection in numbered[line.number]:
-            selection.marker = line.number
-            selection.shown = f"{evidence.heads.get(line.document, '')}\n{line.text}"
+        own = [one for one in line.chosen if one.edge is None or line.chunk is None]
+        numbered[line.number] = own or [_unchosen(state, line)]
+        for edge in line.below:
+            chosen = (one for one in line.chosen if one.edge is edge)
+            numbered[line.fact_number(edge)] = [next(chosen, None) or Selection(score=edge.score, edge=edge)]
+        for number in (line.number, *map(line.fact_number, line.below)):
+            for selection in numbered[number]:
+                selection.marker = number
+                selection.shown = f"{evidence.heads.get(line.document, '')}\n{line.text}"
     for number, point in evidence.points.items():
         shown = f"{point.head}\n{point.text}"
         numbered[number] = [replace(one, marker=number, shown=shown, iri=None) for one in point.rests]
@@ -278,41 +268,32 @@ def begin_answer(context: Context, state: State, mode: str) -> Step:
     return step
 
 
-def _cite(context: Context, state: State, step: Step, found: Quotes) -> list[Candidate]:
-    """The quotes as they are read, numbered by what they rest on; what focus did not select is recorded."""
-    quotes = found.in_order()
-    for quote in quotes:
-        _select(context, state, step, quote.selection)
-    numbers: dict[int, int] = {}
-    for quote in quotes:
-        quote.selection.marker = numbers.setdefault(id(quote.selection), len(numbers) + 1)
-    return quotes
-
-
 def _select(context: Context, state: State, step: Step, selection: Selection) -> None:
     if all(selection is not other for other in state.selections):
         record_selections(context, step, [selection], first=state.selected)
         state.selections.append(selection)
 
 
-def _unknown(context: Context, state: State, step: Step, found: Quotes) -> str:
+def _unknown(context: Context, state: State, step: Step, best: Passages) -> str:
     """Say that there is no answer; what comes nearest to one is kept beside it."""
     state.answered = False
-    _closest(context, state, step, found)
-    if found.quotes:
-        state.warn("not_answered", tr("The evidence covers too little of the question."))
-        return not_answered(state.language, state.question)
+    _closest(context, state, step, best)
+    if best.found:
+        state.warn("no_relevant_facts", tr("No sentence has enough of the question's words."))
+        return nothing_says(state.language, state.question)
     state.warn("no_relevant_facts", tr("Nothing in the documents shares a name or word with the question."))
     return nothing_found(state.language, state.question)
 
 
-def _closest(context: Context, state: State, step: Step, found: Quotes) -> None:
+def _closest(context: Context, state: State, step: Step, best: Passages) -> None:
     """Keep and record what comes nearest to an answer that is not there; nothing is cited."""
-    state.closest = [quote.source for quote in found.quotes if quote.source.chunk is not None]
-    for quote in found.quotes:
-        _select(context, state, step, quote.selection)
-        if quote.selection.iri is not None:
-            context.recorder.say(step, RAG.closest, quote.selection.iri)
+    state.shown = best.found
+    state.closest = [one.source for one in best.found if one.source.chunk is not None]
+    for one in best.found:
+        one.label = CLOSEST
+        _select(context, state, step, one.selection)
+        if one.selection.iri is not None:
+            context.recorder.say(step, RAG.closest, one.selection.iri)
     for selection in state.selections:
         selection.marker = None
 
@@ -328,28 +309,9 @@ def finish_with_suggestions(
     yield context.recorder.finish(step)
 
 
-def _as_sentence(sentence: Candidate) -> str:
-    """A sentence on one line, ending as a sentence does (a heading or table row has no full stop); where it
-    begins with a pronoun, and the fact and the document's title agree who that is, the name is added in
-    brackets. What the fact alone says may have been read wrongly, and a quotation vouches for its words.
-    """
-    line = " ".join(sentence.text.split()).lstrip("#>-*| ").rstrip("| ")
-    edge = sentence.selection.edge
-    pronoun = _PRONOUN.match(line)
-    named = edge is not None and edge.s_label.lower() in sentence.source.title.lower()
-    if edge and pronoun and named and edge.s_label not in line:
-        line = f"{pronoun[0]} [{edge.s_label}]{line[pronoun.end() :]}"
-    stop = "。" if mostly_cjk(line) else "."
-    return line if without_emoji(line)[-1:] in '.!?。！？…"”’)' else f"{line.rstrip(',;:，；：')}{stop}"
-
-
 _TEMPLATES = (
-    "selection/quotable",
-    "selection/margin",
-    "selection/decided-against",
-    *OF_SENTENCES,
-    "provenance/rows",  # of tables, whose rows are quoted with the names of columns
-    "retrieval/chunks",  # as far as focus did not read them
+    *PASSAGES,
+    *(template for template in OF_FACTS if template not in PASSAGES),
     "retrieval/labels",
     "documents/named-alike",  # documents with equal titles are shown with their paths
     "retrieval/edges",  # these two for suggestions without a model
@@ -368,10 +330,10 @@ SYNTHESISE = register(
                 by_model,
                 ModelParameters,
                 needs_model=True,
+                continues=True,
                 prompts={"answer": "answer.j2", "repair": "repair.j2", **_SUGGEST},
                 templates=(
                     *_TEMPLATES,
-                    "retrieval/passage-sentences",  # these four where focus went by rank
                     "boilerplate/marked",
                     "retrieval/document-details",
                     "retrieval/document-texts",

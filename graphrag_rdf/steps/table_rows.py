@@ -16,7 +16,7 @@ from graphrag_rdf.documents.tables import LABELLED, RECORDS, Cell, read_row
 from graphrag_rdf.extract.table_columns import VALUES, is_relative, kind_of, name_in_words, predicate_of
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.steps.state import Context
-from graphrag_rdf.steps.words import QuestionWords, shows_what_is_asked
+from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.trace.recorder import Step
 
 _MOST_CELLS = 8  # of a row of which no cell bears on the question more than others
@@ -172,12 +172,12 @@ def table_row(quote: str, columns: TableColumns) -> TableRow | None:
     )
 
 
-def answer_from_row(row: TableRow, question: str, words: QuestionWords) -> RowAnswer:
+def answer_from_row(row: TableRow, words: QuestionWords) -> RowAnswer:
     """The cells of a row that bear on a question.
 
-    If the question names the row's subject, it asks for a cell: those of the columns that it mentions, first
-    of all cells of the kind asked for. Else it asks for the subject: then words of the question in the name
-    of a column count little, unless its cell has some too.
+    If the question names the row's subject, it asks for the cells of the columns that it mentions. Else it
+    asks for the subject: then words of the question in the name of a column count little, unless its cell has
+    some too.
     """
     about = words.spoken_of(row.subject)
     values = {cell: words.spoken_of(cell.value) for cell in row.filled}
@@ -186,8 +186,7 @@ def answer_from_row(row: TableRow, question: str, words: QuestionWords) -> RowAn
     if sure:
         sure |= words.spoken_of(row.kind)  # "which ship" of a row of a column that is called so
     bearing = [cell for cell in row.filled if values[cell] or names[cell] - sure]
-    shown = [c for c in bearing if shows_what_is_asked(question, c.text)] if about else []
-    told = shown or bearing or list(row.filled[:_MOST_CELLS])
+    told = bearing or list(row.filled[:_MOST_CELLS])
     spoken = sure.union(*(names[cell] for cell in bearing))
     loose = not about and spoken > sure
     return RowAnswer(row.told(told), spoken, _ELSEWHERE if loose else 1.0)

@@ -1,4 +1,4 @@
-"""The words of a question: which matter, which of them a text has, and what they ask for."""
+"""The words of a question: which matter, and which of them a text has."""
 
 from __future__ import annotations
 
@@ -21,34 +21,6 @@ if TYPE_CHECKING:
     from graphrag_rdf.index.text import TextIndex
 
 
-# What a question asks for, by its words, and what shows such a thing.
-_ASKED: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
-    (
-        re.compile(
-            r"\b(?:when|wann|wanneer|quand|quando|cuándo|когда)\b|何时|何時|什么时候|什麼時候|哪一?年"
-            r"|\b(?:what|which) (?:year|date|day|month|decade|century)\b",
-            re.I,
-        ),
-        re.compile(r"\b\d{4}\b|\b\d{1,2}\.? [A-ZÄÖÜ][a-zäöü]+\b|\d\s?[年月日]"),
-    ),
-    (
-        re.compile(
-            r"\bhow (?:many|much|long|high|tall|far|old|deep|large|big)\b|多少|\bhoeveel\b|\bсколько\b"
-            r"|\bwie (?:viele?|lange?|hoch|groß|alt|weit|tief|oft)\b"
-            r"|\bcuánt[oa]s?\b|\bcombien\b|\bquant[eio]\b",
-            re.I,
-        ),
-        re.compile(r"\d|[一二三四五六七八九十百千万萬亿億]"),
-    ),
-    (
-        re.compile(r"\b(?:who|whose|whom|wer|wen|wem|wessen|quién|quiénes)\b", re.I),
-        re.compile(r"[A-ZÄÖÜ][\w'’-]+ [A-ZÄÖÜ][\w'’-]+"),
-    ),
-    (
-        re.compile(r"\b(?:where|wo|dónde)\b", re.I),
-        re.compile(r"\b(?:in|at|on|near|from|of|bei|aus|en|de) (?:the |la |el |den |der |dem )?[A-ZÄÖÜ]"),
-    ),
-)
 # what asks for whatever is told, and is no word that a document would have to have
 _ANYTHING = re.compile(
     r"\bwhat (?:(?:has |had )?happened|happens|occurred|took place|takes place)\b"
@@ -120,18 +92,19 @@ class QuestionWords:
         weights: stem → weight; the weights add up to 1.
         language: of the question.
         between: of languages that are searched by pairs of characters, pair → the pairs before and after it.
+        unknown: those that no chunk has.
     """
 
     weights: Mapping[str, float]
     language: str | None
     between: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    unknown: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, question: str, language: str | None, index: TextIndex | None) -> QuestionWords:
         """Weigh a question; without an index all words weigh the same. Words that only ask do not count."""
         chinese = is_chinese(question, language)
         rest = chinese_questions.without_asking(question) if chinese else _ANYTHING.sub(" ", question)
-        kinds = chinese_questions.kinds_asked(question) if chinese else []
         question = rest if analyse(rest, language) else question
         if index is None:
             rarity = dict.fromkeys(analyse(question, language), 1.0)
@@ -145,12 +118,10 @@ class QuestionWords:
             if term not in asking and not (_binds(term) or (words and _crosses(term, words)))
         }
         rarity = telling or rarity
-        # what shows the kind of thing asked for says as much as a word
-        mean = sum(rarity.values()) / max(1, len(rarity))
-        rarity.update((analyse(phrase, language)[0], mean) for phrase in kinds)
         total = sum(rarity.values())
         weights = {term: weight / total for term, weight in rarity.items()} if total else {}
-        return cls(weights, language, _between(analyse(question, language)))
+        unknown = index.absent(weights, kind="chunk") if index else frozenset()
+        return cls(weights, language, _between(analyse(question, language)), unknown)
 
     def asks_for_overview(self) -> bool:
         """Whether the question is about the documents as a whole: no word is about anything else."""
@@ -225,34 +196,6 @@ def _between(terms: Sequence[str]) -> dict[str, tuple[str, str]]:
         for n in range(1, len(terms) - 1)
         if linked[n - 1] and linked[n]
     }
-
-
-def answered_words(question: str, sentence: str) -> list[str]:
-    """The words by which a question asks for a kind of thing (a date, a number, a name, a place) that a
-    sentence shows: “which date” of one with a date, which need not have the word.
-    """
-    if is_chinese(question, None) and is_chinese(sentence, None):
-        return chinese_questions.answered_words(question, sentence)
-    asked = ((asks.search(question), shows) for asks, shows in _ASKED)
-    return [found[0] for found, shows in asked if found and shows.search(sentence)]
-
-
-def said_otherwise(question: str, sentence: str) -> list[str]:
-    """The words of a question in Chinese for which a sentence has another one that means the same."""
-    chinese = is_chinese(question, None) and is_chinese(sentence, None)
-    return chinese_questions.said_otherwise(question, sentence) if chinese else []
-
-
-def asks_for_a_kind(question: str) -> bool:
-    """Whether a question asks for a date, a number, a name or a place."""
-    if is_chinese(question, None):
-        return bool(chinese_questions.kinds_asked(question))
-    return any(asks.search(question) for asks, _ in _ASKED)
-
-
-def shows_what_is_asked(question: str, sentence: str) -> bool:
-    """Whether a sentence shows the kind of thing asked for."""
-    return bool(answered_words(question, sentence))
 
 
 _WHO = re.compile(r"\b(?:who|whom|whose|wer|wem|wessen|qui|quién|quiénes|chi|кто|кем)\b|谁|誰", re.IGNORECASE)

@@ -11,7 +11,11 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import now, to_python
 from graphrag_rdf.store.base import Changes, Store
 
-MIGRATIONS: tuple[str, ...] = ("migrations/001-initial", "migrations/002-merged-names")
+MIGRATIONS: tuple[str, ...] = (
+    "migrations/001-initial",
+    "migrations/002-merged-names",
+    "migrations/003-entity-counts",
+)
 """Template names; the version of a store is the number of applied ones."""
 
 

@@ -91,8 +91,8 @@ class ItemKind:
             trace whose kinds share it.
         compared: what a difference between two traces calls an item; without it items are not compared.
         centre: whether the drawing of an answer begins at its `entity`.
-        ranked_by, taken_by: of chunks: templates that give them in their order, and templates whose rows they
-            are among. `trace verify` runs them again.
+        of_terms: whether the link leads to triple terms, of which `make` makes an item, or None.
+        ranked_by: of chunks: templates that give them in their order. `trace verify` runs them again.
     """
 
     name: str
@@ -105,8 +105,8 @@ class ItemKind:
     complete: Callable[[Reading, Sequence[Any]], None] | None = None
     compared: Callable[[Any], str] | None = None
     centre: bool = False
+    of_terms: bool = False
     ranked_by: tuple[str, ...] = ()
-    taken_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,10 +211,11 @@ def item_links() -> list[NamedNode]:
 
 
 def with_parts(items: Iterable[ItemKind]) -> Iterator[ItemKind]:
-    """Kinds of items, each followed by the kinds of its parts."""
+    """Kinds of items with nodes of their own, each followed by the kinds of its parts."""
     for one in items:
-        yield one
-        yield from with_parts(one.parts.values())
+        if not one.of_terms:
+            yield one
+            yield from with_parts(one.parts.values())
 
 
 @cache

@@ -125,7 +125,9 @@ def _items(kind: NodeKind, nodes: Mapping[NamedNode, Node], said: Node) -> Itera
         found = [(item, one) for link, one in links.items() for item in said.get(link, ())]
         if not found:
             continue
-        words = dict.fromkeys(_words(one, nodes[item]) for item, one in found[:_SHOWN])  # type: ignore[index]
+        # items that are terms of hits have no node with words
+        nodes_of = [(item, one) for item, one in found[:_SHOWN] if not one.of_terms]
+        words = dict.fromkeys(_words(one, nodes[item]) for item, one in nodes_of)  # type: ignore[index]
         shown = [*filter(None, words), *(["…"] if len(found) > _SHOWN else [])]
         told = bracketed(listed(shown)) if any(words) else ""
         yield tr("{name}: {told}").format(name=_name(key), told=f"{len(found)}{told}")
@@ -205,6 +207,25 @@ def source_in_words(source: Mapping[str, Any], edge: Mapping[str, Any] | None = 
     if edge:
         return tr("{name}: {fact} (a fact, not a quotation)").format(name=name, fact=fact)
     return str(name)
+
+
+def passage_place(passage: Mapping[str, Any]) -> str:
+    """Where a passage of an answer stands: the document, the headings above it, the page."""
+    name = " › ".join([passage["name"], *passage["headings"]])
+    number = passage["page_number"]
+    return tr("{title}, page {page}").format(title=name, page=number) if number else name
+
+
+def passage_pieces(passage: Mapping[str, Any]) -> tuple[str, str, str]:
+    """The text of a passage of an answer: before the marked sentence, that, and after it."""
+    text, (start, end) = passage["text"], passage["marked"].values()
+    return text[:start], text[start:end], text[end:]
+
+
+def marked_text(passage: Mapping[str, Any]) -> str:
+    """The text of a passage with its marked sentence between `**`."""
+    before, marked, after = passage_pieces(passage)
+    return f"{before}**{marked.strip()}**{after}"
 
 
 def _fact_in_words(edge: Mapping[str, Any]) -> str:

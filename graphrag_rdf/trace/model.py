@@ -241,9 +241,7 @@ def _selection(name: str, link: NamedNode, rdf_type: NamedNode, **options: Any) 
 
 EDGE = _selection("edge", TG.selectedEdge, TG.EdgeSelection, parts={"inferences": INFERENCE})
 SENTENCE = _selection("chunk", TG.selectedChunk, TG.ChunkSelection, always=("chunk",))
-CHUNK = _selection(
-    "context", TG.selectedChunk, TG.ChunkSelection, always=("chunk",), taken_by=("selection/chunks",)
-)
+CHUNK = _selection("context", TG.selectedChunk, TG.ChunkSelection, always=("chunk",))
 SELECTIONS = (EDGE, SENTENCE, CHUNK)
 """Facts, sentences and chunks that a step selects: one list, by rank."""
 

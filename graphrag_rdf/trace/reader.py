@@ -197,10 +197,20 @@ class Reading:
             for iri in self.nodes[node].get(kind.link, ()):
                 if isinstance(iri, NamedNode) and iri not in known and self._is(iri, kind):
                     known[iri] = self._item(kind, iri)
-        return {
+        listed = {
             key: [known[iri] for iri in sorted(known, key=lambda iri: place_in_list(iri, self.nodes[iri]))]
             for key, known in found.items()
         }
+        return listed | {kind.key: self._of_terms(node, kind) for kind in kinds if kind.of_terms}
+
+    def _of_terms(self, node: NamedNode, kind: ItemKind) -> list[Any]:
+        """The items of a kind that is written as triple terms, sorted by these."""
+        terms = (term for term in self.nodes[node].get(kind.link, ()) if isinstance(term, Triple))
+        made = [kind.make(value_of(term)) for term in sorted(terms, key=str)]
+        made = [one for one in made if one is not None]
+        if kind.complete is not None:
+            self._incomplete[kind.complete] += made
+        return made
 
     def complete(self) -> None:
         """Add to the items that were read what other graphs know of them."""
@@ -257,6 +267,11 @@ class Reading:
         """What a node of the trace says, as a whole number."""
         found = _first(self.nodes.get(node, _NONE), predicate)
         return int(found) if found is not None else None
+
+    def decimal(self, node: NamedNode, predicate: NamedNode) -> float:
+        """What a node of the trace says, as a number; 0 if it says nothing."""
+        found = _first(self.nodes.get(node, _NONE), predicate)
+        return float(found) if found is not None else 0.0
 
     def labels(self, things: Iterable[Term | None]) -> Callable[[Term | None], str]:
         """What to call things: label, or the end of the IRI."""

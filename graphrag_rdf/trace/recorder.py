@@ -66,6 +66,7 @@ class Step:
         iri: its node.
         derived_from: the steps that it derives from.
         quads: what is said of it so far.
+        written: so many of them are stored, or being stored.
         queries: that it ran.
     """
 
@@ -75,6 +76,7 @@ class Step:
     started: datetime
     clock: float
     quads: list[Quad] = field(default_factory=list)
+    written: int = 0
     queries: list[RecordedQuery] = field(default_factory=list)
     in_tokens: int | None = None
     out_tokens: int | None = None
@@ -358,6 +360,23 @@ class TraceRecorder:
         """One triple about a step."""
         step.quads.append(self.quad(step.iri, predicate, value))
 
+    @property
+    def keeps_hits(self) -> bool:
+        """Whether templates can read hits from the trace."""
+        return self._shared.writer is not None and self._detail != "steps" and not self.barred
+
+    def write_now(self, step: Step, quads: Sequence[Quad]) -> None:
+        """Have quads of a step in the store before its queries read them, and what the step said before.
+
+        Raises:
+            StoreError: when the store refuses.
+        """
+        step.quads += quads
+        fresh, step.written = step.quads[step.written :], len(step.quads)
+        writing = self._write(fresh)
+        if writing is not None:
+            writing.result()
+
     def text(self, step: Step, text: str) -> None:
         """The text of a step: in the blob store, and in the graph if it is short enough."""
         self.say(step, RAG.storedText, self.keep_text(text))
@@ -474,10 +493,11 @@ class TraceRecorder:
                 "ended": ended.isoformat(),
             }
         )
-        return self._emit(
+        return self._message(
             step.kind.name,
             step.iri,
             step.quads,
+            self._write(step.quads[step.written :]),
             in_token=step.in_tokens,
             out_token=step.out_tokens,
             model=step.model,
@@ -566,9 +586,6 @@ class TraceRecorder:
         with self._shared.lock:
             call.index = self._shared.counts[CALL.name]
             return self.item(step, CALL, call)
-
-    def _emit(self, kind: str, node: NamedNode, quads: list[Quad], **details: Any) -> GraphRagResponse:
-        return self._message(kind, node, quads, self._write(quads), **details)
 
     def _message(
         self, kind: str, node: NamedNode, quads: list[Quad], writing: Future[None] | None, **details: Any

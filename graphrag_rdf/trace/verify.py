@@ -572,14 +572,12 @@ def rerun(store: Store, blobs: BlobStore, session: NamedNode) -> Rerun:
     """Run a trace's deciding queries again.
 
     The rows must be those of then, in the same order. The chunks that the trace ranked must be the first of
-    the ranking, in its order and with its scores. Chunks that it selected must be among the query's.
+    the ranking, in its order and with its scores.
     """
     out = Rerun()
     kinds = [one for node in node_kinds().values() for one in node.items]
     ranks = {template for one in kinds for template in one.ranked_by}
-    takes = {template for one in kinds for template in one.taken_by}
     ranking: dict[str, list[Row]] = {}
-    taken: dict[str, set[str]] = {}
     for decided in store.select("trace/decisions-taken", session=session):
         out.queries += 1
         template, step = rows.must(decided, "template"), rows.must(decided, "step")
@@ -611,15 +609,11 @@ def rerun(store: Store, blobs: BlobStore, session: NamedNode) -> Rerun:
             )
         if template in ranks:
             ranking[step] = found
-        if template in takes:
-            taken.setdefault(step, set()).update(rows.must(row, "chunk") for row in found)
-    out.different += _compared(store.select("trace/ranked", session=session), ranking, taken)
+    out.different += _compared(store.select("trace/ranked", session=session), ranking)
     return out
 
 
-def _compared(
-    recorded: Sequence[Row], ranking: Mapping[str, Sequence[Row]], taken: Mapping[str, set[str]]
-) -> Iterator[str]:
+def _compared(recorded: Sequence[Row], ranking: Mapping[str, Sequence[Row]]) -> Iterator[str]:
     """How recorded chunks differ from what the queries return now."""
     places = {
         step: {
@@ -629,10 +623,7 @@ def _compared(
     }
     for row in recorded:
         step, chunk, rank = rows.must(row, "step"), rows.must(row, "chunk"), rows.whole(row, "rank")
-        if rows.truth(row, "selected"):
-            if step in taken and chunk not in taken[step]:
-                yield tr("{chunk} was selected and is not now").format(chunk=chunk)
-        elif step in places:
+        if step in places and not rows.truth(row, "selected"):
             place, now = places[step].get(chunk, (None, {}))
             score, before = rows.number(now, "score") or 0.0, rows.number(row, "score") or 0.0
             if place != rank:

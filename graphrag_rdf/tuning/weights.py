@@ -17,7 +17,7 @@ from graphrag_rdf.evaluation.evalset import EvalSet
 from graphrag_rdf.evaluation.metrics import compared, recall
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import text_of, to_python
-from graphrag_rdf.steps.gather import SIGNALS
+from graphrag_rdf.steps.exploration import WEIGHTS
 from graphrag_rdf.steps.hybrid import OWN, RELATIONS
 from graphrag_rdf.store.base import Store
 
@@ -33,7 +33,7 @@ REASON = "tune weights"
 """Beginning of the reasons of settings versions that this command writes."""
 _DEPTH = 100
 _WEIGHTS: Mapping[str, Mapping[str, str]] = {
-    "explore": {name: f"passage_{name}" for name in SIGNALS},
+    "explore": {name: f"passage_{name}" for name in WEIGHTS},
     "hybrid": {name: f"weight_{RELATIONS.get(name, name)}" for name in (*OWN, *RELATIONS)},
 }
 """Kind of step → signal of a chunk → parameter with its weight."""

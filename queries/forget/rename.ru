@@ -1,6 +1,6 @@
 # name: forget/rename
 # kind: update
-# summary: Replace names of forgotten things by hashes - entities in traces, documents in their versions - and remove results of validations about them.
+# summary: Replace names of forgotten things by hashes - entities in traces, documents in their versions - and remove the hits of explorations that reached them, and results of validations about them.
 # params:
 #   names: {type: "(iri, iri)[]", sample: [["http://trustgraph.ai/e/ada", "urn:graphrag-rdf:forgotten:0"]]}
 DELETE { GRAPH <urn:graph:source> { ?report sh:result ?result } } WHERE {
@@ -15,6 +15,14 @@ DELETE { GRAPH <urn:graph:source> { ?result ?property ?value } } WHERE {
   GRAPH <urn:graph:source> {
     ?result sh:focusNode|sh:value ?name ;
       ?property ?value .
+  }
+} ;
+DELETE { GRAPH <urn:graph:retrieval> { ?exploration rag:hit ?hit } } WHERE {
+  {{ values("?name ?hash", names) }}
+  GRAPH <urn:graph:retrieval> {
+    ?exploration rag:sureness ?sure .
+    {{ hit_of("?exploration", "?name", "?kind", "?value") }}
+    ?exploration rag:hit ?hit .
   }
 } ;
 DELETE { GRAPH ?graph { ?node ?property ?name } }

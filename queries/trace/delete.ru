@@ -30,6 +30,23 @@ DELETE { GRAPH <urn:graph:retrieval> { ?statement ?property ?value } } WHERE {
     }
   }
 } ;
+DELETE { GRAPH <urn:graph:retrieval> { ?statement ?property ?value } } WHERE {
+  GRAPH <urn:graph:retrieval> {
+    {
+      ?step prov:wasGeneratedBy {{ session }} ;
+        rag:hit ?statement .
+      ?statement ?property ?value .
+    } UNION {
+      ?step prov:wasGeneratedBy {{ session }} ;
+        rag:lookUp/rag:hit ?statement .
+      ?statement ?property ?value .
+    }
+    FILTER NOT EXISTS {
+      ?other rag:hit ?statement .
+      FILTER(!CONTAINS(STR(?other), STRAFTER(STR({{ session }}), "session:")))
+    }
+  }
+} ;
 DELETE { GRAPH <urn:graph:retrieval> { ?node ?property ?value } } WHERE {
   GRAPH <urn:graph:retrieval> {
     ?step prov:wasGeneratedBy {{ session }} ;

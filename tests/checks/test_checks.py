@@ -427,7 +427,8 @@ def two_current_versions(store: Spoiler) -> None:
 
 
 def a_chunk_too_few(store: Spoiler) -> None:
-    store.shift(store.find(RAG.chunkCount), 1)
+    version = store.find(RAG.contentHash).subject
+    store.shift(store.find(RAG.chunkCount, s=version), 1)
 
 
 def a_session_that_was_stopped(store: Spoiler) -> None:
@@ -519,7 +520,7 @@ SPOILT: dict[Callable[[Spoiler], None], set[str]] = {
     a_lost_page: {"pages-counted"},
     a_second_label: {"one-label"},
     a_nameless_entity: {"entities-named"},
-    a_lost_canonical_link: {"entities-canonical", "sentence-mentions"},
+    a_lost_canonical_link: {"derived-relations", "entities-canonical", "sentence-mentions"},
     two_canonical_entities: {"one-canonical"},
     a_canonical_entity_that_is_gone: {"canonical-fixed"},
     two_canonical_relations: {"one-canonical"},

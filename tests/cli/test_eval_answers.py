@@ -16,7 +16,7 @@ import pytest
 
 from tests.support.commands import Run, environment, program
 from tests.support.endpoint import eventually
-from tests.support.scripted_server import Reply, Request, ScriptedServer, offered, shown
+from tests.support.scripted_server import Reply, Request, ScriptedServer, in_parts, shown
 from tests.support.tiny_set import TINY
 
 ALMANAC = {
@@ -34,11 +34,9 @@ def careful(request: Request) -> str:
     words, answer = TOLD["designed" if "designed" in question else "Lantern"]
     if "<evidence>" not in prompt:
         return "Drumlaw Head Lighthouse\nLantern Society"
-    if "JSON Lines" in prompt:
-        chosen = [key for key, text in offered(prompt).items() if words in text and key.isdigit()]
-        return "\n".join(json.dumps({"id": key, "reasoning": "says it", "score": 1.0}) for key in chosen)
     lines = [number for number, text in shown(prompt).items() if words in text]
-    return f"{answer} [{lines[0]}]." if lines else "NO ANSWER"
+    notes = [{"id": number, "reasoning": "says it"} for number in lines]
+    return in_parts(prompt, notes, f"{answer} [{lines[0]}]." if lines else "NO ANSWER")
 
 
 @pytest.fixture
@@ -71,7 +69,7 @@ def test_the_model_beside_plain_chunks(run: Run, model: ScriptedServer, folder: 
         assert figures["contained"] == 0.5
         assert figures["contain_accuracy"] == figures["citations_hold"] == 1.0
         assert (figures["answered"], figures["abstention"]) == (1.0, 1.0)
-    assert (found.json["calls"], found.json["baselines"]["bm25"]["calls"]) == (3.0, 1.0)
+    assert (found.json["calls"], found.json["baselines"]["bm25"]["calls"]) == (1.0, 1.0)
     rows = {(row["run"], row["id"]): row for row in rows_of(folder / "rows.jsonl")}
     assert len(rows) == 8
     row = rows["bm25", "2"]
@@ -85,13 +83,13 @@ def test_the_model_beside_plain_chunks(run: Run, model: ScriptedServer, folder: 
 
 def test_the_baseline_gets_the_prompt_and_form_of_the_pipeline(run: Run, model: ScriptedServer) -> None:
     run("eval", "answers", "tiny.json", "--only", "graph", "--only", "bm25")
-    asked = [
-        r.prompt for r in model.requests if "JSON Lines" not in r.prompt and "Lantern Society?" in r.prompt
-    ]
-    ours, plain = sorted((p for p in asked if "<evidence>" in p), key=lambda p: "]* " in p, reverse=True)
-    assert "]* " not in plain
+    asked = [r.prompt for r in model.requests if "<evidence>" in r.prompt and "Lantern Society?" in r.prompt]
+    ours, plain = sorted(asked, key=lambda prompt: "two parts" in prompt, reverse=True)
+    assert "two parts" not in plain
     assert "the shortest answer" in ours
-    assert ours.partition("<question>")[0].startswith(plain.partition("Everything between")[0])
+    assert "the shortest answer" in plain
+    rules = [prompt.partition("- End every sentence")[2].partition("- If nothing")[0] for prompt in asked]
+    assert rules[0] == rules[1] != ""
     assert "# Society\n[" in plain
 
 
@@ -106,7 +104,7 @@ def test_rows_are_not_asked_again(run: Run, model: ScriptedServer) -> None:
     assert len(model.requests) == 2 * asked
     assert "asked for the shortest answer" in again
     assert re.search(r"token F1 +0\.833 +0\.833", again)
-    assert re.search(r"calls per question +3\.000 +1\.000", again)
+    assert re.search(r"calls per question +1\.000 +1\.000", again)
     other = run("eval", "answers", "tiny.json", "--out", "rows.jsonl", "--no-titles")
     assert other.code == 2
     assert "titles true, now false" in other.err
@@ -114,14 +112,14 @@ def test_rows_are_not_asked_again(run: Run, model: ScriptedServer) -> None:
 
 def test_the_budget_ends_a_run(run: Run, model: ScriptedServer) -> None:
     command = ("eval", "answers", "tiny.json", "--out", "rows.jsonl", "--format", "json")
-    found = run(*command, "--max-tokens", "1500")
+    found = run(*command, "--max-tokens", "1700")
     assert found.code == 3
     assert found.json["stopped"] == "budget"
     assert 0 < found.json["rows"] < 8
     assert "the budget is used up" in found.err
     assert "run the same command again" in found.err
     usage = sum(row["in_tokens"] + row["out_tokens"] for row in rows_of(Path("rows.jsonl")))
-    assert usage <= 1500
+    assert usage <= 1700
     assert run(*command).json["rows"] == 8
 
 
@@ -129,7 +127,7 @@ def test_a_server_that_goes_away(run: Run, model: ScriptedServer, monkeypatch: p
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__JOBS", "1")
     command = ("eval", "answers", "tiny.json", "--out", "rows.jsonl", "--format", "json")
     seen = iter(range(100))
-    model.answer_with(lambda r: careful(r) if next(seen) < 4 else Reply("no such model", status=404))
+    model.answer_with(lambda r: careful(r) if next(seen) < 2 else Reply("no such model", status=404))
     found = run(*command)
     assert found.code == 1
     assert (found.json["stopped"], found.json["rows"]) == ("model", 2)

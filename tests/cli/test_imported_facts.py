@@ -59,14 +59,12 @@ def test_a_model_answers_with_it_and_the_citation_is_the_same(
     number = [""]
 
     def reply(request: Request) -> str:
-        if "JSON Lines" in request.prompt:
-            found = [key for key, words in offered(request.prompt).items() if "Mona Kell" in words]
-            assert found, "the fact was offered"
-            number[0] = found[0]
-            return json.dumps({"id": found[0], "reasoning": "it says so"})
         if "knowledge graph will be searched" in request.prompt:
             return "Lantern Society"
-        return f"Mona Kell did. [{number[0]}]"
+        found = [key for key, words in offered(request.prompt).items() if "Mona Kell" in words]
+        assert found, "the fact was offered"
+        number[0] = found[0]
+        return f"[{found[0]}] it says so\nANSWER: Mona Kell did. [{number[0]}]"
 
     scripted_server.answer_with(reply)
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__MODEL", "openai/test-model")

@@ -15,7 +15,7 @@ from graphrag_rdf.schema.reasoning import infer
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.embedded import EmbeddedStore
 from tests.support.commands import Run
-from tests.support.scripted_server import Request, ScriptedServer, number_of, offered, shown
+from tests.support.scripted_server import Request, ScriptedServer, number_of, shown
 
 TEMPLATES = TemplateLibrary(data_folder("queries"))
 E = "http://example.org/"
@@ -139,16 +139,11 @@ def test_a_model_is_shown_inferred_facts_as_such(
     lines: list[str] = []
 
     def reply(request: Request) -> str:
-        if "JSON Lines" in request.prompt:
-            (number,) = (
-                key for key, words in offered(request.prompt).items() if "Petrel is a vehicle" in words
-            )
-            lines.append(offered(request.prompt)[number])
-            return json.dumps({"id": number, "reasoning": "it says so"})
         if "knowledge graph will be searched" in request.prompt:
             return "Petrel"
-        number = number_of(shown(request.prompt), "Petrel is a vehicle (inferred)")
-        return f"Yes, the Petrel is a vehicle. [{number}]"
+        number = number_of(shown(request.prompt), "Petrel is a vehicle")
+        lines.append(shown(request.prompt)[number])
+        return f"[{number}] it says so\nANSWER: Yes, the Petrel is a vehicle. [{number}]"
 
     scripted_server.answer_with(reply)
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__MODEL", "openai/test-model")

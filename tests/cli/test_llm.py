@@ -138,6 +138,7 @@ def test_tokens_from_the_cache_of_the_provider(
         "usage": usage,
     }
     scripted_server.answer_with(lambda _: Reply(raw=json.dumps(body).encode()))
+    monkeypatch.setenv("GRAPHRAG_RDF_EXTRACT__CALL_CHUNKS", "1")
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_BASE", scripted_server.base_url)
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "x")
     told = run("ingest", documents_in(folder), "--model", "openai/scripted").out

@@ -68,6 +68,7 @@ def model(scripted_server: ScriptedServer) -> dict[str, str]:
     """Environment that leads to the scripted server."""
     return {
         "GRAPHRAG_RDF_LLM__API_BASE": scripted_server.base_url,
+        "GRAPHRAG_RDF_EXTRACT__CALL_CHUNKS": "1",
         "GRAPHRAG_RDF_LLM__API_KEY": "sk-planted",
         "GRAPHRAG_RDF_LLM__MODEL": "openai/scripted",
         "GRAPHRAG_RDF_LLM__MAX_RETRIES": "0",

@@ -25,10 +25,11 @@ def test_builds_and_counts(run: Run, store: Path) -> None:
 def test_of_one_document(run: Run, store: Path) -> None:
     whole = run("refresh", "relations", "--min-count", "1").out
     assert run("refresh", "relations", "--min-count", "1", "--source", "Port Merrin").out == whole
-    found = run("refresh", "relations", "--sentence-window", "3", "--source", "Port Merrin")
+    run("config", "set", "relations.hub_limit", "3")
+    found = run("refresh", "relations", "--source", "Port Merrin")
     assert found.code == 2
     assert "--all" in found.err
-    assert run("refresh", "relations", "--sentence-window", "3", "--all").code == 0
+    assert run("refresh", "relations", "--all").code == 0
 
 
 def test_wrong_use(run: Run, store: Path) -> None:

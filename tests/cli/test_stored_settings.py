@@ -60,7 +60,7 @@ def test_a_parameter_of_a_step_holds_for_the_next_question(run: Run, store: Path
     run("ask", QUESTION, "--set", "exploration.passage_words=0.75")
     version = run("config", "history", "--format", "json").json[0]["iri"]
     assert sessions(run) == [
-        {"words": 2.25, "version": None},
+        {"words": 1.0, "version": None},
         {"words": 0.5, "version": version},
         {"words": 0.75, "version": version},
     ]

@@ -49,6 +49,7 @@ def model(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> S
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "sk-planted")
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__MODEL", "openai/gpt-4.1")
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__MAX_RETRIES", "0")
+    monkeypatch.setenv("GRAPHRAG_RDF_EXTRACT__CALL_CHUNKS", "1")
     monkeypatch.setenv("GRAPHRAG_RDF_PIPELINES", "pipelines")
     scripted_server.answer_with(tuning)
     return scripted_server

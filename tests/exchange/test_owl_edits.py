@@ -93,6 +93,21 @@ def test_a_whole_export_does_not_differ(engine: Engine, tmp_path: Path) -> None:
         find_differences(engine, [tmp_path / "empty"])
 
 
+def test_a_relation_used_once_is_a_statement_and_no_property(engine: Engine, tmp_path: Path) -> None:
+    export_owl(engine.store, tmp_path / "once", NAMESPACE)
+    facts = rdflib.Graph().parse(tmp_path / "once" / "facts.ttl")
+    assert (R.founded, rdflib.RDF.type, rdflib.OWL.AnnotationProperty) in facts
+    assert (E["walter-pennock"], R.founded, E["tarnay-electric-light-company"]) in facts
+    assert (None, rdflib.OWL.annotatedProperty, R.founded) in facts, "it has its quote"
+    assert (R.founded, None, None) not in rdflib.Graph().parse(tmp_path / "once" / "schema.ttl")
+
+    (tmp_path / "more.txt").write_text("Mona Kell founded the Lantern Society in 1901.")
+    engine.ingest([tmp_path / "more.txt"])
+    export_owl(engine.store, tmp_path / "twice", NAMESPACE)
+    schema = rdflib.Graph().parse(tmp_path / "twice" / "schema.ttl")
+    assert (R.founded, rdflib.RDF.type, rdflib.OWL.ObjectProperty) in schema
+
+
 def test_blank_nodes_may_have_dots_in_their_names(engine: Engine, tmp_path: Path) -> None:
     path = tmp_path / "ships.ttl"
     path.write_text(SHIPS.replace("[] a owl:AllDisjoint", "_:classes.1 a owl:AllDisjoint"))
@@ -236,6 +251,8 @@ def in_ontologies(engine: Engine, term: rdflib.URIRef, predicate: rdflib.URIRef)
 
 
 def test_edits_of_the_schema_are_shown_and_applied(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "more.txt").write_text("Mona Kell founded the Lantern Society in 1901.")
+    engine.ingest([tmp_path / "more.txt"])
     path = edited_schema(engine, tmp_path, add_terms)
     found = only(find_differences(engine, [path]))
     assert not found.is_empty

@@ -35,13 +35,14 @@ def settings(**overrides: Any) -> Settings:
 
 
 def by_model(server: ScriptedServer, **overrides: Any) -> dict[str, Any]:
-    """Settings for extraction by the scripted model, impatient."""
+    """Settings for extraction by the scripted model, impatient, and one chunk a call."""
     return {
         "llm__model": MODEL,
         "llm__api_base": server.base_url,
         "llm__api_key": KEY,
         "llm__max_retries": 2,
         "llm__timeout": 10.0,
+        "extract__call_chunks": 1,
         **overrides,
     }
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
+
+from graphrag_rdf.documents.chunk import chunk_text
 from graphrag_rdf.documents.readers import read_bytes
-from tests.ingest.conftest import MakeEngine
+from graphrag_rdf.documents.tables import sentences_in
+from tests.ingest.conftest import MakeEngine, by_model, everything
+from tests.support.scripted_server import ScriptedServer
 
 GUIDE = """# Lintie guide
 
@@ -67,3 +73,81 @@ def test_a_chunk_in_the_middle_of_a_section_is_found_by_its_headings(
     engine.ingest([docs])
     assert index.search("winter timetable", kind="chunk", k=20) == []
     assert len(index.search("summer hours", kind="chunk", k=20)) == len(below)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        (
+            "Surgery may follow. Chemotherapy Chemotherapy is given in cycles. Few refuse chemotherapy.",
+            [
+                "Surgery may follow.",
+                "Chemotherapy",
+                "Chemotherapy is given in cycles.",
+                "Few refuse chemotherapy.",
+            ],
+        ),
+        ("Stage I Stage I means a small tumour.", ["Stage I", "Stage I means a small tumour."]),
+        ("Overview The pancreas is a gland.", ["Overview", "The pancreas is a gland."]),
+        (
+            "Key points Non-small cells grow. Key points Smoking is bad. Key points Age counts.",
+            [
+                "Key points",
+                "Non-small cells grow.",
+                "Key points",
+                "Smoking is bad.",
+                "Key points",
+                "Age counts.",
+            ],
+        ),
+        (
+            "Bora Bora is an island. Nobody left Bora Bora.",
+            ["Bora Bora is an island.", "Nobody left Bora Bora."],
+        ),
+        (
+            "Ada saw The Beatles. She told Ada of The Band.",
+            ["Ada saw The Beatles.", "She told Ada of The Band."],
+        ),
+        (
+            "He told Ada so. He told Bob so. He told Eve so.",
+            ["He told Ada so.", "He told Bob so.", "He told Eve so."],
+        ),
+    ],
+)
+def test_headings_that_are_glued_to_sentences_are_cut_off(text: str, sentences: list[str]) -> None:
+    parsed = read_bytes(text.encode(), "guide.txt")
+    (chunk,) = chunk_text(parsed.text, size=2000)
+    found = sentences_in(parsed, chunk)
+    assert [chunk.text[s.offset : s.offset + s.length] for s in found] == sentences
+
+
+def test_a_heading_states_nothing(docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer) -> None:
+    """What a model reads out of a heading alone is left out, quoted with or without its marks."""
+    (docs / "guide.md").write_text(
+        "# Orrin Mill\n\nAda Bell owns it.\n\n## Tarn sold Orrin Mill\n\nIt was 1873.\n"
+    )
+    relation = {"subject": "Tarn", "predicate": "sold", "object": "Orrin Mill"}
+    owns = {
+        "subject": "Ada Bell",
+        "predicate": "owns",
+        "object": "Orrin Mill",
+        "evidence": "Ada Bell owns it.",
+    }
+    for quote in ("## Tarn sold Orrin Mill", "Tarn sold Orrin Mill"):
+        scripted_server.script(
+            json.dumps(
+                {
+                    "entities": [
+                        {"name": "Orrin Mill", "definition": "a mill", "definition_evidence": "# Orrin Mill"}
+                    ],
+                    "relations": [{**relation, "evidence": quote}, owns],
+                }
+            )
+        )
+        engine = engine_of(**by_model(scripted_server))
+        report = engine.ingest([docs])
+        assert report.rejected["heading"] == 1
+        said = {quad.predicate.value.rpartition("/")[2] for quad in everything(engine)}
+        assert "owns" in said
+        assert "sold" not in said
+        assert "core#definition" not in said

@@ -215,10 +215,10 @@ def test_an_unverified_fact_is_offered_as_such(
     def answer(request: Request) -> str | None:
         if "knowledge graph. Read the passage" in request.prompt:
             return json.dumps({"relations": said})
-        if "JSON Lines" not in request.prompt:
-            return "She studied in Zurich. [1]" if "<evidence>" in request.prompt else None
+        if "<evidence>" not in request.prompt:
+            return None
         choice = next(key for key, words in offered(request.prompt).items() if "Zurich" in words)
-        return json.dumps({"id": choice, "reasoning": "it says where"})
+        return f"[{choice}] says where\nANSWER: She studied in Zurich. [{choice}]"
 
     scripted_server.answer_with(answer)
     engine = engine_of(**by_model(scripted_server, documents__chunk_size=2000))

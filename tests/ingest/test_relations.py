@@ -86,7 +86,7 @@ def test_ingest_builds_them_with_the_setting(documents: Path) -> None:
     engine = engine_of(documents)
     counts = relation_counts(engine.store)
     assert counts[RAG.sharesEntityWith.value] >= 2
-    assert counts[RAG.coOccursWith.value] >= 4
+    assert counts[RAG.coOccursWith.value] >= 2
     assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     assert config_drift(engine) == []
     commit = engine.store.commit_number()
@@ -97,7 +97,7 @@ def test_ingest_builds_them_with_the_setting(documents: Path) -> None:
 def test_off_by_default(documents: Path) -> None:
     engine = open_engine(":memory:", config=Settings())
     engine.ingest([documents])
-    assert relation_counts(engine.store) == {}
+    assert relation_counts(engine.store).keys() <= {RAG.coOccursWith.value}
 
 
 def test_building_again_or_in_parts_changes_nothing(documents: Path) -> None:
@@ -112,23 +112,20 @@ def test_building_again_or_in_parts_changes_nothing(documents: Path) -> None:
 
 def test_a_part_with_other_settings_is_refused(documents: Path) -> None:
     engine = engine_of(documents)
-    with pytest.raises(UsageError, match="window 2"):
+    with pytest.raises(UsageError, match="hub_limit 25"):
         build_relations(
             engine.store,
-            RelationSettings(window=3, min_count=1),
+            RelationSettings(hub_limit=3),
             find_documents(engine.store, [str(documents / "a.txt")]),
         )
 
 
 def test_hubs_relate_nothing(documents: Path) -> None:
-    """Walter Pennock, in two of the passages, relates them; with three it would be a hub."""
+    """Walter Pennock, in two of the chunks, relates them; with three he would be a hub."""
     (documents / "d.txt").write_text("Walter Pennock visited Drumlaw Head Lighthouse.\n")
     with_hubs, without = engine_of(documents), engine_of(documents, hub_limit=2)
-    hub = "http://trustgraph.ai/e/walter-pennock"
-    named = {name for pair in said(with_hubs.store, RAG.coOccursWith, RAG.count) for name in pair}
-    left = {name for pair in said(without.store, RAG.coOccursWith, RAG.count) for name in pair}
-    assert hub in named
-    assert hub not in left
+    shared = [said(one.store, RAG.sharesEntityWith, RAG.sharedEntityCount) for one in (with_hubs, without)]
+    assert len(shared[0]) > len(shared[1]) > 0
 
 
 def test_forgetting_a_document_is_as_if_it_had_never_been(documents: Path) -> None:
@@ -187,16 +184,14 @@ def _quads(mentions: list[list[set[int]]]) -> Iterator[Quad]:
     st.lists(
         st.lists(st.sets(st.integers(0, 4), max_size=3), min_size=1, max_size=4), min_size=1, max_size=5
     ),
-    st.integers(1, 3),
-    st.integers(1, 3),
     st.integers(2, 4),
     st.sampled_from(["rdf12", "classic"]),
 )
 def test_counts_are_those_of_the_definition(
-    mentions: list[list[set[int]]], window: int, min_count: int, hub_limit: int, dialect: Dialect
+    mentions: list[list[set[int]]], hub_limit: int, dialect: Dialect
 ) -> None:
     store = sample(mentions, dialect)
-    build_relations(store, RelationSettings(window, min_count, hub_limit))
+    build_relations(store, RelationSettings(hub_limit))
     names = [set().union(*sentences) for sentences in mentions]
     frequency = Counter(entity for named in names for entity in named)
     fit = {entity for entity, chunks in frequency.items() if chunks <= hub_limit}
@@ -206,14 +201,6 @@ def test_counts_are_those_of_the_definition(
         if names[one] & names[other] & fit
     }
     assert said(store, RAG.sharesEntityWith, RAG.sharedEntityCount) == shared
-    near: Counter[tuple[str, str]] = Counter()
-    for sentences in mentions:
-        for first, one in enumerate(sentences):
-            for second, other in enumerate(sentences):
-                if abs(first - second) < window:
-                    near.update((f"urn:e:{a}", f"urn:e:{b}") for a in one & fit for b in other & fit if a < b)
-    expected = {pair: str(count) for pair, count in near.items() if count >= min_count}
-    assert said(store, RAG.coOccursWith, RAG.count) == expected
     follows = {
         (quad.subject, quad.object) for quad in store.quads(Graphs.DERIVED) if quad.predicate == RAG.follows
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,8 +17,9 @@ from graphrag_rdf.ingest.decisions import read_decisions
 from graphrag_rdf.ingest.entity_decisions import undo
 from graphrag_rdf.ingest.joins import TOGETHER_RULE
 from graphrag_rdf.steps.search import entities_called
-from tests.ingest.conftest import MakeEngine
+from tests.ingest.conftest import MakeEngine, by_model
 from tests.ingest.test_synonyms import canonical
+from tests.support.scripted_server import ScriptedServer
 
 CHAT = """BoYew: Did Yuriko paint the mill, YurikoOrr?
 YurikoOrr: Yes, I painted the old mill at Skell.
@@ -143,3 +145,24 @@ def test_words_without_capitals_inside_stay_as_they_are(text: str) -> None:
 def test_what_is_one_word(name: str) -> None:
     assert apart(name) == name
     assert together(name) is None
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_common_nouns_are_one_with_their_plural(
+    docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer, first: int
+) -> None:
+    """Whichever comes first. Names in capitals keep apart, as do words that only look like plurals."""
+    listed = [
+        ["bone", "Bone", "stem cell", "fox", "body", "Orr", "gas"],
+        ["bones", "stem cells", "foxes", "bodies", "Orrs", "ga", "bus"],
+    ]
+    engine = engine_of(**by_model(scripted_server))
+    for number in (first, 1 - first):
+        (docs / f"{number}.txt").write_text(f"Of {', '.join(listed[number])} and others.", "utf-8")
+        names = [{"name": name} for name in listed[number]]
+        scripted_server.script(json.dumps({"entities": names, "relations": []}))
+        engine.ingest([docs])
+    pairs = [("bone", "bones"), ("stem-cell", "stem-cells"), ("fox", "foxes"), ("body", "bodies")]
+    assert [stands(engine, *pair) for pair in pairs] == [[one, one] for one, _ in pairs]
+    assert stands(engine, "orr", "orrs", "gas") == ["orr", "orrs", "gas"]
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []

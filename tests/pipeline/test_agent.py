@@ -67,7 +67,7 @@ def test_it_asks_a_tool_and_answers_with_its_citations(
     kinds = [message.kind for message in messages]
     for kind in ("thought", "action", "observation", "answer"):
         assert kind in kinds
-    assert last.answer["usage"]["llm_calls"] == 5
+    assert last.answer["usage"]["llm_calls"] == 3
 
     session = messages[0].explain_id
     assert session is not None

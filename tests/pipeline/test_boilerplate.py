@@ -77,3 +77,19 @@ def test_near_duplicates_show_what_both_say_once_and_what_differs_twice(
     found = lines(scripted_server, engine, STORY, "doc_rag")
     assert len([line for line in found if "carried the oil" in line]) == 1
     assert len([line for line in found if "no ship was lost" in line]) == 2
+
+
+@pytest.mark.parametrize(
+    ("other", "folded"), [("old and dear daughter", True), ("daughter Edda", False), ("2 daughters", False)]
+)
+def test_a_near_duplicate_takes_no_room_unless_it_has_another_number_or_name(
+    open_one: Open, scripted_server: ScriptedServer, other: str, folded: bool
+) -> None:
+    story = BOOK[BOOK.index("Old Ruben") : BOOK.index("*** END")]
+    engine = open_one({"one.txt": story, "two.txt": story.replace("daughter", other)})
+    asked = scripted(scripted_server, nothing, "Ada. [1]")
+    _, trace = ask(engine, STORY, "graph_rag")
+    assert len([one for one in trace.selections if one.whole]) == (1 if folded else 2)
+    assert (
+        any(other.removeprefix("daughter ") in line for line in shown(asked["answer"]).values()) is not folded
+    )

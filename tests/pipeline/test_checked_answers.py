@@ -171,7 +171,7 @@ def test_a_model_corrects_its_answer_once(engine: Engine, scripted_server: Scrip
     assert found["answer"] == GOOD
     assert "unsupported_numeric" not in kinds(found)
     assert [m.response for m in messages if m.kind == "answer"] == [GOOD]
-    assert found["usage"]["llm_calls"] == 4
+    assert found["usage"]["llm_calls"] == 2
     first, second = prompts
     assert second.startswith(first), "a provider's cache of prompts has the beginning"
     assert DRAFT in second

@@ -47,7 +47,7 @@ def engine(
 
 def retrieve(engine: Engine, server: ScriptedServer, listed: str) -> dict[str, Any]:
     server.answer_with(lambda _: listed)
-    return engine.retrieve(QUESTION, k=20, stored=True)
+    return engine.retrieve(QUESTION, k=20, stored=True, settings={"grounding.use": "llm"})
 
 
 def place(found: dict[str, Any], text: str) -> int:

@@ -64,8 +64,8 @@ def test_the_queries_that_decided_return_the_same_rows_again(
     session = asked(samples, question, pipeline)
     decided = samples.store.select("trace/decisions-taken", session=NamedNode(session))
     templates = {text_of(row["template"]) for row in decided}
-    ranked_by = {"graph_rag": "retrieval/best-passages", "hybrid_rag": "retrieval/composite"}[pipeline]
-    assert templates >= {ranked_by, "selection/chunks", "selection/facts", "selection/sentences"}
+    ranked_by = {"graph_rag": "retrieval/ranked", "hybrid_rag": "retrieval/composite"}[pipeline]
+    assert templates >= {ranked_by, "selection/facts", "selection/sentences"}
     check = ranking(samples, session)
     assert check.ok
     assert check.detail == f"{len(decided)} of {len(decided)} queries that decided return the same rows again"
@@ -74,9 +74,9 @@ def test_the_queries_that_decided_return_the_same_rows_again(
 def test_the_deciding_query_returns_the_recorded_ranking(samples: Engine) -> None:
     found = samples.retrieve("Who owned the Petrel?", k=10, stored=True)
     decided = samples.store.select("trace/decisions-taken", session=NamedNode(found["trace"]))
-    last = [row for row in decided if text_of(row["template"]) == "retrieval/best-passages"][-1]
+    last = [row for row in decided if text_of(row["template"]) == "retrieval/ranked"][-1]
     rows = samples.store.query(samples.blobs.text(text_of(last["sparql"])) or "").rows or []
-    assert [text_of(row["passage"]) for row in rows][:10] == [one["chunk"] for one in found["results"]]
+    assert [text_of(row["chunk"]) for row in rows][:10] == [one["chunk"] for one in found["results"]]
     scores = [float(text_of(row["score"])) for row in rows][:10]
     assert scores == pytest.approx([one["score"] for one in found["results"]], abs=1e-12)
 

@@ -24,7 +24,7 @@ from graphrag_rdf.trace.verify import verify_trace
 from tests.documents.test_pdf_tables import head, row
 from tests.pipeline.test_with_a_model import settings
 from tests.support.pdf import make_pdf, show
-from tests.support.scripted_server import Request, ScriptedServer, number_of, offered, shown
+from tests.support.scripted_server import Request, ScriptedServer, in_parts, number_of, offered, shown
 from tests.support.stores import open_engine
 
 QUESTION = "Who invented the reversing gear?"
@@ -62,7 +62,8 @@ def scripted(
             asked["reasons" if "select" in asked else "select"] = request.prompt
             return "\n".join(map(json.dumps, choose(offered(request.prompt))))
         asked["answer"] = request.prompt
-        return answer if isinstance(answer, str) else answer(shown(request.prompt))
+        said = answer if isinstance(answer, str) else answer(shown(request.prompt))
+        return in_parts(request.prompt, choose(offered(request.prompt)), said)
 
     server.answer_with(reply)
     return asked
@@ -91,15 +92,14 @@ def test_each_sentence_is_offered_once_also_without_a_fact(
     engine: Engine, scripted_server: ScriptedServer
 ) -> None:
     asked = scripted(scripted_server, nothing, "It is so. [1]")
-    ask(engine)
+    ask(engine, focus__use="llm-score")
     for prompt in asked.values():
         documents = prompt.partition("<evidence>")[2].split("\n# ")
         said = [re.findall(r"^(?:\[\d+\]\*?|\d+\.) (.+)$", text, re.MULTILINE) for text in documents]
         assert all(len(lines) == len(set(lines)) for lines in said)
         assert sum(map(len, said)) > 3
-    facts = [key for key in offered(asked["select"]) if not key.isdigit()]
-    assert facts
-    assert {key for key in offered(asked["select"]) if key.isdigit()} - {key[:-1] for key in facts}
+    facts = [words for words in offered(asked["select"]).values() if words.startswith("fact: ")]
+    assert 0 < len(facts) < len(offered(asked["select"])) - len(facts)
 
 
 def test_choosing_nothing_does_not_end_the_run(engine: Engine, scripted_server: ScriptedServer) -> None:
@@ -122,29 +122,70 @@ def test_choosing_nothing_does_not_end_the_run(engine: Engine, scripted_server: 
     assert [one["marker"] for one in to_json(synthesis)["selections"]] == [int(citation["marker"][1:-1])]
 
 
-def test_what_was_chosen_is_marked_with_facts_and_reasons(
+def test_what_was_needed_is_marked_in_the_next_prompt(
     engine: Engine, scripted_server: ScriptedServer
 ) -> None:
     def choose(offers: dict[str, str]) -> list[dict[str, Any]]:
-        fact = next(key for key in offers if not key.isdigit())
-        sentence = next(key for key in offers if key.isdigit() and key not in fact)
         return [
-            {"id": f"[{sentence}]", "reasoning": "it names her", "score": "90%"},
-            {"id": f"S{fact.upper()}", "reasoning": "it says it", "score": 0.5},
-            {"id": "none"},
+            {"id": next(iter(offers)), "reasoning": "it names her"},
+            {"id": 9999, "reasoning": "made up"},
+            {"missing": "zzqx wqqzz"},
         ]
 
     asked = scripted(scripted_server, choose, lambda lines: "".join(f"So. [{n}]" for n in lines))
     answer, trace = ask(engine)
-    chosen = {one.reasoning: one for one in trace.selections if one.marker is not None and one.reasoning}
-    assert chosen["it names her"].score == 0.9
-    assert chosen["it names her"].sentence
-    assert chosen["it says it"].fact
-    assert "   why: it names her" in asked["answer"]
-    assert re.search(r"^   fact: .* — it says it$", asked["answer"], re.MULTILINE)
-    assert "selection_ignored" not in {warning["type"] for warning in answer["warnings"]}
-    assert {c["reasoning"] for c in answer["citations"]} >= {"it names her", "it says it"}
+    (chosen,) = (one for one in trace.selections if one.reasoning == "it names her")
+    assert chosen.sentence
+    assert chosen.marker is not None
+    assert re.search(r"^\[1\]\* .+\n   why: it names her$", asked["answer"], re.MULTILINE)
+    assert "selection_ignored" in {warning["type"] for warning in answer["warnings"]}
+    assert "it names her" in {c["reasoning"] for c in answer["citations"]}
     assert all(checks(engine, trace).values())
+
+
+def test_a_fact_that_a_model_read_is_cited_by_its_own_number(
+    tmp_path: Path, scripted_server: ScriptedServer
+) -> None:
+    """Those that rules read only repeat their sentences, and are not shown."""
+    (tmp_path / "mill.md").write_text("# Mill\n\nAda Moor built Lindow Mill. The mill has four floors.\n")
+    config = settings(scripted_server, **{"extract.use": "llm"})
+    with open_engine(tmp_path / "store", config=config) as engine:
+        engine.ingest([tmp_path / "mill.md"])
+
+        def choose(offers: dict[str, str]) -> list[dict[str, Any]]:
+            fact = next(
+                key for key, words in offers.items() if words == "fact: Ada Moor | built | Lindow Mill"
+            )
+            return [{"id": fact, "reasoning": "says who"}]
+
+        asked = scripted(scripted_server, choose, "made up")
+        scripted_server.answer_with(
+            lambda request: in_parts(
+                asked.setdefault("answer", request.prompt),
+                choose(offered(request.prompt)),
+                f"Ada Moor built it. [{number_of(offered(request.prompt), 'built')}]"
+                f"[{choose(offered(request.prompt))[0]['id']}]",
+            )
+        )
+        answer, trace = ask(engine, "Who built Lindow Mill?", grounding__use="rules")
+        assert re.search(
+            r"^\[\d\] Ada Moor built Lindow Mill\.\n   \[\d\] fact: ", asked["answer"], re.MULTILINE
+        )
+        sentence, fact = answer["citations"]
+        assert sentence["marker"] != fact["marker"]
+        assert "edge" not in sentence
+        assert fact["edge"]["o_label"] == "Lindow Mill"
+        assert fact["reasoning"] == "says who"
+        assert fact["sources"][0]["quote"] == "Ada Moor built Lindow Mill."
+        assert all(checks(engine, trace).values())
+        (cited,) = (
+            engine.store.query(
+                "SELECT ?s WHERE { GRAPH ?g { ?sentence <https://w3id.org/graphrag-rdf/ns#cites> ?item ."
+                " ?item <https://trustgraph.ai/ns/edge> <<( ?s ?p ?o )>> } }"
+            ).rows
+            or []
+        )
+        assert text_of(cited["s"]) == "http://trustgraph.ai/e/ada-moor"
 
 
 @pytest.mark.parametrize(
@@ -162,7 +203,7 @@ def test_a_choice_of_nothing_and_one_that_cannot_be_read_differ(
     engine: Engine, scripted_server: ScriptedServer, text: str, warned: bool
 ) -> None:
     scripted_server.answer_with(lambda request: text if "JSON Lines" in request.prompt else "She did. [1]")
-    answer, trace = ask(engine)
+    answer, trace = ask(engine, focus__use="llm-score")
     assert ("selection_ignored" in {warning["type"] for warning in answer["warnings"]}) == warned
     assert [one for one in trace.selections if not one.whole and one.marker is None] == []
     assert answer["citations"]
@@ -238,7 +279,12 @@ def test_long_chunks_are_shown_in_windows_and_the_trace_says_what_had_no_room(
     engine: Engine, scripted_server: ScriptedServer
 ) -> None:
     asked = scripted(scripted_server, nothing, lambda lines: f"She did. [{next(iter(lines))}]")
-    limits = {"focus__window_tokens": "60", "focus__chunk_tokens": "120", "synthesis__evidence_tokens": "90"}
+    limits = {
+        "focus__whole_chunks": "0",
+        "focus__window_tokens": "60",
+        "focus__chunk_tokens": "120",
+        "synthesis__evidence_tokens": "90",
+    }
     _, trace = ask(engine, **limits)
     focus, synthesis = (s for s in trace.steps if s.kind in ("focus", "synthesis"))
     windows = [source.char_length or 0 for one in focus.selections if one.whole for source in one.sources]
@@ -253,11 +299,31 @@ def test_long_chunks_are_shown_in_windows_and_the_trace_says_what_had_no_room(
     assert all(checks(engine, trace).values())
 
 
+def test_the_best_chunks_are_shown_whole_and_others_in_windows(
+    engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    scripted(scripted_server, nothing, "She did. [1]")
+    _, trace = ask(engine, focus__window_tokens="30", focus__whole_chunks="1", focus__whole_tokens="2000")
+    first, *others = (one for one in trace.selections if one.whole)
+    texts = {
+        text_of(row["chunk"]): text_of(row["text"])
+        for row in engine.store.select("retrieval/chunks", chunks=[one.chunk for one in (first, *others)])
+    }
+    assert first.char_length is None
+    for one in others:
+        if len(texts[str(one.chunk and one.chunk.value)].split()) > 40:
+            assert one.char_length
+            assert one.char_length < 300
+    assert all(checks(engine, trace).values())
+
+
 def test_with_edges_alone_the_answer_has_nothing_else(
     engine: Engine, scripted_server: ScriptedServer
 ) -> None:
     asked = scripted(
-        scripted_server, lambda offers: [{"id": key} for key in list(offers)[1:2]], "She did. [1]"
+        scripted_server,
+        lambda offers: [{"id": next(key for key, words in offers.items() if words.startswith("fact: "))}],
+        "She did. [1]",
     )
     _, trace = ask(engine, focus__use="edges")
     assert len(shown(asked["answer"])) == 1
@@ -284,7 +350,7 @@ def test_scores_first_then_reasons(engine: Engine, scripted_server: ScriptedServ
     )
     focus = next(step for step in trace.steps if step.kind == "focus")
     assert focus.in_tokens == sum(call.in_tokens or 0 for call in focus.calls)
-    assert answer["usage"]["llm_calls"] == 4
+    assert answer["usage"]["llm_calls"] == 3
 
 
 def test_chunks_that_fit_cost_no_call(engine: Engine, scripted_server: ScriptedServer) -> None:
@@ -292,12 +358,12 @@ def test_chunks_that_fit_cost_no_call(engine: Engine, scripted_server: ScriptedS
     answer, trace = ask(
         engine, focus__use="chunks", focus__chunk_tokens="20000", focus__window_tokens="20000"
     )
-    assert "select" not in asked
-    assert answer["usage"]["llm_calls"] == 2
+    assert "Write in two parts" not in asked["answer"]
+    assert answer["usage"]["llm_calls"] == 1
     assert answer["citations"]
     assert checks(engine, trace)["prompt"]
     ask(engine, focus__use="chunks", focus__window_tokens="50")
-    assert "select" in asked
+    assert "Write in two parts" in asked["answer"]
 
 
 def test_by_rank_the_evidence_has_the_same_form(engine: Engine, scripted_server: ScriptedServer) -> None:

@@ -25,7 +25,8 @@ QUESTIONS = [
     .read_text("utf-8")
     .splitlines()
 ]
-# what rules and quoting do not reach; a model does
+PLAIN = [item for item in QUESTIONS if item["group"] == "plain"]
+# what words and names do not reach; a model does
 BEYOND_RULES = {
     "Who was the father of the woman who opened the Skell Tidal Station?",
     "In which town is the maker of the broken hinge pin that the museum shows?",
@@ -42,21 +43,33 @@ def final(engine: Engine, question: str, **options: Any) -> dict[str, Any]:
     return answer
 
 
-@pytest.mark.parametrize("item", QUESTIONS, ids=lambda item: str(item["id"]))
+@pytest.mark.parametrize(
+    "item", [one for one in QUESTIONS if one not in PLAIN], ids=lambda item: str(item["id"])
+)
 def test_sample_questions_are_answered_from_their_documents(samples: Engine, item: dict[str, Any]) -> None:
     if item["q"] in BEYOND_RULES:
         pytest.skip("needs a model: listed in examples/questions.md as hard")
     answer = final(samples, item["q"])
-    quotes = " ".join(source["quote"] for c in answer["citations"] for source in c["sources"])
+    texts = " ".join(passage["text"] for passage in answer["passages"])
     if not item["answers"]:
         assert answer["citations"] == []
         assert not answer["answered"]
-        kind = "not_answered" if answer["closest"] else "no_relevant_facts"
-        assert kind in {warning["type"] for warning in answer["warnings"]}
+        assert "no_relevant_facts" in {warning["type"] for warning in answer["warnings"]}
     elif item["group"] == "contradiction":
-        assert all(wanted in quotes for wanted in item["answers"])
+        assert all(wanted in texts for wanted in item["answers"])
     else:
-        assert any(wanted in quotes for wanted in item["answers"])
+        assert any(wanted in texts for wanted in item["answers"])
+
+
+def test_plain_questions_are_answered_by_passages(samples: Engine) -> None:
+    """Nine of ten by one of three passages, two of three by the first."""
+    first = three = 0
+    for item in PLAIN:
+        texts = [" ".join(one["text"].split()) for one in final(samples, item["q"])["passages"]]
+        first += any(wanted in text for wanted in item["answers"] for text in texts[:1])
+        three += any(wanted in text for wanted in item["answers"] for text in texts)
+    assert three >= 0.9 * len(PLAIN)
+    assert first >= 0.66 * len(PLAIN)
 
 
 def test_what_is_said_of_somebody_else_is_no_answer(samples: Engine) -> None:
@@ -102,34 +115,6 @@ def test_what_answers_nothing_is_not_quoted(
     assert not_quoted not in answer
 
 
-def test_a_quote_that_says_all_of_the_question_answers_whatever_others_say(tmp_path: Path) -> None:
-    """Each passage speaks of the ferry's departure; one says when."""
-    for number in range(4):
-        text = f"The ferry of Skell departs daily. Pier {number} is closed."
-        tmp_path.joinpath(f"{number}.txt").write_text(text, "utf-8")
-    tmp_path.joinpath("times.txt").write_text("The ferry of Skell departs in 1926 at last.", "utf-8")
-    with open_engine(":memory:", config=Settings()) as engine:
-        engine.ingest([tmp_path])
-        assert "1926" in final(engine, "In which year does the ferry of Skell depart?")["answer"]
-
-
-def test_the_second_quote_is_about_what_the_first_one_mentions(tmp_path: Path) -> None:
-    """Clara's company is asked about; what is said of others has more words of the question."""
-    texts = {
-        "Clara Lowe": "Clara Lowe was a clerk. She became the lobbyist of Drum Ale in 2014.",
-        "Drum Ale": "Drum Ale is a company of Skell. The company was founded in 1984.",
-        "Petrel Foods": "Petrel Foods is a company that was founded in 1931. The company has no lobbyist.",
-        "Salt Works": "Salt Works is a company. Clara Lowe visited the company that was founded in 1902.",
-    }
-    for name, text in texts.items():
-        tmp_path.joinpath(f"{name}.md").write_text(f"# {name}\n\n{text}\n", "utf-8")
-    with open_engine(":memory:", config=Settings()) as engine:
-        engine.ingest([tmp_path])
-        question = "When was the company founded for which Clara Lowe became a lobbyist?"
-        answer = final(engine, question, settings={"synthesis.max_sentences": "2"})
-    assert "1984" in answer["answer"]
-
-
 def test_the_margin_is_the_sum_of_its_shares(samples: Engine) -> None:
     triples = [
         triple
@@ -140,7 +125,7 @@ def test_the_margin_is_the_sum_of_its_shares(samples: Engine) -> None:
     (margin,) = [float(triple.object.value) for triple in triples if triple.predicate == RAG.margin]
     shares = [float(triple.object.value) for triple in triples if triple.predicate == RAG.share]
     signals = {triple.object.value for triple in triples if triple.predicate == RAG.signal}
-    assert signals == {"best", "chain", "about", "usual"}
+    assert signals == {"said", "lead", "unknown", "left out"}
     assert sum(shares) == pytest.approx(margin)
 
 

@@ -96,7 +96,7 @@ def test_every_declared_parameter_is_read(
         list(full.ask(QUESTION, "doc_rag", settings={"exploration.use": use, "focus.diversity": "mmr"}))
     for use in ("rank", "llm-score", "chunks", "edges"):
         list(full.ask(QUESTION, settings={"focus.filter": "rerank", "focus.use": use}))
-    scripted_server.answer_with(lambda _: '{"missing": "Roda Tennant"}')
+    scripted_server.answer_with(lambda _: "MISSING: Roda Tennant")
     for use in ("llm", "chunks"):
         settings = {"focus.filter": "rerank", "focus.use": use, "focus.chunk_tokens": "30"}
         list(full.ask("Who knew Roda Tennant?", settings=settings))
@@ -116,6 +116,7 @@ def test_every_declared_parameter_is_read(
         for kind in kinds().values()
         for use, way in kind.ways.items()
     }
+    seen["reduce_points", "extractive"].add("max_sentences")  # where a finding answers: see test_global
     assert seen == declared
 
 
@@ -133,12 +134,16 @@ def test_declared_templates_are_those_that_run(
                 declared.setdefault(f"{pipeline}.{step.name}", set()).update(way.templates)
         for use in ("rank", "llm-score"):
             collect(full, ran, pipeline, {"focus.use": use})
-        scripted_server.answer_with(lambda _: '{"missing": "Roda Tennant"}')
+        scripted_server.answer_with(lambda _: "MISSING: Roda Tennant")
         collect(full, ran, pipeline, {"focus.chunk_tokens": "30"})
         scripted_server.answer_with(model())
     for step, found in declared.items():
         assert ran[step] <= found, step
-        unread = {"retrieval/chunks"} if step.endswith(".synthesis") else set()  # by focus, at times
+        unread: set[str] = set()
+        if step.endswith(".synthesis"):
+            unread |= {"retrieval/chunks", "retrieval/mentioned-entities"}  # by other steps, at times
+            # where an answer cites a fact by its own number: see test_evidence
+            unread |= {"provenance/quotes", "provenance/derivations"}
         assert found - ran[step] <= SOMETIMES | unread, step
 
 
@@ -150,8 +155,7 @@ SOMETIMES = {
     "facts/text-wrong",  # where somebody decided so: see ingest/test_fact_edits
     "selection/filtered",  # with a reranker as filter: see test_filter
     "retrieval/sentence-texts",  # of the hops, where no facts are followed: see test_graph_rag
-    "selection/nearest-sentences",  # of hubs that the question names: see steps/test_activation
-    "retrieval/sentences-with",  # the same
+    "retrieval/counted",  # where no seed is counted: see store/test_written_before
     "retrieval/unread-facts",  # where facts were imported: see exchange/test_take
     "retrieval/document-texts",  # of dialogues: see test_evidence
     "retrieval/passage-degrees",  # where the number of relations counts: see test_hybrid
@@ -177,15 +181,15 @@ def collect(
     ("setting", "message"),
     [
         ({"focus.edge_limit": "-1"}, "whole number from 0"),
-        ({"exploration.rounds": "-1"}, "from 0 to 20"),
+        ({"exploration.rounds": "-1"}, "from 0 to 2"),
         ({"exploration.rounds": "1.0"}, "whole number"),
-        ({"exploration.hub_limit": "99999999999999999999"}, "to 1,000,000"),
+        ({"exploration.passages": "99999999999999999999"}, "to 1,000,000"),
         ({"focus.filter": "both"}, "one of none, llm, rerank"),
         ({"exploration.passages": "0"}, "from 1"),
         ({"synthesis.max_sentences": "0"}, "from 1"),
         ({"focus.min_score": "nan"}, "from 0 to 1"),
         ({"exploration.passage_words": "-0.5"}, "from 0"),
-        ({"exploration.threshold": "1.5"}, "from 0 to 1"),
+        ({"exploration.rerank_weight": "1.5"}, "from 0 to 1"),
         ({"synthesis.allow_general_knowledge": "maybe"}, "true or false"),
     ],
 )
@@ -202,7 +206,7 @@ def test_meaningless_values_are_refused(samples: Engine, setting: dict[str, str]
         ("hops_rag", {"exploration.max_path_length": "0"}),
         ("hops_rag", {"exploration.max_path_length": "5"}),
         ("graph_rag", {"synthesis.max_sentences": "1"}),
-        ("graph_rag", {"exploration.sentence_limit": "0"}),
+        ("graph_rag", {"exploration.passage_words": "0"}),
         ("hops_rag", {"exploration.lexical_weight": "0", "exploration.graph_weight": "0"}),
         ("hybrid_rag", {"exploration.passage_limit": "1", "exploration.rounds": "0"}),
     ],
@@ -224,9 +228,9 @@ def test_auto_is_offered_only_where_it_can_be_used(samples: Engine) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("rounds: 4 ", "roundz: 4 ", "roundz"),
-        ("rounds: 4 ", "rounds: many ", "whole number"),
-        ("rounds: 4 ", "threshold: 15 ", "from 0 to 1"),
+        ("rounds: 2 ", "roundz: 2 ", "roundz"),
+        ("rounds: 2 ", "rounds: many ", "whole number"),
+        ("rounds: 2 ", "rerank_weight: 15 ", "from 0 to 1"),
         ("step: explore", "step: explor", "unknown kind 'explor'"),
         ("step: explore", "step: explore\n    use: hybrid", "cannot use 'hybrid'"),
         ("summary:", "sumary:", "summary|sumary"),
@@ -274,11 +278,11 @@ def copy_of_graph_rag(tmp_path: Path, **changes: str) -> Path:
 
 
 def test_whole_numbers_will_do_where_any_number_is_taken(tmp_path: Path) -> None:
-    copy_of_graph_rag(tmp_path, **{"rounds: 4 ": "threshold: 1 "})
+    copy_of_graph_rag(tmp_path, **{"rounds: 2 ": "rerank_weight: 1 "})
     pipeline = load_pipeline("graph_rag", [tmp_path])
-    assert pipeline.parameters(with_model=False)["exploration"]["threshold"] == 1
-    changed = pipeline.with_settings({"exploration.threshold": "0.5"})
-    assert changed.parameters(with_model=False)["exploration"]["threshold"] == 0.5
+    assert pipeline.parameters(with_model=False)["exploration"]["rerank_weight"] == 1
+    changed = pipeline.with_settings({"exploration.rerank_weight": "0.25"})
+    assert changed.parameters(with_model=False)["exploration"]["rerank_weight"] == 0.25
 
 
 OLD_FILE = """

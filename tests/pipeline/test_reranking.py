@@ -93,16 +93,11 @@ def test_a_cross_encoder_in_a_folder(open_samples: Open, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("pipeline", ["graph_rag", "hops_rag"])
-def test_shares_add_up_and_the_trace_computes_them_again(open_samples: Open, pipeline: str) -> None:
+def test_shares_add_up(open_samples: Open, pipeline: str) -> None:
     engine = open_samples(rerank__model="lexical")
     found = engine.retrieve(QUESTION, k=10, preview=True, stored=True, pipeline=pipeline)
     session = NamedNode(found["trace"])
-    told = {result["chunk"]: result for result in found["results"]}
-    rows = engine.store.select("trace/passage-scores", session=session)
-    assert len(rows) == 10
-    for row in rows:
-        result = told[text_of(row["chunk"])]
-        assert to_python(row["recomputed"]) == pytest.approx(result["score"], abs=1e-6)
+    for result in found["results"]:
         assert sum(result["weights"].values()) <= 1 + 1e-9
         mixed = sum(result["weights"][name] * value for name, value in result["signals"].items())
         assert mixed == pytest.approx(result["score"], abs=1e-9)

@@ -140,7 +140,7 @@ def test_a_model_is_told_the_conversation(
         scripted_server.requests.clear()
         follow = ask(engine, FOLLOW, session=first["question_iri"])
         prompts = [request.prompt for request in scripted_server.requests]
-        assert len(prompts) >= 2
+        assert prompts
         assert all(f"Question: {FIRST}" in prompt for prompt in prompts)
         assert all(prompt.count("</conversation>") == 1 for prompt in prompts)  # the answer ends no tag
         assert ask(engine, FOLLOW, session=first["question_iri"])["original"] == follow["question_iri"]

@@ -69,7 +69,7 @@ def test_from_facts_that_the_answer_does_not_tell(plain: Engine) -> None:
 
 def test_beside_the_question_where_there_is_no_answer(plain: Engine) -> None:
     answer = final(plain, "Who painted the Petrel green in 1955?")
-    assert "not_answered" in {warning["type"] for warning in answer["warnings"]}
+    assert "no_relevant_facts" in {warning["type"] for warning in answer["warnings"]}
     assert all("Petrel" in one["question"] for one in answer["suggestions"])
     assert answer["suggestions"]
     assert final(plain, "zzz qqq")["suggestions"] == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -18,10 +17,10 @@ from graphrag_rdf.steps.checking import SENTINEL
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.page import render_page
 from tests.support.pages import Page
-from tests.support.scripted_server import Reply, Request, ScriptedServer, offered
+from tests.support.scripted_server import Reply, Request, ScriptedServer, in_parts, offered
 
 QUESTION = "Who invented the reversing gear?"
-ANSWER = "Rhoda Tennant invented the reversing gear. [1] It was made in 1999. [2] Nobody knows more. [77]"
+ANSWER = "Rhoda Tennant invented the reversing gear. [1] It was made in 1999. [2] Nobody knows more. [777]"
 CITED = "Rhoda Tennant invented the reversing gear. [16]"
 
 
@@ -41,17 +40,13 @@ def model(answer: str | Reply = ANSWER, chosen: int = 3) -> Callable[[Request], 
 
     def reply(request: Request) -> str | Reply:
         prompt = request.prompt
-        if "JSON Lines" in prompt:
-            ids = list(offered(prompt))[:chosen]
-            lines = [json.dumps({"id": key, "reasoning": f"because {n}"}) for n, key in enumerate(ids)]
-            return (
-                "```jsonl\n"
-                + "\n".join([*lines, '{"id": "ffffffff", "reasoning": "made up"}', "{broken"])
-                + "\n```"
-            )
         if "knowledge graph will be searched" in prompt:
             return "reversing gear\n- Rhoda Tennant\n"
-        return answer
+        if not isinstance(answer, str):
+            return answer
+        ids = [*offered(prompt)][:chosen]
+        notes = [{"id": key, "reasoning": f"because {n}"} for n, key in enumerate(ids)]
+        return in_parts(prompt, [*notes, {"id": 9999, "reasoning": "made up"}], answer)
 
     return reply
 
@@ -71,7 +66,7 @@ def test_the_model_grounds_selects_and_answers(engine: Engine, scripted_server: 
     assert {"selection_ignored", "unsupported_numeric", "invalid_citation"} <= {
         warning["type"] for warning in answer["warnings"]
     }
-    assert answer["usage"]["llm_calls"] == 3
+    assert answer["usage"]["llm_calls"] == 1
     assert answer["usage"]["in_tokens"] > 0
     assert answer["citations"][0]["reasoning"] == "because 0"
 
@@ -81,7 +76,7 @@ def test_tokens_and_models_are_on_the_steps_that_used_them(
 ) -> None:
     scripted_server.answer_with(model())
     for message in run(engine):
-        if message.kind in ("grounding", "focus", "synthesis"):
+        if message.kind == "synthesis":
             said = {triple.predicate for triple in message.explain_triples}
             assert {TG.inToken, TG.outToken, TG.llmModel, RAG.call} <= said
             assert message.in_token
@@ -129,7 +124,7 @@ def test_the_exact_prompt_and_the_raw_completion_are_kept(
         for t in synthesis.explain_triples
         if t.predicate in (RAG.prompt, RAG.completion)
     }
-    assert kept[RAG.completion] == ANSWER
+    assert (kept[RAG.completion] or "").endswith(f"\nANSWER: {ANSWER}")
     assert kept[RAG.prompt] == scripted_server.requests[-1].prompt
     assert "Rhoda Tennant" in (kept[RAG.prompt] or "")
 
@@ -178,7 +173,7 @@ def test_the_same_question_again_costs_no_call(engine: Engine, scripted_server: 
 def test_a_model_that_finds_nothing_relevant_says_so(engine: Engine, scripted_server: ScriptedServer) -> None:
     """It chooses nothing: the selected chunks remain as evidence, and it is asked whether they answer."""
     scripted_server.answer_with(model(SENTINEL, chosen=0))
-    answer = list(engine.ask("Which planet has the most moons?"))[-1].answer
+    answer = list(engine.ask("Which gear has the most moons?"))[-1].answer
     assert answer is not None
     assert not answer["answered"]
     assert answer["citations"] == []

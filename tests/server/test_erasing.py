@@ -20,7 +20,7 @@ import pytest
 
 from tests.support.commands import environment, places, program
 from tests.support.endpoint import ADMIN, WRITE, Endpoint, bearer
-from tests.support.scripted_server import Request, ScriptedServer, offered
+from tests.support.scripted_server import Request, ScriptedServer, in_parts, offered
 
 pytestmark = pytest.mark.embedded
 
@@ -155,7 +155,7 @@ def test_documents_are_forgotten_under_load(tmp_path: Path) -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-@pytest.mark.parametrize("late", ["focus", "synthesis"])
+@pytest.mark.parametrize("late", ["focus", "look-up"])
 def test_an_answer_under_way_does_not_bring_back_what_is_forgotten(
     tmp_path: Path, scripted_server: ScriptedServer, late: str
 ) -> None:
@@ -166,13 +166,12 @@ def test_an_answer_under_way_does_not_bring_back_what_is_forgotten(
     def reply(request: Request) -> str:
         if "knowledge graph will be searched" in request.prompt:
             return f"{word(0)}\nWalter Pennock"
-        if (late == "focus") == ("JSON Lines" in request.prompt):
+        if late == "focus" or "Searched for already" in request.prompt:
             asked.set()
             assert forgotten.wait(60)
-        if "JSON Lines" in request.prompt:
-            found = offered(request.prompt)
-            return "\n".join(json.dumps({"id": each, "reasoning": f"{word(0)} is named"}) for each in found)
-        return f"{word(0)} met Walter Pennock. [1]"
+        notes = [{"id": each, "reasoning": f"{word(0)} is named"} for each in offered(request.prompt)]
+        looks = [{"missing": word(0)}] if late == "look-up" else []
+        return in_parts(request.prompt, [*notes, *looks], f"{word(0)} met Walter Pennock. [1]")
 
     scripted_server.answer_with(reply)
     env = {

@@ -190,6 +190,7 @@ def slow(tmp_path: Path, scripted_server: ScriptedServer) -> Iterator[Endpoint]:
         "GRAPHRAG_RDF_LLM__API_BASE": scripted_server.base_url,
         "GRAPHRAG_RDF_LLM__API_KEY": "sk-scripted",
         "GRAPHRAG_RDF_EXTRACT__JOBS": "2",
+        "GRAPHRAG_RDF_EXTRACT__CALL_CHUNKS": "1",
     }
     with Endpoint.start(
         tmp_path / "store", "--model", "openai/scripted", "--anonymous", "write", **env

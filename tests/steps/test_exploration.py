@@ -27,8 +27,7 @@ def test_parts_of_a_score_are_doubles_and_an_unknown_part_is_not_said() -> None:
 @pytest.mark.parametrize("pipeline", ["hops_rag", "graph_rag"])
 def test_both_ways_of_exploring_record_the_same_things(samples: Engine, pipeline: str) -> None:
     """Seeds with how they matched, and considered edges with their score and its parts."""
-    settings = {"exploration.considered_limit": "3"}
-    messages = samples.ask("Who owned the Petrel?", pipeline, settings=settings)
+    messages = samples.ask("Who owned the Petrel?", pipeline)
     step = next(m for m in messages if m.kind == "exploration")
     said: dict[object, set[NamedNode]] = {}
     kinds: dict[object, NamedNode] = {}
@@ -40,5 +39,5 @@ def test_both_ways_of_exploring_record_the_same_things(samples: Engine, pipeline
     edges = [node for node, kind in kinds.items() if kind == RAG.ConsideredEdge]
     assert seeds
     assert all({TG.entity, TG.score, RAG.matchedBy, RAG.matchedText} <= said[node] for node in seeds)
-    assert len(edges) == 3
+    assert 3 < len(edges) <= 30
     assert all({TG.edge, TG.score, RAG.lexicalScore, RAG.hop, RAG.rank} <= said[node] for node in edges)

@@ -18,6 +18,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.json_values import to_json
+from graphrag_rdf.rdf.namespaces import RAG, Graphs
 from graphrag_rdf.trace.text import render_trace
 
 ARCHIVES = sorted(Path(__file__).parent.glob("written/*.tar.xz"))
@@ -58,7 +59,7 @@ def test_what_their_steps_wrote_is_known(engine: Engine) -> None:
     steps = [step for trace in traces for step in trace.steps]
     written = {key for step in steps for key, items in step.items.items() if items}
     assert written >= {
-        *("concepts", "seeds", "activated", "considered", "passages", "filter", "look_ups", "selections"),
+        *("concepts", "seeds", "considered", "passages", "filter", "look_ups", "selections"),
         *("sentences", "suggestions", "margin", "warnings", "calls"),
     }
     assert {step.kind for step in steps} == {
@@ -68,6 +69,12 @@ def test_what_their_steps_wrote_is_known(engine: Engine) -> None:
     assert to_json(marked)["feedback"][0]["note"] == "no"
     looked_up = next(items for step in steps if (items := step.items.get("look_ups")))
     assert looked_up[0].text == "Thea Lund"
+
+
+def test_mentions_are_counted_when_it_is_opened_for_writing(engine: Engine) -> None:
+    counted = [q for q in engine.store.quads(Graphs.DERIVED) if q.predicate == RAG.chunkCount]
+    mentioned = {q.object for q in engine.store.quads(Graphs.SOURCE) if q.predicate == RAG.mentions}
+    assert {q.subject for q in counted} == mentioned
 
 
 def test_it_can_be_used_on(engine: Engine) -> None:

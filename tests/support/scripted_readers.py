@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 
-from tests.support.scripted_server import Reply, Request, extract_answer
+from tests.support.scripted_server import Reply, Request, extract_answers
 
 ENTRY = re.compile(r"^([efcsp]\d+) \| (.*)$", re.MULTILINE)
 _TEXT = re.compile(r"<text>\n?(.*?)\n?</text>", re.DOTALL)
@@ -32,10 +32,10 @@ def kind_of(request: Request) -> str:
 def answer_all(request: Request) -> Reply:
     """An answer to any prompt of the ingest."""
     prompt = str(request.messages[0]["content"])
-    found = _TEXT.search(prompt)
-    text = found[1] if found else ""
+    texts = _TEXT.findall(prompt)
+    text = texts[0] if texts else ""
     answers = {
-        "extract": lambda: extract_answer(text),
+        "extract": lambda: extract_answers(texts or [""]),
         "claims": lambda: claims_answer(text, glean=len(request.messages) > 1),
         "summary": lambda: summary_answer(prompt),
         "report": lambda: report_answer(prompt),

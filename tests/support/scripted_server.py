@@ -19,7 +19,7 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -134,9 +134,34 @@ def extract_answer(text: str) -> str:
     return json.dumps({"entities": list(entities.values()), "relations": relations}, ensure_ascii=False)
 
 
+def extract_answers(texts: Sequence[str]) -> str:
+    """The answer about one text, or about several in one call."""
+    if len(texts) == 1:
+        return extract_answer(texts[0])
+    parts = [{"passage": number, **json.loads(extract_answer(text))} for number, text in enumerate(texts, 1)]
+    return json.dumps({"passages": parts}, ensure_ascii=False)
+
+
 def offered(prompt: str) -> dict[str, str]:
-    """What the prompt of a selection offers: ids of sentences and facts, with their words."""
-    return dict(re.findall(r"^ *(\d+[a-z]?)\. (.*)$", prompt.partition("<evidence>")[2], re.MULTILINE))
+    """What a prompt with evidence offers: the numbers of sentences and facts, with their words. Those of a
+    fact begin with "fact: ".
+    """
+    evidence = prompt.partition("<evidence>")[2]
+    return dict(re.findall(r"^ *\[?(\d+)(?:\.|\]\*?) (.*)$", evidence, re.MULTILINE))
+
+
+def in_parts(prompt: str, chosen: list[dict[str, Any]], answer: str) -> str:
+    """What a model writes to a prompt for an answer: notes of what it chose, and the answer or what is
+    missing.
+
+    Args:
+        chosen: `id` and `reasoning` of lines that it needs, and what is `missing`, if the prompt asks for it.
+    """
+    if "Write in two parts" not in prompt:
+        return answer
+    notes = [f"[{one['id']}] {one.get('reasoning', '')}" for one in chosen if one.get("id", "none") != "none"]
+    missing = [str(one["missing"]) for one in chosen if "missing" in one] if "MISSING:" in prompt else []
+    return "\n".join([*notes, f"MISSING: {'; '.join(missing)}" if missing else f"ANSWER: {answer}"])
 
 
 def shown(prompt: str) -> dict[str, str]:
@@ -147,7 +172,7 @@ def shown(prompt: str) -> dict[str, str]:
 
 def number_of(lines: dict[str, str], words: str) -> str:
     """The number of the sentence, offered or shown, that has these words."""
-    return next(key for key, line in lines.items() if words in line and key.isdigit())
+    return next(key for key, line in lines.items() if words in line and not line.startswith("fact: "))
 
 
 def hashed_vector(text: str, dimensions: int) -> list[float]:
@@ -238,8 +263,8 @@ class ScriptedServer:
         source = queued if queued is not None else self._handler if request.messages else None
         reply = source(request) if callable(source) else source
         if reply is None:
-            text = _TEXT.search(request.messages[-1]["content"]) if request.messages else None
-            reply = extract_answer(text[1]) if text else "ok"
+            texts = _TEXT.findall(request.messages[-1]["content"]) if request.messages else []
+            reply = extract_answers(texts) if texts else "ok"
         return reply if isinstance(reply, Reply) else Reply(text=reply)
 
     @contextlib.contextmanager

@@ -89,6 +89,15 @@ def plan_complaints(query: str) -> list[str]:
     return [*_after_unions(tree), *_alone_in_graphs(tree, listed=False)]
 
 
+def reads(query: str) -> bool:
+    """Whether a rendered query has a triple pattern, so that what it returns depends on the store."""
+    return any(map(_has_pattern, _scopes(_tree(iter(list(tokens(query)))))))
+
+
+def _has_pattern(scope: _Scope) -> bool:
+    return scope.patterns > 0 or any(map(_has_pattern, (*scope.optionals, *scope.exists, *scope.inner)))
+
+
 def _forbidden(found: Sequence[Token]) -> Iterator[str]:
     for token in found:
         reason = _FORBIDDEN_WORDS.get(_word(token)) if token.kind == "word" else None
@@ -237,13 +246,19 @@ def _misplaced_terms(items: Sequence[_Item]) -> Iterator[str]:
 
 
 def _has_term(group: _Group) -> bool:
-    return any(_has_term(i) if isinstance(i, _Group) else i.text in _OPEN for i in group.items)
+    return bool(_open_terms(group)) or any(_has_term(i) for i in group.items if isinstance(i, _Group))
+
+
+def _open_terms(group: _Group) -> list[int]:
+    """Where the triple terms of a group begin; those of a container that is named are a look-up."""
+    texts = ["" if isinstance(item, _Group) else item.text for item in group.items]
+    return [n for n, text in enumerate(texts) if text in _OPEN and not texts[max(0, n - 2)].startswith("<")]
 
 
 def _has_lone_term(group: _Group, around: Sequence[Sequence[str]] = ()) -> bool:
     """Whether a triple term in it has no plain triple, by which it is looked up, beside or around it."""
     texts = ["" if isinstance(item, _Group) else item.text for item in group.items]
-    places = [n + 1 for n, text in enumerate(texts) if text in _OPEN]
+    places = [n + 1 for n in _open_terms(group)]
     plain = [*around, *(texts[n : n + 3] for n in range(len(texts)) if n not in places)]
     return any(texts[n : n + 3] not in plain for n in places) or any(
         _has_lone_term(item, plain) for item in group.items if isinstance(item, _Group)

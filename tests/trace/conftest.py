@@ -16,7 +16,7 @@ from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.sparql.render import Dialect
 from graphrag_rdf.steps.answer import SYNTHESIS
-from graphrag_rdf.steps.exploration import ACTIVATED, CONSIDERED, EXPLORATION, SEED, Activated, Seed
+from graphrag_rdf.steps.exploration import CONSIDERED, EXPLORATION, SEED, Seed
 from graphrag_rdf.steps.exploration import Edge as Considered
 from graphrag_rdf.steps.focus import FOCUS_NODE
 from graphrag_rdf.steps.ground import CONCEPT, GROUNDING, Concept
@@ -208,7 +208,7 @@ def _explore(recorder: TraceRecorder, sample: Sample) -> None:
     recorder.say(step, RAG.candidateCount, integer(5))
     recorder.queried(step, sample.store.run("retrieval/canonical", entities=[MILL]))
     recorder.items(step, SEED, [Seed(MILL, "mill", 1.0, "exact", "mill")])
-    recorder.items(step, ACTIVATED, [Activated(ADA, 0.5, 1, origin=MILL, similarity=0.625)])
+    recorder.write_now(step, [recorder.quad(step.iri, RAG.hit, Triple(ADA, RAG.reached, double(0.5)))])
     for rank, triple in enumerate((FOUNDING, (ADA, RDF.type, Literal("person"))), start=1):
         edge = Considered(triple, "", "", "", 1, "in", MILL, score=0.75, rank=rank)
         recorder.item(step, CONSIDERED, edge)

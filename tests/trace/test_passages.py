@@ -45,9 +45,9 @@ def test_shares_make_the_score(engine: Engine, session: NamedNode) -> None:
     best = passages[0]
     assert best.title == "Company"
     assert best.recomputed == pytest.approx(best.score)
-    assert best.others + sum(share.share for share in best.entity_paths) == pytest.approx(best.score)
-    assert any("founded the Tarnay" in (share.text or "") for share in best.entity_paths)
-    assert {path.label for path in best.entity_paths} >= {"Tarnay Electric Light Company"}
+    assert best.others + sum(share.share for share in best.paths) == pytest.approx(best.score)
+    assert sum(best.signal_shares.values()) == pytest.approx(best.score)
+    assert {path.label for path in best.paths} >= {"Tarnay Electric Light Company"}
 
 
 def test_they_are_on_the_page(engine: Engine, session: NamedNode) -> None:

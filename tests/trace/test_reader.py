@@ -84,7 +84,7 @@ def test_exploration(trace: Trace) -> None:
     (seed,) = exploration.items["seeds"]
     assert (seed.label, seed.score, seed.matched_by, seed.matched_text) == ("mill", 1.0, "exact", "mill")
     (active,) = exploration.items["activated"]
-    assert (active.label, active.value, active.round, active.similarity) == ("Ada", 0.5, 1, 0.625)
+    assert (active.label, active.value, active.round) == ("Ada", 0.5, 1)
     first, second = exploration.items["considered"]
     assert (first.selected, second.selected) == (True, False)
     assert first.fact is not None

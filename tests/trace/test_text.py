@@ -110,7 +110,7 @@ def test_more_when_asked(sample: Sample, run: TraceRecorder) -> None:
     brief, full = render_trace(trace), render_trace(trace, full=True)
     for text in (
         "Considered: * 1. (Ada, founded, mill)",
-        "Activated: Ada (round 1, activation 0.5000, similarity 0.6250)",
+        "Activated: Ada (round 1, activation 0.5000)",
         "focus: edge_limit=25 use=rank",
         "Call llm:",
     ):

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path, PurePath
 
+from graphrag_rdf.documents.headings import glued_headings
 from graphrag_rdf.documents.language import detect_language, detect_script, normalise_tag
 from graphrag_rdf.documents.model import Page, ParsedDocument, Span
 from graphrag_rdf.documents.readers.chats import read_subtitles
@@ -262,13 +263,17 @@ def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
     language = normalise_tag(content.language) or next(filter(None, map(normalise_tag, declared)), None)
     own = one_line(content.title)[:MAX_TITLE]
     title = title_of(own, one_line(content.heading), text)
+    language = language or _language(text, content)
+    known = {each.offset for each in content.headings}
+    headings = [replace(each, text=one_line(each.text)) for each in content.headings]
+    headings += [each for each in glued_headings(text, language) if each.offset not in known]
     instead = [] if own in ("", title) else [(ALTERNATIVE, own)]
     return ParsedDocument(
         text=text,
         pages=pages,
         media_type=media_type,
         title=(title or _readable(name))[:MAX_TITLE],
-        language=language or _language(text, content),
+        language=language,
         encoding=content.encoding,
         metadata=_tidy(
             [*content.metadata, *instead, *((CONTRIBUTOR, name) for name in islice(speakers, _MOST_SPEAKERS))]
@@ -280,7 +285,7 @@ def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
         unsaid=content.unsaid,
         warnings=content.warnings,
         turns=turns,
-        headings=tuple(replace(each, text=one_line(each.text)) for each in content.headings),
+        headings=tuple(sorted(headings, key=lambda each: each.offset)),
     )
 
 

@@ -81,7 +81,7 @@ class AskRequest(_Request):
         description="the trace of the question that this goes on with, or the name of a new one",
     )
     collection: Name | None = Field(default=None, description="that of this server; another one is an error")
-    max_sentences: int | None = Field(default=None, ge=1, le=20, description="of an extractive answer")
+    max_sentences: int | None = Field(default=None, ge=1, le=20, description="of an answer without a model")
     suggestions: int | None = Field(default=None, ge=0, le=10, description="questions to ask next")
     allow_general_knowledge: bool | None = Field(
         default=None, description="let the model add what it knows, in marked sentences"

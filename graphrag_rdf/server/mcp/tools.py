@@ -30,7 +30,7 @@ from graphrag_rdf.server.service import Service, client_of
 from graphrag_rdf.sparql.render import Dialect
 from graphrag_rdf.trace.catalogue import TraceSummary, find_trace, list_traces
 from graphrag_rdf.trace.lines import one_line
-from graphrag_rdf.trace.messages import source_in_words
+from graphrag_rdf.trace.messages import marked_text, passage_place, source_in_words
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.sources import FactSource, source_fact
@@ -351,9 +351,10 @@ def _text_of_answer(answer: Mapping[str, Any], trace: str) -> str:
     parts = [answer["answer"]]
     if lines:
         parts.append("Sources:\n" + "\n".join(lines))
-    if answer["closest"]:
-        closest = map(source_in_words, answer["closest"])
-        parts.append("Closest passages:\n" + "\n".join(closest))
+    parts += [
+        f"{passage['label']}: {passage_place(passage)}\n{marked_text(passage)}"
+        for passage in answer["passages"]
+    ]
     parts += [f"Warning: {warning['detail']} ({warning['type']})" for warning in answer["warnings"]]
     parts.append(f"Trace: {trace}")
     return "\n\n".join(parts)

@@ -40,7 +40,14 @@ from graphrag_rdf.server.service import COMMIT, Service, client_of, service_of
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.catalogue import count_outcomes, list_traces
 from graphrag_rdf.trace.documents import Source
-from graphrag_rdf.trace.messages import SOURCES_SHOWN, CitedSource, GraphRagResponse, sources_by_marker
+from graphrag_rdf.trace.messages import (
+    SOURCES_SHOWN,
+    CitedSource,
+    GraphRagResponse,
+    passage_pieces,
+    passage_place,
+    sources_by_marker,
+)
 
 _BODY = 1 << 18
 _LOOK = 0.5
@@ -330,14 +337,16 @@ def _page(
         question=question,
         answer=answer,
         quotes=_quotes(service, answer) if answer else [],
+        passage_place=passage_place,
+        passage_pieces=passage_pieces,
         earlier=_earlier(service, session) if session else None,
     )
     return Response(page, headers={"Content-Type": HTML.content_type, "Cache-Control": "no-store"})
 
 
 def _quotes(service: Service, answer: dict[str, Any]) -> list[dict[str, Any]]:
-    """The sources of each marker, the first ones `shown` and the others as `more`; or the closest quotes. Of
-    each: text, name and address of the document.
+    """The sources of each marker, the first ones `shown` and the others as `more`. Of each: text, name and
+    address of the document.
     """
     links = links_of(service)
     names = ("document", "title", "uri", "chunk", "char_offset", "char_length", "verified")
@@ -353,10 +362,9 @@ def _quotes(service: Service, answer: dict[str, Any]) -> list[dict[str, Any]]:
             for edge, source in found
         ]
 
-    cited = sources_by_marker(answer) or {"": [(None, source) for source in answer["closest"]]}
     return [
         {"marker": marker, "shown": quotes(own[:SOURCES_SHOWN]), "more": quotes(own[SOURCES_SHOWN:])}
-        for marker, own in cited.items()
+        for marker, own in sources_by_marker(answer).items()
     ]
 
 

@@ -11,7 +11,7 @@ from pyoxigraph import NamedNode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import ngettext, tr
 from graphrag_rdf.ingest.entity_links import read_links
 from graphrag_rdf.rdf.namespaces import RDF
 from graphrag_rdf.rdf.terms import local_name, text_of, to_python
@@ -109,6 +109,7 @@ def entity_page(service: Service, iri: NamedNode, *, facts_from: int = 0, mentio
     out = [fact_of(row, labels) for row in facts if rows.truth(row, "out")]
     into = [fact_of(row, labels) for row in facts if not rows.truth(row, "out")]
     label = label_of(canonical, labels)
+    near = store.select("entities/named-with", entity=canonical, limit=_DRAWN)
     called = {text_of(row["value"]) for row in names if row["property"] != RDF.type}
     return render(
         "entity",
@@ -126,7 +127,7 @@ def entity_page(service: Service, iri: NamedNode, *, facts_from: int = 0, mentio
         last=facts_from + len(facts),
         mentions=mentions[:_MENTIONS],
         text=rows.text,
-        drawing=None if facts_from else _drawing(label, canonical, members, out, into, links),
+        drawing=None if facts_from else _drawing(label, canonical, members, (*out, *into), near, links),
         href=links,
         turns=_turns(links.entity(iri.value), facts_from, mentions_from, sum(many.values()), len(mentions)),
     )
@@ -158,15 +159,15 @@ def _drawing(
     label: str,
     centre: NamedNode,
     members: Sequence[NamedNode],
-    out: Sequence[Fact],
-    into: Sequence[Fact],
+    facts: Sequence[Fact],
+    near: Sequence[Row],
     links: Links,
 ) -> Markup | None:
-    """The entity and its neighbours."""
+    """The entity with its neighbours by facts and, while there is room, those that sentences name with it."""
     nodes = {centre.value: Node(centre.value, label, None, start=True)}
     edges: dict[tuple[str, str, str], Edge] = {}
     own = {member.value for member in members}
-    for fact in (*out, *into):
+    for fact in facts:
         if not isinstance(fact.o, NamedNode):
             continue
         ends = [centre.value if end in own else end for end in (fact.s.value, fact.o.value)]
@@ -175,6 +176,14 @@ def _drawing(
                 nodes[key] = Node(key, name, links(key))
         if ends[0] != ends[1] and all(end in nodes for end in ends):
             edges.setdefault((ends[0], ends[1], fact.p_label), Edge(ends[0], ends[1], fact.p_label))
+    joined = {end for edge in edges.values() for end in (edge.source, edge.target)}
+    for row in near:
+        other, count = text_of(row["entity"]), rows.whole(row, "count") or 0
+        if other in joined or len(nodes) > _DRAWN:
+            continue
+        nodes[other] = Node(other, text_of(row["name"]), links(other))
+        told = ngettext("named together in {count} sentence", "named together in {count} sentences", count)
+        edges[centre.value, other, ""] = Edge(centre.value, other, told.format(count=count))
     if not edges:
         return None
     return draw_for_screens(

@@ -30,7 +30,7 @@
     } else if (message.answer) {
       answer.hidden = false;
       answer.textContent = message.answer.answer;
-      finish({ citations: [], closest: [], suggestions: [], warnings: [], ...message.answer });
+      finish({ citations: [], passages: [], suggestions: [], warnings: [], ...message.answer });
     } else if (message.response) {  // a thought, an action or an observation of an agent
       const text = message.response.slice(0, longest);
       line(message.kind in messages ? say(message.kind, { text }) : text);
@@ -62,7 +62,7 @@
     return `/facts?${new URLSearchParams({ subject: s, predicate: p, object: o })}`;
   }
 
-  // The quotes that the answer cites, or the closest ones, each with its place in the document.
+  // The quotes that the answer cites, each with its place in the document.
   function show(found) {
     const markers = new Map(); // each source of a marker once
     for (const one of found.citations) {
@@ -101,13 +101,38 @@
         quotes.append(last);
       }
     }
-    if (!quotes.children.length) quotes.append(...found.closest.map((source) => citation([null, source])));
-    if (!markers.size && quotes.children.length) {
-      const heading = document.createElement("h3");
-      heading.textContent = say("closest");
-      heading.id = "live-closest";
-      quotes.before(heading);
+  }
+
+  // The first passage, and further ones folded, with the best sentence of each marked.
+  function passage(one) {
+    const item = document.createElement("li");
+    const text = document.createElement("div");
+    text.className = "chunk";
+    text.dir = "auto";
+    const letters = [...one.text];  // code points
+    const { start, end } = one.marked;
+    const mark = document.createElement("mark");
+    mark.textContent = letters.slice(start, end).join("");
+    text.append(letters.slice(0, start).join(""), mark, letters.slice(end).join(""));
+    const place = [one.name, ...one.headings, ...(one.page_number ? [say("page", { page: one.page_number })] : [])];
+    const lead = document.createElement("a");
+    lead.textContent = place.join(" › ");
+    if (one.chunk) {
+      const from = one.char_offset + start;
+      lead.href = inDocument({ ...one, verified: true, char_offset: from, char_length: end - start });
     }
+    if (one.rank === 1) {
+      const heading = document.createElement("h3");
+      heading.textContent = one.label;
+      item.append(heading, lead, text);
+    } else {
+      const folded = document.createElement("details");
+      const label = document.createElement("summary");
+      label.textContent = `${one.label}: ${place.join(" › ")}`;
+      folded.append(label, lead, text);
+      item.append(folded);
+    }
+    return item;
   }
 
   function finish(found) {
@@ -118,7 +143,7 @@
       told.textContent = detail;
       warnings.append(told);
     }
-    show(found);
+    if (found.passages.length) quotes.append(...found.passages.map(passage)); else show(found);
     const list = document.createElement("ul");
     list.id = "live-list";
     const stored = !found.warnings.some((w) => w.type === "trace_not_stored");
@@ -185,7 +210,6 @@
     steps.textContent = "";
     run = null;
     warnings.textContent = quotes.textContent = "";
-    document.getElementById("live-closest")?.remove();
     status.textContent = say("asking");
     button.disabled = true;
     try {

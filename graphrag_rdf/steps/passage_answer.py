@@ -1,0 +1,422 @@
+"""The answer without a model: the best chunks as passages, the best sentence of each marked, under a label
+that says whether the documents say what is asked.
+
+The weight of a sentence of the best chunks, with the question's words by how rare they are:
+
+    (own + title's/2 + before's/4 + 1/2 for a definition) × 7/10 of no sentence + 3/10 standing of its chunk
+
+    title's     words that only the title of its document has
+    before's    words that only the sentence before it has
+    definition  it begins with what "who is X" asks for, and goes on with "is", a comma or a parenthesis
+
+Sentences that say a removed or corrected fact are left out, those that name an excluded entity too, and
+questions. A row of a table is a sentence with the names of its columns. A fact that was read from no text
+competes in its own words.
+
+The label is "nothing says this" unless this sum reaches a bar:
+
+    own + title's + before's/2 + lead/2 − unknown/2 − left out
+
+    lead        of the first chunk's score over the second's, at most 1/2
+    unknown     words that no chunk has
+    left out    1 if a sentence that is left out says more
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.documents.sentences import without_emoji
+from graphrag_rdf.documents.text import count_tokens
+from graphrag_rdf.extract.names import mostly_cjk
+from graphrag_rdf.i18n import later
+from graphrag_rdf.index.analyse import fold
+from graphrag_rdf.rdf.namespaces import RAG
+from graphrag_rdf.rdf.terms import double, number_of, text_of
+from graphrag_rdf.steps.answer import MARGIN
+from graphrag_rdf.steps.exploration import Edge
+from graphrag_rdf.steps.sources import (
+    OF_SENTENCES,
+    chunk_of,
+    chunk_texts,
+    mentions_of,
+    sentence_sources,
+)
+from graphrag_rdf.steps.state import Context, Parameters, Selection, SentenceHit, State
+from graphrag_rdf.steps.table_rows import answer_from_row, rows_among, table_row
+from graphrag_rdf.steps.words import QuestionWords
+from graphrag_rdf.trace.documents import Source
+from graphrag_rdf.trace.model import ScoreShare
+from graphrag_rdf.trace.recorder import Step
+
+TEMPLATES = (
+    "selection/decided-against",
+    "selection/marked",
+    "retrieval/passage-sentences",
+    "retrieval/headings",
+    "retrieval/mentioned-entities",
+    "provenance/rows",  # of tables, whose rows are quoted with the names of columns
+    *OF_SENTENCES,
+)
+
+_TITLE, _BEFORE, _DEFINITION, _NO_SENTENCE = 0.5, 0.25, 0.5, 0.7
+_LEAD, _UNKNOWN, _LEFT_OUT = 0.5, -0.5, -1.0
+_MOST_LEAD = 0.5
+_CLOSING = " \"”’'»)]」』》）】"
+_ENDS = frozenset(".!?。！？…" + _CLOSING)
+_ASKS = frozenset("?？吗嗎呢")
+_MARKS = "#>-*| _"  # that Markdown puts around words
+
+BEST = later("Best passage")
+FURTHER = later("Further passage")
+CLOSEST = later("Closest passage")
+
+_DEFINES = re.compile(
+    r"^\W*(?:what|who|was|wer|wat|wie) (?:is|are|was|were|ist|sind|war|waren|zijn) "
+    r"(?:(?:an?|the|der|die|das|ein|eine|de|het|een) )?(?P<name>.+?)\W*$"
+    r"|^\W*(?:什么是|谁是|何谓)(?P<of>.+?)\W*$|^\W*(?P<first>.+?)(?:是什么|是谁|是何人)\W*$",
+    re.IGNORECASE,
+)
+_GOES_ON = re.compile(
+    r"[*_”\"']*(?: (?:is|are|was|were|means|ist|sind|war|waren|bezeichnet|zijn|betekent)\b"
+    r"| ?[,(:]| ?[–—] |是|，|（)"
+)
+_ARTICLE = re.compile(r"^(?:an?|the|der|die|das|ein|eine|de|het|een) ")
+
+
+@dataclass(slots=True)
+class _Sentence:
+    """A sentence that may be marked, or a fact that was read from no text.
+
+    Attributes:
+        chunk: None of such a fact.
+        place: offset and length in the chunk.
+        text: as it is given as an answer.
+        weight: see above, without the standing of its chunk.
+        said: what counts for the label.
+        edge: that fact.
+    """
+
+    iri: NamedNode
+    chunk: str | None
+    place: tuple[int, int]
+    text: str
+    weight: float = 0.0
+    said: float = 0.0
+    score: float = 0.0
+    edge: Selection | None = None
+
+    def weigh(self, words: QuestionWords, text: str, title: str, before: str) -> None:
+        """By the words that it has, its title, and the sentence before it."""
+        spoken = words.spoken_of(text)
+        titled = words.spoken_of(title) - spoken
+        near = words.spoken_of(before) - spoken - titled
+        own, of_title, of_before = (words.weight(part) for part in (spoken, titled, near))
+        self.weight = own + _TITLE * of_title + _BEFORE * of_before
+        self.said = own + of_title + of_before / 2
+
+
+@dataclass(slots=True)
+class Passage:
+    """A chunk, or whole sentences of a long one around the marked one; or a fact in its own words.
+
+    Attributes:
+        text: as the document has it.
+        marked: where the sentence stands in it: start and end.
+        answer: the marked sentence on one line.
+        selection: of that sentence; `fact` of a fact that was read from it, if one was selected.
+        source: the place of the marked sentence.
+        char_offset: of the text in the document; None of a fact.
+    """
+
+    text: str
+    marked: tuple[int, int]
+    answer: str
+    selection: Selection
+    source: Source
+    char_offset: int | None = None
+    headings: list[str] = field(default_factory=list)
+    fact: Selection | None = None
+    label: str = ""
+
+
+@dataclass(slots=True)
+class Passages:
+    """The passages, the best first, and how far the marked sentence of the first says what is asked."""
+
+    found: list[Passage]
+    margin: float = 0.0
+
+
+def best_passages(context: Context, step: Step, state: State, parameters: Parameters) -> Passages:
+    """The best ones, as many and as long as the parameters allow. The parts of the margin are recorded."""
+    words = QuestionWords.of(state.question, state.language, context.text_index)
+    standing = _standing(state, parameters["max_sentences"])
+    sentences = _sentences(context, step, state, words, standing)
+    candidates = _ordered(context, step, sentences.kept, standing) + _facts(state, words)
+    candidates.sort(key=lambda one: -one.score)
+    firsts: dict[str, _Sentence] = {}
+    for one in candidates:
+        firsts.setdefault(one.chunk or one.iri.value, one)
+    best = [*firsts.values()][: parameters["max_sentences"]]
+    found = _shown(context, step, state, words, best, sentences, parameters["passage_tokens"])
+    if not found:
+        return Passages([])
+    return Passages(found, _margin(context, step, state, words, best[0], sentences.left_out))
+
+
+def _standing(state: State, most: int) -> dict[str, float]:
+    """The best chunks with their scores as shares of the best. What a model chose goes alone."""
+    ranked = {hit.chunk.value: hit.score for hit in state.passages if hit.score > 0}
+    if state.vouched or not ranked:
+        chosen = dict.fromkeys(chunk_of(node.value) for one in state.selections for node in _said_in(one))
+        ranked = {chunk: ranked.get(chunk, 0.0) for chunk in chosen}
+    taken = sorted(ranked.items(), key=lambda item: -item[1])[:most]
+    best = max((score for _, score in taken), default=0.0)
+    return {chunk: score / best if best else 0.0 for chunk, score in taken}
+
+
+def _said_in(selection: Selection) -> Sequence[NamedNode]:
+    edge, hit = selection.edge, selection.hit
+    return edge.sentences if edge else [hit.sentence] if hit else []
+
+
+@dataclass(slots=True)
+class _Sentences:
+    """The sentences of the best chunks.
+
+    Attributes:
+        places: chunk → the places of its sentences in order; None where one is left out.
+        left_out: the most that one that is left out says.
+    """
+
+    kept: list[_Sentence]
+    places: dict[str, list[tuple[int, int] | None]]
+    left_out: float = 0.0
+
+
+def _sentences(
+    context: Context, step: Step, state: State, words: QuestionWords, standing: Iterable[str]
+) -> _Sentences:
+    """The sentences of chunks, weighed."""
+    found: dict[str, list[tuple[int, int, str]]] = {chunk: [] for chunk in standing}
+    texts = chunk_texts(context, state, step, found)
+    nodes = [NamedNode(chunk) for chunk in texts]
+    for found_row in context.select(step, "retrieval/passage-sentences", chunks=nodes) if nodes else ():
+        iri, start, size = (text_of(found_row[name]) for name in ("sentence", "offset", "length"))
+        found[chunk_of(iri)].append((int(start), int(size), iri))
+    all_of = [iri for own in found.values() for _, _, iri in own]
+    gone = _left_out(context, step, state, all_of, found, texts)
+    chosen = {node.value for one in state.selections for node in _said_in(one)} if state.vouched else None
+    tables = rows_among(context, step, all_of)
+    titles = {iri: places[0].title for iri, places in sentence_sources(context, state, step, all_of).items()}
+    defined = _definition(state.question)
+    out = _Sentences([], {})
+    for chunk, own in found.items():
+        before = ""
+        out.places[chunk] = []
+        for offset, length, iri in sorted(own):
+            text = texts[chunk][0][offset : offset + length]
+            out.places[chunk].append(None if iri in gone else (offset, length))
+            row = table_row(text, tables[iri]) if iri in tables else None
+            told = answer_from_row(row, words) if row else None
+            one = _Sentence(
+                NamedNode(iri), chunk, (offset, length), _as_sentence(told.text if told else text)
+            )
+            one.weigh(words, told.text if told else text, titles.get(iri, ""), before)
+            one.weight += _DEFINITION if defined and _begins_with(text, defined) else 0.0
+            one.weight *= 1.0 if told or without_emoji(text).rstrip()[-1:] in _ENDS else _NO_SENTENCE
+            if iri in gone:
+                out.left_out = max(out.left_out, one.said)
+            elif (chosen is None or iri in chosen) and iri in titles and not _asks(text):
+                out.kept.append(one)
+            before = text
+    return out
+
+
+def _asks(text: str) -> bool:
+    return without_emoji(text).rstrip(_CLOSING + ".。!！")[-1:] in _ASKS
+
+
+def _definition(question: str) -> str:
+    """What a question asks for that asks who or what something is; else ""."""
+    found = _DEFINES.match(question)
+    return fold(next(filter(None, found.groups()))) if found else ""
+
+
+def _begins_with(text: str, name: str) -> bool:
+    begin = _ARTICLE.sub("", fold(text.lstrip(_MARKS)))
+    return begin.startswith(name) and _GOES_ON.match(begin[len(name) :]) is not None
+
+
+def _left_out(
+    context: Context,
+    step: Step,
+    state: State,
+    sentences: Sequence[str],
+    found: dict[str, list[tuple[int, int, str]]],
+    texts: Any,
+) -> set[str]:
+    """The sentences that say what somebody decided against, or that name an excluded entity."""
+    if not sentences:
+        return set()
+    nodes = [NamedNode(iri) for iri in sentences]
+    gone = {
+        text_of(row["sentence"]) for row in context.select(step, "selection/decided-against", sentences=nodes)
+    }
+    if state.exclude:
+        excluded = set(state.exclude)
+        mentioned = mentions_of(context, state, step, sentences)
+        gone |= {iri for iri, entities in mentioned.items() if not excluded.isdisjoint(entities)}
+        rows = context.select(step, "retrieval/labels", things=list(state.exclude))
+        names = {fold(text_of(row["label"])) for row in rows}
+        for chunk, own in found.items():
+            for offset, length, iri in own:
+                folded = fold(texts[chunk][0][offset : offset + length])
+                if any(name in folded for name in names):
+                    gone.add(iri)
+    return gone
+
+
+def _ordered(
+    context: Context, step: Step, sentences: Sequence[_Sentence], standing: dict[str, float]
+) -> list[_Sentence]:
+    """The sentences by their weight and the standing of their chunks, best first."""
+    if not sentences:
+        return []
+    by_iri = {one.iri.value: one for one in sentences}
+    rows = context.decide(
+        step,
+        "selection/marked",
+        sentences=[(one.iri, one.weight) for one in sentences],
+        chunks=[(NamedNode(chunk), share) for chunk, share in standing.items()],
+    )
+    out = []
+    for row in rows:
+        one = by_iri[text_of(row["sentence"])]
+        one.score = number_of(row["score"])
+        out.append(one)
+    return out
+
+
+def _facts(state: State, words: QuestionWords) -> list[_Sentence]:
+    """Selected facts that were inferred or read from no text, in the words of their labels."""
+    out = []
+    for number, selection in enumerate(state.selections):
+        edge = selection.edge
+        if edge and selection.sources and (edge.inferred or selection.sources[0].chunk is None):
+            said = words.weight(words.spoken_of(edge.text, selection.asked))
+            node = NamedNode(f"urn:fact:{number}")
+            place = 0, len(edge.text)
+            out.append(_Sentence(node, None, place, _as_sentence(edge.text), said, said, said, selection))
+    return out
+
+
+def _margin(
+    context: Context, step: Step, state: State, words: QuestionWords, first: _Sentence, left_out: float
+) -> float:
+    """How far the first sentence says what is asked; its parts are recorded."""
+    scores = [hit.score for hit in state.passages[:2] if hit.score > 0]
+    lead = 1 - scores[1] / scores[0] if len(scores) == 2 else 1.0
+    parts = [
+        ("said", 1.0, first.said),
+        ("lead", _LEAD, min(_MOST_LEAD, lead)),
+        ("unknown", _UNKNOWN, words.weight(words.unknown)),
+        ("left out", _LEFT_OUT, float(left_out > first.said)),
+    ]
+    shares = [ScoreShare(name, weight, weight * value) for name, weight, value in parts]
+    context.recorder.items(step, MARGIN, shares)
+    margin = sum(one.share for one in shares)
+    context.recorder.say(step, RAG.margin, double(margin))
+    return margin
+
+
+def _shown(
+    context: Context,
+    step: Step,
+    state: State,
+    words: QuestionWords,
+    best: Sequence[_Sentence],
+    sentences: _Sentences,
+    tokens: int,
+) -> list[Passage]:
+    """Sentences with what stands around them."""
+    chunks = [NamedNode(one.chunk) for one in best if one.chunk]
+    rows = context.select(step, "retrieval/headings", chunks=chunks) if chunks else []
+    headings = {text_of(row["chunk"]): text_of(row["headings"]).splitlines() for row in rows}
+    sources = sentence_sources(context, state, step, [one.iri.value for one in best if one.chunk])
+    mentioned = mentions_of(context, state, step, [one.iri.value for one in best if one.chunk])
+    hits = {hit.sentence: hit for hit in state.hits}
+    out = []
+    for one in best:
+        if one.edge is not None:
+            text = one.edge.edge.text if one.edge.edge else ""
+            out.append(Passage(text, (0, len(text)), one.text, one.edge, one.edge.sources[0]))
+            continue
+        assert one.chunk is not None  # noqa: S101
+        whole, begin = state.texts[one.chunk]
+        start, end = _window(sentences.places[one.chunk], one.place, whole, tokens)
+        own = [s for s in state.selections if one.iri in _said_in(s)]
+        facts = [s for s in own if isinstance(s.edge, Edge) and not s.edge.inferred]
+        held = next((s for s in own if s.hit), None)
+        hit = hits.get(one.iri) or SentenceHit(one.iri, mentioned[one.iri.value], score=min(1.0, one.score))
+        selection = held or Selection(score=hit.score, hit=hit)
+        selection.sources = selection.sources or tuple(sources[one.iri.value])
+        fact = max(facts, key=lambda s: (_of_fact(s, words), s.score), default=None)
+        at = one.place[0] - start
+        marked = at, at + one.place[1]
+        source = sources[one.iri.value][0]
+        out.append(
+            Passage(
+                whole[start:end],
+                marked,
+                one.text,
+                selection,
+                source,
+                begin + start,
+                headings.get(one.chunk, []),
+                fact if fact and _of_fact(fact, words) else None,
+            )
+        )
+    return out
+
+
+def _of_fact(selection: Selection, words: QuestionWords) -> float:
+    return words.coverage(selection.edge.text) if selection.edge else 0.0
+
+
+def _window(
+    sentences: Sequence[tuple[int, int] | None], marked: tuple[int, int], text: str, tokens: int
+) -> tuple[int, int]:
+    """The start and end of what is shown of a chunk: all of it, or whole sentences around the marked one, as
+    evenly before as after it, up to one that is left out.
+    """
+    if None not in sentences and count_tokens(text) <= tokens:
+        return 0, len(text)
+    first = last = sentences.index(marked)
+    start, end = marked[0], sum(marked)
+    while True:
+        before = sentences[first - 1] if first else None
+        after = sentences[last + 1] if last + 1 < len(sentences) else None
+        if before and count_tokens(text[before[0] : end]) > tokens:
+            before = None
+        if after and count_tokens(text[start : sum(after)]) > tokens:
+            after = None
+        if after and (before is None or end - sum(marked) <= marked[0] - start):
+            last, end = last + 1, sum(after)
+        elif before:
+            first, start = first - 1, before[0]
+        else:
+            return start, end
+
+
+def _as_sentence(text: str) -> str:
+    """A sentence on one line, ending as a sentence does (a heading or table row has no full stop)."""
+    line = " ".join(text.split()).lstrip("#>-*| ").rstrip("| ")
+    stop = "。" if mostly_cjk(line) else "."
+    return line if without_emoji(line)[-1:] in '.!?。！？…"”’)' else f"{line.rstrip(',;:，；：')}{stop}"

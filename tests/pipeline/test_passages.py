@@ -1,0 +1,116 @@
+"""Answers without a model: passages with their best sentence marked, under a label."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphrag_rdf.config import Settings
+from graphrag_rdf.documents.text import count_tokens
+from graphrag_rdf.engine import Engine
+from tests.support.stores import open_engine
+
+
+def ask(engine: Engine, question: str, **options: Any) -> dict[str, Any]:
+    *_, last = engine.ask(question, **options)
+    assert last.answer is not None
+    return last.answer
+
+
+def marked(passage: dict[str, Any]) -> str:
+    text: str = passage["text"]
+    return " ".join(text[passage["marked"]["start"] : passage["marked"]["end"]].split())
+
+
+@pytest.fixture
+def engine() -> Any:
+    with open_engine(":memory:", config=Settings()) as opened:
+        yield opened
+
+
+def test_the_answer_is_the_marked_sentence_of_the_first_passage(samples: Engine) -> None:
+    answer = ask(samples, "Who led the Petrel Inquiry?")
+    first, *others = answer["passages"]
+    assert answer["answered"]
+    assert answer["answer"] == f"{marked(first)} [1]"
+    assert "Duncan Aldersey" in marked(first)
+    assert [one["rank"] for one in answer["passages"]] == [1, 2, 3]
+    assert [one["label"] for one in answer["passages"]] == ["Best passage", *["Further passage"] * 2]
+    assert {one["chunk"] for one in others}.isdisjoint({first["chunk"]})
+    source = answer["citations"][0]["sources"][0]
+    assert source["char_offset"] == first["char_offset"] + first["marked"]["start"]
+    assert source["char_length"] == first["marked"]["end"] - first["marked"]["start"]
+
+
+def test_a_passage_has_its_headings_and_page(samples: Engine) -> None:
+    (first, *_) = ask(samples, "Who examined the broken pin?")["passages"]
+    assert first["document"].endswith(".pdf")
+    assert first["page_number"] == 4
+    (first, *_) = ask(samples, "When did Walter Pennock die?")["passages"]
+    assert first["title"].startswith("The Skell Tidal Power Company")
+
+
+def test_of_a_long_chunk_whole_sentences_around_the_marked_one_are_shown(samples: Engine) -> None:
+    whole = ask(samples, "Who owned the Petrel?")["passages"][0]
+    part = ask(samples, "Who owned the Petrel?", settings={"synthesis.passage_tokens": "40"})["passages"][0]
+    assert marked(part) == marked(whole) == "Walter Pennock owned the Petrel."
+    assert part["text"] in whole["text"]
+    assert count_tokens(part["text"]) <= 40 < count_tokens(whole["text"])
+    assert part["text"].endswith(".")
+
+
+def test_closest_passages_are_labelled_where_nothing_says_it(samples: Engine) -> None:
+    answer = ask(samples, "Who was the architect of the railway station of Port Merrin?")
+    assert not answer["answered"]
+    assert answer["answer"] == "Nothing in the documents says this."
+    assert answer["citations"] == []
+    assert {one["label"] for one in answer["passages"]} == {"Closest passage"}
+    assert [one["quote"] for one in answer["closest"]] == [
+        one["text"][one["marked"]["start"] : one["marked"]["end"]] for one in answer["passages"]
+    ]
+    assert "no_relevant_facts" in {warning["type"] for warning in answer["warnings"]}
+
+
+@pytest.mark.parametrize("question", ["Who owned the Petrel?", "Who invented the reversing gear?"])
+def test_a_removed_fact_takes_its_sentence_out(sample_folder: Path, tmp_path: Path, question: str) -> None:
+    shutil.copytree(sample_folder, tmp_path / "store")
+    with open_engine(tmp_path / "store", config=Settings()) as engine:
+        before = ask(engine, question)
+        sentence = marked(before["passages"][0])
+        (edge, *_) = [one["edge"] for one in before["citations"] if "edge" in one]
+        engine.facts.remove(edge["s"], edge["p"], edge["o"], reason="a test")
+        after = ask(engine, question)
+    wanted = "Walter Pennock" if "Petrel" in question else "Rhoda Tennant"
+    assert not after["answered"] or wanted in after["answer"]
+    assert all(sentence not in " ".join(one["text"].split()) for one in after["passages"])
+
+
+def test_what_names_an_excluded_entity_is_not_shown(samples: Engine) -> None:
+    answer = ask(samples, "Who invented the reversing gear?", exclude=["Rhoda Tennant"])
+    assert answer["passages"]
+    assert all("Rhoda Tennant" not in one["text"] for one in answer["passages"])
+
+
+def test_who_somebody_was_is_what_the_sentence_that_begins_so_says(engine: Engine, tmp_path: Path) -> None:
+    text = "People spoke of Mona Kell, and Mona Kell heard it. Mona Kell (1850–1911) was a diver from Skell."
+    (tmp_path / "kell.txt").write_text(f"{text} The diving of Mona Kell was famous.", "utf-8")
+    engine.ingest([tmp_path])
+    assert "was a diver" in ask(engine, "Who was Mona Kell?")["answer"]
+
+
+def test_a_row_of_a_table_answers_with_its_columns(engine: Engine, tmp_path: Path) -> None:
+    rows = "ship,built,tonnage\nPetrel,1903,140\nGudrun,1921,900\nHalden,1962,310\n"
+    (tmp_path / "ships.csv").write_text(rows, "utf-8")
+    engine.ingest([tmp_path])
+    answer = ask(engine, "What is the tonnage of the Gudrun?")
+    assert answer["answer"] == "Gudrun: tonnage 900. [1]"
+    assert marked(answer["passages"][0]) == "Gudrun,1921,900"
+
+
+def test_a_sentence_in_chinese_is_marked(samples: Engine) -> None:
+    answer = ask(samples, "谁负责模型的测量工作？")
+    assert marked(answer["passages"][0]) == "陈立文负责模型的测量工作。"
+    assert answer["answered"]

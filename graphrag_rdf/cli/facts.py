@@ -375,7 +375,7 @@ def _print(done: dict[str, Any], form: str, *, dry_run: bool, none: str = "") ->
         count = len(done["sentences"])
         output.note(
             tr(
-                "answers still use its sentences ({count}); leave out wrong text with --with-sentences"
+                "a model still reads its sentences ({count}); leave out wrong text with --with-sentences"
             ).format(count=count)
         )
 

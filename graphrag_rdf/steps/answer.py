@@ -392,6 +392,7 @@ def _passage(state: State, rank: int, passage: Passage) -> dict[str, Any]:
         "page_number": source.page_number,
         "document": source.document,
         "uri": source.uri,
+        "authority": source.authority,
         "chunk": source.chunk,
         "char_offset": passage.char_offset,
         "char_length": None if passage.char_offset is None else len(passage.text),

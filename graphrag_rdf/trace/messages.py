@@ -210,10 +210,13 @@ def source_in_words(source: Mapping[str, Any], edge: Mapping[str, Any] | None = 
 
 
 def passage_place(passage: Mapping[str, Any]) -> str:
-    """Where a passage of an answer stands: the document, the headings above it, the page."""
+    """Where a passage of an answer stands: the document, the headings above it, the page, its authority."""
     name = " › ".join([passage["name"], *passage["headings"]])
-    number = passage["page_number"]
-    return tr("{title}, page {page}").format(title=name, page=number) if number else name
+    if passage["page_number"]:
+        name = tr("{title}, page {page}").format(title=name, page=passage["page_number"])
+    if passage.get("authority") is not None:
+        name = tr("{name}, authority {authority:g}").format(name=name, authority=passage["authority"])
+    return name if passage["chunk"] else f"{name} ({tr('a fact, not a quotation')})"
 
 
 def passage_pieces(passage: Mapping[str, Any]) -> tuple[str, str, str]:

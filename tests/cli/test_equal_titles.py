@@ -31,7 +31,7 @@ def test_an_answer_names_the_path_although_it_cites_only_one_of_them(run: Run, t
     (source,) = answer["citations"][0]["sources"]
     assert (source["title"], source["name"]) == ("Overview", NAME)
     assert answer["sources"][0]["name"] == NAME
-    assert f"[1] {NAME}: “" in run("ask", QUESTION).out.replace("\n    ", " ")
+    assert f"[1] {NAME}\n" in run("ask", QUESTION).out
     other = run("ask", "Who designed Drumlaw Head Lighthouse?", "--format", "json").json["sources"][0]
     assert other["name"] == other["title"] == "Port Merrin"
 

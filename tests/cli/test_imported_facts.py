@@ -79,7 +79,7 @@ def test_a_model_answers_with_it_and_the_citation_is_the_same(
 
 def test_people_are_shown_the_fact_and_the_file(run: Run, imported: dict[str, str]) -> None:
     told = " ".join(run("ask", QUESTION, "--explain").out.split())
-    assert "[1] people.ttl: Mona Kell founded Lantern Society (a fact, not a quotation)" in told
+    assert "[1] people.ttl (a fact, not a quotation) **Mona Kell founded Lantern Society**" in told
     assert "Source: people.ttl (a fact, not a quotation)" in told
 
 
@@ -141,10 +141,8 @@ def test_a_fact_that_was_both_read_and_imported_has_both_sources(run: Run, store
 def test_sentences_and_imported_facts_answer_together(run: Run, imported: dict[str, str]) -> None:
     """The chain goes from a sentence of a document over an entity to a fact of the file."""
     answer = run("ask", "Who is trustee of the lighthouse that Andrew Orr designed?", "--format", "json").json
-    titles = {source["title"] for citation in answer["citations"] for source in citation["sources"]}
-    assert "people.ttl" in titles
-    assert len(titles) > 1
-    assert "Mona Kell" in answer["answer"]
+    assert {"people.ttl", "Port Merrin"} <= {passage["title"] for passage in answer["passages"]}
+    assert any("Mona Kell" in passage["text"] for passage in answer["passages"])
 
 
 def test_an_untitled_synonym_list_is_named_by_its_file(run: Run, store: Path, folder: Path) -> None:

@@ -61,9 +61,11 @@ def test_answers_use_corrections_and_documents(docs: Path, engine: Engine) -> No
     (docs / "b.txt").write_text("The archive of Upper Tarnay is old. Andrew Orr was born in Leeds.")
     engine.ingest([docs])
     engine.facts.correct(*BORN, object="Upper Tarnay", by="R. Tennant", with_sentences=True)
-    said = answer(engine)
-    assert "born in Leeds." in said
-    assert "born in Upper Tarnay" in said
+    *_, last = engine.ask(QUESTION)
+    assert last.answer is not None
+    marked = {one["text"][one["marked"]["start"] :] for one in last.answer["passages"]}
+    assert {"Andrew Orr was born in Leeds.", "Andrew Orr was born in Upper Tarnay"} <= marked
+    assert not any("Arnhythe" in text for text in marked)
 
 
 def test_removed_and_taken_back(engine: Engine) -> None:
@@ -194,7 +196,7 @@ def test_traces_say_what_was_removed_since(engine: Engine) -> None:
 
 def test_sentences_are_left_out_where_the_text_is_wrong(engine: Engine) -> None:
     engine.facts.remove(*BORN)
-    assert "Arnhythe" in answer(engine)  # the sentence says so, whatever was read from it
+    assert "Arnhythe" not in answer(engine)
     engine.facts.undo_about(*BORN)
     engine.facts.remove(*BORN, with_sentences=True)
     for pipeline in ("graph_rag", "hops_rag", "hybrid_rag"):

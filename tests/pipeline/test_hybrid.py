@@ -12,6 +12,7 @@ from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.checks import run_shapes
 from graphrag_rdf.config import Settings
+from graphrag_rdf.config.sections import RelationSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import datetime_, double, now, text_of, to_python
@@ -45,10 +46,10 @@ WORDS_ONLY = {
 
 @pytest.fixture(scope="module")
 def related_folder(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample store with derived relations."""
+    """The sample store with derived relations; its names stand together once."""
     folder = tmp_path_factory.mktemp("related") / "store"
     shutil.copytree(sample_folder, folder)
-    with open_engine(folder, config=Settings()) as engine:
+    with open_engine(folder, config=Settings(relations=RelationSection(min_count=1))) as engine:
         engine.refresh_relations()
     return folder
 

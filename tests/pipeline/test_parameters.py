@@ -215,6 +215,7 @@ def test_values_at_the_edge_work(samples: Engine, pipeline: str, setting: dict[s
     answer = list(samples.ask(QUESTION, pipeline, settings=setting))[-1].answer
     assert answer is not None
     assert answer["answer"]
+    assert all(0 <= cited["score"] <= 1 for cited in answer["citations"])
     if "synthesis.max_sentences" in setting:
         assert len({c["sentence"] for c in answer["citations"]}) == 1
 

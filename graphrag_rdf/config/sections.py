@@ -429,6 +429,12 @@ class TraceSection(Section):
         default="urn:graph:retrieval", description="named graph of traces; a bare NAME is urn:graph:NAME"
     )
     detail: Literal["full", "summary"] = "full"
+    keep: str = Field(
+        default="all",
+        pattern=r"^(all|marked|[1-9]\d{0,8}|[1-9]\d{0,4} days?)$",
+        description="traces that a server keeps: all, a number of the newest (1000), those of so many days "
+        "(30 days), or marked, which takes those that nobody marked within a day",
+    )
 
 
 class ForgetSection(Section):

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 from starlette.requests import HTTPConnection
@@ -39,6 +39,7 @@ from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.folder import DEFAULT_COLLECTION
 from graphrag_rdf.store.remote import RemoteStore
 from graphrag_rdf.store.remote_graphs import RemoteGraphs
+from graphrag_rdf.trace.catalogue import keep_by_rule
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +61,9 @@ How = Literal["isolated", "in-process", "remote"]
 
 _AGAIN = 60.0
 """Seconds until files are rewritten again if that failed."""
+
+_PRUNED_EVERY = 3600.0
+"""Seconds between two looks for traces that are not kept (`trace.keep`)."""
 
 _ENDING = 2.0
 """Seconds after their time limit in which queries end."""
@@ -114,6 +118,7 @@ class Service:
         )
         self._written: OrderedDict[str, int] = OrderedDict()
         self._rewriting: asyncio.Future[None] | None = None
+        self._pruning: asyncio.Future[None] | None = None
 
     @cached_property
     def store(self) -> EmbeddedStore:
@@ -208,8 +213,23 @@ class Service:
         if self.readers is not None:
             self.readers.start()
         self._warming = asyncio.ensure_future(self.runs.call(self._warm))
-        if not self.read_only and is_pending(self.engine.store):
-            self.rewrite_later()
+        if not self.read_only:
+            self._pruning = asyncio.ensure_future(self._prune_often())
+            if is_pending(self.engine.store):
+                self.rewrite_later()
+
+    async def _prune_often(self) -> None:
+        """Take out the traces that `trace.keep` does not keep."""
+        engine = self.engine
+        while True:
+            rule = engine.settings.trace.keep
+            try:
+                if rule != "all":
+                    gone = await self.writes.run(partial(keep_by_rule, engine.store, engine.blobs, rule))
+                    log.info("trace.keep = %s: %s traces were taken out", rule, gone.traces)
+            except (GraphRagError, Problem) as error:
+                log.warning("old traces could not be taken out: %s", error)
+            await asyncio.sleep(_PRUNED_EVERY)
 
     def _warm(self) -> None:
         """Load what every question needs, so that the first one is not the one that waits for it."""
@@ -224,6 +244,8 @@ class Service:
         """Finish accepted writes (an ingest: its current chunk), rewrite files that hold forgotten text, and
         accept no more."""
         self.stopping.set()
+        if self._pruning is not None:
+            self._pruning.cancel()
         if self._rewriting is not None:
             self._rewriting.cancel()
             with suppress(GraphRagError, Problem):  # the next process tries again

@@ -59,7 +59,7 @@ from graphrag_rdf.steps.gather import Gathering
 from graphrag_rdf.steps.hits import Hits
 from graphrag_rdf.steps.kinds import Hops, Share, Some, StepKind, StepParameters, Way, Weight, register
 from graphrag_rdf.steps.reranking import rerank_passages
-from graphrag_rdf.steps.search import COMMON, DESCRIPTIONS, QuestionSearch
+from graphrag_rdf.steps.search import COMMON, QuestionSearch
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
@@ -335,10 +335,9 @@ TEMPLATES = (
     "retrieval/same-facts",
     "retrieval/facts-by-hand",
     "retrieval/metadata-facts",
-    "retrieval/imports",
     "retrieval/unread-facts",
     "retrieval/edges",
-    *DESCRIPTIONS,
+    "derived/fact-descriptions",  # of imports
     "retrieval/unverified-facts",
     "retrieval/inferred-facts",  # where the answer may rest on them
     "facts/text-wrong",  # of removed facts

@@ -23,7 +23,7 @@ from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.namespaces import DCTERMS, RAG
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.exploration import Edge
-from graphrag_rdf.steps.sources import chunk_texts, left_out, mentions_of, sentence_sources
+from graphrag_rdf.steps.sources import chunk_sentences, chunk_texts, left_out, mentions_of, sentence_sources
 from graphrag_rdf.steps.state import Context, Selection, SentenceHit, State
 from graphrag_rdf.steps.table_rows import rows_among
 from graphrag_rdf.trace.documents import Source, names_of
@@ -378,7 +378,9 @@ def collect(
     for number, one in enumerate(chunks):
         if one.passage:
             parts.setdefault(one.passage.chunk.value, []).append((number, one.window))
-    found = {node.value for node in sentences} | set(_sentences_of(context, step, parts))
+    found = {node.value for node in sentences}
+    for own in chunk_sentences(context, state, step, parts).values():
+        found |= {iri for _, _, iri in own}
     found -= state.set_aside
     if state.exclude:
         mentioned = mentions_of(context, state, step, found)
@@ -502,13 +504,6 @@ def _span(source: Source) -> tuple[int, int]:
 
 _Parts: TypeAlias = dict[str, list[tuple[int, tuple[int, int] | None]]]
 """Chunk → the ranks of what was selected of it, each with its window; None of the whole chunk."""
-
-
-def _sentences_of(context: Context, step: Step, parts: Mapping[str, object]) -> list[str]:
-    if not parts:
-        return []
-    rows = context.select(step, "retrieval/passage-sentences", chunks=[NamedNode(chunk) for chunk in parts])
-    return [text_of(row["sentence"]) for row in rows]
 
 
 def _rank(source: Source, parts: _Parts, texts: Mapping[str, tuple[str, int]]) -> int | None:

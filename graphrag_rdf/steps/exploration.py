@@ -17,9 +17,9 @@ from graphrag_rdf.i18n import counted, later, tr
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import edge_id, integer, node_of, number_of, text_of, whole_of
 from graphrag_rdf.rdf.wording import between
-from graphrag_rdf.store.base import Store
+from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace.documents import shown_names
-from graphrag_rdf.trace.kinds import ItemKind, NodeKind, Statement, StepField, item, said
+from graphrag_rdf.trace.kinds import ItemKind, NodeKind, Statement, StepField, item, read_item, said
 from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.model import DecisionNote, Fact, ScoreShare, TraceStep, score_parts
 from graphrag_rdf.trace.reader import Reading
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _CHUNKS = 3  # ranked chunks that `trace show` lists without --full
 _CONSIDERED = 30  # facts kept in the trace as considered
+EVIDENCE_LIMIT = 50
+"""Sentences that are evidence."""
 RANKED_LIMIT = 100
 """Chunks that activation ranks."""
 WEIGHTS: Mapping[str, str] = {"entities": "graph", "words": "word", "meaning": "meaning"}
@@ -56,7 +58,6 @@ class Seed:
     score: float = said(TG.score)
     matched_by: Choice["exact", "text", "vector"] = said(RAG.matchedBy)
     matched_text: str = said(RAG.matchedText, words=True)
-    index: int | None = said(RAG.index, default=None)
     iri: NamedNode | None = None
 
 
@@ -306,6 +307,31 @@ def _complete_edges(reading: Reading, found: Sequence[Edge]) -> None:
         edge.selected = reading.selects(edge.triple)
 
 
+def _considered(reading: Reading, step: NamedNode) -> list[Edge]:
+    """The facts that were read from the evidence of an activation, with the score of their best sentence, as
+    the store is now.
+    """
+    if RAG.sureness not in reading.nodes[step]:
+        return []
+    said = reading.store.select("retrieval/evidence", exploration=step, limit=EVIDENCE_LIMIT)
+    scores = {row["sentence"]: row for row in said}
+    rows = reading.store.select("retrieval/quoted-facts", sentences=list(scores)) if scores else ()
+    found: dict[Statement, Row] = {}
+    for row in rows:
+        fact: Statement = node_of(row["s"]), node_of(row["p"]), row["o"]  # type: ignore[assignment]
+        own = scores[row["sentence"]]
+        if fact not in found or number_of(found[fact]["score"]) < number_of(own["score"]):
+            found[fact] = own
+    best = sorted(found.items(), key=lambda one: (-number_of(one[1]["score"]), str(one[0])))
+    edges = []
+    for rank, (fact, own) in enumerate(best[:_CONSIDERED], start=1):
+        edge: Edge = read_item(Edge, {})
+        edge.triple, edge.rank, edge.score = fact, rank, number_of(own["score"])
+        edge.lexical, edge.graph = number_of(own["words"]), number_of(own["standing"])
+        edges.append(edge)
+    return edges
+
+
 def explain(store: Store, passages: Sequence[PassageHit], given: Mapping[str, Any]) -> None:
     """Give chunks that entities have a weight in the paths that led to them, the largest share first.
 
@@ -382,7 +408,13 @@ ACTIVATED = ItemKind(
     "activated", "activated", RAG.hit, None, Activated.of, complete=label_entities, of_terms=True
 )
 CONSIDERED = ItemKind(
-    "considered", "considered", RAG.consideredEdge, RAG.ConsideredEdge, Edge, complete=_complete_edges
+    "considered",
+    "considered",
+    RAG.consideredEdge,
+    RAG.ConsideredEdge,
+    Edge,
+    complete=_complete_edges,
+    computed=_considered,
 )
 RANKED = ItemKind(
     "passage",
@@ -425,8 +457,8 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
         page.paragraph(f"{active.label} ({strength})", "      ", tr("Activated: "), dim=True)
     for edge in step.items["considered"]:
         mark = "*" if edge.selected else " "
-        hop = tr("hop {number}").format(number=edge.hop)
-        about = f"{mark} {edge.rank}. {fact_words(edge.fact)} · {score_words(edge)} · {hop}"
+        hop = "" if edge.hop is None else " · " + tr("hop {number}").format(number=edge.hop)
+        about = f"{mark} {edge.rank}. {fact_words(edge.fact)} · {score_words(edge)}{hop}"
         page.paragraph(about, "      ", tr("Considered: "), dim=True)
 
 
@@ -475,13 +507,17 @@ def begin_exploration(context: Context, state: State, parameters: Parameters, mo
 
 
 def record_exploration(recorder: TraceRecorder, step: Step, state: State, candidates: int) -> None:
-    """What every exploration writes: counts, seeds with how they matched, the best considered edges."""
+    """What every exploration writes: counts, and seeds with how they matched."""
     recorder.say(step, TG.edgeCount, integer(len(state.edges)))
     recorder.say(step, RAG.candidateCount, integer(candidates))
     for seed in state.seeds:
         recorder.say(step, TG.entity, seed.entity)
     recorder.items(step, SEED, state.seeds)
-    for rank, edge in enumerate(state.edges[:_CONSIDERED], start=1):
+
+
+def record_considered(recorder: TraceRecorder, step: Step, edges: Sequence[Edge]) -> None:
+    """Write the best facts, where no query tells them from the hits."""
+    for rank, edge in enumerate(edges[:_CONSIDERED], start=1):
         edge.rank, edge.edge_id = rank, edge.label_hash
         recorder.item(step, CONSIDERED, edge)
 

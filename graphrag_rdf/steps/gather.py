@@ -10,7 +10,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.namespaces import METADATA, RAG
 from graphrag_rdf.rdf.terms import node_of, number_of, text_of
-from graphrag_rdf.steps.exploration import Edge
+from graphrag_rdf.steps.exploration import EVIDENCE_LIMIT, Edge
 from graphrag_rdf.steps.hits import Hits
 from graphrag_rdf.steps.same_facts import as_one, by_preference
 from graphrag_rdf.steps.search import QuestionSearch, fact_of
@@ -26,7 +26,6 @@ def _in_order(fact: Triple) -> tuple[str, ...]:
 
 _UNREAD_OF = 20  # entities whose imported facts, and whose metadata, are looked for
 _UNREAD_AMONG = 100  # of each, among so many of its facts in each direction
-_SENTENCES = 50  # considered
 
 
 class Gathering:
@@ -74,7 +73,7 @@ class Gathering:
             return []
         most = best[0].score
         self.hits.write((hit.chunk, RAG.standing, hit.score / most if most else 1.0) for hit in best)
-        rows = self.search.decide("retrieval/evidence", limit=_SENTENCES, **self.hits.given)
+        rows = self.search.decide("retrieval/evidence", limit=EVIDENCE_LIMIT, **self.hits.given)
         found = [node_of(row["sentence"]) for row in rows]
         mentioned = mentions_of(
             self.search.context, self.state, self.search.step, [node.value for node in found]
@@ -110,11 +109,14 @@ class Gathering:
 
     def _unread(self, entities: list[NamedNode]) -> list[Row]:
         """Facts of entities that no sentence says: metadata, imported, or given by hand."""
-        found = self.search.rows("retrieval/facts-by-hand", entities=entities)
-        found += self.search.rows(
-            "retrieval/metadata-facts", entities=entities, relations=list(METADATA), limit=_UNREAD_AMONG
-        )
-        if not self.search.rows("retrieval/imports"):
+        held, found = self.search.held, []
+        if "corrections" in held:
+            found += self.search.rows("retrieval/facts-by-hand", entities=entities)
+        if "metadata" in held:
+            found += self.search.rows(
+                "retrieval/metadata-facts", entities=entities, relations=list(METADATA), limit=_UNREAD_AMONG
+            )
+        if "imports" not in held:
             return found
         return found + [
             row
@@ -127,7 +129,8 @@ class Gathering:
     def _unverified(self) -> list[Row]:
         """Facts of the best passages that no sentence of them was found to say."""
         chunks = [hit.chunk for hit in self.state.passages[: self.parameters["passages"]]]
-        return self.search.rows("retrieval/unverified-facts", chunks=chunks) if chunks else []
+        asked = chunks if "unverified" in self.search.held else []
+        return self.search.rows("retrieval/unverified-facts", chunks=asked) if asked else []
 
     def _edges(
         self,

@@ -43,7 +43,6 @@ class Concept:
 
     text: str | None = said(RDFS.label, words=True)
     asked: NamedNode | None = said(PROV.wasDerivedFrom, default=None)
-    index: int | None = said(RAG.index, default=None)
     iri: NamedNode | None = None
 
 

@@ -21,13 +21,14 @@ from graphrag_rdf.steps.exploration import (
     Edge,
     PassageHit,
     begin_exploration,
+    record_considered,
     record_exploration,
     record_passages,
 )
 from graphrag_rdf.steps.kinds import Hops, Limit, Share, Some, StepKind, StepParameters, Way, Weight, register
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
 from graphrag_rdf.steps.same_facts import as_one
-from graphrag_rdf.steps.search import DESCRIPTIONS, QuestionSearch, fact_of
+from graphrag_rdf.steps.search import QuestionSearch, fact_of
 from graphrag_rdf.steps.sources import chunk_of, left_out, mentions_of
 from graphrag_rdf.steps.state import Context, Parameters, SentenceHit, State, Triple
 from graphrag_rdf.store.base import Row
@@ -255,6 +256,7 @@ class _Exploration:
         state.hits = sorted(self.hits.values(), key=lambda hit: (-hit.score, hit.sentence.value))
         state.empty = not state.edges and not state.hits
         record_exploration(recorder, step, state, self.considered)
+        record_considered(recorder, step, state.edges)
         state.passages = _rank_by_sentences(self.context, state, step, self.parameters["passage_limit"])
         if reranks(self.context, self.parameters):
             rerank_passages(self.context, state, step, self.parameters)
@@ -315,7 +317,7 @@ HOPS = register(
                     "retrieval/relation-names",
                     "retrieval/same-facts",
                     "retrieval/edges",
-                    *DESCRIPTIONS,
+                    "derived/fact-descriptions",
                     "retrieval/evidence-sentences",
                     "retrieval/sentence-texts",  # where no facts are followed
                     "selection/chunk-ranking",

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from graphrag_rdf.steps.state import Context
+from graphrag_rdf.rdf.namespaces import METADATA
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace.recorder import RecordedQuery, Step
 
@@ -35,3 +37,20 @@ def keep(context: Context, step: Step, name: str, depends_on: object, find: Call
     found = find()
     of_store[name] = key, found, step.queries[before:]
     return found
+
+
+_held: WeakKeyDictionary[Store, tuple[int, frozenset[str]]] = WeakKeyDictionary()
+"""Store → its `knowledge_commit`, and what it had then."""
+
+
+def held(store: Store, state: State) -> frozenset[str]:
+    """What the store has that few stores have (see `retrieval/held`), so that a run asks for nothing that is
+    not there: asked once, until something changes. No trace records it.
+    """
+    if state.held is None:
+        commit = store.knowledge_commit()
+        if _held.get(store, (None,))[0] != commit:
+            rows = store.select("retrieval/held", relations=list(METADATA))
+            _held[store] = commit, frozenset(text_of(row["what"]) for row in rows)
+        state.held = _held[store][1]
+    return state.held

@@ -38,7 +38,7 @@ from graphrag_rdf.steps.local_items import (
     ReportTaken,
 )
 from graphrag_rdf.steps.same_facts import as_one
-from graphrag_rdf.steps.search import DESCRIPTIONS, QuestionSearch, as_shares, fact_of
+from graphrag_rdf.steps.search import QuestionSearch, as_shares, fact_of
 from graphrag_rdf.steps.selection import fit_chunks, record_chunks, record_selections, tokens_of
 from graphrag_rdf.steps.sources import attach_sources, mentions_of, sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, SentenceHit, State, Triple
@@ -472,7 +472,7 @@ _SHARED = (
     "facts/text-wrong",
     "index/report-count",
     *FINDINGS,
-    *DESCRIPTIONS,
+    "derived/fact-descriptions",
     "retrieval/edges",
     "retrieval/names",
     "retrieval/relation-names",

@@ -25,9 +25,8 @@ The label is "nothing says this" unless this sum reaches a bar:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from pyoxigraph import NamedNode
 
@@ -40,9 +39,12 @@ from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import double, number_of, text_of
 from graphrag_rdf.steps.answer import MARGIN
 from graphrag_rdf.steps.exploration import Edge
+from graphrag_rdf.steps.kept import held
 from graphrag_rdf.steps.sources import (
     OF_SENTENCES,
     chunk_of,
+    chunk_places,
+    chunk_sentences,
     chunk_texts,
     mentions_of,
     sentence_sources,
@@ -57,7 +59,6 @@ from graphrag_rdf.trace.recorder import Step
 TEMPLATES = (
     "selection/decided-against",
     "selection/marked",
-    "retrieval/passage-sentences",
     "retrieval/headings",
     "retrieval/mentioned-entities",
     "provenance/rows",  # of tables, whose rows are quoted with the names of columns
@@ -204,23 +205,25 @@ def _sentences(
     context: Context, step: Step, state: State, words: QuestionWords, standing: Iterable[str]
 ) -> _Sentences:
     """The sentences of chunks, weighed."""
-    found: dict[str, list[tuple[int, int, str]]] = {chunk: [] for chunk in standing}
-    texts = chunk_texts(context, state, step, found)
-    nodes = [NamedNode(chunk) for chunk in texts]
-    for found_row in context.select(step, "retrieval/passage-sentences", chunks=nodes) if nodes else ():
-        iri, start, size = (text_of(found_row[name]) for name in ("sentence", "offset", "length"))
-        found[chunk_of(iri)].append((int(start), int(size), iri))
+    texts = chunk_texts(context, state, step, standing)
+    known = chunk_sentences(context, state, step, texts)
+    found = {chunk: known[chunk] for chunk in standing if chunk in known}
     all_of = [iri for own in found.values() for _, _, iri in own]
     gone = _left_out(context, step, state, all_of, found, texts)
     chosen = {node.value for one in state.selections for node in _said_in(one)} if state.vouched else None
     tables = rows_among(context, step, all_of)
-    titles = {iri: places[0].title for iri, places in sentence_sources(context, state, step, all_of).items()}
+    titles = {
+        chunk: place.source.title
+        for chunk, places in chunk_places(context, state, step, texts).items()
+        for place in places
+        if place.current
+    }
     defined = _definition(state.question)
     out = _Sentences([], {})
     for chunk, own in found.items():
         before = ""
         out.places[chunk] = []
-        for offset, length, iri in sorted(own):
+        for offset, length, iri in own:
             text = texts[chunk][0][offset : offset + length]
             out.places[chunk].append(None if iri in gone else (offset, length))
             row = table_row(text, tables[iri]) if iri in tables else None
@@ -228,12 +231,12 @@ def _sentences(
             one = _Sentence(
                 NamedNode(iri), chunk, (offset, length), _as_sentence(told.text if told else text)
             )
-            one.weigh(words, told.text if told else text, titles.get(iri, ""), before)
+            one.weigh(words, told.text if told else text, titles.get(chunk, ""), before)
             one.weight += _DEFINITION if defined and _begins_with(text, defined) else 0.0
             one.weight *= 1.0 if told or without_emoji(text).rstrip()[-1:] in _ENDS else _NO_SENTENCE
             if iri in gone:
                 out.left_out = max(out.left_out, one.said)
-            elif (chosen is None or iri in chosen) and iri in titles and not _asks(text):
+            elif (chosen is None or iri in chosen) and chunk in titles and not _asks(text):
                 out.kept.append(one)
             before = text
     return out
@@ -259,16 +262,16 @@ def _left_out(
     step: Step,
     state: State,
     sentences: Sequence[str],
-    found: dict[str, list[tuple[int, int, str]]],
-    texts: Any,
+    found: Mapping[str, Sequence[tuple[int, int, str]]],
+    texts: Mapping[str, tuple[str, int]],
 ) -> set[str]:
     """The sentences that say what somebody decided against, or that name an excluded entity."""
     if not sentences:
         return set()
     nodes = [NamedNode(iri) for iri in sentences]
-    gone = {
-        text_of(row["sentence"]) for row in context.select(step, "selection/decided-against", sentences=nodes)
-    }
+    decided = nodes if "retractions" in held(context.store, state) else []
+    rows = context.select(step, "selection/decided-against", sentences=decided) if decided else []
+    gone = {text_of(row["sentence"]) for row in rows}
     if state.exclude:
         excluded = set(state.exclude)
         mentioned = mentions_of(context, state, step, sentences)

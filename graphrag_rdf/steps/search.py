@@ -23,7 +23,7 @@ from graphrag_rdf.index.records import Kind
 from graphrag_rdf.rdf.terms import Term, node_of, one_label, spellings, text_of
 from graphrag_rdf.rdf.wording import phrase_of, words_asking_for, words_of_value
 from graphrag_rdf.steps.exploration import Edge, Seed
-from graphrag_rdf.steps.kept import keep
+from graphrag_rdf.steps.kept import held
 from graphrag_rdf.steps.state import Context, Parameters, State, Triple
 from graphrag_rdf.steps.words import QuestionWords, asked_words
 from graphrag_rdf.store.base import Row, Store, languages_of
@@ -149,8 +149,6 @@ def _called(name: str, store: Store, index: TextIndex | None, language: str | No
         return []
 
 
-DESCRIPTIONS = ("retrieval/descriptions", "derived/fact-descriptions")
-"""The templates that look up what imports say of facts."""
 _SEARCHED = 1000  # sentences asked of each index, where nothing else is said
 COMMON = 0.4  # score of a common word that is also an entity, where the question has names
 _ALSO = 0.3  # how far what else is searched for shifts the meaning of a question
@@ -238,12 +236,15 @@ class QuestionSearch:
 
     def _set_aside(self) -> None:
         """Note which sentences are left out, and record it where there are any."""
-        run = self.context.store.run("facts/text-wrong")
-        if run.rows:
-            self.context.recorder.queried(self.step, run)
-            edges = [(row["s"], row["p"], row["o"]) for row in run.rows]
-            found = self.rows("retrieval/evidence-sentences", edges=edges)
-            self.state.set_aside = frozenset(text_of(row["sentence"]) for row in found)
+        if "retractions" in self.held and (found := self.rows("facts/text-wrong")):
+            edges = [(row["s"], row["p"], row["o"]) for row in found]
+            said = self.rows("retrieval/evidence-sentences", edges=edges)
+            self.state.set_aside = frozenset(text_of(row["sentence"]) for row in said)
+
+    @property
+    def held(self) -> frozenset[str]:
+        """What the store has that few stores have."""
+        return held(self.context.store, self.state)
 
     def _counts(self, row: Row) -> bool:
         return "sentence" not in row or text_of(row["sentence"]) not in self.state.set_aside
@@ -277,7 +278,8 @@ class QuestionSearch:
     def _look_up_relations(self, relations: Collection[NamedNode]) -> None:
         wanted = sorted((one for one in relations if one.value not in self._other_names), key=str)
         self._other_names.update((one.value, []) for one in wanted)
-        for row in self.rows("retrieval/relation-names", relations=wanted) if wanted else ():
+        asked = wanted if "relations" in self.held else []
+        for row in self.rows("retrieval/relation-names", relations=asked) if asked else ():
             self._other_names[text_of(row["relation"])].append(text_of(row["name"]))
 
     def describe(self, entities: Sequence[NamedNode], limit: int) -> list[Triple]:
@@ -286,10 +288,7 @@ class QuestionSearch:
         Args:
             limit: facts for each entity and direction.
         """
-        context, template = self.context, "retrieval/descriptions"
-        commit = context.store.content_commit()
-        any_described = keep(context, self.step, template, commit, lambda: self.rows(template))
-        if not entities or not any_described:
+        if not entities or "descriptions" not in self.held:
             return []
         near = self.rows("retrieval/edges", entities=list(entities), limit=limit)
         facts = list(dict.fromkeys(map(fact_of, near)))

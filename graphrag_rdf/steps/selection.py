@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TypeAlias
 
 from pydantic import Field
@@ -22,7 +23,7 @@ from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.exploration import Edge, PassageHit
 from graphrag_rdf.steps.figures import known_figures
 from graphrag_rdf.steps.kinds import Limit, Some, StepParameters
-from graphrag_rdf.steps.sources import chunk_of, chunk_texts
+from graphrag_rdf.steps.sources import chunk_of, chunk_sentences, chunk_texts
 from graphrag_rdf.steps.state import Called, Context, Parameters, Selection, State
 from graphrag_rdf.trace.citations import MARKER, cited_numbers
 from graphrag_rdf.trace.model import CHUNK, EDGE, SENTENCE
@@ -106,7 +107,8 @@ def fit_chunks(
         for chunk, size in sizes.items()
         if chunk in before or count_tokens(texts[chunk][0]) > size
     }
-    windows = _windows(context, state, step, cut, before)
+    known = chunk_sentences(context, state, step, texts)
+    windows = _windows(state, {chunk: known[chunk] for chunk in cut}, cut, before)
     out: list[Selection] = []
     for place, hit in enumerate(asked, start=1):
         chunk = hit.chunk.value
@@ -162,7 +164,10 @@ _Shown: TypeAlias = Mapping[str, Sequence[Selection]]
 
 
 def _windows(
-    context: Context, state: State, step: Step, sizes: Mapping[str, int], shown: _Shown
+    state: State,
+    sentences: Mapping[str, Sequence[tuple[int, int, str]]],
+    sizes: Mapping[str, int],
+    shown: _Shown,
 ) -> dict[str, tuple[int, int]]:
     """Of chunks the place in them of the sentences that are taken: offset and length. None of a chunk that
     was shown before, and where nothing else was found.
@@ -170,20 +175,15 @@ def _windows(
     Args:
         sizes: chunk → tokens that may be taken.
     """
-    if not sizes:
-        return {}
-    rows = context.select(
-        step, "retrieval/passage-sentences", chunks=[NamedNode(chunk) for chunk in sorted(sizes)]
-    )
     scores = {hit.sentence.value: hit.score for hit in state.hits}
-    found: dict[str, list[_Placed]] = {}
-    for row in rows:
-        iri, offset, length = (text_of(row[name]) for name in ("sentence", "offset", "length"))
-        placed = int(offset), int(length), scores.get(iri, 0.0)
-        found.setdefault(chunk_of(iri), []).append(placed)
+    found = {
+        chunk: [(offset, length, scores.get(iri, 0.0)) for offset, length, iri in own]
+        for chunk, own in sentences.items()
+        if own
+    }
     windows = {}
     for chunk, own in found.items():
-        left = _unshown(sorted(own), shown[chunk]) if chunk in shown else sorted(own)
+        left = _unshown(own, shown[chunk]) if chunk in shown else own
         if left:
             windows[chunk] = _window(left, state.texts[chunk][0], sizes[chunk])
     return windows
@@ -213,12 +213,17 @@ def _window(sentences: Sequence[_Placed], text: str, tokens: int) -> tuple[int, 
         text: of the chunk.
     """
     best = max(range(len(sentences)), key=lambda number: (sentences[number][2], -number))
-    costs = [count_tokens(text[offset : offset + length]) for offset, length, _ in sentences]
+
+    @cache
+    def cost(number: int) -> int:
+        offset, length, _ = sentences[number]
+        return count_tokens(text[offset : offset + length])
+
     first = last = best
-    total = costs[best]
+    total = cost(best)
     while True:
-        before = costs[first - 1] if first else None
-        after = costs[last + 1] if last + 1 < len(sentences) else None
+        before = cost(first - 1) if first else None
+        after = cost(last + 1) if last + 1 < len(sentences) else None
         if after is not None and total + after <= tokens and (before is None or last - best <= best - first):
             last, total = last + 1, total + after
         elif before is not None and total + before <= tokens:

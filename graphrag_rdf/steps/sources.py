@@ -21,7 +21,7 @@ from graphrag_rdf.trace.recorder import Step
 from graphrag_rdf.trace.sources import asserted_premises, proofs
 
 OF_FACTS = ("provenance/quotes", "provenance/derivations", "provenance/places", "provenance/origins")
-OF_SENTENCES = ("provenance/sentence-places", "provenance/places", "retrieval/chunks")
+OF_SENTENCES = ("retrieval/passage-sentences", "provenance/places", "retrieval/chunks")
 """The templates that look up their sources."""
 
 
@@ -83,15 +83,26 @@ def attach_sources(context: Context, state: State, step: Step, selections: Seque
         for fact in (selection.edge.triple, *selection.edge.also) if selection.edge else ():
             edges.setdefault(fact, []).append(selection)
     if edges:
-        _attach_to_facts(context, state, step, edges)
+        beside = {chunk_of(one.hit.sentence.value) for one in selections if one.hit}
+        beside |= {one.chunk.value for one in state.chunks if one.chunk}
+        _attach_to_facts(context, state, step, edges, beside)
     hits = {selection.hit.sentence.value: selection for selection in selections if selection.hit}
     for sentence, sources in sentence_sources(context, state, step, hits).items():
         hits[sentence].sources = sources
 
 
 def _attach_to_facts(
-    context: Context, state: State, step: Step, edges: Mapping[Triple, Sequence[Selection]]
+    context: Context,
+    state: State,
+    step: Step,
+    edges: Mapping[Triple, Sequence[Selection]],
+    beside: set[str],
 ) -> None:
+    """Give facts their sources.
+
+    Args:
+        beside: chunks whose places are wanted next, so that they are asked for at once.
+    """
     facts = list(edges)
     numbered = [(number, *fact) for number, fact in enumerate(facts)]
     quotes = context.select(step, "provenance/quotes", edges=numbered)
@@ -100,7 +111,7 @@ def _attach_to_facts(
     quoted = {row["number"] for row in quotes}
     chunks = {text_of(row["chunk"]) for row in quotes}
     chunks |= {text_of(row["origin"]) for row in read_from if row["number"] not in quoted}
-    places = chunk_places(context, state, step, chunks)
+    places = chunk_places(context, state, step, chunks | beside)
     found: dict[Term, list[tuple[_Order, Source]]] = {}
     for row in quotes:
         offset, quote = rows.whole(row, "offset"), text_of(row["quote"])
@@ -149,24 +160,23 @@ def sentence_sources(
         sentence → its sources, in the order of documents and places; those that are gone are absent.
     """
     wanted = set(sentences)
-    unknown = sorted(wanted - state.sources.keys())
+    unknown: dict[str, set[str]] = {}
+    for iri in wanted - state.sources.keys():
+        unknown.setdefault(chunk_of(iri), set()).add(iri)
     if unknown:
-        found = context.select(
-            step, "provenance/sentence-places", sentences=[NamedNode(iri) for iri in unknown]
-        )
-        chunks = [text_of(row["chunk"]) for row in found]
-        places = chunk_places(context, state, step, chunks)
-        texts = chunk_texts(context, state, step, chunks)
-        state.sources.update(dict.fromkeys(unknown, ()))
-        for row in found:
-            chunk, offset = text_of(row["chunk"]), int(text_of(row["offset"]))
-            if chunk in texts:
-                quote = texts[chunk][0][offset : offset + int(text_of(row["length"]))]
-                state.sources[text_of(row["sentence"])] = tuple(
-                    place.quoting(quote, offset)
-                    for place in places.get(chunk, ())
-                    if place.current and place.has(offset)
-                )
+        places = chunk_places(context, state, step, unknown)
+        texts = chunk_texts(context, state, step, unknown)
+        sentences_of = chunk_sentences(context, state, step, unknown)
+        for chunk, asked in unknown.items():
+            state.sources.update(dict.fromkeys(asked, ()))
+            for offset, length, iri in sentences_of[chunk] if chunk in texts else ():
+                if iri in asked:
+                    quote = texts[chunk][0][offset : offset + length]
+                    state.sources[iri] = tuple(
+                        place.quoting(quote, offset)
+                        for place in places[chunk]
+                        if place.current and place.has(offset)
+                    )
     known = {iri: state.sources[iri] for iri in wanted if state.sources[iri]}
     return dict(
         sorted(known.items(), key=lambda item: (item[1][0].document, item[1][0].char_offset or 0, item[0]))
@@ -251,6 +261,26 @@ def chunk_texts(
             if "alike" in row:
                 state.alike[chunk] = text_of(row["alike"])
     return {chunk: state.texts[chunk] for chunk in sorted(wanted & state.texts.keys())}
+
+
+def chunk_sentences(
+    context: Context, state: State, step: Step, chunks: Iterable[str]
+) -> Mapping[str, Sequence[tuple[int, int, str]]]:
+    """The sentences of chunks: offset and length in the chunk, and IRI, in order; asked once, as above.
+
+    Args:
+        step: records the query for those that were not asked for before.
+        chunks: IRIs; those that were retired have none.
+    """
+    wanted = set(chunks)
+    if unknown := sorted(wanted - state.sentences.keys()):
+        asked = [NamedNode(chunk) for chunk in unknown]
+        found: dict[str, list[tuple[int, int, str]]] = {chunk: [] for chunk in unknown}
+        for row in context.select(step, "retrieval/passage-sentences", chunks=asked):
+            iri, offset, length = (text_of(row[name]) for name in ("sentence", "offset", "length"))
+            found[chunk_of(iri)].append((int(offset), int(length), iri))
+        state.sentences.update((chunk, sorted(own)) for chunk, own in found.items())
+    return {chunk: state.sentences[chunk] for chunk in wanted}
 
 
 def _add(selection: Selection, sources: Iterable[Source]) -> None:

@@ -273,6 +273,7 @@ class State:
         vouched: whether a model said of what was found, and is left, that it helps.
         general_knowledge: whether the answer may have what the model knows itself, in marked sentences.
         set_aside: sentences that are left out: somebody decided that what they say is wrong.
+        held: what the store has that few stores have, once it was asked (`kept.held`).
         document_names: what to call documents that share their title with others, by IRI.
         mentioned, topics: what sentences mention and what chunks are about, as far as it was asked
             (`sources.mentions_of`).
@@ -280,6 +281,7 @@ class State:
         texts: what chunks say, and where they begin, likewise (`sources.chunk_texts`).
         alike: of chunks that say nearly the same as another one that one, likewise.
         places: where chunks are, likewise (`sources.chunk_places`).
+        sentences: of chunks their sentences, likewise (`sources.chunk_sentences`).
     """
 
     question: str
@@ -316,6 +318,7 @@ class State:
     include: Sequence[NamedNode] = ()
     exclude: Sequence[NamedNode] = ()
     set_aside: frozenset[str] = frozenset()
+    held: frozenset[str] | None = None
     entity_names: dict[str, str] = field(default_factory=dict)
     document_names: dict[str, str] = field(default_factory=dict)
     final: dict[str, Any] = field(default_factory=dict)
@@ -325,6 +328,7 @@ class State:
     texts: dict[str, tuple[str, int]] = field(default_factory=dict)
     alike: dict[str, str] = field(default_factory=dict)
     places: dict[str, list[Place]] = field(default_factory=dict)
+    sentences: dict[str, list[tuple[int, int, str]]] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
 
     @property

@@ -13,6 +13,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.exploration import Edge, PassageHit
+from graphrag_rdf.steps.kept import held
 from graphrag_rdf.steps.sources import chunk_of
 from graphrag_rdf.steps.state import Context, Parameters, SentenceHit, State
 from graphrag_rdf.trace.recorder import Step
@@ -21,7 +22,7 @@ from graphrag_rdf.trace.recorder import Step
 def weigh_found(context: Context, state: State, step: Step, parameters: Parameters) -> None:
     """Weigh the facts, sentences and chunks of the state, and put them into their new order."""
     weight = parameters["authority_weight"]
-    if weight <= 0 or not context.store.ask("documents/any-authority"):
+    if weight <= 0 or "authority" not in held(context.store, state):
         return
     found: list[Edge | SentenceHit | PassageHit] = [*state.edges, *state.hits, *state.passages]
     rows = context.decide(

@@ -20,6 +20,7 @@ from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.foreign import FOREIGN, pipeline_of
 from graphrag_rdf.trace.reader import trace_quads
 
+_UNTIL_MARKED = timedelta(days=1)  # that a trace stays without a mark where only marked ones are kept
 _PREFIX = re.compile(r"[0-9a-f][0-9a-f-]{3,35}\Z")
 
 
@@ -270,12 +271,16 @@ def prune(
     *,
     keep: int | None = None,
     older_than: datetime | timedelta | None = None,
+    unmarked: bool = False,
+    rewrite: bool = True,
 ) -> Pruned:
     """Take out old traces with their sub-traces, and rewrite the database once, which makes it smaller.
 
     Args:
         keep: how many of the newest stay, sub-traces not counted.
         older_than: what began before this moment, or so long ago, goes. With both, what either names goes.
+        unmarked: of these, only what nobody marked.
+        rewrite: False leaves the files to the engine, which reuses what becomes free.
 
     Raises:
         UsageError: when neither is given, or `keep` is negative.
@@ -294,12 +299,24 @@ def prune(
         sessions |= {rows.must(row, "session"): rows.node(row, "session") for row in found}
     if older_than is not None:
         before = now() - older_than if isinstance(older_than, timedelta) else older_than
-        found = store.select("trace/older", before=before)
+        found = store.select("trace/older", before=before, unmarked=unmarked)
         sessions |= {rows.must(row, "session"): rows.node(row, "session") for row in found}
     out = _delete(store, blobs, list(sessions.values()))
-    if out.traces:
+    if out.traces and rewrite:
         store.purge()
     return out
+
+
+def keep_by_rule(store: Store, blobs: BlobStore, rule: str) -> Pruned:
+    """Take out the traces that a rule (the setting `trace.keep`) does not keep."""
+    number, _, days = rule.partition(" ")
+    if rule == "all":
+        return Pruned()
+    if rule == "marked":
+        return prune(store, blobs, older_than=_UNTIL_MARKED, unmarked=True, rewrite=False)
+    if days:
+        return prune(store, blobs, older_than=timedelta(days=int(number)), rewrite=False)
+    return prune(store, blobs, keep=int(number), rewrite=False)
 
 
 def _delete(store: Store, blobs: BlobStore, sessions: Sequence[NamedNode]) -> Pruned:

@@ -92,6 +92,7 @@ class ItemKind:
         compared: what a difference between two traces calls an item; without it items are not compared.
         centre: whether the drawing of an answer begins at its `entity`.
         of_terms: whether the link leads to triple terms, of which `make` makes an item, or None.
+        computed: makes the items of a step that wrote none, from its hits and the store.
         ranked_by: of chunks: templates that give them in their order. `trace verify` runs them again.
     """
 
@@ -106,6 +107,7 @@ class ItemKind:
     compared: Callable[[Any], str] | None = None
     centre: bool = False
     of_terms: bool = False
+    computed: Callable[[Reading, NamedNode], Sequence[Any]] | None = None
     ranked_by: tuple[str, ...] = ()
 
 
@@ -334,7 +336,6 @@ class Warned:
 
     type: str = said(RAG.warningType)
     detail: str = said(RAG.detail, words=True, default="")
-    index: int | None = said(RAG.index, default=None)
     iri: NamedNode | None = None
 
 

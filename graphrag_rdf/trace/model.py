@@ -309,7 +309,6 @@ class Call:
     sparql: NamedNode | None = said(RAG.sparql, default=None)
     prompt: NamedNode | None = said(RAG.prompt, default=None)
     completion: NamedNode | None = said(RAG.completion, default=None)
-    index: int | None = said(RAG.index, default=None)
     iri: NamedNode | None = None
 
     @property

@@ -189,7 +189,7 @@ class Reading:
             ),
         )
 
-    def items(self, node: NamedNode, kinds: Iterable[ItemKind]) -> dict[str, list[Any]]:
+    def items(self, node: NamedNode, kinds: Sequence[ItemKind]) -> dict[str, list[Any]]:
         """The items of a node by the key of their kind, in their order."""
         found: dict[str, dict[NamedNode, Any]] = {}
         for kind in kinds:
@@ -201,16 +201,23 @@ class Reading:
             key: [known[iri] for iri in sorted(known, key=lambda iri: place_in_list(iri, self.nodes[iri]))]
             for key, known in found.items()
         }
-        return listed | {kind.key: self._of_terms(node, kind) for kind in kinds if kind.of_terms}
+        for kind in kinds:
+            if kind.of_terms:
+                listed[kind.key] = self._of_terms(node, kind)
+            elif kind.computed is not None and not listed[kind.key]:
+                listed[kind.key] = self._to_complete(kind, kind.computed(self, node))
+        return listed
 
     def _of_terms(self, node: NamedNode, kind: ItemKind) -> list[Any]:
         """The items of a kind that is written as triple terms, sorted by these."""
         terms = (term for term in self.nodes[node].get(kind.link, ()) if isinstance(term, Triple))
         made = [kind.make(value_of(term)) for term in sorted(terms, key=str)]
-        made = [one for one in made if one is not None]
+        return self._to_complete(kind, [one for one in made if one is not None])
+
+    def _to_complete(self, kind: ItemKind, made: Sequence[Any]) -> list[Any]:
         if kind.complete is not None:
             self._incomplete[kind.complete] += made
-        return made
+        return [*made]
 
     def complete(self) -> None:
         """Add to the items that were read what other graphs know of them."""

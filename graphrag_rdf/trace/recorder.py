@@ -440,7 +440,7 @@ class TraceRecorder:
             cached=query.cached,
             sparql=self._kept(query.sparql),
         )
-        node = self._call(step, call)
+        node = self.item(step, CALL, call)
         if query.result is not None:
             self.say(step, RAG.decidedBy, node)
             step.quads.append(self.quad(node, RAG.resultHash, Literal(query.result)))
@@ -454,7 +454,7 @@ class TraceRecorder:
             prompt, completion: as they were sent and received.
         """
         call.prompt, call.completion = self._kept(prompt), self._kept(completion)
-        self._call(step, call)
+        self.item(step, CALL, call)
         with self._shared.lock:  # a step may call at once
             step.model = call.model
             step.in_tokens = _plus(step.in_tokens, call.in_tokens)
@@ -468,7 +468,9 @@ class TraceRecorder:
     def reranked(self, step: Step, purpose: str, model: str, texts: int, seconds: float) -> None:
         """Record that a reranker was asked about some texts."""
         asked = f"rerank {purpose}"
-        self._call(step, Call("rerank", purpose=asked, model=model, rows=texts, ms=round(seconds * 1000)))
+        self.item(
+            step, CALL, Call("rerank", purpose=asked, model=model, rows=texts, ms=round(seconds * 1000))
+        )
 
     def finish(self, step: Step) -> GraphRagResponse:
         """Begin to write a step to the store, and make its explain message (see `written`)."""
@@ -581,11 +583,6 @@ class TraceRecorder:
 
     def _kept(self, text: str) -> NamedNode | None:
         return self.keep_text(text) if self._detail == "full" else None
-
-    def _call(self, step: Step, call: Call) -> NamedNode:
-        with self._shared.lock:
-            call.index = self._shared.counts[CALL.name]
-            return self.item(step, CALL, call)
 
     def _message(
         self, kind: str, node: NamedNode, quads: list[Quad], writing: Future[None] | None, **details: Any

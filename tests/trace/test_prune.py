@@ -15,7 +15,9 @@ from graphrag_rdf.rdf.namespaces import RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.steps.answer import SYNTHESIS
 from graphrag_rdf.store.base import Changes
-from graphrag_rdf.trace.catalogue import delete_trace, list_traces, prune
+from graphrag_rdf.trace import recorder
+from graphrag_rdf.trace.catalogue import delete_trace, keep_by_rule, list_traces, prune
+from graphrag_rdf.trace.feedback import add_mark
 from graphrag_rdf.trace.recorder import TraceRecorder
 from graphrag_rdf.trace.verify import verify_trace
 from tests.trace.conftest import ANSWER, Sample, nest, record
@@ -88,6 +90,25 @@ def test_everything(sample: Sample) -> None:
     assert prune(sample.store, sample.blobs, keep=0).traces == 3
     assert everything(sample) == before
     assert prune(sample.store, sample.blobs, keep=0).traces == 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "left"),
+    [("all", [0, 1, 2, 3]), ("2", [2, 3]), ("30 days", [1, 2, 3]), ("1 day", [3]), ("marked", [1, 3])],
+)
+def test_a_rule_says_which_traces_are_kept(
+    sample: Sample, monkeypatch: pytest.MonkeyPatch, rule: str, left: list[int]
+) -> None:
+    """Of 40, 20, 10 and 0 days ago; the second was marked."""
+    runs = []
+    for days in (40, 20, 10, 0):
+        monkeypatch.setattr(recorder, "now", lambda days=days: now() - timedelta(days=days))
+        runs.append(record(sample))
+    monkeypatch.undo()
+    add_mark(sample.store, runs[1].session, "helpful", graph=Graphs.RETRIEVAL)
+    keep_by_rule(sample.store, sample.blobs, rule)
+    kept = {summary.iri for summary in list_traces(sample.store, 9)}
+    assert kept == {runs[number].session.value for number in left}
 
 
 def test_something_must_say_what(sample: Sample) -> None:

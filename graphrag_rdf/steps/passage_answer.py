@@ -7,7 +7,10 @@ The weight of a sentence of the best chunks, with the question's words by how ra
 
     title's     words that only the title of its document has
     before's    words that only the sentence before it has
-    definition  it begins with what "who is X" asks for, and goes on with "is", a comma or a parenthesis
+    definition  it begins with what "who is X" asks for, or has it in parentheses after its first words, and
+                goes on with "is", a comma or a parenthesis; more chunks are searched for these
+
+The weights are hits of the step, and the query `retrieval/evidence` orders the sentences.
 
 Sentences that say a removed or corrected fact are left out, those that name an excluded entity too, and
 questions. A row of a table is a sentence with the names of its columns. A fact that was read from no text
@@ -15,10 +18,13 @@ competes in its own words.
 
 The label is "nothing says this" unless this sum reaches a bar:
 
-    own + title's + before's/2 + lead/2 − unknown/2 − left out
+    own + title's + before's/2 + lead/2 − unknown/2 − incomplete − 3/10 of no figure − left out
 
     lead        of the first chunk's score over the second's, at most 1/2
     unknown     words that no chunk has
+    incomplete  a word's share of the question, with a name as one word, if any is missing: of "When did Ada
+                Moor die?" half
+    no figure   1 if the question asks when or how many, and the sentence has no number, month or day
     left out    1 if a sentence that is left out says more
 """
 
@@ -38,7 +44,7 @@ from graphrag_rdf.index.analyse import fold
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import double, number_of, text_of
 from graphrag_rdf.steps.answer import MARGIN
-from graphrag_rdf.steps.exploration import Edge
+from graphrag_rdf.steps.hits import Hits
 from graphrag_rdf.steps.kept import held
 from graphrag_rdf.steps.sources import (
     OF_SENTENCES,
@@ -58,7 +64,7 @@ from graphrag_rdf.trace.recorder import Step
 
 TEMPLATES = (
     "selection/decided-against",
-    "selection/marked",
+    "retrieval/evidence",
     "retrieval/headings",
     "retrieval/mentioned-entities",
     "provenance/rows",  # of tables, whose rows are quoted with the names of columns
@@ -66,8 +72,11 @@ TEMPLATES = (
 )
 
 _TITLE, _BEFORE, _DEFINITION, _NO_SENTENCE = 0.5, 0.25, 0.5, 0.7
-_LEAD, _UNKNOWN, _LEFT_OUT = 0.5, -0.5, -1.0
+_LEAD, _UNKNOWN, _INCOMPLETE, _NO_FIGURE, _LEFT_OUT = 0.5, -0.5, -1.0, -0.3, -1.0
 _MOST_LEAD = 0.5
+_MOST = 1.3  # score of a sentence that says all, of the best chunk
+_WRITTEN = 3  # sentences of a chunk whose weights are written
+_DEFINING = 8  # chunks that are searched for definitions
 _CLOSING = " \"”’'»)]」』》）】"
 _ENDS = frozenset(".!?。！？…" + _CLOSING)
 _ASKS = frozenset("?？吗嗎呢")
@@ -100,6 +109,7 @@ class _Sentence:
         text: as it is given as an answer.
         weight: see above, without the standing of its chunk.
         said: what counts for the label.
+        whole: whether no word is missing in it, its title and the sentence before.
         edge: that fact.
     """
 
@@ -109,6 +119,7 @@ class _Sentence:
     text: str
     weight: float = 0.0
     said: float = 0.0
+    whole: bool = False
     score: float = 0.0
     edge: Selection | None = None
 
@@ -120,6 +131,7 @@ class _Sentence:
         own, of_title, of_before = (words.weight(part) for part in (spoken, titled, near))
         self.weight = own + _TITLE * of_title + _BEFORE * of_before
         self.said = own + of_title + of_before / 2
+        self.whole = spoken | titled | near == words.weights.keys()
 
 
 @dataclass(slots=True)
@@ -157,14 +169,15 @@ class Passages:
 def best_passages(context: Context, step: Step, state: State, parameters: Parameters) -> Passages:
     """The best ones, as many and as long as the parameters allow. The parts of the margin are recorded."""
     words = QuestionWords.of(state.question, state.language, context.text_index)
-    standing = _standing(state, parameters["max_sentences"])
-    sentences = _sentences(context, step, state, words, standing)
+    most = parameters["max_sentences"]
+    standing = _standing(state, max(_DEFINING, most) if _definition(state.question) else most)
+    sentences = _sentences(context, step, state, words, standing, most)
     candidates = _ordered(context, step, sentences.kept, standing) + _facts(state, words)
     candidates.sort(key=lambda one: -one.score)
     firsts: dict[str, _Sentence] = {}
     for one in candidates:
         firsts.setdefault(one.chunk or one.iri.value, one)
-    best = [*firsts.values()][: parameters["max_sentences"]]
+    best = [*firsts.values()][:most]
     found = _shown(context, step, state, words, best, sentences, parameters["passage_tokens"])
     if not found:
         return Passages([])
@@ -172,7 +185,11 @@ def best_passages(context: Context, step: Step, state: State, parameters: Parame
 
 
 def _standing(state: State, most: int) -> dict[str, float]:
-    """The best chunks with their scores as shares of the best. What a model chose goes alone."""
+    """The best chunks with their scores as shares of the best. What a model chose goes alone.
+
+    Args:
+        most: number of chunks.
+    """
     ranked = {hit.chunk.value: hit.score for hit in state.passages if hit.score > 0}
     if state.vouched or not ranked:
         chosen = dict.fromkeys(chunk_of(node.value) for one in state.selections for node in _said_in(one))
@@ -202,9 +219,9 @@ class _Sentences:
 
 
 def _sentences(
-    context: Context, step: Step, state: State, words: QuestionWords, standing: Iterable[str]
+    context: Context, step: Step, state: State, words: QuestionWords, standing: Iterable[str], most: int
 ) -> _Sentences:
-    """The sentences of chunks, weighed."""
+    """The sentences of chunks, weighed; of those after the first few, only definitions."""
     texts = chunk_texts(context, state, step, standing)
     known = chunk_sentences(context, state, step, texts)
     found = {chunk: known[chunk] for chunk in standing if chunk in known}
@@ -220,7 +237,7 @@ def _sentences(
     }
     defined = _definition(state.question)
     out = _Sentences([], {})
-    for chunk, own in found.items():
+    for number, (chunk, own) in enumerate(found.items()):
         before = ""
         out.places[chunk] = []
         for offset, length, iri in own:
@@ -232,11 +249,17 @@ def _sentences(
                 NamedNode(iri), chunk, (offset, length), _as_sentence(told.text if told else text)
             )
             one.weigh(words, told.text if told else text, titles.get(chunk, ""), before)
-            one.weight += _DEFINITION if defined and _begins_with(text, defined) else 0.0
+            defines = bool(defined) and _begins_with(text, defined)
+            one.weight += _DEFINITION if defines else 0.0
             one.weight *= 1.0 if told or without_emoji(text).rstrip()[-1:] in _ENDS else _NO_SENTENCE
             if iri in gone:
                 out.left_out = max(out.left_out, one.said)
-            elif (chosen is None or iri in chosen) and chunk in titles and not _asks(text):
+            elif (
+                (number < most or defines)
+                and (chosen is None or iri in chosen)
+                and chunk in titles
+                and not _asks(text)
+            ):
                 out.kept.append(one)
             before = text
     return out
@@ -254,7 +277,9 @@ def _definition(question: str) -> str:
 
 def _begins_with(text: str, name: str) -> bool:
     begin = _ARTICLE.sub("", fold(text.lstrip(_MARKS)))
-    return begin.startswith(name) and _GOES_ON.match(begin[len(name) :]) is not None
+    if begin.startswith(name) and _GOES_ON.match(begin[len(name) :]):
+        return True
+    return re.match(rf"[^.!?;:(]{{2,60}}\([^)]*\b{re.escape(name)}\W*\)", begin) is not None
 
 
 def _left_out(
@@ -289,16 +314,21 @@ def _left_out(
 def _ordered(
     context: Context, step: Step, sentences: Sequence[_Sentence], standing: dict[str, float]
 ) -> list[_Sentence]:
-    """The sentences by their weight and the standing of their chunks, best first."""
-    if not sentences:
+    """The best sentences of each chunk by their weight and the standing of their chunks, best first."""
+    by_chunk: dict[str | None, list[_Sentence]] = {}
+    for one in sorted(sentences, key=lambda one: (-one.weight, one.iri.value)):
+        by_chunk.setdefault(one.chunk, []).append(one)
+    by_iri = {one.iri.value: one for own in by_chunk.values() for one in own[:_WRITTEN]}
+    if not by_iri:
         return []
-    by_iri = {one.iri.value: one for one in sentences}
-    rows = context.decide(
-        step,
-        "selection/marked",
-        sentences=[(one.iri, one.weight) for one in sentences],
-        chunks=[(NamedNode(chunk), share) for chunk, share in standing.items()],
+    hits = Hits(context, step, step.iri)
+    hits.write(
+        [
+            *((NamedNode(chunk), RAG.standing, share) for chunk, share in standing.items()),
+            *((one.iri, RAG.sentenceWeight, one.weight) for one in by_iri.values()),
+        ]
     )
+    rows = context.decide(step, "retrieval/evidence", limit=len(by_iri), **hits.given)
     out = []
     for row in rows:
         one = by_iri[text_of(row["sentence"])]
@@ -313,10 +343,14 @@ def _facts(state: State, words: QuestionWords) -> list[_Sentence]:
     for number, selection in enumerate(state.selections):
         edge = selection.edge
         if edge and selection.sources and (edge.inferred or selection.sources[0].chunk is None):
-            said = words.weight(words.spoken_of(edge.text, selection.asked))
-            node = NamedNode(f"urn:fact:{number}")
-            place = 0, len(edge.text)
-            out.append(_Sentence(node, None, place, _as_sentence(edge.text), said, said, said, selection))
+            spoken = words.spoken_of(edge.text, selection.asked)
+            one = _Sentence(
+                NamedNode(f"urn:fact:{number}"), None, (0, len(edge.text)), _as_sentence(edge.text)
+            )
+            one.said = words.weight(spoken)
+            one.score = one.said / _MOST
+            one.whole, one.edge = spoken == words.weights.keys(), selection
+            out.append(one)
     return out
 
 
@@ -330,6 +364,8 @@ def _margin(
         ("said", 1.0, first.said),
         ("lead", _LEAD, min(_MOST_LEAD, lead)),
         ("unknown", _UNKNOWN, words.weight(words.unknown)),
+        ("incomplete", _INCOMPLETE, 0.0 if first.whole else 1 / words.things),
+        ("no figure", _NO_FIGURE, float(words.lacks_figure(first.text))),
         ("left out", _LEFT_OUT, float(left_out > first.said)),
     ]
     shares = [ScoreShare(name, weight, weight * value) for name, weight, value in parts]
@@ -365,7 +401,11 @@ def _shown(
         whole, begin = state.texts[one.chunk]
         start, end = _window(sentences.places[one.chunk], one.place, whole, tokens)
         own = [s for s in state.selections if one.iri in _said_in(s)]
-        facts = [s for s in own if isinstance(s.edge, Edge) and not s.edge.inferred]
+        facts = [
+            s
+            for s in own
+            if s.edge and not s.edge.inferred and _only_in(s, whole[one.place[0] : sum(one.place)])
+        ]
         held = next((s for s in own if s.hit), None)
         hit = hits.get(one.iri) or SentenceHit(one.iri, mentioned[one.iri.value], score=min(1.0, one.score))
         selection = held or Selection(score=hit.score, hit=hit)
@@ -387,6 +427,11 @@ def _shown(
             )
         )
     return out
+
+
+def _only_in(selection: Selection, sentence: str) -> bool:
+    """Whether all that a fact was read from says it in the words of a sentence."""
+    return all(fold(source.quote or "") in fold(sentence) for source in selection.sources)
 
 
 def _of_fact(selection: Selection, words: QuestionWords) -> float:

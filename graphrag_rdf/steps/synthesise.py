@@ -113,7 +113,7 @@ class ExtractiveParameters(_Parameters):
     """Of answers that are passages."""
 
     min_margin: Share = Field(
-        0.74, description="how much of the question the marked sentence must say to be an answer"
+        0.41, description="how much of the question the marked sentence must say to be an answer"
     )
 
 

@@ -29,6 +29,7 @@ _ANYTHING = re.compile(
 )
 # Words that ask, beside the stop words of a language: no answer has to have them.
 _ASKING: Mapping[str, str] = {
+    "en": "many much",
     "de": "wann wen wem wessen wozu woher wohin womit wodurch weshalb wieso viel viele heißt hieß",
     "es": "cuándo cuánto cuánta cuántos cuántas cuál cuáles quién quiénes dónde llama llamaba",
     "fr": "combien quand comment pourquoi quel quelle quels quelles appelle appelait",
@@ -93,17 +94,22 @@ class QuestionWords:
         language: of the question.
         between: of languages that are searched by pairs of characters, pair → the pairs before and after it.
         unknown: those that no chunk has.
+        things: how many there are; a name of several words is one.
+        asks_for_figure: whether the question asks when, or how many.
     """
 
     weights: Mapping[str, float]
     language: str | None
     between: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     unknown: frozenset[str] = frozenset()
+    things: int = 1
+    asks_for_figure: bool = False
 
     @classmethod
     def of(cls, question: str, language: str | None, index: TextIndex | None) -> QuestionWords:
         """Weigh a question; without an index all words weigh the same. Words that only ask do not count."""
         chinese = is_chinese(question, language)
+        figure = bool(_WHEN.search(question) or _HOW_MANY.search(question))
         rest = chinese_questions.without_asking(question) if chinese else _ANYTHING.sub(" ", question)
         question = rest if analyse(rest, language) else question
         if index is None:
@@ -121,7 +127,8 @@ class QuestionWords:
         total = sum(rarity.values())
         weights = {term: weight / total for term, weight in rarity.items()} if total else {}
         unknown = index.absent(weights, kind="chunk") if index else frozenset()
-        return cls(weights, language, _between(analyse(question, language)), unknown)
+        between = _between(analyse(question, language))
+        return cls(weights, language, between, unknown, _things(question, weights, language), figure)
 
     def asks_for_overview(self) -> bool:
         """Whether the question is about the documents as a whole: no word is about anything else."""
@@ -154,6 +161,10 @@ class QuestionWords:
         # the same sum in any order, and no rounding above 1
         return min(1.0, fsum(self.weights[term] for term in terms)) if self.weights else 1.0
 
+    def lacks_figure(self, text: str) -> bool:
+        """Whether the question asks when or how many, and a text has no number, month or day."""
+        return self.asks_for_figure and not _FIGURE.search(text)
+
     def coverage(self, *texts: str) -> float:
         """How much of the question (0 to 1) any of the texts speaks of."""
         return self.weight(self.spoken_of(*texts))
@@ -172,6 +183,16 @@ def _asking(language: str) -> frozenset[str]:
 @lru_cache(maxsize=32)
 def _overview(language: str) -> frozenset[str]:
     return frozenset(analyse(_OVERVIEW.get(language, _OVERVIEW["en"]), language))
+
+
+def _things(question: str, weights: Mapping[str, float], language: str | None) -> int:
+    """How many words count, with words in capitals beside each other as one name."""
+    count, in_name = len(weights), False
+    for word in question.split():
+        named = word[:1].isupper() and not weights.keys().isdisjoint(_terms_of(word, language))
+        count -= named and in_name
+        in_name = named
+    return max(1, count)
 
 
 def _binds(term: str) -> bool:
@@ -202,6 +223,21 @@ _WHO = re.compile(r"\b(?:who|whom|whose|wer|wem|wessen|qui|quién|quiénes|chi|�
 _WHEN = re.compile(
     r"\b(?:when|wann|wanneer|quand|cuándo|quando|когда|year|date|Jahr|Datum|jaar|année|año|anno|год)\b"
     r"|何时|何時|时候|時候|哪一?年|日期",
+    re.IGNORECASE,
+)
+_HOW_MANY = re.compile(
+    r"\b(?:how (?:many|much|long|old|tall|high|deep|far|big|large|often|fast|heavy)"
+    r"|wie ?(?:viele?|lang|hoch|alt|weit|groß|oft|schnell|schwer|tief)|hoeveel|combien|cuánt[oa]s?"
+    r"|quant[oiae])\b|сколько|多少|多[长長高大远遠深久重]|几[个個名人年]|幾[個名人年]",
+    re.IGNORECASE,
+)
+_FIGURE = re.compile(
+    r"\d|[一二两兩三四五六七八九十百千万萬]"
+    r"|\b(?:once|twice|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|(?:twen|thir|for|fif|"
+    r"six|seven|eigh|nine)ty|half|dozens?|hundreds?|thousands?|millions?|January|February|March|April|May|June|"
+    r"July|August|September|October|November|December|\w+day|tomorrow|tonight|noon|midnight|zwei|drei|vier|fünf|"
+    r"sechs|sieben|acht|neun|zehn|elf|zwölf|\w+(?:zehn|zig)|hundert|tausend|Januar|Februar|März|Mai|Juni|Juli|"
+    r"Oktober|Dezember|\w+tag|morgen|heute)\b",
     re.IGNORECASE,
 )
 _WRITTEN = (

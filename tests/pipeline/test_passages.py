@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyoxigraph import NamedNode
 
 from graphrag_rdf.config import Settings
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.engine import Engine
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.trace.verify import verify_trace
 from tests.support.stores import open_engine
 
 
@@ -99,6 +102,54 @@ def test_who_somebody_was_is_what_the_sentence_that_begins_so_says(engine: Engin
     (tmp_path / "kell.txt").write_text(f"{text} The diving of Mona Kell was famous.", "utf-8")
     engine.ingest([tmp_path])
     assert "was a diver" in ask(engine, "Who was Mona Kell?")["answer"]
+
+
+def test_a_definition_may_stand_in_parentheses_and_in_a_further_chunk(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "people.txt").write_text('Mona Kell ("Mo"), a diver from Skell. Others swam there.', "utf-8")
+    for number in range(5):
+        told = f"Mo came in, and Mo said that Mo was tired of day {number}. Then Mo went home."
+        (tmp_path / f"day{number}.txt").write_text(told, "utf-8")
+    engine.ingest([tmp_path])
+    assert "a diver" in ask(engine, "Who was Mo?")["answer"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who was the captain of the Gudrun?",
+        "When did Rhoda Tennant die?",
+        "Where was Friedrich Ahlers born?",
+    ],
+)
+def test_a_sentence_that_only_names_what_is_asked_about_is_no_answer(samples: Engine, question: str) -> None:
+    answer = ask(samples, question)
+    assert not answer["answered"]
+    assert answer["passages"]
+
+
+def test_a_fact_is_cited_only_if_nothing_else_says_it_in_other_words(samples: Engine) -> None:
+    """One document dates the sinking three days later: its sentence is no source of the answer."""
+    answer = ask(samples, "On which date did the Petrel sink?")
+    sources = [source for one in answer["citations"] for source in one["sources"]]
+    assert {one["quote"] for one in sources} == {marked(answer["passages"][0])}
+    invented = ask(samples, "Who invented the reversing gear?")
+    assert any("edge" in one for one in invented["citations"])
+
+
+def test_the_query_of_the_trace_has_the_marked_sentence_first(sample_folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(sample_folder, tmp_path / "store")
+    with open_engine(tmp_path / "store", config=Settings()) as engine:
+        messages = list(engine.ask("Who led the Petrel Inquiry?"))
+        session, last = messages[0].explain_id, messages[-1]
+        (step,) = [one.explain_id for one in messages if one.kind == "synthesis"]
+        rows = engine.store.select("retrieval/evidence", exploration=NamedNode(step), limit=1)
+        assert last.answer is not None
+        (place,) = engine.store.select("provenance/sentence-places", sentences=[rows[0]["sentence"]])
+        first = last.answer["passages"][0]
+        assert text_of(place["chunk"]) == first["chunk"]
+        assert int(text_of(place["length"])) == first["marked"]["end"] - first["marked"]["start"]
+        checks = verify_trace(engine.store, engine.blobs, session)
+    assert {one.check: one.ok for one in checks}["ranking"]
 
 
 def test_a_row_of_a_table_answers_with_its_columns(engine: Engine, tmp_path: Path) -> None:

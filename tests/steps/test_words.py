@@ -24,9 +24,40 @@ def test_a_common_word_of_another_language_is_not_spoken_of() -> None:
         ("Was geschah 1869?", "de", {"1869"}),
         ("Wat gebeurde er in 1869?", "nl", {"1869"}),
         ("What happened?", "en", {"happen"}),
+        ("How many people drowned?", "en", {"person", "drown"}),
     ],
 )
 def test_what_asks_for_anything_is_no_word_to_be_found(
     question: str, language: str, weighed: set[str]
 ) -> None:
     assert set(QuestionWords.of(question, language, None).weights) == weighed
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "things"),
+    [
+        ("When did Rhoda Tennant die?", "en", 2),
+        ("Who insured the Petrel?", "en", 2),
+        ("Wer war der Vater von Elspeth Marwick?", "de", 2),
+    ],
+)
+def test_a_name_of_several_words_is_one_thing(question: str, language: str, things: int) -> None:
+    assert QuestionWords.of(question, language, None).things == things
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "with_it", "without"),
+    [
+        ("When did she retire?", "en", "She retired on a Monday.", "She retired to the harbour."),
+        ("How many men drowned?", "en", "Five men drowned.", "Some men drowned."),
+        ("Wie viele Männer ertranken?", "de", "Fünf Männer ertranken.", "Einige Männer ertranken."),
+        ("模型有多长？", "zh", "模型长二十六米。", "模型在大厅里。"),
+    ],
+)
+def test_what_asks_for_a_figure_is_not_answered_without_one(
+    question: str, language: str, with_it: str, without: str
+) -> None:
+    words = QuestionWords.of(question, language, None)
+    assert words.lacks_figure(without)
+    assert not words.lacks_figure(with_it)
+    assert not QuestionWords.of("Who drowned?", "en", None).lacks_figure(without)

@@ -18,14 +18,14 @@ competes in its own words.
 
 The label is "nothing says this" unless this sum reaches a bar:
 
-    own + title's + before's/2 + lead/2 − unknown/2 − incomplete − 3/10 of no figure − left out
+    own + title's + before's/2 + lead/2 − unknown/2 − incomplete − no figure/2 − left out
 
     lead        of the first chunk's score over the second's, at most 1/2
     unknown     words that no chunk has
     incomplete  a word's share of the question, with a name as one word, if any is missing: of "When did Ada
                 Moor die?" half
     no figure   1 if the question asks when or how many, and the sentence has no number, month or day
-    left out    1 if a sentence that is left out says more
+    left out    1 if a sentence that is left out weighs as much
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ TEMPLATES = (
 )
 
 _TITLE, _BEFORE, _DEFINITION, _NO_SENTENCE = 0.5, 0.25, 0.5, 0.7
-_LEAD, _UNKNOWN, _INCOMPLETE, _NO_FIGURE, _LEFT_OUT = 0.5, -0.5, -1.0, -0.3, -1.0
+_LEAD, _UNKNOWN, _INCOMPLETE, _NO_FIGURE, _LEFT_OUT = 0.5, -0.5, -1.0, -0.5, -1.0
 _MOST_LEAD = 0.5
 _MOST = 1.3  # score of a sentence that says all, of the best chunk
 _WRITTEN = 3  # sentences of a chunk whose weights are written
@@ -210,7 +210,7 @@ class _Sentences:
 
     Attributes:
         places: chunk → the places of its sentences in order; None where one is left out.
-        left_out: the most that one that is left out says.
+        left_out: the most that one that is left out weighs.
     """
 
     kept: list[_Sentence]
@@ -253,7 +253,7 @@ def _sentences(
             one.weight += _DEFINITION if defines else 0.0
             one.weight *= 1.0 if told or without_emoji(text).rstrip()[-1:] in _ENDS else _NO_SENTENCE
             if iri in gone:
-                out.left_out = max(out.left_out, one.said)
+                out.left_out = max(out.left_out, one.weight)
             elif (
                 (number < most or defines)
                 and (chosen is None or iri in chosen)
@@ -348,6 +348,7 @@ def _facts(state: State, words: QuestionWords) -> list[_Sentence]:
                 NamedNode(f"urn:fact:{number}"), None, (0, len(edge.text)), _as_sentence(edge.text)
             )
             one.said = words.weight(spoken)
+            one.weight = one.said
             one.score = one.said / _MOST
             one.whole, one.edge = spoken == words.weights.keys(), selection
             out.append(one)
@@ -366,7 +367,7 @@ def _margin(
         ("unknown", _UNKNOWN, words.weight(words.unknown)),
         ("incomplete", _INCOMPLETE, 0.0 if first.whole else 1 / words.things),
         ("no figure", _NO_FIGURE, float(words.lacks_figure(first.text))),
-        ("left out", _LEFT_OUT, float(left_out > first.said)),
+        ("left out", _LEFT_OUT, float(left_out >= first.weight > 0)),
     ]
     shares = [ScoreShare(name, weight, weight * value) for name, weight, value in parts]
     context.recorder.items(step, MARGIN, shares)

@@ -95,7 +95,7 @@ class QuestionWords:
         between: of languages that are searched by pairs of characters, pair → the pairs before and after it.
         unknown: those that no chunk has.
         things: how many there are; a name of several words is one.
-        asks_for_figure: whether the question asks when, or how many.
+        figure: what an answer has if the question asks when, or how many.
     """
 
     weights: Mapping[str, float]
@@ -103,13 +103,13 @@ class QuestionWords:
     between: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     unknown: frozenset[str] = frozenset()
     things: int = 1
-    asks_for_figure: bool = False
+    figure: re.Pattern[str] | None = None
 
     @classmethod
     def of(cls, question: str, language: str | None, index: TextIndex | None) -> QuestionWords:
         """Weigh a question; without an index all words weigh the same. Words that only ask do not count."""
         chinese = is_chinese(question, language)
-        figure = bool(_WHEN.search(question) or _HOW_MANY.search(question))
+        figure = _NUMBER if _HOW_MANY.search(question) else _TIME if _WHEN.search(question) else None
         rest = chinese_questions.without_asking(question) if chinese else _ANYTHING.sub(" ", question)
         question = rest if analyse(rest, language) else question
         if index is None:
@@ -163,7 +163,7 @@ class QuestionWords:
 
     def lacks_figure(self, text: str) -> bool:
         """Whether the question asks when or how many, and a text has no number, month or day."""
-        return self.asks_for_figure and not _FIGURE.search(text)
+        return self.figure is not None and not self.figure.search(text)
 
     def coverage(self, *texts: str) -> float:
         """How much of the question (0 to 1) any of the texts speaks of."""
@@ -231,13 +231,18 @@ _HOW_MANY = re.compile(
     r"|quant[oiae])\b|сколько|多少|多[长長高大远遠深久重]|几[个個名人年]|幾[個名人年]",
     re.IGNORECASE,
 )
-_FIGURE = re.compile(
-    r"\d|[一二两兩三四五六七八九十百千万萬]"
-    r"|\b(?:once|twice|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|(?:twen|thir|for|fif|"
-    r"six|seven|eigh|nine)ty|half|dozens?|hundreds?|thousands?|millions?|January|February|March|April|May|June|"
-    r"July|August|September|October|November|December|\w+day|tomorrow|tonight|noon|midnight|zwei|drei|vier|fünf|"
-    r"sechs|sieben|acht|neun|zehn|elf|zwölf|\w+(?:zehn|zig)|hundert|tausend|Januar|Februar|März|Mai|Juni|Juli|"
-    r"Oktober|Dezember|\w+tag|morgen|heute)\b",
+_NUMERAL = r"\d|[一二两兩三四五六七八九十百千万萬]"
+_TIME = re.compile(
+    rf"{_NUMERAL}|\b(?:January|February|March|April|May|June|July|August|September|October|November|December"
+    r"|\w+day|tomorrow|tonight|noon|midnight|century|Januar|Februar|März|Mai|Juni|Juli|Oktober|Dezember|\w+tag"
+    r"|morgen|heute|\w*jahrhundert)\b|今天|明天|昨天",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    rf"{_NUMERAL}|\b(?:once|twice|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen"
+    r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:-\w+)?|half|dozens?|hundreds?|thousands?|millions?|none|no"
+    r"|einmal|eine?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|\w+(?:zehn|zig)|hundert|tausend"
+    r"|kein\w*)\b",
     re.IGNORECASE,
 )
 _WRITTEN = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,12 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.config import Settings
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.engine import Engine
+from graphrag_rdf.evaluation.metrics import contained
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.trace.verify import verify_trace
 from tests.support.stores import open_engine
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def ask(engine: Engine, question: str, **options: Any) -> dict[str, Any]:
@@ -89,6 +93,37 @@ def test_a_removed_fact_takes_its_sentence_out(sample_folder: Path, tmp_path: Pa
     wanted = "Walter Pennock" if "Petrel" in question else "Rhoda Tennant"
     assert not after["answered"] or wanted in after["answer"]
     assert all(sentence not in " ".join(one["text"].split()) for one in after["passages"])
+
+
+@pytest.mark.slow
+def test_no_question_is_answered_by_another_sentence_once_its_fact_is_removed(engine: Engine) -> None:
+    """Unless that sentence says it, too. The questions that need several documents are left out."""
+    engine.ingest([EXAMPLES / "documents"])
+    questions = [json.loads(line) for line in (EXAMPLES / "questions.jsonl").read_text("utf-8").splitlines()]
+    cited, wrong = 0, []
+    for question in (one for one in questions if one["group"] in ("one fact", "plain")):
+        before = ask(engine, question["q"], stored=False)
+        edges = [one["edge"] for one in before["citations"] if "edge" in one]
+        for edge in edges[:1]:
+            engine.facts.remove(edge["s"], edge["p"], edge["o"])
+            after = ask(engine, question["q"], stored=False)
+            if after["answered"] and not contained([after["answer"]], question["answers"]):
+                wrong.append((question["q"], after["answer"]))
+            engine.facts.undo([one.iri.value for one in engine.facts.decisions()])
+            cited += 1
+    assert cited > 20
+    assert wrong == []
+
+
+@pytest.mark.slow
+def test_the_words_of_the_answer_are_in_the_first_three_passages(samples: Engine) -> None:
+    questions = [json.loads(line) for line in (EXAMPLES / "questions.jsonl").read_text("utf-8").splitlines()]
+    found = []
+    for question in (one for one in questions if one["group"] == "plain"):
+        passages = ask(samples, question["q"], stored=False)["passages"]
+        found.append(contained([one["text"] for one in passages[:3]], question["answers"]))
+    assert len(found) == 40
+    assert sum(found) / len(found) >= 0.9
 
 
 def test_what_names_an_excluded_entity_is_not_shown(samples: Engine) -> None:

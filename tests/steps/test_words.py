@@ -49,6 +49,7 @@ def test_a_name_of_several_words_is_one_thing(question: str, language: str, thin
     ("question", "language", "with_it", "without"),
     [
         ("When did she retire?", "en", "She retired on a Monday.", "She retired to the harbour."),
+        ("When was it opened?", "en", "It was opened in 1936.", "It was opened before two thousand people."),
         ("How many men drowned?", "en", "Five men drowned.", "Some men drowned."),
         ("Wie viele Männer ertranken?", "de", "Fünf Männer ertranken.", "Einige Männer ertranken."),
         ("模型有多长？", "zh", "模型长二十六米。", "模型在大厅里。"),

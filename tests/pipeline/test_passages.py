@@ -179,9 +179,9 @@ def test_the_query_of_the_trace_has_the_marked_sentence_first(sample_folder: Pat
         (step,) = [one.explain_id for one in messages if one.kind == "synthesis"]
         rows = engine.store.select("retrieval/evidence", exploration=NamedNode(step), limit=1)
         assert last.answer is not None
-        (place,) = engine.store.select("provenance/sentence-places", sentences=[rows[0]["sentence"]])
         first = last.answer["passages"][0]
-        assert text_of(place["chunk"]) == first["chunk"]
+        places = engine.store.select("retrieval/passage-sentences", chunks=[NamedNode(first["chunk"])])
+        (place,) = [place for place in places if place["sentence"] == rows[0]["sentence"]]
         assert int(text_of(place["length"])) == first["marked"]["end"] - first["marked"]["start"]
         checks = verify_trace(engine.store, engine.blobs, session)
     assert {one.check: one.ok for one in checks}["ranking"]

@@ -82,6 +82,7 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
     gained = [quad for quad in changes.add if quad.predicate == RAG.canonicalEntity]
     ends = {node_of(end) for quad in (*moved, *gained) for end in (quad.subject, quad.object)}
     changes.add += undrawn(sorted(ends, key=str))
+    changes.updates += updates_in_batches("derived/drop-shown", "entities", sorted(ends, key=str))
     for what in _DERIVED:
         changes.updates += updates_in_batches(f"derived/drop-{what}", "entities", lost)
     changes.updates += updates_in_batches("communities/drop-members", "entities", lost)

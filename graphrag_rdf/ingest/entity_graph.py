@@ -22,7 +22,7 @@ from typing import Any
 
 from pyoxigraph import Literal, NamedNode, Quad, Triple
 
-from graphrag_rdf.ingest.names import as_literal, undrawn
+from graphrag_rdf.ingest.names import as_literal, undrawn, undrawn_pair
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches
@@ -51,16 +51,18 @@ def update_graph(store: Store, noted: Sequence[NamedNode] | None, min_count: int
     parameters = Literal(json.dumps({"min_count": min_count, "version": _VERSION}))
     known = [as_literal(row["parameters"]) for row in store.select("derived/graph-built")]
     marked = [node_of(row["thing"]) for row in store.select("derived/undrawn")]
+    pairs = store.select("derived/undrawn-pairs")
     if noted is None or known != [parameters] or len(noted) + len(marked) > MANY:
         more, _ = _mark(store, [[]])
         entities = [node_of(row["entity"]) for row in store.select("derived/canonical")]
         more += _pair(store, entities, min_count, every=True)
     else:
-        again = _touched(store, marked)
-        more, changed = _mark(store, in_batches([*again, *_touched(store, noted, hidden=True)]))
-        more += _pair(store, [*dict.fromkeys([*again, *changed])], min_count)
-        more += _pair_in_chunks(store, noted, min_count)
-    changes = Changes(remove=[*undrawn(marked)], content=False)
+        again = [*_touched(store, marked), *_touched(store, noted, gained=True)]
+        more, changed = _mark(store, in_batches([*dict.fromkeys(again)]))
+        more += _pair(store, changed, min_count)
+        found = select_in_batches(store, "derived/pairs-in-chunks", "chunks", [*marked, *noted], known=False)
+        more += _count_again(store, [*pairs, *found], min_count)
+    changes = Changes(remove=[*undrawn(marked), *map(undrawn_pair, pairs)], content=False)
     if known != [parameters] and (known or more):  # a store without entities has no record
         changes.remove += [quad for each in known for quad in _record(each)]
         changes.add += _record(parameters)
@@ -76,9 +78,9 @@ def built_with(store: Store, default: int) -> int:
     return default
 
 
-def _touched(store: Store, things: Sequence[NamedNode], *, hidden: bool = False) -> list[NamedNode]:
-    """The canonical entities that things touch; only those that are not shown if `hidden`."""
-    rows = select_in_batches(store, "derived/touched", "things", things, hidden=hidden)
+def _touched(store: Store, things: Sequence[NamedNode], *, gained: bool = False) -> list[NamedNode]:
+    """The canonical entities that changed things may hide, or show if they have only gained something."""
+    rows = select_in_batches(store, "derived/touched", "things", things, gained=gained)
     return sorted({node_of(row["entity"]) for row in rows}, key=str)
 
 
@@ -113,13 +115,17 @@ def _pair(store: Store, entities: Sequence[NamedNode], min_count: int, *, every:
     return more
 
 
-def _pair_in_chunks(store: Store, chunks: Sequence[NamedNode], min_count: int) -> int:
-    """Count the pairs of new chunks again; how many quads the store has more."""
-    rows = select_in_batches(store, "derived/pairs-in-chunks", "chunks", chunks)
-    found = sorted({(node_of(row["one"]), node_of(row["other"])) for row in rows}, key=str)
+def _count_again(store: Store, pairs: Iterable[Row], min_count: int) -> int:
+    """Count the sentences of these pairs again; how many quads the store has more."""
+    found = sorted({(node_of(row["one"]), node_of(row["other"])) for row in pairs}, key=str)
+    ends = sorted({end for pair in found for end in pair}, key=str)
+    rows = select_in_batches(store, "retrieval/counts", "entities", ends)
+    chunks = {node_of(row["entity"]): int(text_of(row["chunks"])) for row in rows}
     more = 0
     for some in in_batches(found):
-        wanted = store.select("derived/co-occurrence-sentences", pairs=some, min_count=min_count)
+        # the query reads the sentences of the first, which is the rarer one
+        rarest = [tuple(sorted(pair, key=lambda end: chunks.get(end, 0))) for pair in some]
+        wanted = store.select("derived/co-occurrence-sentences", pairs=rarest, min_count=min_count)
         more += _correct(
             store, wanted, store.select("derived/known-pairs", entities=[], every=True, pairs=some)
         )
@@ -139,7 +145,7 @@ def _quads(pairs: Iterable[Row]) -> dict[Quad, None]:
 
 
 def _co_occurrence(row: Row) -> Iterator[Quad]:
-    one, other = node_of(row["one"]), node_of(row["other"])
+    one, other = sorted((node_of(row["one"]), node_of(row["other"])), key=str)
     name = hashlib.sha1(f"{one.value} {other.value}".encode(), usedforsecurity=False).hexdigest()
     relation = NamedNode(f"urn:graphrag-rdf:co-occurrence:{name}")
     yield Quad(one, RAG.coOccursWith, other, Graphs.DERIVED)

@@ -27,7 +27,7 @@ from graphrag_rdf.index.analyse import stop_words
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import Term, node_of, text_of, to_python
-from graphrag_rdf.store.base import Changes, Store, in_batches
+from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.text import TextIndex
@@ -166,6 +166,17 @@ def undrawn(things: Iterable[NamedNode]) -> Iterator[Quad]:
     """The marks of entities, and of chunks with entities, for which the graph of entities may be wrong."""
     for thing in things:
         yield Quad(STORE_NODE, RAG.undrawn, thing, Graphs.SYSTEM)
+
+
+def undrawn_pairs(store: Store, chunks: Sequence[NamedNode]) -> list[Quad]:
+    """The marks of the pairs that co-occur in sentences of chunks, which are about to go."""
+    rows = select_in_batches(store, "derived/pairs-in-chunks", "chunks", chunks, known=True)
+    return [undrawn_pair(row) for row in rows]
+
+
+def undrawn_pair(pair: Row) -> Quad:
+    """The mark of two entities whose sentences have to be counted again."""
+    return Quad(node_of(pair["one"]), RAG.undrawnWith, node_of(pair["other"]), Graphs.SYSTEM)
 
 
 # --- links ---

@@ -14,7 +14,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.entity_decisions import settle
-from graphrag_rdf.ingest.names import undrawn, unsettled
+from graphrag_rdf.ingest.names import undrawn, undrawn_pairs, unsettled
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import METADATA_KEY, RDFS, SKOS
 from graphrag_rdf.rdf.terms import node_of, now
@@ -46,6 +46,7 @@ def retract_chunks(
     gone = [chunk for chunk in chunks if chunk not in cited]
     mentioned = [row.get("linked") or row["entity"] for row in store.select("links/mentioned", chunks=chunks)]
     changes.add += unsettled(sorted({node_of(entity) for entity in mentioned}, key=str))  # to be counted
+    changes.add += undrawn_pairs(store, chunks)
     changes.updates.append(("links/drop", {"chunks": chunks}))
     if gone:
         changes.updates.append(("ingest/retract-chunks", {"chunks": gone}))

@@ -38,7 +38,7 @@ from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
 from graphrag_rdf.ingest.facts import ChunkText, FactWriter, Fit, Written, literal_of
 from graphrag_rdf.ingest.indexing import StoreIndexer
-from graphrag_rdf.ingest.names import KnownNames, unlinked, unsettled
+from graphrag_rdf.ingest.names import KnownNames, undrawn_pairs, unlinked, unsettled
 from graphrag_rdf.ingest.plan import DocumentPlan, Incoming, IngestSettings, Planner, Task, documents_at
 from graphrag_rdf.ingest.report import FailureRecords, FailureReport, IngestReport, Journal, Run
 from graphrag_rdf.ingest.retract import retract_subgraphs
@@ -380,6 +380,7 @@ class ChunkWriter:
         if task.stored:
             changes.updates.append(("links/drop", {"chunks": [chunk]}))
             changes.updates.append(("ingest/clear-sentences", {"chunks": [chunk]}))
+            changes.add += undrawn_pairs(self._run.store, [chunk])
             if not self._mentions_only:
                 changes.updates += self._run.failures.of_chunk(chunk)
             retract_subgraphs(self._run.store, task.replaces, changes)

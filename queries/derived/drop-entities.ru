@@ -1,6 +1,6 @@
 # name: derived/drop-entities
 # kind: update
-# summary: Remove what is derived of entities - co-occurrences, the number of chunks that name each, and whether it is shown.
+# summary: Remove what is derived of entities - co-occurrences and the number of chunks that name each.
 # params:
 #   entities: {type: "iri[]", sample: ["http://trustgraph.ai/e/ada"]}
 DELETE { GRAPH <urn:graph:derived> { ?one rag:coOccursWith ?other . ?relation ?p ?o } } WHERE {
@@ -22,8 +22,4 @@ DELETE { GRAPH <urn:graph:derived> { ?one rag:coOccursWith ?other . ?relation ?p
 DELETE { GRAPH <urn:graph:derived> { ?entity rag:documentFrequency ?chunks } } WHERE {
   {{ values("?entity", entities) }}
   GRAPH <urn:graph:derived> { ?entity rag:documentFrequency ?chunks }
-} ;
-DELETE { GRAPH <urn:graph:derived> { ?entity rag:shown ?shown } } WHERE {
-  {{ values("?entity", entities) }}
-  GRAPH <urn:graph:derived> { ?entity rag:shown ?shown }
 }

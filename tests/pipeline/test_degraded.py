@@ -192,7 +192,7 @@ def test_a_retrieval_that_fails_closes_its_trace(place: Path, scripted_server: S
     scripted_server.answer_with(lambda _: Reply(status=401, text="no"))
     with open_engine(place, config=settings(scripted_server)) as engine:
         with pytest.raises(LlmError):
-            engine.retrieve(QUESTION, stored=True)
+            engine.retrieve(QUESTION, stored=True, settings={"grounding.use": "llm"})
         failed = engine.store.query(
             'ASK { GRAPH <urn:graph:retrieval> { ?s <https://w3id.org/graphrag-rdf/ns#outcome> "failed" } }'
         )

@@ -280,5 +280,5 @@ def test_tokens_of_called_pipelines_count(
         asking.ingest([tmp_path / "d.txt"])
         found = ask(asking, "rounds", "Who founded the Tarnay Electric Light Company?")
     assert found["stopped_by"] == "tokens"
-    assert found["usage"]["llm_calls"] >= 2
+    assert found["usage"]["llm_calls"] == 1
     assert found["usage"]["in_tokens"] > 0

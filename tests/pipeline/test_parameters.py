@@ -138,13 +138,14 @@ def test_declared_templates_are_those_that_run(
         collect(full, ran, pipeline, {"focus.chunk_tokens": "30"})
         scripted_server.answer_with(model())
     for step, found in declared.items():
-        assert ran[step] <= found, step
+        own = ran.get(step, set())
+        assert own <= found, step
         unread: set[str] = set()
         if step.endswith(".synthesis"):
             unread |= {"retrieval/chunks", "retrieval/mentioned-entities"}  # by other steps, at times
             # where an answer cites a fact by its own number: see test_evidence
             unread |= {"provenance/quotes", "provenance/derivations"}
-        assert found - ran[step] <= SOMETIMES | unread, step
+        assert found - own <= SOMETIMES | unread, step
 
 
 SOMETIMES = {

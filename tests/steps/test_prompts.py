@@ -13,7 +13,7 @@ from graphrag_rdf.errors import TemplateError
 from graphrag_rdf.resources import folder
 from graphrag_rdf.steps.prompts import quoted, render
 
-PROMPTS = folder("pipelines") / "graph_rag"
+PROMPTS = (folder("pipelines") / "graph_rag",)
 CONCEPTS: dict[str, Any] = {"max_concepts": 3, "history": [], "languages": []}
 
 
@@ -39,6 +39,8 @@ def test_a_conversation_cannot_end_its_tags() -> None:
             question="x",
             **CONCEPTS | {"history": [turn]},
             documents=[],
+            facts=False,
+            notes=True,
             ask="choose",
             facts_only=False,
             limit=1,

@@ -60,7 +60,7 @@ def test_the_page_of_an_answer_that_is_not_kept_folds_them_too() -> None:
         kept=False,
         documents=1,
         question="Who?",
-        answer={"answer": "Ada [1]", "citations": [1], "warnings": []},
+        answer={"answer": "Ada [1]", "citations": [1], "passages": [], "warnings": []},
         quotes=[{"marker": "[1]", "shown": quotes[:5], "more": quotes[5:]}],
         earlier=None,
     )

@@ -369,9 +369,13 @@ def reduce_by_model(context: Context, state: State, parameters: Parameters) -> I
 
 
 def reduce_by_quoting(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """The best findings as they are."""
+    """The best findings as they are. Of an overview they are those of the greatest reports, however much greater
+    the first is than the others.
+    """
     best = max((point.score for mapped in state.work.results for point in mapped.points), default=0.0)
-    least = max(parameters["min_score"], best * parameters["min_share"])
+    words = QuestionWords.of(state.question, state.language, context.text_index)
+    share = 0.0 if words.asks_for_overview() else parameters["min_share"]
+    least = max(parameters["min_score"], best * share)
     most = parameters["max_sentences"] if best >= parameters["min_margin"] else 0
     step, points = _begin_answer(context, state, "extractive", least, most)
     for warning in state.warnings:

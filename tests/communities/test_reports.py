@@ -206,6 +206,7 @@ def test_what_has_not_changed_is_not_asked_again(
     open_one: Any, scripted_server: ScriptedServer, documents: Path
 ) -> None:
     scripted_server.answer_with(cite_all)
+    (documents / "b.txt").write_text("Beatrice Pennock succeeded Walter Pennock in 1911.\n")
     engine = open_one(scripted_server, cache__enabled=False)
     engine.build_communities()
     before, commit = {*of(engine, RAG.reportOf)}, engine.store.commit_number()

@@ -41,13 +41,14 @@ from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.extract.names import mostly_cjk
 from graphrag_rdf.i18n import later
 from graphrag_rdf.index.analyse import fold
-from graphrag_rdf.rdf.namespaces import RAG
+from graphrag_rdf.rdf.namespaces import RAG, SKOS
 from graphrag_rdf.rdf.terms import double, number_of, text_of
 from graphrag_rdf.steps.answer import MARGIN
 from graphrag_rdf.steps.hits import Hits
 from graphrag_rdf.steps.kept import held
 from graphrag_rdf.steps.sources import (
     OF_SENTENCES,
+    attach_sources,
     chunk_of,
     chunk_places,
     chunk_sentences,
@@ -76,6 +77,7 @@ _LEAD, _UNKNOWN, _INCOMPLETE, _NO_FIGURE, _LEFT_OUT = 0.5, -0.5, -1.0, -0.5, -1.
 _MOST_LEAD = 0.5
 _MOST = 1.3  # score of a sentence that says all, of the best chunk
 _WRITTEN = 3  # sentences of a chunk whose weights are written
+_FACTS = 10  # that were not selected, and stand in no sentence
 _DEFINING = 8  # chunks that are searched for definitions
 _CLOSING = " \"”’'»)]」』》）】"
 _ENDS = frozenset(".!?。！？…" + _CLOSING)
@@ -172,7 +174,7 @@ def best_passages(context: Context, step: Step, state: State, parameters: Parame
     most = parameters["max_sentences"]
     standing = _standing(state, max(_DEFINING, most) if _definition(state.question) else most)
     sentences = _sentences(context, step, state, words, standing, most)
-    candidates = _ordered(context, step, sentences.kept, standing) + _facts(state, words)
+    candidates = _ordered(context, step, sentences.kept, standing) + _facts(context, step, state, words)
     candidates.sort(key=lambda one: -one.score)
     firsts: dict[str, _Sentence] = {}
     for one in candidates:
@@ -259,6 +261,7 @@ def _sentences(
                 and (chosen is None or iri in chosen)
                 and chunk in titles
                 and not _asks(text)
+                and not text.startswith("#")
             ):
                 out.kept.append(one)
             before = text
@@ -337,19 +340,30 @@ def _ordered(
     return out
 
 
-def _facts(state: State, words: QuestionWords) -> list[_Sentence]:
-    """Selected facts that were inferred or read from no text, in the words of their labels."""
+def _facts(context: Context, step: Step, state: State, words: QuestionWords) -> list[_Sentence]:
+    """Facts that were inferred or read from no text, in the words of their labels. Their standing is their
+    score as a share of the best.
+    """
     out = []
-    for number, selection in enumerate(state.selections):
+    best = max((one.score for one in state.selections), default=0.0) or 1.0
+    defines = bool(_definition(state.question))
+    selected = {one.edge.triple for one in state.selections if one.edge}
+    untold = [edge for edge in state.edges if edge.says_more and edge.triple not in selected]
+    further = [Selection(score=edge.score, edge=edge) for edge in untold[:_FACTS] if not state.vouched]
+    attach_sources(context, state, step, further)
+    for number, selection in enumerate([*state.selections, *further]):
         edge = selection.edge
         if edge and selection.sources and (edge.inferred or selection.sources[0].chunk is None):
-            spoken = words.spoken_of(edge.text, selection.asked)
+            called = [seed.matched_text for seed in state.seeds if seed.entity in edge.ends]
+            spoken = words.spoken_of(edge.text, selection.asked, *called)
             one = _Sentence(
                 NamedNode(f"urn:fact:{number}"), None, (0, len(edge.text)), _as_sentence(edge.text)
             )
             one.said = words.weight(spoken)
-            one.weight = one.said
-            one.score = one.said / _MOST
+            suits = words.is_asked_for(min(edge.o_label, edge.s_label, key=words.coverage))
+            one.weight = one.said * (1.0 if suits else _NO_SENTENCE)
+            one.weight += _DEFINITION if defines and edge.triple[1] == SKOS.definition else 0.0
+            one.score = (one.weight + 0.3 * selection.score / best) / _MOST
             one.whole, one.edge = spoken == words.weights.keys(), selection
             out.append(one)
     return out
@@ -364,7 +378,7 @@ def _margin(
     parts = [
         ("said", 1.0, first.said),
         ("lead", _LEAD, min(_MOST_LEAD, lead)),
-        ("unknown", _UNKNOWN, words.weight(words.unknown)),
+        ("unknown", _UNKNOWN, words.weight(words.unknown - words.spoken_of(first.text))),
         ("incomplete", _INCOMPLETE, 0.0 if first.whole else 1 / words.things),
         ("no figure", _NO_FIGURE, float(words.lacks_figure(first.text))),
         ("left out", _LEFT_OUT, float(left_out >= first.weight > 0)),

@@ -175,9 +175,9 @@ def table_row(quote: str, columns: TableColumns) -> TableRow | None:
 def answer_from_row(row: TableRow, words: QuestionWords) -> RowAnswer:
     """The cells of a row that bear on a question.
 
-    If the question names the row's subject, it asks for the cells of the columns that it mentions. Else it
-    asks for the subject: then words of the question in the name of a column count little, unless its cell has
-    some too.
+    If the question names the row's subject, it asks for the cells of the columns that it mentions, first of
+    all those of the kind asked for. Else it asks for the subject: then words of the question in the name of a
+    column count little, unless its cell has some too.
     """
     about = words.spoken_of(row.subject)
     values = {cell: words.spoken_of(cell.value) for cell in row.filled}
@@ -186,7 +186,8 @@ def answer_from_row(row: TableRow, words: QuestionWords) -> RowAnswer:
     if sure:
         sure |= words.spoken_of(row.kind)  # "which ship" of a row of a column that is called so
     bearing = [cell for cell in row.filled if values[cell] or names[cell] - sure]
-    told = bearing or list(row.filled[:_MOST_CELLS])
+    asked = [cell for cell in bearing if words.is_asked_for(cell.value)] if about else []
+    told = asked or bearing or list(row.filled[:_MOST_CELLS])
     spoken = sure.union(*(names[cell] for cell in bearing))
     loose = not about and spoken > sure
     return RowAnswer(row.told(told), spoken, _ELSEWHERE if loose else 1.0)

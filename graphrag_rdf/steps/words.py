@@ -96,6 +96,7 @@ class QuestionWords:
         unknown: those that no chunk has.
         things: how many there are; a name of several words is one.
         figure: what an answer has if the question asks when, or how many.
+        asks_for_name: whether it asks who, or where.
     """
 
     weights: Mapping[str, float]
@@ -104,12 +105,14 @@ class QuestionWords:
     unknown: frozenset[str] = frozenset()
     things: int = 1
     figure: re.Pattern[str] | None = None
+    asks_for_name: bool = False
 
     @classmethod
     def of(cls, question: str, language: str | None, index: TextIndex | None) -> QuestionWords:
         """Weigh a question; without an index all words weigh the same. Words that only ask do not count."""
         chinese = is_chinese(question, language)
         figure = _NUMBER if _HOW_MANY.search(question) else _TIME if _WHEN.search(question) else None
+        name = figure is None and bool(_WHO.search(question) or _WHERE.search(question))
         rest = chinese_questions.without_asking(question) if chinese else _ANYTHING.sub(" ", question)
         question = rest if analyse(rest, language) else question
         if index is None:
@@ -123,12 +126,15 @@ class QuestionWords:
             for term, weight in rarity.items()
             if term not in asking and not (_binds(term) or (words and _crosses(term, words)))
         }
-        rarity = telling or rarity
+        unknown = index.absent(telling, kind="chunk") if index else frozenset()
+        # words that only bind, in another language than the question is thought to be in
+        binding = {term for term in unknown if any(term in stop for stop in stop_words().values())}
+        unknown = unknown - binding
+        rarity = {term: weight for term, weight in telling.items() if term not in binding} or rarity
         total = sum(rarity.values())
         weights = {term: weight / total for term, weight in rarity.items()} if total else {}
-        unknown = index.absent(weights, kind="chunk") if index else frozenset()
         between = _between(analyse(question, language))
-        return cls(weights, language, between, unknown, _things(question, weights, language), figure)
+        return cls(weights, language, between, unknown, _things(question, weights, language), figure, name)
 
     def asks_for_overview(self) -> bool:
         """Whether the question is about the documents as a whole: no word is about anything else."""
@@ -164,6 +170,10 @@ class QuestionWords:
     def lacks_figure(self, text: str) -> bool:
         """Whether the question asks when or how many, and a text has no number, month or day."""
         return self.figure is not None and not self.figure.search(text)
+
+    def is_asked_for(self, value: str) -> bool:
+        """Whether a value is of the kind asked for: a figure when or how many, none who or where."""
+        return not (self.lacks_figure(value) or (self.asks_for_name and _DIGIT.search(value)))
 
     def coverage(self, *texts: str) -> float:
         """How much of the question (0 to 1) any of the texts speaks of."""
@@ -225,6 +235,10 @@ _WHEN = re.compile(
     r"|何时|何時|时候|時候|哪一?年|日期",
     re.IGNORECASE,
 )
+_WHERE = re.compile(
+    r"\b(?:where|wo|wohin|woher|waar|où|dónde|dove|где|куда)\b|哪里|哪裡|哪儿|哪兒|何处|何處", re.IGNORECASE
+)
+_DIGIT = re.compile(r"\d")
 _HOW_MANY = re.compile(
     r"\b(?:how (?:many|much|long|old|tall|high|deep|far|big|large|often|fast|heavy)"
     r"|wie ?(?:viele?|lang|hoch|alt|weit|groß|oft|schnell|schwer|tief)|hoeveel|combien|cuánt[oa]s?"

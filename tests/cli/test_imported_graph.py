@@ -50,7 +50,7 @@ def imported(run: Run, folder: Path) -> None:
             "Elin Vestergaard has the address 4 Quay Row, Sandvig. [1]",
         ),
         ("How many inhabitants does Sandvig have?", "Sandvig has the population 4210. [1]"),
-        ("How high is Gannet Rock Light?", "Gannet Rock Light height in metres 31.5. [1]"),
+        ("What is the height of Gannet Rock Light?", "Gannet Rock Light height in metres 31.5. [1]"),
         ("Wo liegt Sandwig?", "Sandwig is in Greater Skarn. [1]"),
     ],
 )
@@ -105,7 +105,7 @@ OTHERS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> . @prefix : <ht
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        ("What is a ketch?", "ketch is defined as A two-masted boat. [1] ketch is a kind of boat. [2]"),
+        ("What is a ketch?", "ketch is defined as A two-masted boat. [1]"),
         ("Where was Henrike Aalto born?", "Henrike Aalto was born in Turmas. [1]"),
         ("What is the place of birth of Henrike Aalto?", "Henrike Aalto was born in Turmas. [1]"),
         ("When was Henrike Aalto born?", "Henrike Aalto was born on 1901-05-06. [1]"),

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_rdf.steps.checking import not_answered
 from tests.support.commands import Run
 
 PEOPLE = """name,born,occupation,born_in
@@ -29,10 +28,10 @@ def _ingest(run: Run, folder: Path, text: str = PEOPLE, name: str = "people.csv"
     [
         ("Where was Ada Keller born?", "Ada Keller: born in London. [1]"),
         ("When was Charles Babb born?", "Charles Babb: born 1791-12-26. [1]"),
-        ("Who was born in London?", "Ada Keller: born in London. [1] Charles Babb: born in London. [2]"),
+        ("Who was born in London?", "Ada Keller: born in London. [1]"),
         ("What was the occupation of Bo Strand?", "Bo Strand: occupation painter. [1]"),
         ("Who is a painter?", "Bo Strand: occupation painter. [1]"),
-        ("Who was born in Paris?", not_answered("en")),
+        ("Who was born in Paris?", "Nothing in the documents says this."),
     ],
 )
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

@@ -342,7 +342,7 @@ def test_read_only_answers_on_the_page(documents_store: Path, tmp_path: Path) ->
         assert "Walter Pennock" in page.text
         assert "trace_not_stored" not in response.text
         assert "keeps nothing of it" in page.text
-        said = "[1] Walter Pennock founded the Tarnay Electric Light Company in 1897. Company"
+        said = "Walter Pennock founded the Tarnay Electric Light Company in 1897. [1] Best passage Company"
         assert said in " ".join(page.text.split()), " ".join(page.text.split())[300:900]
 
 

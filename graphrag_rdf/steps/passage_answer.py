@@ -111,7 +111,7 @@ class _Sentence:
         text: as it is given as an answer.
         weight: see above, without the standing of its chunk.
         said: what counts for the label.
-        whole: whether no word is missing in it, its title and the sentence before.
+        spoken: the question's words in it, its title and the sentence before.
         edge: that fact.
     """
 
@@ -121,19 +121,23 @@ class _Sentence:
     text: str
     weight: float = 0.0
     said: float = 0.0
-    whole: bool = False
+    spoken: frozenset[str] = frozenset()
     score: float = 0.0
     edge: Selection | None = None
 
-    def weigh(self, words: QuestionWords, text: str, title: str, before: str) -> None:
-        """By the words that it has, its title, and the sentence before it."""
-        spoken = words.spoken_of(text)
+    def weigh(self, words: QuestionWords, texts: Sequence[str], title: str, before: str) -> None:
+        """By the words that it has, its title, and the sentence before it.
+
+        Args:
+            texts: the sentence, and what the question calls things in it.
+        """
+        spoken = words.spoken_of(*texts)
         titled = words.spoken_of(title) - spoken
         near = words.spoken_of(before) - spoken - titled
         own, of_title, of_before = (words.weight(part) for part in (spoken, titled, near))
         self.weight = own + _TITLE * of_title + _BEFORE * of_before
         self.said = own + of_title + of_before / 2
-        self.whole = spoken | titled | near == words.weights.keys()
+        self.spoken = spoken | titled | near
 
 
 @dataclass(slots=True)
@@ -250,7 +254,8 @@ def _sentences(
             one = _Sentence(
                 NamedNode(iri), chunk, (offset, length), _as_sentence(told.text if told else text)
             )
-            one.weigh(words, told.text if told else text, titles.get(chunk, ""), before)
+            said = told.text if told else text
+            one.weigh(words, (said, *_called(state, said)), titles.get(chunk, ""), before)
             defines = bool(defined) and _begins_with(text, defined)
             one.weight += _DEFINITION if defines else 0.0
             one.weight *= 1.0 if told or without_emoji(text).rstrip()[-1:] in _ENDS else _NO_SENTENCE
@@ -266,6 +271,12 @@ def _sentences(
                 out.kept.append(one)
             before = text
     return out
+
+
+def _called(state: State, text: str) -> list[str]:
+    """What the question calls the things in a text that it calls otherwise."""
+    folded = fold(text)
+    return [seed.matched_text for seed in state.seeds if fold(seed.label) in folded]
 
 
 def _asks(text: str) -> bool:
@@ -354,17 +365,15 @@ def _facts(context: Context, step: Step, state: State, words: QuestionWords) -> 
     for number, selection in enumerate([*state.selections, *further]):
         edge = selection.edge
         if edge and selection.sources and (edge.inferred or selection.sources[0].chunk is None):
-            called = [seed.matched_text for seed in state.seeds if seed.entity in edge.ends]
-            spoken = words.spoken_of(edge.text, selection.asked, *called)
             one = _Sentence(
                 NamedNode(f"urn:fact:{number}"), None, (0, len(edge.text)), _as_sentence(edge.text)
             )
-            one.said = words.weight(spoken)
+            one.weigh(words, (edge.text, selection.asked, *_called(state, edge.text)), "", "")
             suits = words.is_asked_for(min(edge.o_label, edge.s_label, key=words.coverage))
-            one.weight = one.said * (1.0 if suits else _NO_SENTENCE)
+            one.weight *= 1.0 if suits else _NO_SENTENCE
             one.weight += _DEFINITION if defines and edge.triple[1] == SKOS.definition else 0.0
             one.score = (one.weight + 0.3 * selection.score / best) / _MOST
-            one.whole, one.edge = spoken == words.weights.keys(), selection
+            one.edge = selection
             out.append(one)
     return out
 
@@ -377,9 +386,9 @@ def _margin(
     lead = 1 - scores[1] / scores[0] if len(scores) == 2 else 1.0
     parts = [
         ("said", 1.0, first.said),
-        ("lead", _LEAD, min(_MOST_LEAD, lead)),
-        ("unknown", _UNKNOWN, words.weight(words.unknown - words.spoken_of(first.text))),
-        ("incomplete", _INCOMPLETE, 0.0 if first.whole else 1 / words.things),
+        ("lead", _LEAD, 0.0 if first.edge else min(_MOST_LEAD, lead)),
+        ("unknown", _UNKNOWN, words.weight(words.unknown - first.spoken)),
+        ("incomplete", _INCOMPLETE, 0.0 if first.spoken == words.weights.keys() else 1 / words.things),
         ("no figure", _NO_FIGURE, float(words.lacks_figure(first.text))),
         ("left out", _LEFT_OUT, float(left_out >= first.weight > 0)),
     ]

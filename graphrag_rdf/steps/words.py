@@ -29,13 +29,13 @@ _ANYTHING = re.compile(
 )
 # Words that ask, beside the stop words of a language: no answer has to have them.
 _ASKING: Mapping[str, str] = {
-    "en": "many much",
-    "de": "wann wen wem wessen wozu woher wohin womit wodurch weshalb wieso viel viele heißt hieß",
-    "es": "cuándo cuánto cuánta cuántos cuántas cuál cuáles quién quiénes dónde llama llamaba",
-    "fr": "combien quand comment pourquoi quel quelle quels quelles appelle appelait",
-    "it": "quando quanto quanta quanti quante quale quali chi dove perché chiama chiamava",
-    "nl": "wanneer hoeveel waar waarom welke welk wie heet heette",
-    "ru": "когда сколько какой какая какое какие какого кто кем кого где почему называется",
+    "en": "many much date year",
+    "de": "wann wen wem wessen wozu woher wohin womit wodurch weshalb wieso viel viele heißt hieß Jahr Datum",
+    "es": "cuándo cuánto cuánta cuántos cuántas cuál cuáles quién quiénes dónde llama llamaba fecha año",
+    "fr": "combien quand comment pourquoi quel quelle quels quelles appelle appelait date année",
+    "it": "quando quanto quanta quanti quante quale quali chi dove perché chiama chiamava data anno",
+    "nl": "wanneer hoeveel waar waarom welke welk wie heet heette jaar datum",
+    "ru": "когда сколько какой какая какое какие какого кто кем кого где почему называется год дата",
 }
 # Words of questions about the documents as a whole, such as "What are the main themes?"
 _OVERVIEW = {
@@ -127,8 +127,7 @@ class QuestionWords:
             if term not in asking and not (_binds(term) or (words and _crosses(term, words)))
         }
         unknown = index.absent(telling, kind="chunk") if index else frozenset()
-        # words that only bind, in another language than the question is thought to be in
-        binding = {term for term in unknown if any(term in stop for stop in stop_words().values())}
+        binding = {term for term in unknown if _is_common(term, question, language)}
         unknown = unknown - binding
         rarity = {term: weight for term, weight in telling.items() if term not in binding} or rarity
         total = sum(rarity.values())
@@ -153,14 +152,7 @@ class QuestionWords:
             for pair, (before, after) in self.between.items()
             if pair in self.weights and before in terms and after in terms
         }
-        return {term for term in found if not self._is_common(term, text)}
-
-    def _is_common(self, term: str, text: str) -> bool:
-        """Whether a word is a common one of the text's language, which is another than the question's: to
-        die, and the German article; a text is in the language of which it has most common words.
-        """
-        others = [language for language, stop in stop_words().items() if term in stop]
-        return any(common_words(text, other) > common_words(text, self.language) for other in others)
+        return {term for term in found if not _is_common(term, text, self.language)}
 
     def weight(self, terms: Iterable[str]) -> float:
         """The weight of some of the words, 0 to 1; of a question without content words always 1."""
@@ -178,6 +170,14 @@ class QuestionWords:
     def coverage(self, *texts: str) -> float:
         """How much of the question (0 to 1) any of the texts speaks of."""
         return self.weight(self.spoken_of(*texts))
+
+
+def _is_common(term: str, text: str, language: str | None) -> bool:
+    """Whether a word is a common one of the text's language, which is another than the given: to die, and the
+    German article; a text is in the language of which it has most common words.
+    """
+    others = [other for other, stop in stop_words().items() if term in stop]
+    return any(common_words(text, other) > common_words(text, language) for other in others)
 
 
 @lru_cache(maxsize=4096)  # a question meets the same names and sentences several times

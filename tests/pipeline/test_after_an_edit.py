@@ -20,10 +20,10 @@ def test_a_retired_quote_is_cited_no_more(tmp_path: Path) -> None:
         engine.ingest([documents])
         first = list(engine.ask("On which date did the Petrel sink?"))[-1].answer
         assert first is not None
-        assert "17 November 1911" in str(first["citations"])
+        assert "17 November 1911" in str(first["passages"])
         guide.write_text(guide.read_text("utf-8").replace("17 November 1911", "14 November 1911"), "utf-8")
         engine.ingest([documents])
         second = list(engine.ask("On which date did the Petrel sink?"))[-1].answer
     assert second is not None
     assert "14 November 1911" in str(second["citations"])
-    assert "17 November 1911" not in str(second["citations"])
+    assert "17 November 1911" not in str(second["passages"])

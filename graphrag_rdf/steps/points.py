@@ -369,8 +369,8 @@ def reduce_by_model(context: Context, state: State, parameters: Parameters) -> I
 
 
 def reduce_by_quoting(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """The best findings as they are. Of an overview they are those of the greatest reports, however much greater
-    the first is than the others.
+    """The best findings as they are. Of an overview they are those of the greatest reports, however much
+    greater the first is than the others.
     """
     best = max((point.score for mapped in state.work.results for point in mapped.points), default=0.0)
     words = QuestionWords.of(state.question, state.language, context.text_index)

@@ -326,7 +326,6 @@ TEMPLATES = (
     "retrieval/sentences-beyond",
     "retrieval/ranked",
     "retrieval/evidence",
-    "retrieval/mentioned-entities",
     "retrieval/chunks",  # these two with a reranker
     "selection/reranked",
     "retrieval/quoted-facts",

@@ -29,6 +29,7 @@ from graphrag_rdf.steps.checking import (
 )
 from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.selection import record_selections
+from graphrag_rdf.steps.sources import mentions_of
 from graphrag_rdf.steps.state import Context, Selection, State
 from graphrag_rdf.trace.citations import Style, cited_numbers, in_style, marker
 from graphrag_rdf.trace.documents import Source, names_of
@@ -448,10 +449,14 @@ def _entities(state: State) -> list[dict[str, Any]]:
 
 
 def name_entities(context: Context, state: State, step: Step) -> None:
-    """Look up how the entities are called that only selected sentences mention."""
+    """Look up what selected sentences mention, and how the entities are called that only these mention."""
+    hits = [one.hit for one in state.selections if one.hit]
+    known = mentions_of(context, state, step, [hit.sentence.value for hit in hits])
+    for hit in hits:
+        hit.entities = known[hit.sentence.value]
     called: set[Term] = {seed.entity for seed in state.seeds}
     called |= {term for s in state.selections if s.edge for term in (s.edge.triple[0], s.edge.triple[2])}
-    mentioned = {entity for s in state.selections if s.hit for entity in s.hit.entities}
+    mentioned = {entity for hit in hits for entity in hit.entities}
     unknown = sorted(mentioned - called, key=str)
     if unknown:
         rows = context.select(step, "retrieval/labels", things=unknown)

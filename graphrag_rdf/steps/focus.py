@@ -78,6 +78,7 @@ class _WithChunks(_Parameters, FittingParameters):
 class RankParameters(_WithChunks):
     """Of selection by score."""
 
+    edge_limit: Limit = Field(12, description="facts selected")
     sentence_limit: Limit = Field(3, description="sentences selected that no selected fact was quoted from")
     min_share: Share = Field(0.5, description="share of the best fact's score that the others need")
 

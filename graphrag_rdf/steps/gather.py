@@ -14,7 +14,6 @@ from graphrag_rdf.steps.exploration import EVIDENCE_LIMIT, Edge
 from graphrag_rdf.steps.hits import Hits
 from graphrag_rdf.steps.same_facts import as_one, by_preference
 from graphrag_rdf.steps.search import QuestionSearch, fact_of
-from graphrag_rdf.steps.sources import mentions_of
 from graphrag_rdf.steps.state import SentenceHit, Triple
 from graphrag_rdf.store.base import Row
 
@@ -74,20 +73,15 @@ class Gathering:
         most = best[0].score
         self.hits.write((hit.chunk, RAG.standing, hit.score / most if most else 1.0) for hit in best)
         rows = self.search.decide("retrieval/evidence", limit=EVIDENCE_LIMIT, **self.hits.given)
-        found = [node_of(row["sentence"]) for row in rows]
-        mentioned = mentions_of(
-            self.search.context, self.state, self.search.step, [node.value for node in found]
-        )
         return [
             SentenceHit(
-                sentence,
-                mentioned[sentence.value],
+                node_of(row["sentence"]),
                 lexical=number_of(row["words"]),
                 vector=number_of(row["meaning"]) if self.search.vector else None,
                 graph=number_of(row["standing"]),
                 score=number_of(row["score"]),
             )
-            for sentence, row in zip(found, rows, strict=True)
+            for row in rows
         ]
 
     # --- facts -------------------------------------------------------------------------------------

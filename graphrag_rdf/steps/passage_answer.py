@@ -413,7 +413,6 @@ def _shown(
     rows = context.select(step, "retrieval/headings", chunks=chunks) if chunks else []
     headings = {text_of(row["chunk"]): text_of(row["headings"]).splitlines() for row in rows}
     sources = sentence_sources(context, state, step, [one.iri.value for one in best if one.chunk])
-    mentioned = mentions_of(context, state, step, [one.iri.value for one in best if one.chunk])
     hits = {hit.sentence: hit for hit in state.hits}
     out = []
     for one in best:
@@ -431,7 +430,7 @@ def _shown(
             if s.edge and not s.edge.inferred and _only_in(s, whole[one.place[0] : sum(one.place)])
         ]
         held = next((s for s in own if s.hit), None)
-        hit = hits.get(one.iri) or SentenceHit(one.iri, mentioned[one.iri.value], score=min(1.0, one.score))
+        hit = hits.get(one.iri) or SentenceHit(one.iri, score=min(1.0, one.score))
         selection = held or Selection(score=hit.score, hit=hit)
         selection.sources = selection.sources or tuple(sources[one.iri.value])
         fact = max(facts, key=lambda s: (_of_fact(s, words), s.score), default=None)

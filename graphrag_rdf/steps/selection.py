@@ -8,7 +8,7 @@ or name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TypeAlias
@@ -31,6 +31,9 @@ from graphrag_rdf.trace.recorder import Step
 
 RANKED = 100
 """Chunks of the ranking that count."""
+
+_LEAST = 0.5  # of a window that is still worth showing
+_AHEAD = 10  # chunks whose sentences are looked up at once
 
 _TOLD = 0.005  # of a score: smaller parts are not told as its reason
 
@@ -98,23 +101,24 @@ def fit_chunks(
     for one in shown:
         if one.passage is not None:
             before.setdefault(one.passage.chunk.value, []).append(one)
-    sizes = {
-        hit.chunk.value: min(tokens, parameters["whole_tokens" if place < whole else "window_tokens"])
-        for place, hit in enumerate(asked)
-    }
-    cut = {
-        chunk: size
-        for chunk, size in sizes.items()
-        if chunk in before or count_tokens(texts[chunk][0]) > size
-    }
-    known = chunk_sentences(context, state, step, texts)
-    windows = _windows(state, {chunk: known[chunk] for chunk in cut}, cut, before)
+    room = tokens
     out: list[Selection] = []
-    for place, hit in enumerate(asked, start=1):
+    for place, hit in enumerate(asked):
         chunk = hit.chunk.value
-        if chunk in folded or (chunk in cut and chunk not in windows):
+        size = min(room, parameters["whole_tokens" if place < whole else "window_tokens"])
+        window = None
+        if chunk in folded:
             continue
-        offset, length = windows.get(chunk, (None, None))
+        if chunk in before or count_tokens(texts[chunk][0]) > size:
+            if out and tokens < _LEAST * parameters["window_tokens"]:
+                continue
+            first = place - place % _AHEAD
+            ahead = [one.chunk.value for one in asked[first : first + _AHEAD]]
+            found = chunk_sentences(context, state, step, ahead)[chunk]
+            window = _part(state, chunk, found, size, before.get(chunk))
+            if window is None:
+                continue
+        offset, length = window or (None, None)
         selection = Selection(
             chunk=hit.chunk,
             char_offset=offset,
@@ -122,7 +126,7 @@ def fit_chunks(
             score=hit.score,
             passage=hit,
             authority=hit.authority,
-            reasoning=_reason(hit, place, len(ranked)),
+            reasoning=_reason(hit, place + 1, len(ranked)),
         )
         taken = tokens_of(state, selection)
         if taken <= tokens or not out:
@@ -159,34 +163,20 @@ def _says_no_more(text: str, than: str) -> bool:
     return known_figures(text).values <= known_figures(than).values
 
 
-_Shown: TypeAlias = Mapping[str, Sequence[Selection]]
-"""Chunk → what was selected of it before."""
-
-
-def _windows(
+def _part(
     state: State,
-    sentences: Mapping[str, Sequence[tuple[int, int, str]]],
-    sizes: Mapping[str, int],
-    shown: _Shown,
-) -> dict[str, tuple[int, int]]:
-    """Of chunks the place in them of the sentences that are taken: offset and length. None of a chunk that
-    was shown before, and where nothing else was found.
-
-    Args:
-        sizes: chunk → tokens that may be taken.
+    chunk: str,
+    sentences: Sequence[tuple[int, int, str]],
+    tokens: int,
+    shown: Sequence[Selection] | None,
+) -> tuple[int, int] | None:
+    """The place in a chunk of the sentences that are taken: offset and length. None where there is none, or
+    where nothing was found but what was shown before.
     """
     scores = {hit.sentence.value: hit.score for hit in state.hits}
-    found = {
-        chunk: [(offset, length, scores.get(iri, 0.0)) for offset, length, iri in own]
-        for chunk, own in sentences.items()
-        if own
-    }
-    windows = {}
-    for chunk, own in found.items():
-        left = _unshown(own, shown[chunk]) if chunk in shown else own
-        if left:
-            windows[chunk] = _window(left, state.texts[chunk][0], sizes[chunk])
-    return windows
+    found = [(offset, length, scores.get(iri, 0.0)) for offset, length, iri in sentences]
+    left = _unshown(found, shown) if shown else found
+    return _window(left, state.texts[chunk][0], tokens) if left else None
 
 
 def _unshown(sentences: Sequence[_Placed], shown: Sequence[Selection]) -> list[_Placed]:
@@ -310,7 +300,7 @@ def record_selections(context: Context, step: Step, selections: Sequence[Selecti
         selection.reranked, selection.authority = about.reranked, about.authority
         if selection.edge:
             selection.triple, selection.also = selection.edge.triple, selection.edge.also
-            selection.hop, selection.edge_id = selection.edge.hop, selection.edge.label_hash
+            selection.hop = selection.edge.hop
             selection.description = selection.edge.description
         elif selection.hit:
             selection.chunk = NamedNode(chunk_of(selection.hit.sentence.value))

@@ -21,7 +21,12 @@ from graphrag_rdf.trace.recorder import Step
 from graphrag_rdf.trace.sources import asserted_premises, proofs
 
 OF_FACTS = ("provenance/quotes", "provenance/derivations", "provenance/places", "provenance/origins")
-OF_SENTENCES = ("retrieval/passage-sentences", "provenance/places", "retrieval/chunks")
+OF_SENTENCES = (
+    "retrieval/passage-sentences",
+    "provenance/places",
+    "retrieval/chunks",
+    "retrieval/mentioned-entities",
+)
 """The templates that look up their sources."""
 
 

@@ -15,7 +15,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.i18n import ERASED, own_label, tr
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, TG
-from graphrag_rdf.rdf.terms import local_name, text_of
+from graphrag_rdf.rdf.terms import edge_id, local_name, text_of
 from graphrag_rdf.rdf.wording import between
 from graphrag_rdf.trace.citations import marker, style_of
 from graphrag_rdf.trace.documents import Source
@@ -164,7 +164,7 @@ class Selected:
     authority: float | None = said(RAG.sourceAuthority, default=None)
     rank: int | None = said(RAG.rank, default=None)
     hop: int | None = said(RAG.hop, default=None)
-    edge_id: str | None = said(RAG.edgeId, default=None)
+    edge_id: str | None = None
     concept: str | None = said(TG.concept, words=True, default=None)
     reasoning: str | None = said(TG.reasoning, words=True, default=None)
     description: str | None = said(DCTERMS.description, words=True, default=None)
@@ -208,6 +208,7 @@ def complete_selections(reading: Reading, found: Sequence[Selected]) -> None:
         assert one.iri is not None  # noqa: S101 - it was read
         if one.triple is not None:
             one.fact, one.removed = facts[one.triple], removed.get(one.triple)
+            one.edge_id = edge_id(one.fact.s_label, one.fact.p_label, one.fact.o_label)
             one.also_facts = tuple(facts[fact] for fact in one.also)
         one.sources = tuple(reading.sources[one.iri.value])
         one.closest = bool(reading.subjects(RAG.closest, one.iri))

@@ -451,8 +451,9 @@ def _entities(state: State) -> list[dict[str, Any]]:
 def name_entities(context: Context, state: State, step: Step) -> None:
     """Look up what selected sentences mention, and how the entities are called that only these mention."""
     hits = [one.hit for one in state.selections if one.hit]
-    known = mentions_of(context, state, step, [hit.sentence.value for hit in hits])
-    for hit in hits:
+    unasked = [hit for hit in hits if not hit.entities]  # nobody asked so far
+    known = mentions_of(context, state, step, [hit.sentence.value for hit in unasked])
+    for hit in unasked:
         hit.entities = known[hit.sentence.value]
     called: set[Term] = {seed.entity for seed in state.seeds}
     called |= {term for s in state.selections if s.edge for term in (s.edge.triple[0], s.edge.triple[2])}

@@ -21,12 +21,7 @@ from graphrag_rdf.trace.recorder import Step
 from graphrag_rdf.trace.sources import asserted_premises, proofs
 
 OF_FACTS = ("provenance/quotes", "provenance/derivations", "provenance/places", "provenance/origins")
-OF_SENTENCES = (
-    "retrieval/passage-sentences",
-    "provenance/places",
-    "retrieval/chunks",
-    "retrieval/mentioned-entities",
-)
+OF_SENTENCES = ("retrieval/passage-sentences", "provenance/places", "retrieval/chunks")
 """The templates that look up their sources."""
 
 

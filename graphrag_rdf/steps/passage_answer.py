@@ -18,7 +18,7 @@ competes in its own words.
 
 The label is "nothing says this" unless this sum reaches a bar:
 
-    own + title's + before's/2 + lead/2 − unknown/2 − incomplete − no figure/2 − left out
+    own + title's + before's/2 + lead/2 − unknown/2 − incomplete − 3/10 of no figure − left out
 
     lead        of the first chunk's score over the second's, at most 1/2
     unknown     words that no chunk has
@@ -73,7 +73,7 @@ TEMPLATES = (
 )
 
 _TITLE, _BEFORE, _DEFINITION, _NO_SENTENCE = 0.5, 0.25, 0.5, 0.7
-_LEAD, _UNKNOWN, _INCOMPLETE, _NO_FIGURE, _LEFT_OUT = 0.5, -0.5, -1.0, -0.5, -1.0
+_LEAD, _UNKNOWN, _INCOMPLETE, _NO_FIGURE, _LEFT_OUT = 0.5, -0.5, -1.0, -0.3, -1.0
 _MOST_LEAD = 0.5
 _MOST = 1.3  # score of a sentence that says all, of the best chunk
 _WRITTEN = 3  # sentences of a chunk whose weights are written

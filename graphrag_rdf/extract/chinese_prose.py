@@ -211,28 +211,6 @@ def _doubt_of_sentence(words: str) -> str:
     return _doubt([token.text for token in tokens_of(words)], ("question", "conditional"))
 
 
-def doubts_of(words: str, start: int, end: int) -> set[str]:
-    """Why the clauses of a sentence between two places assert nothing, as reasons of rejected candidates.
-
-    Args:
-        words: the sentence.
-        start, end: places in it.
-    """
-    clauses = clauses_in(words)
-    reported = _reported_from(clauses)
-    found = {_doubt_of_sentence(simplified(words))}
-    for number, parts in enumerate(clauses):
-        if parts[0].start < end and parts[-1].end > start:
-            found.add("reported" if number >= reported else _doubt_of_clause(parts))
-    return found - {""}
-
-
-def clauses_in(words: str) -> list[list[Part]]:
-    """The clauses of a sentence, with its names, dates and numbers as parts."""
-    names = {(name.start, name.end): words[name.start : name.end] for name in names_in(words)}
-    return list(_clauses(words, names))
-
-
 def _reported_from(clauses: Sequence[Sequence[Part]]) -> int:
     """The number of the first clause that is reported speech; 0 if the last clause says who reports."""
     for number, parts in enumerate(clauses):
@@ -244,20 +222,19 @@ def _reported_from(clauses: Sequence[Sequence[Part]]) -> int:
 
 def _doubt_of_clause(parts: Sequence[Part]) -> str:
     words = [part.text for part in parts if part.kind != "N"]
-    if any(map(denials_in, words)):
+    if any(map(_denies, words)):
         return "negated"
     if any(mark in word for word in words for mark in '“”「」"'):
         return "reported"
     return _doubt(words, ("negated", "hedged"))
 
 
-def denials_in(word: str) -> int:
-    """How often a word denies: once 没有, 从未 and 不能, twice 不得不, never 无线电报."""
+def _denies(word: str) -> bool:
+    """Whether a word denies: 没有, 从未, 不能, but not 无线电报."""
     lists = table()["clauses"]
-    denying = "".join(lists["denying"])
-    if word[0] in denying and not word.startswith(tuple(lists["plain"])):
-        return sum(character in denying for character in word)
-    return int(word in table()["doubts"]["negated"])
+    if word[0] in "".join(lists["denying"]) and not word.startswith(tuple(lists["plain"])):
+        return True
+    return word in table()["doubts"]["negated"]
 
 
 def _doubt(words: Sequence[str], reasons: Sequence[str]) -> str:

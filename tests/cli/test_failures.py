@@ -82,7 +82,7 @@ def test_returned_number_is_the_exit_code() -> None:
 
 def test_terminals_that_are_not_utf_8(process: Run, folder: Path) -> None:
     """Here the Latin-1 of old systems; ASCII is taken for a mistake, and UTF-8 is written."""
-    text = "Zoë Müller founded the Café Österreich in 1901. Łukasz Żak was the first who lived in Österreich."
+    text = "Zoë Müller founded the Café Österreich in 1901. Łukasz Żak died there. Łukasz Żak owned it."
     (folder / "é.txt").write_text(text, encoding="utf-8")
     found = process("ingest", "é.txt", PYTHONIOENCODING="ascii")
     assert (found.code, found.err) == (0, "")

@@ -4,7 +4,7 @@ A vocabulary is the active version of a loaded ontology, or an imported file: it
 individuals. Candidates have the same name (compared as IRIs are minted, by `extract.names.fold`), an
 alternative name, a name that differs in writing only, a similar name, or, with an embedding model, one of the
 same meaning; a weaker likeness counts only for entities that no stronger one brings a candidate.
-`ingest.link_context` compares what texts and vocabulary say. The decision is a query, `linking/decide`.
+`ingest.link_context` compares what texts and vocabulary say. `_decide` weighs all of it.
 
 A link is a decision (`entity_decisions.Link`): `owl:sameAs` for individuals, `skos:exactMatch` for concepts,
 or `skos:closeMatch` where names or texts are less sure.
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 from typing import Literal as Choice
 
@@ -51,6 +52,8 @@ _EXACT_FROM = 0.85
 """Confidence from which a concept is the same, not only close."""
 _SEVERAL, _TELLING = 3, 0.34
 """Words of a name, and the fit of texts that so many stand for."""
+_NAMED_ALIKE = 0.1
+"""Likenesses of names that differ less are the same."""
 _BATCH = 50
 
 Outcome = Choice["link", "ambiguous", "mixed", "unsure"]
@@ -203,7 +206,8 @@ def propose(
 
     Args:
         vocabularies: each is linked to by itself.
-        min_confidence, margin: see `linking/decide`.
+        min_confidence: of a link.
+        margin: by which it must be surer than the next one.
         again: also propose links that were undone.
     """
     decisions = read_decisions(engine.store)
@@ -555,7 +559,7 @@ def _decide(
     least: float,
     margin: float,
 ) -> Iterator[Proposal]:
-    """The decisions on a batch of entities, by `linking/decide`."""
+    """The decisions on a batch of entities. Things of a disjoint type are never proposed."""
     store = engine.store
     pairs = [(entity, thing) for entity, of_entity in candidates.items() for thing in of_entity]
     contexts = Contexts(store, engine.text_index, names, {thing: things.names[thing] for _, thing in pairs})
@@ -563,29 +567,50 @@ def _decide(
     for row in store.select("linking/types", pairs=pairs):
         pair = node_of(row["entity"]), node_of(row["thing"])
         types[pair] = -1.0 if to_python(row["disjoint"]) else float(bool(to_python(row["agree"])))
-    rows = store.select(
-        "linking/decide",
-        names=[
-            (e, t, vocabulary.iri, candidates[e][t].likeness, _telling(candidates[e][t])) for e, t in pairs
-        ],
-        contexts=[
-            (entity, *fit)
-            for entity, of_entity in candidates.items()
-            for fit in contexts.fits(entity, list(of_entity))
-        ],
-        types=[(*pair, fit) for pair, fit in types.items()],
-        least=least,
-        margin=margin,
-    )
-    ranked: dict[NamedNode, list[Candidate]] = defaultdict(list)
-    outcomes: dict[NamedNode, Outcome] = {}
-    for row in rows:
-        entity, thing = node_of(row["entity"]), node_of(row["thing"])
-        one = candidates[entity][thing]
-        sure, fit = float(text_of(row["confidence"])), float(text_of(row["context"]))
-        ranked[entity].append(Candidate(thing, one.matched, one.method, one.likeness, one.concept, sure, fit))
-        outcomes[entity] = text_of(row["decision"])  # type: ignore[assignment]
-    for entity, (best, *others) in ranked.items():
+    for entity, of_entity in candidates.items():
+        fits: dict[NamedNode, dict[NamedNode, float]] = defaultdict(dict)
+        for thing, document, fit in contexts.fits(entity, list(of_entity)):
+            fits[thing][document] = fit
+        ranked = [
+            replace(
+                one,
+                confidence=_sureness(one, max(fits[thing].values()), typed),
+                context=max(fits[thing].values()),
+            )
+            for thing, one in of_entity.items()
+            if (typed := types[entity, thing]) >= 0
+        ]
+        if not ranked:
+            continue
+        ranked.sort(key=lambda one: (-one.confidence, one.thing.value))
+        best, *others = ranked
+        outcome: Outcome = "link"
+        if best.confidence < least:
+            outcome = "unsure"
+        elif _mixed(of_entity, fits, margin):
+            outcome = "mixed"
+        elif any(one.confidence > best.confidence - margin for one in others):
+            outcome = "ambiguous"
         label = _Entity(dict(names[entity])).label
         evidence = contexts.evidence(entity, best.thing)
-        yield Proposal(entity, label, vocabulary.iri, outcomes[entity], best, tuple(others), evidence)
+        yield Proposal(entity, label, vocabulary.iri, outcome, best, tuple(others), evidence)
+
+
+def _sureness(one: Candidate, context: float, typed: float) -> float:
+    """The confidence of a link, by the names, the texts, and the types: 1 if they agree, 0 if unknown."""
+    unlike = (1 - max(context, _telling(one))) * (1 - 0.5 * typed)
+    return one.likeness * (0.7 + 0.3 * (1 - unlike))
+
+
+def _mixed(
+    candidates: Mapping[NamedNode, Candidate],
+    fits: Mapping[NamedNode, Mapping[NamedNode, float]],
+    margin: float,
+) -> bool:
+    """Whether one document fits one thing better, and another another, of two whose names are as alike."""
+    for one, other in combinations(candidates.values(), 2):
+        if abs(one.likeness - other.likeness) < _NAMED_ALIKE:
+            more = [fit - fits[other.thing][document] for document, fit in fits[one.thing].items()]
+            if max(more) >= margin / 0.3 and min(more) <= -margin / 0.3:
+                return True
+    return False

@@ -285,8 +285,9 @@ def _edge(row: Row) -> Fact:
     return node_of(row["s"]), node_of(row["p"]), row["o"]
 
 
-def central(store: Store, one: Described, most: int) -> list[Said]:
-    """The most central texts, in their order: those that share most words, other than the name, with others.
+def central(one: Described, most: int) -> list[Said]:
+    """The most central texts, in their order: those that share most words, other than the name, with others,
+    then those that most sources have.
 
     A word counts by the logarithm of the number of texts that have it; the mean is damped for short texts.
     After the centroids of Radev and others 2004, Information Processing and Management 40:919.
@@ -298,12 +299,11 @@ def central(store: Store, one: Described, most: int) -> list[Said]:
     words = [_terms(said.text) - name for said in texts]
     having = Counter(word for each in words for word in each)
     shared = [sum(math.log(having[word]) for word in sorted(each)) for each in words]
-    rows = [
-        (number, round(shared[number] / (len(each) + _SHORT), 9), len(texts[number].sources))
-        for number, each in enumerate(words)
-    ]
-    taken = store.select("summaries/central", texts=rows, limit=most)
-    return [texts[number] for number in sorted(int(text_of(row["number"])) for row in taken)]
+    ranked = sorted(
+        range(len(texts)),
+        key=lambda n: (-round(shared[n] / (len(words[n]) + _SHORT), 9), -len(texts[n].sources), n),
+    )
+    return [texts[number] for number in sorted(ranked[:most])]
 
 
 def _terms(text: str) -> set[str]:
@@ -369,7 +369,7 @@ class _Run(ModelRun[_Task, Summary]):
 
     def _task(self, one: Described, hash_: str, *, use_cache: bool) -> _Task:
         node = iris.summary(one.element)
-        texts = central(self._store, one, self._writer.most)
+        texts = central(one, self._writer.most)
         return _Task(
             node, iris.failure(node, STAGE), use_cache=use_cache, described=one, texts=texts, hash=hash_
         )
@@ -508,7 +508,7 @@ def estimate_summaries(engine: NeededComponents, *, again: bool = False) -> Summ
     calls = read = written = 0
     if isinstance(writer, ModelSummaries):
         for one, _ in todo:
-            cost = writer.cost(one.name, [said.told for said in central(store, one, writer.most)])
+            cost = writer.cost(one.name, [said.told for said in central(one, writer.most)])
             calls, read, written = calls + cost[0], read + cost[1], written + cost[2]
     price = engine.gateway.price(read, written) if calls else 0.0
     return SummaryEstimate(counts, LlmUsage(calls, 0, read, written, price))

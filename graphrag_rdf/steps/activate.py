@@ -327,7 +327,6 @@ TEMPLATES = (
     "retrieval/ranked",
     "retrieval/evidence",
     "retrieval/chunks",  # these two with a reranker
-    "selection/reranked",
     "retrieval/quoted-facts",
     "retrieval/names",
     "retrieval/relation-names",

@@ -140,13 +140,8 @@ def _look_up(
     run.rank_passages()
     run.gather()
     ranked = asked.passages[:RANKED]
-    rows = context.decide(
-        step,
-        "selection/looked-up",
-        ranked=[(hit.chunk, rank, hit.score) for rank, hit in enumerate(ranked)],
-        share=_SHARE,
-    )
-    good = [ranked[int(text_of(row["rank"]))] for row in rows]
+    least = _SHARE * max((hit.score for hit in ranked), default=0.0)
+    good = [hit for hit in ranked if hit.score >= least]
     shown = [*state.chunks, *beside]
     found = {hit.chunk for hit in good}
     for one in shown:
@@ -242,7 +237,7 @@ def offer(
     Args:
         by_rules: also facts that rules read, which repeat the words of their sentences.
     """
-    edges = offered(context, state, parameters, step)
+    edges = offered(state, parameters)
     unread = [edge for edge in edges if edge.says_more and (edge.triple[1] not in METADATA or edge.asked)]
     state.evidence = collect(context, state, step, state.chunks, (), unread[:_UNREAD])
     if edges and not by_rules:
@@ -253,9 +248,9 @@ def offer(
     return state.evidence.numbered()
 
 
-def offered(context: Context, state: State, parameters: Parameters, step: Step) -> list[Edge]:
+def offered(state: State, parameters: Parameters) -> list[Edge]:
     """The facts that a model may choose among."""
-    return best_facts(context, state, parameters, step, parameters["offered_limit"], unverified=True)
+    return best_facts(state, parameters, parameters["offered_limit"], unverified=True)
 
 
 def ask(

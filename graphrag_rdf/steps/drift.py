@@ -10,10 +10,11 @@ come from facts beside what was found, and the last step quotes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from operator import itemgetter
+from typing import Annotated, Any, ClassVar, TypeVar
 from typing import Literal as Choice
 
 from pydantic import Field
@@ -65,6 +66,7 @@ from graphrag_rdf.steps.follow_ups import (
 from graphrag_rdf.steps.kinds import Few, Limit, Share, Some, StepKind, StepParameters, Way, Weight, register
 from graphrag_rdf.steps.prompts import ask_for, ask_model, stream_model
 from graphrag_rdf.steps.resume import take_over
+from graphrag_rdf.steps.scores import best, fitting
 from graphrag_rdf.steps.search import QuestionSearch, as_shares
 from graphrag_rdf.steps.selection import adopted
 from graphrag_rdf.steps.state import Called, Context, Parameters, State
@@ -80,6 +82,7 @@ from graphrag_rdf.trace.model import SELECTIONS, TraceStep
 from graphrag_rdf.trace.recorder import Step
 
 Rating = Annotated[float, Field(ge=0, le=10)]
+_Found = TypeVar("_Found")
 _CONSTANT = 60  # of reciprocal rank fusion
 
 # --- in traces ------------------------------------------------------------------------------------------
@@ -208,7 +211,7 @@ def primed(context: Context, state: State, parameters: Parameters) -> Iterator[G
         )
         context.recorder.say(step, RAG.expandedQuestion, Literal(expansion))
     reports = _find(context, state, step, parameters, expansion)
-    for number, fold in enumerate(_folds(context, step, reports, parameters["report_tokens"])):
+    for number, fold in enumerate(_folds(reports, parameters["report_tokens"])):
         step = step if number == 0 else context.recorder.step(PRIMER, after=before)
         _record_reports(context, step, fold)
         error = _prime(context, state, step, fold, parameters)
@@ -303,16 +306,10 @@ def quoted(context: Context, state: State, parameters: Parameters) -> Iterator[G
     _record_reports(context, step, reports)
     words = QuestionWords.of(state.question, state.language, context.text_index)
     listed = [finding for report in reports for finding in report.findings]
-    scores = [(place, words.coverage(finding.text)) for place, finding in enumerate(listed)]
-    rows = (
-        context.decide(step, "selection/scored", scores=scores, limit=parameters["findings"])
-        if scores
-        else []
-    )
-    best = [listed[int(text_of(row["place"]))] for row in rows]
-    answer = " ".join(f"{_ended(finding.explanation)} [{n}]" for n, finding in enumerate(best, start=1))
-    text = _cited(context, state, step, answer, dict(enumerate(best, start=1)))
-    score = words.coverage(*(finding.text for finding in best)) if best else 0.0
+    first = _likest(words, [(finding, finding.text) for finding in listed], parameters["findings"])
+    answer = " ".join(f"{_ended(finding.explanation)} [{n}]" for n, finding in enumerate(first, start=1))
+    text = _cited(context, state, step, answer, dict(enumerate(first, start=1)))
+    score = words.coverage(*(finding.text for finding in first)) if first else 0.0
     context.recorder.say(step, RAG.mode, Literal("extractive"))
     _add_primer(context, state, step, text, score, "")
     asked = [
@@ -326,6 +323,16 @@ def quoted(context: Context, state: State, parameters: Parameters) -> Iterator[G
     yield context.recorder.text_chunk(
         tr("quoted from {count} report(s): {text}").format(count=len(reports), text=text), "thought"
     )
+
+
+def _likest(words: QuestionWords, found: Iterable[tuple[_Found, str]], limit: int) -> list[_Found]:
+    """What has most of the question's words, best first; nothing that has none.
+
+    Args:
+        found: with the text of each.
+    """
+    scored = [(one, words.coverage(text)) for one, text in found]
+    return [one for one, _ in best([pair for pair in scored if pair[1] > 0], itemgetter(1), limit)]
 
 
 def _ended(text: str) -> str:
@@ -371,15 +378,15 @@ def _find(context: Context, state: State, step: Step, parameters: Parameters, al
     ]
 
 
-def _folds(context: Context, step: Step, reports: Sequence[_Report], tokens: int) -> Iterator[list[_Report]]:
-    """The reports of each call to the model; one call without reports where there are none."""
-    rows = []
-    if reports:
-        sizes = [(one.found.report, rank, one.tokens) for rank, one in enumerate(reports)]
-        rows = context.decide(step, "selection/report-folds", reports=sizes, tokens=tokens)
-    folds: dict[str, list[_Report]] = {}
-    for row in rows:
-        folds.setdefault(text_of(row["fold"]), []).append(reports[int(text_of(row["rank"]))])
+def _folds(reports: Sequence[_Report], tokens: int) -> Iterator[list[_Report]]:
+    """The reports of each call to the model, as many as begin within so many tokens; one call without
+    reports where there are none.
+    """
+    folds: dict[int, list[_Report]] = {}
+    begin = 0
+    for one in reports:
+        folds.setdefault(begin // tokens, []).append(one)
+        begin += one.tokens
     yield from folds.values() or [[]]
 
 
@@ -533,14 +540,11 @@ def reduce_by_quoting(context: Context, state: State, parameters: Parameters) ->
                 line = one.text[offset : offset + length]
                 lines.setdefault(MARKER.sub("", line).strip(), line)
     words = QuestionWords.of(state.question, state.language, context.text_index)
-    scores = [(place, words.coverage(line)) for place, line in enumerate(lines)]
-    most = parameters["max_sentences"]
-    rows = context.decide(step, "selection/scored", scores=scores, limit=most) if scores else []
-    if not rows:
+    first = _likest(words, ((line, line) for line in lines.values()), parameters["max_sentences"])
+    if not first:
         yield from _no_answer(context, state, step)
         return
-    best = [list(lines.values())[int(text_of(row["place"]))] for row in rows]
-    state.answer = " ".join(best)
+    state.answer = " ".join(first)
     yield context.recorder.text_chunk(state.answer)
     yield finish_answer(context, state, step, _suggested(context, state, step, parameters, "graph"))
 
@@ -559,17 +563,15 @@ def _begin_answer(
             count=len(found.open), stopped=stopped
         )
         state.warn("limit_reached", left)
-    given = [(place, one) for place, one in enumerate(found.results) if one.text]
-    rows = []
-    if given:
-        sizes = [(one.node, place, one.score, count_tokens(one.text)) for place, one in given]
-        rows = context.decide(step, "selection/answers", answers=sizes, tokens=parameters["answer_tokens"])
-    taken = [found.results[int(text_of(row["place"]))] for row in rows]
-    for _, one in given:
+    given = [one for one in found.results if one.text]
+    ranked = best(given, lambda one: one.score)
+    taken = fitting(ranked, lambda one: count_tokens(one.text), parameters["answer_tokens"], least=1)
+    for one in given:
         if one not in taken:
             context.recorder.say(step, RAG.leftOut, one.node)
     if taken:
-        context.recorder.say(step, RAG.evidenceTokens, integer(int(number_of(rows[-1]["total"]))))
+        used = sum(count_tokens(one.text) for one in taken)
+        context.recorder.say(step, RAG.evidenceTokens, integer(used))
     return step, taken
 
 
@@ -594,12 +596,10 @@ def _no_answer(context: Context, state: State, step: Step) -> Iterator[GraphRagR
 _PRIMER_TEMPLATES = (
     "index/report-count",
     "selection/found-reports",
-    "selection/report-folds",
-    "selection/follow-ups",
     *FINDING_TEMPLATES,
 )
 _SUGGESTS = ("retrieval/edges", "retrieval/names")
-_ANSWERS = ("selection/answers", "retrieval/labels", "documents/named-alike", *_SUGGESTS)
+_ANSWERS = ("retrieval/labels", "documents/named-alike", *_SUGGESTS)
 
 PRIME = register(
     StepKind(
@@ -610,7 +610,7 @@ PRIME = register(
             "extractive": Way(
                 quoted,
                 QuotingPrimerParameters,
-                templates=(*_PRIMER_TEMPLATES, "selection/scored", *_SUGGESTS),
+                templates=(*_PRIMER_TEMPLATES, *_SUGGESTS),
             ),
             "llm": Way(
                 primed,
@@ -629,15 +629,12 @@ FOLLOW = register(
         FOLLOW_UP_ANSWER,
         "Has a follow-up question answered by another pipeline, and rates the answer.",
         {
-            "words": Way(
-                follow_up_by_words, FollowUpParameters, templates=("selection/follow-ups", *_SUGGESTS)
-            ),
+            "words": Way(follow_up_by_words, FollowUpParameters, templates=_SUGGESTS),
             "llm": Way(
                 follow_up,
                 FollowUpParameters,
                 needs_model=True,
                 prompts={"rate": "rate.j2"},
-                templates=("selection/follow-ups",),
             ),
         },
         auto=("words", "llm"),
@@ -649,9 +646,7 @@ REDUCE = register(
         SYNTHESIS,
         "Answers from the best answers to follow-up questions.",
         {
-            "extractive": Way(
-                reduce_by_quoting, QuotingReduceParameters, templates=(*_ANSWERS, "selection/scored")
-            ),
+            "extractive": Way(reduce_by_quoting, QuotingReduceParameters, templates=_ANSWERS),
             "llm": Way(
                 reduce_by_model,
                 ModelReduceParameters,

@@ -427,7 +427,7 @@ RANKED = ItemKind(
         "relations": ItemKind("relation", "relations", RAG.relationPath, RAG.RelationPath, RelationPath),
     },
     complete=_complete_passages,
-    ranked_by=("retrieval/ranked", "retrieval/composite", "selection/chunk-ranking"),
+    ranked_by=("retrieval/ranked", "retrieval/composite"),
 )
 
 

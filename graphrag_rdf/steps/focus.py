@@ -21,12 +21,13 @@ from pyoxigraph import Literal
 from graphrag_rdf.i18n import ERASED, tr
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.namespaces import RAG, TG
-from graphrag_rdf.rdf.terms import double, text_of
+from graphrag_rdf.rdf.terms import double
 from graphrag_rdf.steps.activate import TEMPLATES
 from graphrag_rdf.steps.choice import LOOK_UP, ask, choose, offer, offered, selections_of
 from graphrag_rdf.steps.evidence import collect
 from graphrag_rdf.steps.kinds import Few, Limit, Share, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.reranking import FILTER_DECISION, filter_found, rerank_found, write_decisions
+from graphrag_rdf.steps.scores import best
 from graphrag_rdf.steps.selection import (
     FittingParameters,
     best_facts,
@@ -104,21 +105,11 @@ def rank(context: Context, state: State, parameters: Parameters) -> Iterator[Gra
     """Select by score."""
     step = _begin(context, state, parameters, "rank")
     state.chunks = select_chunks(context, state, step, parameters)
-    sure = best_facts(
-        context, state, parameters, step, parameters["edge_limit"], min_share=parameters["min_share"]
-    )
+    sure = best_facts(state, parameters, parameters["edge_limit"], min_share=parameters["min_share"])
     facts = [Selection(score=edge.score, edge=edge) for edge in sure]
     quoted = {sentence for edge in sure for sentence in edge.sentences}
-    rows = context.decide(
-        step,
-        "selection/sentences",
-        sentences=[(hit.sentence, rank, hit.score) for rank, hit in enumerate(state.hits)],
-        quoted=sorted(quoted, key=str),
-        min_score=parameters["min_score"],
-        limit=parameters["sentence_limit"],
-    )
-    hits = [state.hits[int(text_of(row["rank"]))] for row in rows]
-    sentences = [Selection(score=hit.score, hit=hit) for hit in hits]
+    hits = [hit for hit in state.hits if hit.score >= parameters["min_score"] and hit.sentence not in quoted]
+    sentences = [Selection(score=hit.score, hit=hit) for hit in hits[: parameters["sentence_limit"]]]
     yield _select(context, state, step, [*facts, *sentences])
 
 
@@ -135,16 +126,10 @@ def score_then_reason(context: Context, state: State, parameters: Parameters) ->
     state.chunks = select_chunks(context, state, step, parameters)
     items = offer(context, state, parameters, step)
     scores = ask(context, state, parameters, step, items, ask="score")
-    scored = [key for key, (score, _) in scores.items() if score is not None]
-    rows = context.decide(
-        step,
-        "selection/scored",
-        scores=[(place, scores[key][0]) for place, key in enumerate(scored)],
-        limit=parameters["edge_limit"],
-    )
-    best = {key: items[key] for key in (scored[int(text_of(row["place"]))] for row in rows)}
-    reasons = ask(context, state, parameters, step, best, ask="reason")
-    chosen = {key: (scores[key][0], reasons.get(key, (None, None))[1]) for key in best}
+    scored = [key for key, (score, _) in scores.items() if score]
+    first = best(scored, lambda key: scores[key][0] or 0.0, parameters["edge_limit"])
+    reasons = ask(context, state, parameters, step, {key: items[key] for key in first}, ask="reason")
+    chosen = {key: (scores[key][0], reasons.get(key, (None, None))[1]) for key in first}
     yield _select_chosen(context, state, parameters, step, selections_of(state, parameters, items, chosen))
 
 
@@ -152,9 +137,9 @@ def chunks_alone(context: Context, state: State, parameters: Parameters) -> Iter
     """Select chunks, and ask the model only if the best ones do not fit whole."""
     step = _begin(context, state, parameters, "chunks")
     state.chunks = select_chunks(context, state, step, parameters)
-    best = state.chunks[:_BEST]
-    whole = not any(selection.window for selection in best)
-    if whole and len(best) == len(state.passages[:_BEST]):
+    first = state.chunks[:_BEST]
+    whole = not any(selection.window for selection in first)
+    if whole and len(first) == len(state.passages[:_BEST]):
         yield _select(context, state, step, [])
     else:
         yield _select_chosen(context, state, parameters, step, choose(context, state, parameters, step))
@@ -163,7 +148,7 @@ def chunks_alone(context: Context, state: State, parameters: Parameters) -> Iter
 def edges_alone(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Let the model choose facts; the answer rests on these and the sentences that they were read from."""
     step = _begin(context, state, parameters, "edges")
-    edges = offered(context, state, parameters, step)
+    edges = offered(state, parameters)
     said = [edge.sentences[0] for edge in edges if edge.sentences]
     unread = [edge for edge in edges if edge.says_more]
     state.evidence = collect(context, state, step, [], said, unread)
@@ -176,17 +161,12 @@ def edges_alone(context: Context, state: State, parameters: Parameters) -> Itera
 def _select_chosen(
     context: Context, state: State, parameters: Parameters, step: Step, selections: Sequence[Selection]
 ) -> GraphRagResponse:
-    """Select what the model chose."""
-    scores = [(place, one.score, one.edge is not None) for place, one in enumerate(selections)]
-    rows = context.decide(
-        step,
-        "selection/chosen",
-        facts=[(place, score) for place, score, fact in scores if fact],
-        sentences=[(place, score) for place, score, fact in scores if not fact],
-        limit=parameters["edge_limit"],
-    )
-    best = [selections[int(text_of(row["place"]))] for row in rows]
-    return _select(context, state, step, best, by_model=True)
+    """Select what the model chose: the first facts and as many sentences, best score first."""
+    facts = [one for one in selections if one.edge]
+    sentences = [one for one in selections if not one.edge]
+    limit = parameters["edge_limit"]
+    chosen = best([*facts[:limit], *sentences[:limit]], lambda one: one.score)
+    return _select(context, state, step, chosen, by_model=True)
 
 
 def _begin(context: Context, state: State, parameters: Parameters, mode: str) -> Step:
@@ -290,17 +270,12 @@ _TEMPLATES = (
     "retrieval/document-texts",  # of dialogues, for their speakers
     "documents/named-alike",
     "boilerplate/marked",
-    "selection/facts",
-    "selection/sentences",
-    "selection/chosen",
-    "selection/reranked",
-    "selection/filtered",
     "selection/weighed",  # where documents have an authority
     *OF_FACTS,
     *OF_SENTENCES,
     "provenance/rows",
 )
-_LOOK_UP = tuple(dict.fromkeys((*_TEMPLATES, *TEMPLATES, "selection/read-by-model", "selection/looked-up")))
+_LOOK_UP = tuple(dict.fromkeys((*_TEMPLATES, *TEMPLATES, "selection/read-by-model")))
 _FILTER = {"filter": "filter.j2"}
 _SELECT = {"select": "select.j2", **_FILTER}
 _ANSWER = {"answer": "answer.j2", **_FILTER}
@@ -318,7 +293,7 @@ FOCUS = register(
                 ScoreParameters,
                 needs_model=True,
                 prompts=_SELECT,
-                templates=(*_TEMPLATES, "selection/scored"),
+                templates=_TEMPLATES,
             ),
             "chunks": Way(
                 chunks_alone, ModelParameters, needs_model=True, prompts=_ANSWER, templates=_LOOK_UP

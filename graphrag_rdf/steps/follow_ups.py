@@ -15,8 +15,9 @@ from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.llm.model import encodable
 from graphrag_rdf.llm.repair import in_form
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG
-from graphrag_rdf.rdf.terms import double, integer, text_of
+from graphrag_rdf.rdf.terms import double, integer
 from graphrag_rdf.steps.answer import RESULT
+from graphrag_rdf.steps.scores import best
 from graphrag_rdf.steps.selection import record_selections
 from graphrag_rdf.steps.state import Context, Selection, State
 from graphrag_rdf.trace.citations import cited_numbers
@@ -207,19 +208,14 @@ def propose(
     if not proposed:
         return
     found = exploration(state)
-    rows = context.decide(
-        step,
-        "selection/follow-ups",
-        proposed=[(n, words_of(question), promise) for n, (question, promise) in enumerate(proposed)],
-        asked=sorted(found.asked),
-        limit=most,
-    )
-    taken = {int(text_of(row["number"])) for row in rows}
+    fresh: dict[str, int] = {}
+    for number, (question, _) in enumerate(proposed):
+        if words_of(question) not in found.asked:
+            fresh.setdefault(words_of(question), number)
+    taken = best(fresh.values(), lambda number: proposed[number][1], most)
     items = []
-    before = {*found.asked}
     for number, (question, promise) in enumerate(proposed):
-        again = words_of(question) in before
-        before.add(words_of(question))
+        again = fresh.get(words_of(question)) != number
         why = tr("it was asked before") if again else tr("only {most} are asked").format(most=most)
         items.append(FollowUp(question, promise, depth, None if number in taken else why))
     context.recorder.items(step, FOLLOW_UP, items)

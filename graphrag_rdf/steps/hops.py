@@ -15,7 +15,7 @@ from pydantic import Field
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.index.analyse import analyse
-from graphrag_rdf.rdf.terms import node_of, number_of, text_of
+from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.exploration import (
     EXPLORATION,
     Edge,
@@ -28,16 +28,16 @@ from graphrag_rdf.steps.exploration import (
 from graphrag_rdf.steps.kinds import Hops, Limit, Share, Some, StepKind, StepParameters, Way, Weight, register
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
 from graphrag_rdf.steps.same_facts import as_one
+from graphrag_rdf.steps.scores import best
 from graphrag_rdf.steps.search import QuestionSearch, fact_of
 from graphrag_rdf.steps.sources import chunk_of, left_out, mentions_of
 from graphrag_rdf.steps.state import Context, Parameters, SentenceHit, State, Triple
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.messages import GraphRagResponse
-from graphrag_rdf.trace.recorder import Step
 
 _SEARCHED = 300  # sentences asked of each index; fetching them is a large part of the time of a question
 _RANKED = 200  # chunks asked of the index
-_WEIGHTS = {"sentences": 2 / 3, "words": 1 / 3}  # as in selection/chunk-ranking
+_WEIGHTS = {"sentences": 2 / 3, "words": 1 / 3}
 _CARRIERS = 10  # best sentences per hop through which mentioned entities are reached
 
 
@@ -151,8 +151,7 @@ class _Exploration:
             self._through_sentences(reached)
             for iri, score in reached.items():
                 self.reached[iri] = max(self.reached.get(iri, 0.0), min(score, 0.95))
-            best = sorted(reached, key=lambda iri: (-reached[iri], iri))[: self.parameters["frontier_limit"]]
-            frontier = [NamedNode(iri) for iri in best]
+            frontier = [NamedNode(iri) for iri in _top(reached, self.parameters["frontier_limit"])]
         self._sentences()
 
     def _hop(self, hop: int, frontier: list[NamedNode]) -> list[Edge]:
@@ -257,7 +256,7 @@ class _Exploration:
         state.empty = not state.edges and not state.hits
         record_exploration(recorder, step, state, self.considered)
         record_considered(recorder, step, state.edges)
-        state.passages = _rank_by_sentences(self.context, state, step, self.parameters["passage_limit"])
+        state.passages = _rank_by_sentences(self.context, state, self.parameters["passage_limit"])
         if reranks(self.context, self.parameters):
             rerank_passages(self.context, state, step, self.parameters)
             record_passages(recorder, step, state.passages[: self.parameters["passages"]])
@@ -268,7 +267,7 @@ def _top(scores: dict[str, float], limit: int) -> list[str]:
     return sorted(scores, key=lambda iri: (-scores[iri], iri))[:limit]
 
 
-def _rank_by_sentences(context: Context, state: State, step: Step, limit: int) -> list[PassageHit]:
+def _rank_by_sentences(context: Context, state: State, limit: int) -> list[PassageHit]:
     """The best chunks by the best of their sentences that exploration found, and by their own words."""
     sentences: dict[str, float] = {hit.sentence.value: hit.score for hit in state.hits}
     for edge in state.edges:
@@ -280,22 +279,17 @@ def _rank_by_sentences(context: Context, state: State, step: Step, limit: int) -
         if index is not None
         else []
     )
-    rows = context.decide(
-        step,
-        "selection/chunk-ranking",
-        sentences=[(NamedNode(chunk_of(iri)), score) for iri, score in sorted(sentences.items())],
-        words=[(NamedNode(hit.iri), hit.score / words[0].score) for hit in words],
-        limit=limit,
-    )
-    return [
-        PassageHit(
-            node_of(row["chunk"]),
-            number_of(row["score"]),
-            {"sentences": number_of(row["bySentences"]), "words": number_of(row["byWords"])},
-            dict(_WEIGHTS),
-        )
-        for row in rows
-    ]
+    by_words = {hit.iri: hit.score / words[0].score for hit in words}
+    by_sentences = dict.fromkeys(by_words, 0.0)
+    for iri, score in sentences.items():
+        chunk = chunk_of(iri)
+        by_sentences[chunk] = max(by_sentences.get(chunk, 0.0), score)
+    found = []
+    for chunk, share in sorted(by_sentences.items()):
+        signals = {"sentences": share, "words": by_words.get(chunk, 0.0)}
+        score = sum(_WEIGHTS[name] * value for name, value in signals.items())
+        found.append(PassageHit(NamedNode(chunk), score, signals, dict(_WEIGHTS)))
+    return best(found, lambda hit: hit.score, limit)
 
 
 HOPS = register(
@@ -320,9 +314,7 @@ HOPS = register(
                     "derived/fact-descriptions",
                     "retrieval/evidence-sentences",
                     "retrieval/sentence-texts",  # where no facts are followed
-                    "selection/chunk-ranking",
-                    "retrieval/chunks",  # these two with a reranker
-                    "selection/reranked",
+                    "retrieval/chunks",  # with a reranker
                 ),
             )
         },

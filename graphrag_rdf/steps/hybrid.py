@@ -38,6 +38,7 @@ from graphrag_rdf.steps.activate import TEMPLATES, Activation, SpreadParameters
 from graphrag_rdf.steps.exploration import EXPLORATION, PassageHit, RelationPath, begin_exploration
 from graphrag_rdf.steps.kinds import Hops, Share, Some, StepKind, Way, Weight, register
 from graphrag_rdf.steps.reranking import rerank_passages
+from graphrag_rdf.steps.scores import scaled
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -255,8 +256,7 @@ class _Composite:
 def minmax(scored: Iterable[tuple[str, float]]) -> dict[str, float]:
     """Scores with the best 1 and the least 0; a single score, or equal ones, are 1."""
     found = dict(scored)
-    least, most = min(found.values(), default=0.0), max(found.values(), default=0.0)
-    return {iri: (score - least) / (most - least) if most > least else 1.0 for iri, score in found.items()}
+    return dict(zip(found, scaled([*found.values()]), strict=True))
 
 
 def _number(row: Row, name: str) -> float:

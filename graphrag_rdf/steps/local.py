@@ -3,15 +3,14 @@
 Exactly `entities` entities are taken: those that the question names or that exploration reached, and those
 whose name or definition is like the question. Around them are the reports of their communities, their
 relations, claims about them, and the chunks that exploration ranked. Each kind has a share of the tokens;
-what one leaves goes to the next. The queries in `selection/` and `retrieval/` rank each kind, and
-`selection/fitting` cuts it. What had no room is in the trace, up to `considered_limit` of each kind.
+what one leaves goes to the next. What had no room is in the trace, up to `considered_limit` of each kind.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import TypeVar
 
 from pydantic import Field
@@ -38,6 +37,7 @@ from graphrag_rdf.steps.local_items import (
     ReportTaken,
 )
 from graphrag_rdf.steps.same_facts import as_one
+from graphrag_rdf.steps.scores import best, fitting
 from graphrag_rdf.steps.search import QuestionSearch, as_shares, fact_of
 from graphrag_rdf.steps.selection import fit_chunks, record_chunks, record_selections, tokens_of
 from graphrag_rdf.steps.sources import attach_sources, mentions_of, sentence_sources
@@ -284,8 +284,8 @@ class _Surroundings:
         said: set[str] = set()
         costs: list[int] = []
         for batch in in_batches(edges, _LOOKED_UP):
-            fitting = sum(total <= tokens for total in accumulate(costs[: parameters["relation_limit"]]))
-            if len(costs) >= fitting + max(1, parameters["considered_limit"]):
+            known = len(fitting(costs[: parameters["relation_limit"]], int, tokens))
+            if len(costs) >= known + max(1, parameters["considered_limit"]):
                 break  # those that fit are known, and those that come next
             for one in self._supported(batch):
                 quotes = {source.quote for source in one.sources[:1]} - said
@@ -321,7 +321,9 @@ class _Surroundings:
         ]
 
     def _rank_edges(self) -> list[Edge]:
-        """Facts about the entities, best first."""
+        """Facts about the entities, those between two of them first; then by how many of them the other end
+        is related to, how near these are, and how much of the question a fact says.
+        """
         nodes = [node for node, _ in self._entities()]
         rows = self._search.rows("retrieval/edges", entities=nodes, limit=_EACH)
         self._search.describe(nodes, _EACH)
@@ -332,26 +334,29 @@ class _Surroundings:
         names = self._search.names(origins)
         found = [self._search.edge(fact, names) for fact in sorted(origins, key=str)]
         edges = as_one(self._search.rows, found)
-        said = []
-        for number, edge in enumerate(edges):
-            if edge.triple[1] in METADATA and not edge.asked:
-                continue
+        edges = [edge for edge in edges if edge.triple[1] not in METADATA or edge.asked]
+        ends = [  # of each edge its ends among the entities, each with the other end
+            {
+                near.value: next((end.value for end in edge.ends if end != near), text_of(edge.triple[2]))
+                for fact in (edge.triple, *edge.also)
+                for near in origins[fact]
+            }
+            for edge in edges
+        ]
+        links: dict[str, set[str]] = defaultdict(set)
+        for pairs in ends:
+            for near, far in pairs.items():
+                links[far].add(near)
+        inside: set[Triple] = set()
+        for edge, pairs in zip(edges, ends, strict=True):
             likeness = self._search.words.coverage(edge.text, edge.asked)
-            for near in dict.fromkeys(n for fact in (edge.triple, *edge.also) for n in origins[fact]):
-                far = next((end.value for end in edge.ends if end != near), text_of(edge.triple[2]))
-                said.append((number, near.value, far, self._near[near.value], likeness))
-        entities = list(self._near)
-        rows = (
-            self._search.decide("selection/relations", facts=said, entities=entities, limit=_RANKED)
-            if said
-            else []
-        )
-        best = []
-        for row in rows:
-            edge = edges[whole_of(row["number"])]
-            edge.score = number_of(row["score"])
-            best.append(edge)
-        return best
+            edge.score = max(
+                _nearness(len(links[far]) * self._near[near], likeness) for near, far in pairs.items()
+            )
+            if not self._near.keys().isdisjoint(pairs.values()):
+                inside.add(edge.triple)
+        ranked = best(edges, lambda edge: edge.score)
+        return sorted(ranked, key=lambda edge: edge.triple not in inside)[:_RANKED]
 
     def claims(self) -> list[Point]:
         """What is claimed of them, as far as it fits."""
@@ -363,14 +368,13 @@ class _Surroundings:
             for row in self._search.rows("retrieval/claim-sentences", claims=list(found)):
                 quoted.setdefault(node_of(row["claim"]), []).append(node_of(row["sentence"]))
         texts = {claim: _claim_words(row) for claim, row in found.items() if claim in quoted}
-        ranked = [
-            (claim, number_of(found[claim]["near"]), self._search.words.coverage(text))
-            for claim, text in texts.items()
-        ]
-        rows = self._search.decide("selection/claims", claims=ranked, limit=_RANKED) if ranked else []
+        scores = {
+            claim: _nearness(number_of(found[claim]["near"]), self._search.words.coverage(text))
+            for claim, text in sorted(texts.items(), key=str)
+        }
         claims = [
-            ClaimTaken(node_of(row["claim"]), texts[node_of(row["claim"])], number_of(row["score"]), rank)
-            for rank, row in enumerate(rows, start=1)
+            ClaimTaken(claim, texts[claim], scores[claim], rank)
+            for rank, claim in enumerate(best(scores, scores.__getitem__, _RANKED), start=1)
         ]
         tokens = self._room.share(self._parameters["tokens"], self._parameters["claim_share"])
         costs = [Point(CLAIMS, claim.text or "", ()).tokens for claim in claims]
@@ -422,12 +426,11 @@ class _Surroundings:
             costs: the tokens of each line.
             candidates: reports, relations or claims that they are of.
         """
-        ranked = list(enumerate(costs, start=1))
-        rows = self._search.decide("selection/fitting", ranked=ranked, tokens=tokens) if ranked else []
-        used = whole_of(rows[-1]["total"]) if rows else 0
+        taken = fitting(costs, int, tokens)
+        used = sum(taken)
         self._room.left -= used
-        self._budgets.append(Budget(kind, tokens, used, candidates, len(rows)))
-        return len(rows)
+        self._budgets.append(Budget(kind, tokens, used, candidates, len(taken)))
+        return len(taken)
 
     def _count(self, taken: int) -> None:
         """Set how many things of a kind are in the context: lines are not."""
@@ -455,6 +458,17 @@ def _shares(found: Iterable[tuple[NamedNode, float]]) -> list[tuple[NamedNode, f
     return [(node, value / best) for node, value in listed] if best > 0 else []
 
 
+def _nearness(near: float, likeness: float) -> float:
+    """The score of what is said of entities, below 1.
+
+    Args:
+        near: how near they are to the question.
+        likeness: the share of the question's words in it.
+    """
+    found = near * (0.25 + likeness)
+    return found / (1 + found)
+
+
 def _line(text: str) -> str:
     return " ".join(text.split())
 
@@ -477,9 +491,7 @@ _SHARED = (
     "retrieval/names",
     "retrieval/relation-names",
     "retrieval/same-facts",
-    "selection/relations",
     "retrieval/evidence-sentences",
-    "selection/fitting",
 )
 _LOCAL = (
     *_SHARED,
@@ -487,7 +499,6 @@ _LOCAL = (
     "retrieval/entity-reports",
     "retrieval/entity-claims",
     "retrieval/claim-sentences",
-    "selection/claims",
     "retrieval/chunks",
     "retrieval/passage-sentences",
 )

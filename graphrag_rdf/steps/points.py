@@ -24,7 +24,7 @@ from graphrag_rdf.i18n import ERASED, tr
 from graphrag_rdf.llm.jsonl import Section, parse_sections
 from graphrag_rdf.llm.model import encodable
 from graphrag_rdf.rdf.namespaces import RAG, TG
-from graphrag_rdf.rdf.terms import integer, text_of
+from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.steps.answer import SYNTHESIS, finish_answer, read_answer
 from graphrag_rdf.steps.checking import SENTINEL, not_answered
 from graphrag_rdf.steps.findings import TEMPLATES as FINDING_TEMPLATES
@@ -32,6 +32,7 @@ from graphrag_rdf.steps.findings import cite_findings, evidence_of, record_sourc
 from graphrag_rdf.steps.kinds import Share, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.prompts import ask_for, stream_model
 from graphrag_rdf.steps.reports import Batch, ReportText
+from graphrag_rdf.steps.scores import fitting
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.synthesise import give_out
 from graphrag_rdf.steps.words import QuestionWords
@@ -414,17 +415,8 @@ def _begin_answer(
     found = list(unique.values())
     step = context.recorder.step(SYNTHESIS)
     context.recorder.say(step, RAG.mode, Literal(mode))
-    rows = []
-    if found:
-        rows = context.decide(
-            step,
-            "selection/points",
-            points=[(place, one.score, one.tokens) for place, one in enumerate(found)],
-            min_score=least,
-            tokens=tokens,
-            limit=limit,
-        )
-    taken = [found[int(text_of(row["place"]))] for row in rows]
+    good = [one for one in found if one.score >= least]
+    taken = fitting(good, lambda one: one.tokens, tokens, least=1)[:limit]
     for number, one in enumerate(taken, start=1):
         one.marker = number
         if one.iri is not None:
@@ -492,7 +484,7 @@ MAP_POINTS = register(
         auto=("extractive", "llm"),
     )
 )
-_ANSWERED = ("selection/points", *FINDING_TEMPLATES, "documents/named-alike")
+_ANSWERED = (*FINDING_TEMPLATES, "documents/named-alike")
 REDUCE_POINTS = register(
     StepKind(
         "reduce_points",

@@ -3,7 +3,7 @@
 It writes a node only if it changes the order: with a reranker, or with diversity. Diversity is maximal
 marginal relevance: each next chunk is the one with the highest
 
-    balance × relevance − (1 − balance) × likeness                             (queries/selection/next-chunk)
+    balance × relevance − (1 − balance) × likeness
 
 relevance   the score, with the best candidate 1 and the worst 0
 likeness    share of equal content words (Jaccard) with the chosen chunk that is most like it
@@ -11,21 +11,21 @@ likeness    share of equal content words (Jaccard) with the chosen chunk that is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Literal as Choose
 
 from pydantic import Field
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import Literal
 
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.namespaces import RAG
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.exploration import PassageHit
 from graphrag_rdf.steps.focus import FOCUS_NODE
 from graphrag_rdf.steps.kinds import Share, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
+from graphrag_rdf.steps.scores import best, scaled
 from graphrag_rdf.steps.search import QuestionSearch
 from graphrag_rdf.steps.search_chunks import TEMPLATES, ChunkParameters, find_sentences
 from graphrag_rdf.steps.selection import fit_chunks, record_chunks
@@ -77,29 +77,18 @@ def _diversify(context: Context, state: State, step: Step, parameters: Parameter
     texts = chunk_texts(context, state, step, [hit.chunk.value for hit in among])
     words = {iri: frozenset(analyse(text, state.language)) for iri, (text, _) in texts.items()}
     left = {hit.chunk.value: hit for hit in among if hit.chunk.value in words}
-    scores = [hit.score for hit in left.values()]
+    relevance = dict(zip(left, scaled([hit.score for hit in left.values()]), strict=True))
+    balance: float = parameters["balance"]
     chosen: list[PassageHit] = []
+
+    def value(iri: str) -> float:
+        alike = (_jaccard(words[iri], words[other.chunk.value]) for other in chosen)
+        return balance * relevance[iri] - (1 - balance) * max(alike, default=0.0)
+
     while left and len(chosen) < number:
-        (row,) = context.decide(
-            step,
-            "selection/next-chunk",
-            candidates=[(hit.chunk, rank, hit.score) for rank, hit in enumerate(left.values(), start=1)],
-            likeness=_likeness(words, list(left.values()), chosen),
-            least=min(scores),
-            most=max(scores),
-            balance=parameters["balance"],
-        )
-        chosen.append(left.pop(text_of(row["chunk"])))
+        chosen.append(left.pop(best(left, value)[0]))
     taken = {hit.chunk for hit in chosen}
     state.passages = [*chosen, *(hit for hit in state.passages if hit.chunk not in taken)]
-
-
-def _likeness(
-    words: Mapping[str, frozenset[str]], left: Sequence[PassageHit], chosen: Sequence[PassageHit]
-) -> list[tuple[NamedNode, NamedNode, float]]:
-    """Of each chunk that is left how alike it is to each that was chosen, 0 to 1."""
-    pairs = ((one.chunk, other.chunk) for one in left for other in chosen)
-    return [(one, other, _jaccard(words[one.value], words[other.value])) for one, other in pairs]
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
@@ -111,12 +100,6 @@ RERANK_CHUNKS = register(
         "rerank_chunks",
         FOCUS_NODE,
         "Reranks the chunks that search_chunks found, and prefers those that differ.",
-        {
-            "rerank": Way(
-                rerank,
-                RerankParameters,
-                templates=(*TEMPLATES, "selection/reranked", "selection/next-chunk"),
-            )
-        },
+        {"rerank": Way(rerank, RerankParameters, templates=TEMPLATES)},
     )
 )

@@ -22,6 +22,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, ClassVar
 
 from pyoxigraph import Literal, NamedNode
@@ -33,6 +34,7 @@ from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import edge_id, node_of, text_of
 from graphrag_rdf.steps.exploration import Edge, PassageHit
 from graphrag_rdf.steps.prompts import ask_model
+from graphrag_rdf.steps.scores import best, scaled
 from graphrag_rdf.steps.state import Context, Parameters, SentenceHit, State
 from graphrag_rdf.trace.kinds import ItemKind, Statement, item, said
 from graphrag_rdf.trace.lines import Lines
@@ -131,11 +133,7 @@ def rerank_passages(context: Context, state: State, step: Step, parameters: Para
     before = state.passages
     ranks = {hit.chunk.value: rank for rank, hit in enumerate(before)}
     order = _order(
-        context,
-        step,
-        [hit.score for hit in before],
-        {ranks[chunk]: score for chunk, score in given.items()},
-        weight,
+        [hit.score for hit in before], {ranks[chunk]: score for chunk, score in given.items()}, weight
     )
     for rank, score, share in order:
         hit = before[rank]
@@ -146,7 +144,7 @@ def rerank_passages(context: Context, state: State, step: Step, parameters: Para
 
 
 def _order(
-    context: Context, step: Step, scores: Sequence[float], given: Mapping[int, float], weight: float
+    scores: Sequence[float], given: Mapping[int, float], weight: float
 ) -> list[tuple[int, float, float]]:
     """The places of what was found, in their new order, each with its new score and the reranker's share.
 
@@ -155,17 +153,12 @@ def _order(
         given: place → what the reranker gave.
         weight: its share of the score.
     """
-    rows = context.decide(
-        step,
-        "selection/reranked",
-        found=list(enumerate(scores)),
-        given=list(given.items()),
-        weight=weight,
-    )
-    return [
-        (int(text_of(row["rank"])), float(text_of(row["score"])), float(text_of(row["share"])))
-        for row in rows
+    shares = dict(zip(given, scaled([*given.values()], equal=0.0), strict=True))
+    found = [
+        (place, (1 - weight) * before + weight * shares.get(place, 0.0), shares.get(place, 0.0))
+        for place, before in enumerate(scores)
     ]
+    return best(found, itemgetter(1))
 
 
 def _mix(hit: PassageHit, score: float, share: float, weight: float) -> None:
@@ -193,7 +186,7 @@ def rerank_found(context: Context, state: State, step: Step, parameters: Paramet
     given = {}
     for one, score in zip(asked, scores, strict=True):
         one.found.reranked = given[places[id(one.found)]] = score
-    order = _order(context, step, [one.score for one in found], given, parameters["rerank_weight"])
+    order = _order([one.score for one in found], given, parameters["rerank_weight"])
     for place, score, _ in order:
         found[place].score = score
     first = len(state.edges)
@@ -395,11 +388,8 @@ def _by_reranker(
         scores = ask_reranker(context, state, step, later("candidates"), [one.text for one in asked])
     if scores is None:
         raise LlmError(tr("the reranker failed"), "server")
-    given = list(enumerate(scores))
-    rows = context.decide(step, "selection/filtered", given=given, min_score=parameters["filter_min_score"])
-    return [
-        Verdict(text_of(row["kept"]) == "true", score=score) for row, score in zip(rows, scores, strict=True)
-    ]
+    least = parameters["filter_min_score"]
+    return [Verdict(share >= least, score=score) for share, score in zip(scaled(scores), scores, strict=True)]
 
 
 _WAYS: Mapping[str, Callable[[Context, State, Step, Parameters, Sequence[Candidate]], list[Verdict]]] = {

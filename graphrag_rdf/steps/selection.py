@@ -259,14 +259,7 @@ def record_chunks(context: Context, state: State, step: Step, first: int) -> Non
 
 
 def best_facts(
-    context: Context,
-    state: State,
-    parameters: Parameters,
-    step: Step,
-    limit: int,
-    *,
-    min_share: float = 0.0,
-    unverified: bool = False,
+    state: State, parameters: Parameters, limit: int, *, min_share: float = 0.0, unverified: bool = False
 ) -> list[Edge]:
     """The best facts that exploration found.
 
@@ -274,16 +267,10 @@ def best_facts(
         min_share: of the best fact's score that others need.
         unverified: also those whose quote was not found in its chunk.
     """
-    rows = context.decide(
-        step,
-        "selection/facts",
-        facts=[(*edge.triple, rank, edge.score, edge.unverified) for rank, edge in enumerate(state.edges)],
-        min_score=parameters["min_score"],
-        min_share=min_share,
-        unverified=unverified,
-        limit=limit,
-    )
-    return [state.edges[int(text_of(row["rank"]))] for row in rows]
+    most = max((edge.score for edge in state.edges), default=0.0)
+    least = max(parameters["min_score"], min_share * most)
+    found = [edge for edge in state.edges if unverified or not edge.unverified]
+    return [edge for edge in found if edge.score >= least][:limit]
 
 
 def record_selections(context: Context, step: Step, selections: Sequence[Selection], first: int = 0) -> None:

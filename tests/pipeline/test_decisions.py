@@ -65,7 +65,7 @@ def test_the_queries_that_decided_return_the_same_rows_again(
     decided = samples.store.select("trace/decisions-taken", session=NamedNode(session))
     templates = {text_of(row["template"]) for row in decided}
     ranked_by = {"graph_rag": "retrieval/ranked", "hybrid_rag": "retrieval/composite"}[pipeline]
-    assert templates >= {ranked_by, "selection/facts", "selection/sentences"}
+    assert templates >= {ranked_by, "retrieval/evidence"}
     check = ranking(samples, session)
     assert check.ok
     assert check.detail == f"{len(decided)} of {len(decided)} queries that decided return the same rows again"

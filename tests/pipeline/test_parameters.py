@@ -156,7 +156,6 @@ SOMETIMES = {
     "retrieval/inferred-facts",  # where the answer may rest on them: see cli/test_inferred_answers
     "provenance/origins",  # of facts that were read from no text
     "facts/text-wrong",  # where somebody decided so: see ingest/test_fact_edits
-    "selection/filtered",  # with a reranker as filter: see test_filter
     "retrieval/sentence-texts",  # of the hops, where no facts are followed: see test_graph_rag
     "retrieval/counted",  # where no seed is counted: see store/test_written_before
     "retrieval/unread-facts",  # where facts were imported: see exchange/test_take

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.sparql.render import Dialect
     from graphrag_rdf.trace.catalogue import Pruned
     from graphrag_rdf.trace.export import TraceFormat
+    from graphrag_rdf.trace.verify import Check
 
 
 @click.group(cls=Group, examples=["graphrag-rdf trace list", "graphrag-rdf trace show last"])
@@ -100,14 +101,18 @@ def verify(trace: str, form: str) -> int:
     if not output.write(form, {"trace": session.value, "ok": ok, "checks": checks}):
         for check in checks:
             told = tr("{name}: {told}").format(name=tr(check.check), told=one_line(check.detail))
-            say(f"{_mark(check.ok)}  {told}")
+            say(f"{_mark(check)}  {told}")
+            for query in check.queries:
+                say(f"      {query.told}")
     return DONE if ok else FAILED
 
 
-def _mark(ok: bool | None) -> str:
-    if ok is None:
+def _mark(check: Check) -> str:
+    if check.changed:
+        return styled(tr("changed"), fg="yellow")
+    if check.ok is None:
         return tr("not checked")
-    return styled(tr("ok"), fg="green") if ok else styled(tr("FAILED"), fg="red", bold=True)
+    return styled(tr("ok"), fg="green") if check.ok else styled(tr("FAILED"), fg="red", bold=True)
 
 
 @trace_command.command(

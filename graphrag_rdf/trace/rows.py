@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from pyoxigraph import Literal, NamedNode
@@ -56,12 +56,23 @@ def truth(row: Row, name: str) -> bool:
 
 
 def result_hash(found: Sequence[Row]) -> str:
-    """SHA-256 of what rows name, in their order, without scores: engines round sums differently."""
-    digest = hashlib.sha256()
+    """Three hashes: of what rows name, in their order; of the same in whatever order; and with their scores.
+
+    The first is a whole SHA-256, which traces of earlier versions have alone. Scores count with six digits,
+    because engines add up in different orders.
+    """
+    named, scored = [], []
     for row in found:
-        named = (f"{name}={term}" for name, term in sorted(row.items()) if not _is_score(term))
-        digest.update("\t".join([*named, "\n"]).encode())
-    return digest.hexdigest()
+        ordered = sorted(row.items())
+        cells = [f"{name}={term}" for name, term in ordered if not _is_score(term)]
+        scores = [f"{name}={float(text_of(term)):.6g}" for name, term in ordered if _is_score(term)]
+        named.append("\t".join([*cells, "\n"]))
+        scored.append("\t".join([*cells, *scores, "\n"]))
+    return f"{_digest(named)} {_digest(sorted(named))[:16]} {_digest(sorted(scored))[:16]}"
+
+
+def _digest(lines: Iterable[str]) -> str:
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def _is_score(term: object) -> bool:

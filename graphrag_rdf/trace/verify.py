@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from pyoxigraph import NamedNode
 
@@ -44,12 +44,48 @@ _ENDS = {"completed": "answered", "unanswered": "answered", "failed": "failed"}
 
 
 @dataclass(frozen=True, slots=True)
+class Requery:
+    """A query that decided what was taken, run again.
+
+    Attributes:
+        template: its name.
+        number: of the call in the trace.
+        ok: whether all is the same; None: it was not run.
+        rows, order, scores: whether these are; None: it was not run, or the trace does not have them.
+        detail: what differs, or why it was not run; empty if nothing does.
+    """
+
+    template: str
+    number: int
+    ok: bool | None = None
+    rows: bool | None = None
+    order: bool | None = None
+    scores: bool | None = None
+    detail: str = ""
+
+    @property
+    def told(self) -> str:
+        """Its name and what came of it."""
+        return f"{self.template} ({self.number}): {self.detail or tr('same rows, order and scores')}"
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
-    """One check: its name, whether it holds (None: it cannot be checked), and what was found, in words."""
+    """One check.
+
+    Attributes:
+        check: its name.
+        ok: whether it holds; None: it cannot be checked, or it held until the store was changed.
+        detail: what was found, in words.
+        changed: whether what it is about was changed since: removed, edited, extracted again.
+        queries: of `ranking`, each query that decided.
+    """
 
     check: str
     ok: bool | None
     detail: str
+    changed: bool = False
+    queries: Sequence[Requery] = ()
 
 
 def verify_trace(store: Store, blobs: BlobStore, iri: NamedNode | str) -> list[Check]:
@@ -59,7 +95,7 @@ def verify_trace(store: Store, blobs: BlobStore, iri: NamedNode | str) -> list[C
     |---|---|
     | session | the run was closed, with the question and last step that its outcome asks for |
     | chain | every step derives from the one before it, back to the question |
-    | edges | every selected fact is asserted and contained; one that a decision took out since is named |
+    | edges | every selected fact is asserted and contained |
     | inferences | of selected facts that were inferred: the premises hold, and the rules infer them |
     | quotes | every located quote stands at its offsets in its chunk and speaks of its fact |
     | sentences | every selected sentence lies within its chunk |
@@ -69,8 +105,12 @@ def verify_trace(store: Store, blobs: BlobStore, iri: NamedNode | str) -> list[C
     | answer | every sentence stands at its offset in the answer |
     | prompt | every numbered line of the answer's prompt is (part of) a selection of this trace |
     | citations | every citation leads to a selection of this trace, and its mark stands in the sentence |
-    | ranking | queries that decided return the rows that were recorded, unless the store has changed since |
+    | ranking | queries that decided, each run again, return the recorded rows, order and scores |
     | sources | no source was forgotten since; one that an edit retired is named, as its text is kept |
+
+    Where somebody removed a selected fact, or documents were edited or extracted again, so that a check no
+    longer holds, the check is no failure, but says that this was `changed`. So it is for a ranking after the
+    store was changed.
 
     Of a trace whose words were erased, because a document was forgotten, one more (`erased`) says so, and
     names the checks that therefore cannot be made and are left out. The structure stays: session and chain.
@@ -253,13 +293,13 @@ class _Verifier:
         if replaced and not bad:
             told = tr("{number} of {count} selected facts are no longer found")
             said = [_again(again, replaced), told.format(number=len(replaced), count=count)]
-            return Check(later("edges"), None, tr("; ").join([*said, *_some([*decided.values()])]))
+            return _changed(later("edges"), [*said, *_some([*decided.values()])])
         if bad or not decided:
             return _check(later("edges"), count, bad, tr("selected facts are asserted and contained"))
         hold = tr("{number} of {count} selected facts are asserted and contained").format(
             number=count - len(decided), count=count
         )
-        return Check(later("edges"), True, tr("; ").join([hold, *_some([*decided.values()])]))
+        return _changed(later("edges"), [hold, *_some([*decided.values()])])
 
     def _decided(self, missing: Sequence[Row]) -> dict[str, str]:
         """Of selections whose fact is asserted no more, those where a person decided so; the decision."""
@@ -339,8 +379,7 @@ class _Verifier:
         )
         if len(lost) < len(gone) and not bad:
             told = tr("the evidence of then was replaced; the texts are kept (check: chunks)")
-            said = [_again(again, [rows.must(row, "item") for row in gone]), told]
-            return Check(later("quotes"), None, tr("; ").join(said))
+            return _changed(later("quotes"), [_again(again, [rows.must(row, "item") for row in gone]), told])
         return _check(later("quotes"), located + len(lost), bad, good.format(unlocated=len(found) - located))
 
     def _sentences(self) -> Check:
@@ -469,22 +508,26 @@ class _Verifier:
         return _check(later("citations"), len(found), bad, tr("citations lead to selections"))
 
     def _ranking(self) -> Check:
-        again = rerun(self._store, self._blobs, self._session)
-        asked = again.queries - again.unkept
+        queries, moved = rerun(self._store, self._blobs, self._session)
+        asked = [one for one in queries if one.ok is not None]
+        bad = [*(one.told for one in queries if one.ok is False), *moved]
+        unkept = len(queries) - len(asked)
         told = (
             tr(
                 "{asked} of {queries} queries that decided return the same rows again; the text of {unkept} "
                 "was not kept or was erased"
             )
-            if again.unkept
+            if unkept
             else tr("{asked} of {queries} queries that decided return the same rows again")
-        )
-        good = told.format(asked=asked, queries=again.queries, unkept=again.unkept)
+        ).format(asked=len(asked), queries=len(queries), unkept=unkept)
         began = rows.whole(self._select("session")[0], "commit") or 0
-        if again.different and self._store.content_commit() > began:
-            changed = tr("the store has changed since")
-            return Check(later("ranking"), True, tr("; ").join([changed, *_some(again.different)]))
-        return Check(later("ranking"), not again.different, tr("; ").join(_some(again.different)) or good)
+        if bad and self._store.content_commit() > began:
+            changed = _changed(later("ranking"), [tr("the store has changed since"), *_some(bad)])
+            return replace(changed, queries=queries)
+        if not queries and not bad:
+            return _check(later("ranking"), 0, (), "")
+        ok = None if unkept and not asked else not bad
+        return Check(later("ranking"), ok, tr("; ").join(_some(bad)) or told, queries=queries)
 
     def _sources(self, chunks: Sequence[Row]) -> Check:
         edited = tr("{chunk} was retired by an edit, {time}; its text is kept")
@@ -499,8 +542,8 @@ class _Verifier:
         gone = self._select("lost-sources")
         lost = sorted({rows.text(row, "chunk") or rows.must(row, "document") for row in gone})
         bad = [tr("{iri}: source forgotten").format(iri=iri) for iri in lost]
-        good = tr("; ").join([tr("chunks are there"), *_some(retired)])
-        return _check(later("sources"), len(chunks) + len(lost), bad, good)
+        found = _check(later("sources"), len(chunks) + len(lost), bad, tr("chunks are there"))
+        return _changed(later("sources"), [found.detail, *_some(retired)]) if retired and not bad else found
 
 
 def _again(again: Mapping[str, str], items: Iterable[str]) -> str:
@@ -519,7 +562,13 @@ def _letters(text: str) -> str:
     return "".join(letter for letter in text.casefold() if letter.isalnum())
 
 
+def _changed(name: str, said: Iterable[str]) -> Check:
+    return Check(name, None, tr("; ").join(said), changed=True)
+
+
 def _check(name: str, count: int, bad: Sequence[str], good: str) -> Check:
+    if not count and not bad:
+        return Check(name, True, tr("nothing to check"))
     if not bad:
         told = tr(
             "{number} of {count} {what}"
@@ -553,64 +602,50 @@ def _short(text: str) -> str:
 # --- queries that decided, run again -------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Rerun:
-    """What came of it.
-
-    Attributes:
-        queries: how many decided.
-        unkept: how many of them the trace does not hold, because it is a summary or a text was erased.
-        different: what is not as it was, in words.
-    """
-
-    queries: int = 0
-    unkept: int = 0
-    different: list[str] = field(default_factory=list)
-
-
-def rerun(store: Store, blobs: BlobStore, session: NamedNode) -> Rerun:
+def rerun(store: Store, blobs: BlobStore, session: NamedNode) -> tuple[list[Requery], list[str]]:
     """Run a trace's deciding queries again.
 
-    The rows must be those of then, in the same order. The chunks that the trace ranked must be the first of
-    the ranking, in its order and with its scores.
+    The chunks that the trace ranked must be the first of the ranking, in its order and with its scores.
+
+    Returns:
+        the queries, without those that read nothing of the store, which traces of earlier versions have; and
+        how recorded chunks differ from the ranking, in words.
     """
-    out = Rerun()
+    queries: list[Requery] = []
     kinds = [one for node in node_kinds().values() for one in node.items]
     ranks = {template for one in kinds for template in one.ranked_by}
-    ranking: dict[str, list[Row]] = {}
+    ranking: dict[str, Sequence[Row]] = {}
     for decided in store.select("trace/decisions-taken", session=session):
-        out.queries += 1
-        template, step = rows.must(decided, "template"), rows.must(decided, "step")
+        one = Requery(rows.must(decided, "template"), rows.whole(decided, "number") or 0)
         text = blobs.text(rows.must(decided, "sparql")) if "sparql" in decided else None
         if text is None:
-            out.unkept += 1
-            continue
-        if may_call(text):  # a trace may come from elsewhere
-            out.different.append(
-                tr("{template} (call {number}) is not run: it calls another server").format(
-                    template=template, number=rows.whole(decided, "number")
-                )
-            )
-            continue
-        try:
-            found = store.query(text).rows or []
-        except GraphRagError as error:
-            out.different.append(
-                tr("{template} (call {number}) fails: {error}").format(
-                    template=template, number=rows.whole(decided, "number"), error=error
-                )
-            )
-            continue
-        if rows.result_hash(found) != rows.must(decided, "hash"):
-            out.different.append(
-                tr("{template} (call {number}) returns other rows").format(
-                    template=template, number=rows.whole(decided, "number")
-                )
-            )
-        if template in ranks:
-            ranking[step] = found
-    out.different += _compared(store.select("trace/ranked", session=session), ranking)
-    return out
+            queries.append(replace(one, detail=tr("its text was not kept or was erased")))
+        elif may_call(text):  # a trace may come from elsewhere
+            queries.append(replace(one, ok=False, detail=tr("it is not run: it calls another server")))
+        elif "GRAPH" in text:
+            try:
+                found = store.query(text).rows or []
+            except GraphRagError as error:
+                queries.append(replace(one, ok=False, detail=str(error)))
+                continue
+            queries.append(_as_before(one, rows.must(decided, "hash"), found))
+            if one.template in ranks:
+                ranking[rows.must(decided, "step")] = found
+    return queries, [*_compared(store.select("trace/ranked", session=session), ranking)]
+
+
+def _as_before(query: Requery, recorded: str, found: Sequence[Row]) -> Requery:
+    """What is the same as when a trace recorded it; traces of earlier versions have only the order."""
+    hashes = zip(recorded.split(), rows.result_hash(found).split(), strict=False)
+    order, same, scores = [*(then == now for then, now in hashes), None, None][:3]
+    same = order if same is None else same
+    if not same:
+        detail = tr("other rows")
+    elif not order:
+        detail = tr("another order")
+    else:
+        detail = tr("other scores") if scores is False else ""
+    return replace(query, ok=not detail, rows=same, order=order, scores=scores, detail=detail)
 
 
 def _compared(recorded: Sequence[Row], ranking: Mapping[str, Sequence[Row]]) -> Iterator[str]:

@@ -89,7 +89,7 @@ def test_verify(run: Run, asked: str) -> None:
     found = run("trace", "verify", asked, "--format", "json")
     assert found.code == 0, found.out
     assert found.json["ok"]
-    assert all(check.keys() == {"check", "ok", "detail"} for check in found.json["checks"])
+    assert all({"check", "ok", "detail", "changed"} <= check.keys() for check in found.json["checks"])
     update = """
         DELETE { GRAPH <urn:graph:source> { ?chunk tg:content ?text } }
         INSERT { GRAPH <urn:graph:source> { ?chunk tg:content "tampered with" } }

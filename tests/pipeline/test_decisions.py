@@ -13,8 +13,10 @@ from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import RAG, TG, Graphs
 from graphrag_rdf.rdf.terms import double, integer, text_of
+from graphrag_rdf.sparql.render import Dialect
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.verify import Check, verify_trace
+from tests.support.sample_stores import store_of
 from tests.support.scripted_server import ScriptedServer
 from tests.support.stores import open_engine
 
@@ -71,6 +73,43 @@ def test_the_queries_that_decided_return_the_same_rows_again(
     assert check.detail == f"{len(decided)} of {len(decided)} queries that decided return the same rows again"
 
 
+@pytest.mark.parametrize("dialect", ["rdf12", "classic"])
+def test_an_untouched_store_gives_the_same_in_each_dialect(samples: Engine, dialect: Dialect) -> None:
+    """Endpoints that speak the others: see remote/test_same_everywhere."""
+    store = store_of(samples.store.quads(), dialect)
+    with Engine(store, samples.blobs, samples.settings, None) as engine:
+        check = ranking(engine, asked(engine, "Who owned the Petrel?"))
+    assert check.ok
+    found = {one.template: (one.rows, one.order, one.scores) for one in check.queries}
+    assert {"retrieval/reached", "retrieval/ranked", "retrieval/evidence"} <= found.keys()
+    assert {*found.values()} == {(True, True, True)}
+
+
+def test_other_scores_and_another_order_are_told(harbour: Engine, session: str) -> None:
+    """The hashes of the order and of the scores are changed, one after the other."""
+    (call,) = {
+        q.subject
+        for q in harbour.store.quads(Graphs.RETRIEVAL)
+        if (q.predicate, q.object) == (RAG.template, Literal("retrieval/evidence"))
+    }
+    (kept,) = [
+        q for q in harbour.store.quads(Graphs.RETRIEVAL) if (q.subject, q.predicate) == (call, RAG.resultHash)
+    ]
+    order, rows, _ = kept.object.value.split()
+    for told, values in (
+        ("other scores", (order, rows, "0" * 16)),
+        ("another order", ("0" * 64, rows, "0" * 16)),
+        ("other rows", ("0" * 64, "0" * 16, "0" * 16)),
+    ):
+        changed = Quad(call, RAG.resultHash, Literal(" ".join(values)), Graphs.RETRIEVAL)
+        harbour.store.commit(Changes(remove=[kept], add=[changed], content=False))
+        kept = changed
+        check = ranking(harbour, session)
+        assert not check.ok
+        assert check.detail.startswith("retrieval/evidence (")
+        assert check.detail.endswith(f": {told}")
+
+
 def test_the_deciding_query_returns_the_recorded_ranking(samples: Engine) -> None:
     found = samples.retrieve("Who owned the Petrel?", k=10, stored=True)
     decided = samples.store.select("trace/decisions-taken", session=NamedNode(found["trace"]))
@@ -120,7 +159,7 @@ def test_rows_that_differ_are_found(harbour: Engine, session: str) -> None:
     harbour.store.commit(Changes(remove=quads[:1], add=changed, content=False))
     check = ranking(harbour, session)
     assert not check.ok
-    assert "returns other rows" in check.detail
+    assert "other rows" in check.detail
 
 
 def test_a_query_that_calls_another_server_is_not_run(
@@ -147,9 +186,9 @@ def test_after_an_ingest_differences_are_told_and_are_no_fault(
     (tmp_path / "more.txt").write_text("Olga Brandt sang in Mill Harbour. Tilda Voss heard Olga Brandt.\n")
     harbour.ingest([tmp_path / "more.txt"])
     check = ranking(harbour, session)
-    assert check.ok
+    assert (check.ok, check.changed) == (None, True)
     assert check.detail.startswith("the store has changed since; ")
-    assert "returns other rows" in check.detail
+    assert any(query.template == "retrieval/ranked" and query.ok is False for query in check.queries)
 
 
 def test_a_summary_keeps_no_queries(tmp_path: Path) -> None:
@@ -158,5 +197,6 @@ def test_a_summary_keeps_no_queries(tmp_path: Path) -> None:
         engine.ingest([tmp_path])
         session = asked(engine, QUESTION)
         check = ranking(engine, session)
-    assert check.ok
+    assert check.ok is None
+    assert not check.changed
     assert "was not kept" in check.detail

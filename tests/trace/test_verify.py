@@ -198,7 +198,8 @@ def test_an_edited_document(sample: Sample, run: TraceRecorder) -> None:
     sample.store.commit(changes)
     sample.store.update(EDITED)
     found = {check.check: check for check in verify_trace(sample.store, sample.blobs, run.session)}
-    assert [name for name, check in found.items() if not check.ok] == ["edges"]
+    assert [name for name, check in found.items() if check.ok is False] == ["edges"]
+    assert [name for name, check in found.items() if check.changed] == ["sources"]
     assert "(mill, stands in, Corvane)" in found["edges"].detail
     assert "was retired by an edit" in found["sources"].detail
 

@@ -19,7 +19,6 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.exploration import Edge, PassageHit
 from graphrag_rdf.steps.figures import known_figures
 from graphrag_rdf.steps.kinds import Limit, Some, StepParameters

@@ -193,7 +193,8 @@ def _selection(
     fact = fact_of(row)
     s, p, o = (label_of(term, labels) for term in fact)
     unfound = "unfound" in row and text_of(row["unfound"]) == "true"
-    return Selection(edge=Edge(fact, s, p, o, hop=0, direction="out", origin=fact[0], unverified=unfound))
+    ends = tuple(end for end in (fact[0], fact[2]) if isinstance(end, NamedNode))
+    return Selection(edge=Edge(fact, s, p, o, 0, "out", fact[0], ends, unverified=unfound))
 
 
 def _counts(state: State, selection: Selection) -> bool:

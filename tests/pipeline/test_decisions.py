@@ -87,11 +87,11 @@ def test_an_untouched_store_gives_the_same_in_each_dialect(samples: Engine, dial
 
 def test_other_scores_and_another_order_are_told(harbour: Engine, session: str) -> None:
     """The hashes of the order and of the scores are changed, one after the other."""
-    (call,) = {
+    call = next(
         q.subject
         for q in harbour.store.quads(Graphs.RETRIEVAL)
         if (q.predicate, q.object) == (RAG.template, Literal("retrieval/evidence"))
-    }
+    )
     (kept,) = [
         q for q in harbour.store.quads(Graphs.RETRIEVAL) if (q.subject, q.predicate) == (call, RAG.resultHash)
     ]

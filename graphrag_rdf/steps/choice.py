@@ -28,6 +28,7 @@ from graphrag_rdf.steps.ground import concepts_by_rules
 from graphrag_rdf.steps.prompts import ask_model
 from graphrag_rdf.steps.same_facts import as_one
 from graphrag_rdf.steps.selection import RANKED, best_facts, fit_chunks, tokens_of
+from graphrag_rdf.steps.sources import facts_said
 from graphrag_rdf.steps.state import Answering, Context, Parameters, Selection, State
 from graphrag_rdf.trace.kinds import ItemKind, item, place_in_list, said
 from graphrag_rdf.trace.reader import Reading
@@ -210,7 +211,8 @@ def choose(context: Context, state: State, parameters: Parameters, step: Step) -
     if state.answering is None and state.asked is not None:  # nobody goes on with it
         state.asked.finish(step, "look")
         state.asked = None
-    return [*chosen.values()]
+    selections = [*chosen.values()]
+    return [*selections, *facts_said(context, state, step, selections)]
 
 
 def _about(selection: Selection) -> object:

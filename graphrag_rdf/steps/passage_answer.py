@@ -53,6 +53,7 @@ from graphrag_rdf.steps.sources import (
     chunk_places,
     chunk_sentences,
     chunk_texts,
+    fact_said,
     mentions_of,
     sentence_sources,
 )
@@ -424,16 +425,10 @@ def _shown(
         whole, begin = state.texts[one.chunk]
         start, end = _window(sentences.places[one.chunk], one.place, whole, tokens)
         own = [s for s in state.selections if one.iri in _said_in(s)]
-        facts = [
-            s
-            for s in own
-            if s.edge and not s.edge.inferred and _only_in(s, whole[one.place[0] : sum(one.place)])
-        ]
         held = next((s for s in own if s.hit), None)
         hit = hits.get(one.iri) or SentenceHit(one.iri, score=min(1.0, one.score))
         selection = held or Selection(score=hit.score, hit=hit)
         selection.sources = selection.sources or tuple(sources[one.iri.value])
-        fact = max(facts, key=lambda s: (_of_fact(s, words), s.score), default=None)
         at = one.place[0] - start
         marked = at, at + one.place[1]
         source = sources[one.iri.value][0]
@@ -446,19 +441,10 @@ def _shown(
                 source,
                 begin + start,
                 headings.get(one.chunk, []),
-                fact if fact and _of_fact(fact, words) else None,
+                fact_said(own, whole[one.place[0] : sum(one.place)], words),
             )
         )
     return out
-
-
-def _only_in(selection: Selection, sentence: str) -> bool:
-    """Whether all that a fact was read from says it in the words of a sentence."""
-    return all(fold(source.quote or "") in fold(sentence) for source in selection.sources)
-
-
-def _of_fact(selection: Selection, words: QuestionWords) -> float:
-    return words.coverage(selection.edge.text) if selection.edge else 0.0
 
 
 def _window(

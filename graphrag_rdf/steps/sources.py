@@ -6,15 +6,17 @@ Each is asked once in a question, however many steps want to know it. Facts that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import TypeAlias
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.index.analyse import fold
 from graphrag_rdf.rdf.terms import Term, node_of, text_of
 from graphrag_rdf.steps.state import Context, Selection, State, Triple
+from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.documents import Source, read_source
 from graphrag_rdf.trace.recorder import Step
@@ -89,6 +91,48 @@ def attach_sources(context: Context, state: State, step: Step, selections: Seque
     hits = {selection.hit.sentence.value: selection for selection in selections if selection.hit}
     for sentence, sources in sentence_sources(context, state, step, hits).items():
         hits[sentence].sources = sources
+
+
+def _only_in(selection: Selection, sentence: str) -> bool:
+    """Whether all that a fact was read from says it in the words of a sentence."""
+    return all(fold(source.quote or "") in fold(sentence) for source in selection.sources)
+
+
+def fact_said(selections: Sequence[Selection], sentence: str, words: QuestionWords) -> Selection | None:
+    """The fact that says most of the question, of those that were read from a sentence alone.
+
+    Args:
+        selections: with their sources.
+    """
+    said = {
+        id(one): words.coverage(one.edge.text)
+        for one in selections
+        if one.edge and not one.edge.inferred and _only_in(one, sentence)
+    }
+    facts = [one for one in selections if said.get(id(one))]
+    return max(facts, key=lambda one: (said[id(one)], one.score), default=None)
+
+
+def facts_said(
+    context: Context, state: State, step: Step, selections: Sequence[Selection]
+) -> Iterator[Selection]:
+    """Of each selected sentence the fact that was read from it, with its reason and number."""
+    words = QuestionWords.of(state.question, state.language, context.text_index)
+    selected = {one.edge.triple: one for one in state.selections if one.edge}
+    selected |= {one.edge.triple: one for one in selections if one.edge}
+    attach_sources(context, state, step, [one for one in selections if one.hit and not one.sources])
+    facts: dict[str, list[Selection]] = {one.hit.sentence.value: [] for one in selections if one.hit}
+    for edge in state.edges:
+        one = selected.get(edge.triple) or Selection(score=edge.score, edge=edge)
+        for sentence in edge.sentences if one not in selections else ():
+            facts.get(sentence.value, []).append(one)
+    attach_sources(context, state, step, [one for own in facts.values() for one in own if not one.sources])
+    for selection in selections:
+        own = facts[selection.hit.sentence.value] if selection.hit and selection.sources else []
+        if fact := fact_said(own, selection.sources[0].quote or "" if own else "", words):
+            fact.marker, fact.shown = selection.marker, selection.shown
+            fact.reasoning = fact.reasoning or selection.reasoning
+            yield fact
 
 
 def _attach_to_facts(

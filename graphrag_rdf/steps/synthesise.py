@@ -39,7 +39,7 @@ from graphrag_rdf.steps.passage_answer import BEST, CLOSEST, FURTHER, Passages, 
 from graphrag_rdf.steps.passage_answer import TEMPLATES as PASSAGES
 from graphrag_rdf.steps.prompts import stream_model
 from graphrag_rdf.steps.selection import record_chunks, record_selections
-from graphrag_rdf.steps.sources import OF_FACTS, attach_sources
+from graphrag_rdf.steps.sources import OF_FACTS, attach_sources, facts_said
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.suggest import suggest
 from graphrag_rdf.trace.citations import cited_numbers, whole_citations
@@ -177,7 +177,7 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
         else:
             cited = [one for n in cited_numbers(state.answer) for one in numbered.get(n, ())]
             attach_sources(context, state, step, [one for one in cited if not one.sources])
-            for selection in cited:
+            for selection in (*cited, *facts_said(context, state, step, cited)):
                 _select(context, state, step, selection)
     yield from finish_with_suggestions(context, state, parameters, step, state.answer)
 

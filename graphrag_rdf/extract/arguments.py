@@ -211,6 +211,7 @@ class Arguments:
         if reason := self._reject(name):
             return reason
         known = self._meet(name, noun.units[noun.core[0] :], short=False)
+        known.head = known.head or noun.head.lower
         return Argument(known.name, known)
 
     def _kind_of_thing(self, noun: NounPhrase) -> Argument | str:
@@ -221,7 +222,6 @@ class Arguments:
         if isinstance(found, str) or found.known is None:
             return found
         known, head = found.known, noun.head.lower
-        known.head = known.head or head
         if noun.head.tag.startswith("NN2"):
             known.gender = "they"
         elif self._words.head_types.get(head) != "Person":

@@ -209,7 +209,7 @@ class References:
             for known in self._by_last_word.get(key, [])
             if known.type in {None, "Person"}
             and self._places.get(fold(known.name), -1) < self._places.get(key, 1 << 60)
-            and fold(known.name).split()[0] not in _PLACE_PREFIXES
+            and fold(known.name).split()[0] not in {known.head, *_PLACE_PREFIXES}  # die Hauptstadt von Kelm
             and (known.type == "Person" or (fold(known.name).endswith(key) and len(known.name.split()) <= 3))
             and _NO_PERSON.isdisjoint(fold(known.name).split())
         ]

@@ -46,7 +46,7 @@ Hal Venn is guardian of Kelm. Ada Venn was mayor of Orrin.
 MAYOR = ("Kelm", "mayor of", "Cy Dorn (2001–2008)", "Flo Gant (2005–2010)")
 NEXT_MAYOR = ("Kelm", "mayor of", "Dee Ashe (2008-05–2012)", "Flo Gant (2005–2010)")
 CHIEF = ("Venn Works", "chief executive of", "Ada Venn", "Gus Hale")
-REVENUE = ("Venn Works", "revenue 2023", "4120 $ million", "$4.2 billion")
+REVENUE = ("Venn Works", "revenue 2023", "4120 $ million", "revenue of $4.2 billion")
 EMPLOYEES = ("Karr Mills", "employees", "900", "1,100 employees")
 FOUND = [EMPLOYEES, MAYOR, NEXT_MAYOR, CHIEF, REVENUE, REVENUE]
 """The revenue is in two tables."""
@@ -81,7 +81,9 @@ def test_amounts_and_holders_that_differ_are_found_and_no_others(engine: Engine)
 
 def test_the_tolerance_says_how_far_amounts_may_differ(engine: Engine) -> None:
     assert REVENUE not in found(engine, tolerance=0.02)
-    assert ("Karr Mills", "revenue 2023", "310 $ million", "$311 million") in found(engine, tolerance=0.001)
+    assert ("Karr Mills", "revenue 2023", "310 $ million", "revenue of $311 million") in found(
+        engine, tolerance=0.001
+    )
 
 
 def test_the_offices_can_be_named(engine: Engine) -> None:

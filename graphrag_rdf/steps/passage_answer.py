@@ -53,7 +53,6 @@ from graphrag_rdf.steps.sources import (
     chunk_places,
     chunk_sentences,
     chunk_texts,
-    fact_said,
     mentions_of,
     sentence_sources,
 )
@@ -149,7 +148,7 @@ class Passage:
         text: as the document has it.
         marked: where the sentence stands in it: start and end.
         answer: the marked sentence on one line.
-        selection: of that sentence; `fact` of a fact that was read from it, if one was selected.
+        selection: of that sentence.
         source: the place of the marked sentence.
         char_offset: of the text in the document; None of a fact.
     """
@@ -161,7 +160,6 @@ class Passage:
     source: Source
     char_offset: int | None = None
     headings: list[str] = field(default_factory=list)
-    fact: Selection | None = None
     label: str = ""
 
 
@@ -185,7 +183,7 @@ def best_passages(context: Context, step: Step, state: State, parameters: Parame
     for one in candidates:
         firsts.setdefault(one.chunk or one.iri.value, one)
     best = [*firsts.values()][:most]
-    found = _shown(context, step, state, words, best, sentences, parameters["passage_tokens"])
+    found = _shown(context, step, state, best, sentences, parameters["passage_tokens"])
     if not found:
         return Passages([])
     return Passages(found, _margin(context, step, state, words, best[0], sentences.left_out))
@@ -404,7 +402,6 @@ def _shown(
     context: Context,
     step: Step,
     state: State,
-    words: QuestionWords,
     best: Sequence[_Sentence],
     sentences: _Sentences,
     tokens: int,
@@ -441,7 +438,6 @@ def _shown(
                 source,
                 begin + start,
                 headings.get(one.chunk, []),
-                fact_said(own, whole[one.place[0] : sum(one.place)], words),
             )
         )
     return out

@@ -93,24 +93,27 @@ def attach_sources(context: Context, state: State, step: Step, selections: Seque
         hits[sentence].sources = sources
 
 
-def _only_in(selection: Selection, sentence: str) -> bool:
-    """Whether all that a fact was read from says it in the words of a sentence."""
-    return all(fold(source.quote or "") in fold(sentence) for source in selection.sources)
-
-
 def fact_said(selections: Sequence[Selection], sentence: str, words: QuestionWords) -> Selection | None:
-    """The fact that says most of the question, of those that were read from a sentence alone.
+    """The fact that says most of the question, of those that were read from a sentence; first those that were
+    read from no other one. Its sources are then those in the sentence alone.
 
     Args:
         selections: with their sources.
     """
-    said = {
-        id(one): words.coverage(one.edge.text)
-        for one in selections
-        if one.edge and not one.edge.inferred and _only_in(one, sentence)
-    }
-    facts = [one for one in selections if said.get(id(one))]
-    return max(facts, key=lambda one: (said[id(one)], one.score), default=None)
+    folded = fold(sentence)
+    best: tuple[tuple[float, bool, float], Selection, tuple[Source, ...]] | None = None
+    for one in selections:
+        if one.edge is None or one.edge.inferred:
+            continue
+        own = tuple(source for source in one.sources if fold(source.quote or "") in folded)
+        said = words.coverage(one.edge.text) if own else 0.0
+        key = said, len(own) == len(one.sources), one.score
+        if said and (best is None or key > best[0]):
+            best = key, one, own
+    if best is None:
+        return None
+    best[1].sources = best[2]
+    return best[1]
 
 
 def facts_said(

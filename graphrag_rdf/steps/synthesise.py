@@ -140,8 +140,9 @@ def extractive(context: Context, state: State, parameters: Parameters) -> Iterat
             _select(context, state, step, one.selection)
         for selection in state.selections:
             selection.marker = None
-        for cited in filter(None, (first.selection, first.fact)):
-            cited.marker = 1
+        first.selection.marker = 1
+        for fact in facts_said(context, state, step, [first.selection]):
+            _select(context, state, step, fact)
         text = f"{first.answer} [1]"
     else:
         text = _unknown(context, state, step, best)

@@ -433,15 +433,15 @@ def test_entities_to_include_and_exclude_count_in_all_runs(
     scripted_server.answer_with(answers())
     _, plain = ask(engine)
     titles = [one.title or "" for one in plain.steps[1].items["reports"]]
-    assert any("Rhoda Tennant" in title for title in titles)
-    named = {"include": ["Elspeth Marwick"], "exclude": ["Rhoda Tennant"]}
+    assert any("Beatrice Pennock" in title for title in titles)
+    named = {"include": ["Elspeth Marwick"], "exclude": ["Beatrice Pennock"]}
     question = "What did Elspeth Marwick do for the Skell Tidal Power Company and the reversing gear?"
     _, trace = finished(engine, engine.ask(question, "drift", **named))
     read = [one.title or "" for one in trace.steps[1].items["reports"]]
     assert read
-    assert not any("Rhoda Tennant" in title for title in read)
+    assert not any("Beatrice Pennock" in title for title in read)
     assert any(iri.endswith("/e/elspeth-marwick") for iri in trace.include)
-    assert any(iri.endswith("/e/rhoda-tennant") for iri in trace.exclude)
+    assert any(iri.endswith("/e/beatrice-pennock") for iri in trace.exclude)
     assert trace.runs
     for run in trace.runs.values():
         assert (run.include, run.exclude) == (trace.include, trace.exclude)

@@ -51,7 +51,7 @@ _BEST = 5  # chunks that must fit whole for `chunks` to ask nothing
 
 
 class _Parameters(StepParameters):
-    edge_limit: Limit = Field(25, description="facts selected")
+    edge_limit: Limit = Field(12, description="facts selected")
     min_score: Share = Field(0.15, description="score below which nothing is selected")
     filter: Choose["none", "llm", "rerank"] = Field(
         "none", description="what decides first which facts and sentences count"

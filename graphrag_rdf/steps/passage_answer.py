@@ -13,19 +13,20 @@ The weight of a sentence of the best chunks, with the question's words by how ra
 The weights are hits of the step, and the query `retrieval/evidence` orders the sentences.
 
 Sentences that say a removed or corrected fact are left out, those that name an excluded entity too, and
-questions. A row of a table is a sentence with the names of its columns. A fact that was read from no text
-competes in its own words.
+questions and headings. A row of a table is a sentence with the names of its columns. A fact that was read
+from no text competes in its own words, and less if its value is not of the kind asked for; its score among
+the facts is its standing. What the question calls a thing counts as said where its label stands.
 
 The label is "nothing says this" unless this sum reaches a bar:
 
     own + title's + before's/2 + lead/2 − unknown/2 − incomplete − 3/10 of no figure − left out
 
-    lead        of the first chunk's score over the second's, at most 1/2
+    lead        of the first chunk's score over the second's, at most 1/2; of a fact none
     unknown     words that no chunk has
     incomplete  a word's share of the question, with a name as one word, if any is missing: of "When did Ada
                 Moor die?" half
     no figure   1 if the question asks when or how many, and the sentence has no number, month or day
-    left out    1 if a sentence that is left out weighs as much
+    left out    1 if a sentence that is left out weighs as much as the first one
 """
 
 from __future__ import annotations
@@ -389,7 +390,7 @@ def _margin(
         ("unknown", _UNKNOWN, words.weight(words.unknown - first.spoken)),
         ("incomplete", _INCOMPLETE, 0.0 if first.spoken == words.weights.keys() else 1 / words.things),
         ("no figure", _NO_FIGURE, float(words.lacks_figure(first.text))),
-        ("left out", _LEFT_OUT, float(left_out >= first.weight > 0)),
+        ("left out", _LEFT_OUT, float(not first.edge and left_out >= first.weight > 0)),
     ]
     shares = [ScoreShare(name, weight, weight * value) for name, weight, value in parts]
     context.recorder.items(step, MARGIN, shares)

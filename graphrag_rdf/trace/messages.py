@@ -216,7 +216,7 @@ def passage_place(passage: Mapping[str, Any]) -> str:
         name = tr("{title}, page {page}").format(title=name, page=passage["page_number"])
     if passage.get("authority") is not None:
         name = tr("{name}, authority {authority:g}").format(name=name, authority=passage["authority"])
-    return name if passage["chunk"] else f"{name} ({tr('a fact, not a quotation')})"
+    return name if passage["chunk"] else tr("{name} (a fact, not a quotation)").format(name=name)
 
 
 def passage_pieces(passage: Mapping[str, Any]) -> tuple[str, str, str]:

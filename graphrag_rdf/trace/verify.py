@@ -66,7 +66,8 @@ class Requery:
     @property
     def told(self) -> str:
         """Its name and what came of it."""
-        return f"{self.template} ({self.number}): {self.detail or tr('same rows, order and scores')}"
+        detail = self.detail or tr("same rows, order and scores")
+        return f"{self.template} ({self.number}): {detail}"
 
 
 @dataclass(frozen=True, slots=True)

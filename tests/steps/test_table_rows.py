@@ -21,8 +21,8 @@ def row(quote: str = ADA, names: str = COLUMNS, separator: str = ",", *keys: int
 @pytest.mark.parametrize(
     ("question", "told"),
     [
-        ("Where was Ada Keller born?", "Ada Keller: born 1815-12-10; born in London"),
-        ("When was Ada Keller born?", "Ada Keller: born 1815-12-10; born in London"),
+        ("Where was Ada Keller born?", "Ada Keller: born in London"),
+        ("When was Ada Keller born?", "Ada Keller: born 1815-12-10"),
         ("Who was born in London?", "Ada Keller: born in London"),
         ("Which mathematician works in Oslo?", "Ada Keller: occupation mathematician; works in Oslo"),
         (

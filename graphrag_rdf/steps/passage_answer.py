@@ -276,7 +276,8 @@ def _sentences(
 def _called(state: State, text: str) -> list[str]:
     """What the question calls the things in a text that it calls otherwise."""
     folded = fold(text)
-    return [seed.matched_text for seed in state.seeds if fold(seed.label) in folded]
+    exact = (seed for seed in state.seeds if seed.matched_by == "exact")
+    return [seed.matched_text for seed in exact if fold(seed.label) in folded]
 
 
 def _asks(text: str) -> bool:

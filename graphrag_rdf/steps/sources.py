@@ -119,19 +119,23 @@ def fact_said(selections: Sequence[Selection], sentence: str, words: QuestionWor
 def facts_said(
     context: Context, state: State, step: Step, selections: Sequence[Selection]
 ) -> Iterator[Selection]:
-    """Of each selected sentence the fact that was read from it, with its reason and number."""
+    """Of each selected sentence the fact that was read from it, with its reason and number, unless one of its
+    facts is selected.
+    """
     words = QuestionWords.of(state.question, state.language, context.text_index)
     selected = {one.edge.triple: one for one in state.selections if one.edge}
     selected |= {one.edge.triple: one for one in selections if one.edge}
     attach_sources(context, state, step, [one for one in selections if one.hit and not one.sources])
     facts: dict[str, list[Selection]] = {one.hit.sentence.value: [] for one in selections if one.hit}
+    said = {sentence.value for one in selections if one.edge for sentence in one.edge.sentences}
     for edge in state.edges:
         one = selected.get(edge.triple) or Selection(score=edge.score, edge=edge)
         for sentence in edge.sentences if one not in selections else ():
             facts.get(sentence.value, []).append(one)
     attach_sources(context, state, step, [one for own in facts.values() for one in own if not one.sources])
     for selection in selections:
-        own = facts[selection.hit.sentence.value] if selection.hit and selection.sources else []
+        place = selection.hit.sentence.value if selection.hit and selection.sources else ""
+        own = facts.get(place, []) if place not in said else []
         if fact := fact_said(own, selection.sources[0].quote or "" if own else "", words):
             fact.marker, fact.shown = selection.marker, selection.shown
             fact.reasoning = fact.reasoning or selection.reasoning

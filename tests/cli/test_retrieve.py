@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,12 @@ def test_many_questions(run: Run, store: Path, folder: Path) -> None:
     found = run("retrieve", "--questions", "q.jsonl", "--format", "jsonl").lines
     assert [result["id"] for result in found] == ["a", "b"]
     assert [result["results"][0]["title"] for result in found] == ["Port Merrin", "Company"]
-    assert run("retrieve", "--questions", "q.jsonl", "--format", "json").json == found
+    again = run("retrieve", "--questions", "q.jsonl", "--format", "json").out
+
+    def rounded(text: str) -> Any:  # sums in SPARQL have no order
+        return json.loads(text, parse_float=lambda number: round(float(number), 12))
+
+    assert rounded(again) == rounded(json.dumps(found))
 
 
 def test_no_trace_unless_asked(run: Run, store: Path) -> None:

@@ -230,8 +230,8 @@ def test_greetings_of_a_chat_have_no_number_of_their_own(
         "Lena Brook: Great! 5 pm!",
     } <= lines
     assert "🎉" not in asked["answer"]
-    (citation,) = answer["citations"]
-    assert citation["sources"][0]["quote"] == "The pier in Sandvik was built by Jo Berg."
+    quotes = {source["quote"] for citation in answer["citations"] for source in citation["sources"]}
+    assert quotes == {"The pier in Sandvik was built by Jo Berg."}
     assert all(checks(engine, trace).values())
 
 

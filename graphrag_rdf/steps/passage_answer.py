@@ -5,6 +5,7 @@ The weight of a sentence of the best chunks, with the question's words by how ra
 
     (own + title's/2 + before's/4 + 1/2 for a definition) × 7/10 of no sentence + 3/10 standing of its chunk
 
+    no sentence has no end, or begins with a pronoun where the question asks who
     title's     words that only the title of its document has
     before's    words that only the sentence before it has
     definition  it begins with what "who is X" asks for, or has it in parentheses after its first words, and
@@ -258,7 +259,8 @@ def _sentences(
             one.weigh(words, (said, *_called(state, said)), titles.get(chunk, ""), before)
             defines = bool(defined) and _begins_with(text, defined)
             one.weight += _DEFINITION if defines else 0.0
-            one.weight *= 1.0 if told or without_emoji(text).rstrip()[-1:] in _ENDS else _NO_SENTENCE
+            whole = told or without_emoji(text).rstrip()[-1:] in _ENDS
+            one.weight *= 1.0 if whole and not words.leaves_open(text) else _NO_SENTENCE
             if iri in gone:
                 out.left_out = max(out.left_out, one.weight)
             elif (

@@ -97,6 +97,7 @@ class QuestionWords:
         things: how many there are; a name of several words is one.
         figure: what an answer has if the question asks when, or how many.
         asks_for_name: whether it asks who, or where.
+        asks_who: whether it asks who.
     """
 
     weights: Mapping[str, float]
@@ -106,13 +107,15 @@ class QuestionWords:
     things: int = 1
     figure: re.Pattern[str] | None = None
     asks_for_name: bool = False
+    asks_who: bool = False
 
     @classmethod
     def of(cls, question: str, language: str | None, index: TextIndex | None) -> QuestionWords:
         """Weigh a question; without an index all words weigh the same. Words that only ask do not count."""
         chinese = is_chinese(question, language)
         figure = _NUMBER if _HOW_MANY.search(question) else _TIME if _WHEN.search(question) else None
-        name = figure is None and bool(_WHO.search(question) or _WHERE.search(question))
+        who = bool(_WHO.search(question))
+        name = figure is None and (who or bool(_WHERE.search(question)))
         rest = chinese_questions.without_asking(question) if chinese else _ANYTHING.sub(" ", question)
         question = rest if analyse(rest, language) else question
         if index is None:
@@ -133,7 +136,8 @@ class QuestionWords:
         total = sum(rarity.values())
         weights = {term: weight / total for term, weight in rarity.items()} if total else {}
         between = _between(analyse(question, language))
-        return cls(weights, language, between, unknown, _things(question, weights, language), figure, name)
+        things = _things(question, weights, language)
+        return cls(weights, language, between, unknown, things, figure, name, who)
 
     def asks_for_overview(self) -> bool:
         """Whether the question is about the documents as a whole: no word is about anything else."""
@@ -162,6 +166,10 @@ class QuestionWords:
     def lacks_figure(self, text: str) -> bool:
         """Whether the question asks when or how many, and a text has no number, month or day."""
         return self.figure is not None and not self.figure.search(text)
+
+    def leaves_open(self, text: str) -> bool:
+        """Whether the question asks who, and a text begins with a pronoun: "She designed the dam."."""
+        return self.asks_who and _PRONOUN.match(text) is not None
 
     def is_asked_for(self, value: str) -> bool:
         """Whether a value is of the kind asked for: a figure when or how many, none who or where."""
@@ -239,6 +247,9 @@ _WHERE = re.compile(
     r"\b(?:where|wo|wohin|woher|waar|où|dónde|dove|где|куда)\b|哪里|哪裡|哪儿|哪兒|何处|何處", re.IGNORECASE
 )
 _DIGIT = re.compile(r"\d")
+_PRONOUN = re.compile(
+    r"\W*(?:(?:he|she|they|it|er|sie|es|hij|zij|ze|il|elle|ils|elles)\b|[他她它])", re.IGNORECASE
+)
 _HOW_MANY = re.compile(
     r"\b(?:how (?:many|much|long|old|tall|high|deep|far|big|large|often|fast|heavy)"
     r"|wie ?(?:viele?|lang|hoch|alt|weit|groß|oft|schnell|schwer|tief)|hoeveel|combien|cuánt[oa]s?"

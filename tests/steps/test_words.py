@@ -62,3 +62,10 @@ def test_what_asks_for_a_figure_is_not_answered_without_one(
     assert words.lacks_figure(without)
     assert not words.lacks_figure(with_it)
     assert not QuestionWords.of("Who drowned?", "en", None).lacks_figure(without)
+
+
+def test_a_pronoun_leaves_open_who_it_was() -> None:
+    asked = QuestionWords.of("Who designed the dam?", "en", None)
+    assert asked.leaves_open("She designed the dam.")
+    assert not asked.leaves_open("Sheila Orr designed the dam.")
+    assert not QuestionWords.of("When was the dam built?", "en", None).leaves_open("It was built in 1901.")

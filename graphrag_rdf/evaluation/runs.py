@@ -162,7 +162,7 @@ def sources_of(store: Store, facts: Sequence[Fact]) -> dict[Fact, tuple[Source, 
     found = list(select_in_batches(store, "provenance/sources", "edges", list(by_terms)))
     grouped: dict[Fact, dict[Source, None]] = {}
     for row, source in zip(found, with_names(store, map(read_source, found)), strict=True):
-        grouped.setdefault(by_terms[row["s"], row["p"], row["o"]], {})[source] = None  # type: ignore[index]
+        grouped.setdefault(by_terms[row["s"], row["p"], row["o"]], {})[source] = None
     return {fact: tuple(sources) for fact, sources in grouped.items()}
 
 

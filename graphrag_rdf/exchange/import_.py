@@ -360,7 +360,7 @@ def _refuse_other_versions(engine: Engine, file: Path, summary: DumpSummary) -> 
 def _self_description(engine: Engine) -> list[Quad]:
     """The version, migrations and settings of the store."""
     rows = engine.store.select("exchange/self-description")
-    told = [Quad(row["s"], row["p"], row["o"], Graphs.SYSTEM) for row in rows]  # type: ignore[arg-type]
+    told = [Quad(row["s"], row["p"], row["o"], Graphs.SYSTEM) for row in rows]
     return [quad for quad in told if quad.subject == STORE_NODE or text_of(quad.subject).startswith(_OWN)]
 
 

@@ -291,7 +291,8 @@ class _Facts:
         yield from file_declarations()
         kinds: dict[Term, Term] = {}
         for row in self._store.select("ontology/declarations", schema=schema):
-            term, said, value = node_of(row["term"]), node_of(row["property"]), row["value"]
+            term, said = node_of(row["term"]), node_of(row["property"])
+            value: Term = row["value"]
             if term in self._statements or value in self._statements:
                 continue
             if said == RDF.type:
@@ -329,7 +330,7 @@ class _Facts:
         for row in select_in_batches(self._store, "exchange/owl-assertions", "subjects", subjects):
             s, p, o = row["s"], row["p"], row["o"]
             if self._is_assertion(s, p, o):
-                yield self._asserted(s, p, o), (node_of(s), node_of(p), o)  # type: ignore[misc]
+                yield self._asserted(s, p, o), (node_of(s), node_of(p), o)
 
     def _of(self, subjects: list[NamedNode]) -> Iterator[Triple]:
         """The assertions about some individuals, with the axioms that annotate them."""
@@ -377,7 +378,7 @@ class _Facts:
             return True
         if predicate in self._kinds:
             return self._kinds[node_of(predicate)] == OWL.AnnotationProperty
-        return predicate in _NAMES or predicate in SKOS or predicate in DCTERMS
+        return any(predicate in vocabulary for vocabulary in (_NAMES, SKOS, DCTERMS))
 
     def _is_assertion(self, s: Term, p: Term, o: Term) -> bool:
         """Whether a statement is an assertion about an individual, a name, or a class below another one."""

@@ -188,7 +188,7 @@ class DocumentWriter:
         in_facts = self._run.store.select("ingest/document-facts", document=document)
         return [
             *(prov.source(node_of(row["s"]), node_of(row["p"]), row["o"]) for row in in_source),
-            *(prov.fact(document, node_of(row["p"]), row["o"]) for row in in_facts),  # type: ignore[arg-type]
+            *(prov.fact(document, node_of(row["p"]), row["o"]) for row in in_facts),
         ]
 
     def _places(self, document: NamedNode) -> dict[str, list[Quad]]:

@@ -67,7 +67,7 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
         members: dict[NamedNode, list[NamedNode]] = {}
         for entity in batch:
             stands = entity in standing
-            target = [groups.standing_for(entity, present)] if stands else []  # type: ignore[arg-type]
+            target = [groups.standing_for(entity, present)] if stands else []
             if target == [entity]:
                 members[entity] = [one for one in groups.of(entity) if one in present and one != entity]
             old = have.get(entity, [])

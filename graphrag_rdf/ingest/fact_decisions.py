@@ -90,7 +90,7 @@ def read_withheld(store: Store) -> Withheld:
 
 
 def _statement(row: Row) -> Statement:
-    return node_of(row["s"]), node_of(row["p"]), row["o"]  # type: ignore[return-value]
+    return node_of(row["s"]), node_of(row["p"]), row["o"]
 
 
 def _moment(term: Term) -> datetime | None:
@@ -366,7 +366,7 @@ def _note(engine: NeededComponents, decision: FactDecision, out: Edited) -> list
     out.sentences += dict.fromkeys(node_of(row["sentence"]) for row in rows if "sentence" in row)
     if isinstance(fact[0], NamedNode):
         also = store.select("facts/said-also", edges=[fact])
-        out.also += [(node_of(row["s"]), node_of(row["p"]), row["o"]) for row in also]  # type: ignore[misc]
+        out.also += [(node_of(row["s"]), node_of(row["p"]), row["o"]) for row in also]
     return list(dict.fromkeys(node_of(row["evidence"]) for row in rows))
 
 

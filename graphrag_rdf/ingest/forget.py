@@ -334,7 +334,7 @@ def _find(store: Store, documents: Sequence[NamedNode]) -> _Found:
     lost = found.lost
     for row in store.select("forget/facts", sources=sources):
         if bool(to_python(row["alone"])):
-            lost.append((node_of(row["s"]), node_of(row["p"]), row["o"]))  # type: ignore[arg-type]
+            lost.append((node_of(row["s"]), node_of(row["p"]), row["o"]))
         elif row["p"] != RDF.type:
             found.counts.kept_facts += 1
     traces = {node_of(row["trace"]) for row in store.select("forget/traces", sources=sources)}
@@ -375,7 +375,7 @@ def _forget_decisions(store: Store, facts: Sequence[Statement], changes: Changes
         about = {}
         corrected = list(dict.fromkeys(node_of(row["decision"]) for row in corrections))
         for row in store.select("forget/asserted-instead", decisions=corrected) if corrected else ():
-            instead: Statement = (node_of(row["s"]), node_of(row["p"]), row["o"])  # type: ignore[assignment]
+            instead: Statement = (node_of(row["s"]), node_of(row["p"]), row["o"])
             holding = store.select("facts/containers", edges=[instead])
             if instead not in decided and all(node_of(held["subgraph"]) in subgraphs for held in holding):
                 about[instead] = decided[instead] = None
@@ -488,7 +488,7 @@ def _plain(text: str) -> str:
 def _decided_on(store: Store, things: Container[object]) -> list[Statement]:
     """Facts with decisions, about things that nothing names any more."""
     return [
-        (node_of(row["s"]), node_of(row["p"]), row["o"])  # type: ignore[misc]
+        (node_of(row["s"]), node_of(row["p"]), row["o"])
         for row in store.select("facts/decisions")
         if any(row[part] in things for part in ("s", "p", "o"))
     ]

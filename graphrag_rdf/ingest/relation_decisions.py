@@ -92,7 +92,7 @@ def _relations(store: Store, minted: tuple[str, ...]) -> dict[NamedNode, Relatio
     rows = sorted(store.select("predicates/used"), key=lambda row: str(row["relation"]))
     labels: dict[NamedNode, list[Literal]] = defaultdict(list)
     for row in select_in_batches(store, "retrieval/labels", "things", [row["relation"] for row in rows]):
-        labels[node_of(row["thing"])].append(row["label"])  # type: ignore[arg-type]
+        labels[node_of(row["thing"])].append(row["label"])
     found = {}
     for row in rows:
         iri, facts, literals = (

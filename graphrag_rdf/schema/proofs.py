@@ -72,7 +72,7 @@ class _Search:
         unknown = [fact for fact in facts if fact not in self.held]
         self.held.update({fact: set() for fact in unknown})
         for row in self._store.select("reasoning/where", edges=unknown) if unknown else ():
-            self.held[node_of(row["s"]), node_of(row["p"]), row["o"]].add(text_of(row["held"]))  # type: ignore[index]
+            self.held[node_of(row["s"]), node_of(row["p"]), row["o"]].add(text_of(row["held"]))
 
     def proof(self, fact: Statement, path: frozenset[Statement]) -> dict[Statement, Inferred] | None:
         """The steps that prove a fact without those of the path; None if there are none."""

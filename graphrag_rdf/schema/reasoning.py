@@ -283,7 +283,7 @@ def find_inconsistencies(store: Store, limit: int = 100) -> Iterator[Inconsisten
     for rule in INCONSISTENCIES:
         for row in store.select(f"reasoning/{rule}", limit=limit):
             named = (("a1", "a2", "a3"), ("focus", "p1", "o1"), ("s2", "p2", "o2"))
-            premises = [Triple(*(row[name] for name in names)) for names in named]  # type: ignore[arg-type]
+            premises = [Triple(*(row[name] for name in names)) for names in named]
             said = tuple(dict.fromkeys(premises))
             yield Inconsistency(rule, text_of(row["focus"]), text_of(row["message"]), said)
 

@@ -102,7 +102,7 @@ def _triples(store: Store, source: str | Path) -> Iterator[Triple]:
                 tr("there is no graph {source} with shapes in the store").format(source=source),
                 hint=tr("load it: graphrag-rdf import --graph IRI shapes.ttl"),
             )
-        yield from (Triple(row["s"], row["p"], row["o"]) for row in rows)  # type: ignore[arg-type]
+        yield from (Triple(row["s"], row["p"], row["o"]) for row in rows)
     else:
         yield from _of_file(Path(source))
 

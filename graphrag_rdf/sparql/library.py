@@ -5,14 +5,16 @@ Files in a user's own folder override the built-in ones.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from graphrag_rdf.errors import TemplateError
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.sparql import parameters
+from graphrag_rdf.sparql.columns import COLUMN_TYPES, Record, records
 from graphrag_rdf.sparql.parameters import Header, Kind, Parameter, split
 from graphrag_rdf.sparql.render import Renderer
 from graphrag_rdf.sparql.tokens import may_call
@@ -47,6 +49,14 @@ class QueryTemplate:
     def params(self) -> Mapping[str, Parameter]:
         """The declared parameters."""
         return self.header.params
+
+    def records(self, rows: Sequence[Mapping[str, Term]]) -> list[Record]:
+        """Rows with values of the declared types; the same rows if the header declares none.
+
+        Raises:
+            TemplateError: a column that must be bound is not.
+        """
+        return records(self.name, self.header.columns, rows) if self.header.columns else list(rows)
 
     def samples(self) -> dict[str, Any]:
         """The sample value of each parameter, parsed."""
@@ -147,4 +157,11 @@ def _load(path: Path, expected_name: str, calls: Collection[str] | None) -> Quer
                     path=path, key=key, type=parameter.type
                 )
             ) from error
+    for column in header.columns:
+        if column.type not in COLUMN_TYPES:
+            raise TemplateError(
+                tr("{path}: parameter {key} has an unknown type, {type}").format(
+                    path=path, key=column.name, type=column.type
+                )
+            )
     return QueryTemplate(header, body, path, calls)

@@ -11,7 +11,7 @@ import re
 from calendar import monthrange
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 from typing import Literal as Choice
 
@@ -25,6 +25,7 @@ from graphrag_rdf.errors import TemplateError, short_cause
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import XSD
 from graphrag_rdf.rdf.terms import datetime_
+from graphrag_rdf.sparql.columns import Column, columns_of
 
 
 class Slot:
@@ -329,6 +330,7 @@ class Header(BaseModel):
     Attributes:
         asks: how people ask for it, with parameters in braces: "Who {relations} {object}?". See
             `steps.matching`.
+        returns: the columns, with or without types; see `columns`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -338,7 +340,12 @@ class Header(BaseModel):
     summary: str
     asks: tuple[str, ...] = ()
     params: dict[str, Parameter] = {}
-    returns: tuple[str, ...] = ()
+    returns: tuple[str, ...] | dict[str, str] = ()
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns with types; none if the header only names them."""
+        return columns_of(self.returns) if isinstance(self.returns, dict) else ()
 
 
 @lru_cache(maxsize=2048)

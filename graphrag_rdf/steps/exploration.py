@@ -318,7 +318,7 @@ def _considered(reading: Reading, step: NamedNode) -> list[Edge]:
     rows = reading.store.select("retrieval/quoted-facts", sentences=list(scores)) if scores else ()
     found: dict[Statement, Row] = {}
     for row in rows:
-        fact: Statement = node_of(row["s"]), node_of(row["p"]), row["o"]  # type: ignore[assignment]
+        fact: Statement = node_of(row["s"]), node_of(row["p"]), row["o"]
         own = scores[row["sentence"]]
         if fact not in found or number_of(found[fact]["score"]) < number_of(own["score"]):
             found[fact] = own

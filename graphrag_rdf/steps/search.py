@@ -536,4 +536,4 @@ def as_shares(**weights: float) -> dict[str, float]:
 
 def fact_of(row: Row) -> Triple:
     """The fact of a row."""
-    return node_of(row["s"]), node_of(row["p"]), row["o"]  # type: ignore[return-value]
+    return node_of(row["s"]), node_of(row["p"]), row["o"]

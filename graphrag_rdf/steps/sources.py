@@ -182,7 +182,7 @@ def _attach_to_facts(
     if others:
         given = [fact for fact in facts if fact in others]
         for row in context.select(step, "provenance/origins", edges=given):
-            for selection in edges[row["s"], row["p"], row["o"]]:  # type: ignore[index]
+            for selection in edges[row["s"], row["p"], row["o"]]:
                 _add(selection, [replace(read_source(row), subgraph=None, activity=None)])
 
 

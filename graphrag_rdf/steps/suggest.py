@@ -213,7 +213,7 @@ class _Facts:
         self._rank = {entity: place for place, entity in enumerate(entities)}
         facts: dict[Triple, NamedNode] = {}
         for row in rows:
-            fact: Triple = (row["s"], row["p"], row["o"])  # type: ignore[assignment]
+            fact: Triple = (row["s"], row["p"], row["o"])
             if fact not in used and fact[1] not in (RDF.type, SKOS.definition):
                 facts.setdefault(fact, node_of(row["from"]))
         things = sorted({term for fact in facts for term in fact if isinstance(term, NamedNode)}, key=str)

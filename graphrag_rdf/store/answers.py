@@ -37,7 +37,7 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import XSD, Namespace
 from graphrag_rdf.rdf.terms import Term, from_sparql_json, text_of, to_python, typed
 from graphrag_rdf.sparql.render import Dialect
-from graphrag_rdf.store.base import Answer, Row
+from graphrag_rdf.store.base import Answer, Solution
 from graphrag_rdf.store.endpoint import GRAPH, Endpoint
 from graphrag_rdf.store.updates import canonical_term
 
@@ -101,7 +101,7 @@ def stream_results(answer: Stream) -> QuerySolutions | QueryBoolean:
     return parse_query_results(said, QueryResultsFormat.JSON)
 
 
-def _row(binding: dict[str, Any], memory: dict[str, Term]) -> Row:
+def _row(binding: dict[str, Any], memory: dict[str, Term]) -> Solution:
     """A row. IRIs repeat often, so each is created once."""
     row: dict[str, Term] = {}
     for name, value in binding.items():
@@ -203,12 +203,12 @@ class ExactRows:
         rows: as Turtle has them.
     """
 
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._rows: dict[Hashable, deque[Row]] = {}
+    def __init__(self, rows: Iterable[Solution]) -> None:
+        self._rows: dict[Hashable, deque[Solution]] = {}
         for row in rows:
             self._rows.setdefault(_printed(row), deque()).append(row)
 
-    def of(self, row: Row) -> Row | None:
+    def of(self, row: Solution) -> Solution | None:
         """A row with all digits of its doubles; None if there is no such row. Each is given once."""
         same = self._rows.get(_printed(row))
         if not same:
@@ -272,7 +272,7 @@ def _quads(reply: Reply) -> Iterator[Quad]:
         ) from error
 
 
-def _printed(row: Row) -> Hashable:
+def _printed(row: Solution) -> Hashable:
     """A row as it is printed with six digits."""
     return frozenset(
         (name, text_of(canonical_term(term)) if (number := _number(term)) is None else f"{number:.6g}")

@@ -32,12 +32,16 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.formats import line_end, solutions, write_csv
 from graphrag_rdf.rdf.namespaces import PREFIXES, RAG, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import Term, integer, primary_subtag, text_of
+from graphrag_rdf.sparql.columns import Record
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.sparql.render import Dialect, Renderer, decode
 from graphrag_rdf.sparql.tokens import without_star
 
-Row: TypeAlias = Mapping[str, Term]
-"""A solution: variable name → term; unbound variables are absent."""
+Row: TypeAlias = Record
+"""A row of a template."""
+
+Solution: TypeAlias = Mapping[str, Term]
+"""A solution of a query: variable name → term; unbound variables are absent."""
 
 
 @dataclass(slots=True)
@@ -70,12 +74,14 @@ class QueryRun:
     Attributes:
         template: the template's name.
         sparql: the rendered query.
-        rows: its solutions, in order.
+        solutions: in order.
+        rows: the same with values of the declared types; see `sparql.columns`.
         seconds: wall time, rendering included.
     """
 
     template: str
     sparql: str
+    solutions: list[Solution]
     rows: list[Row]
     seconds: float
 
@@ -92,7 +98,7 @@ class Answer:
     """
 
     variables: tuple[str, ...] = ()
-    rows: list[Row] | None = None
+    rows: list[Solution] | None = None
     boolean: bool | None = None
     triples: list[Triple] | None = None
 
@@ -119,7 +125,7 @@ class Store(Protocol):
         """Run a select template, and return the data for a trace."""
 
     def select(self, template: str, /, **values: Any) -> list[Row]:
-        """The solutions of a select template."""
+        """The rows of a select template, with values of the types that its header declares."""
 
     def ask(self, template: str, /, **values: Any) -> bool:
         """The result of an ask template."""
@@ -248,12 +254,14 @@ class TemplateStore:
         """See `Store.run`."""
         start = time.perf_counter()
         sparql = self.render(template, **values)
-        rows = self.query(sparql).rows or []
-        return QueryRun(template, sparql, rows, time.perf_counter() - start)
+        solutions = self.query(sparql).rows or []
+        rows = self.templates[template].records(solutions)
+        return QueryRun(template, sparql, solutions, rows, time.perf_counter() - start)
 
     def select(self, template: str, /, **values: Any) -> list[Row]:
         """See `Store.select`."""
-        return self.query(self.render(template, **values)).rows or []
+        solutions = self.query(self.render(template, **values)).rows or []
+        return self.templates[template].records(solutions)
 
     def ask(self, template: str, /, **values: Any) -> bool:
         """See `Store.ask`."""

@@ -329,4 +329,4 @@ def given_term(text: str) -> FactTerm | None:
 
 
 def _edge(row: Row) -> Edge:
-    return rows.node(row, "s"), rows.node(row, "p"), row["o"]  # type: ignore[return-value]
+    return rows.node(row, "s"), rows.node(row, "p"), row["o"]

@@ -418,7 +418,7 @@ class TraceRecorder:
 
         The call gets a hash of the rows; `trace verify` runs it again and compares.
         """
-        result = None if self._detail == "steps" else result_hash(run.rows)
+        result = None if self._detail == "steps" else result_hash(run.solutions)
         self._ran(step, replace(_recorded(run), result=result))
 
     def cached(self, step: Step, queries: Iterable[RecordedQuery]) -> None:

@@ -10,7 +10,7 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.rdf.namespaces import XSD
 from graphrag_rdf.rdf.terms import text_of, to_python
-from graphrag_rdf.store.base import Row
+from graphrag_rdf.store.base import Row, Solution
 
 
 def text(row: Row, name: str) -> str | None:
@@ -55,7 +55,7 @@ def truth(row: Row, name: str) -> bool:
     return term is not None and to_python(term) in (True, 1)
 
 
-def result_hash(found: Sequence[Row]) -> str:
+def result_hash(found: Sequence[Solution]) -> str:
     """Three hashes: of what rows name, in their order; of the same in whatever order; and with their scores.
 
     The first is a whole SHA-256, which traces of earlier versions have alone. Scores count with six digits,

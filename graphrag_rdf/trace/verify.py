@@ -305,7 +305,7 @@ class _Verifier:
     def _decided(self, missing: Sequence[Row]) -> dict[str, str]:
         """Of selections whose fact is asserted no more, those where a person decided so; the decision."""
         facts = {rows.must(row, "item"): (row["s"], row["p"], row["o"]) for row in missing}
-        notes = decided_against(self._store, facts.values())  # type: ignore[arg-type]
+        notes = decided_against(self._store, facts.values())
         return {
             item: tr("{name} holds no more: {note}").format(
                 name=self._names.get(item, item), note=notes[fact]

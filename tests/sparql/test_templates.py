@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def test_renders_and_parses_with_its_samples(template: QueryTemplate, dialect: D
     else:
         found = store.query(sparql)
         if isinstance(found, ox.QuerySolutions):
-            assert tuple(variable.value for variable in found.variables) == template.header.returns
+            assert tuple(variable.value for variable in found.variables) == tuple(template.header.returns)
 
 
 def test_jena_parses_each_in_classic(tmp_path: Path) -> None:
@@ -148,6 +149,28 @@ def test_a_select_gives_the_same_in_rdf12_and_classic(
 ) -> None:
     values = drawn(rdf12, TEMPLATES[name])
     assert rows_of(classic, name, values) == rows_of(rdf12, name, values)
+
+
+CLASSES: dict[str, type | tuple[type, ...]] = {
+    "iri": ox.NamedNode,
+    "node": (ox.NamedNode, ox.BlankNode),
+    "literal": ox.Literal,
+    "term": (ox.NamedNode, ox.BlankNode, ox.Literal, ox.Triple),
+    "text": str,
+    "int": int,
+    "double": float,
+    "bool": bool,
+    "datetime": datetime,
+}
+
+
+@pytest.mark.parametrize("name", sorted(SELECTS))
+def test_cells_have_the_declared_types(name: str, rdf12: EmbeddedStore) -> None:
+    template = TEMPLATES[name]
+    for row in rdf12.select(name, **drawn(rdf12, template)):
+        for column in template.header.columns:
+            value = row[column.name]
+            assert (value is None and column.optional) or isinstance(value, CLASSES[column.type])
 
 
 @pytest.mark.parametrize("name", sorted(set(OTHERS) - PHYSICAL))

@@ -393,4 +393,4 @@ def _removed(store: Store, quoted: list[Row], holding: list[Row]) -> dict[Sequen
     """Why facts that were read from quotes do not hold, where somebody decided so."""
     hold = {(row["s"], row["p"], row["o"]) for row in holding}
     edges = [(row["s"], row["p"], row["o"]) for row in quoted]
-    return decided_against(store, (edge for edge in edges if edge not in hold))  # type: ignore[misc]
+    return decided_against(store, (edge for edge in edges if edge not in hold))

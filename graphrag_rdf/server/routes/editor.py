@@ -135,7 +135,7 @@ def _text(service: Service, fields: Parameters) -> tuple[str, bool]:
         return query.replace("\r\n", "\n"), bool(query.strip())
     if call is not None:
         found = engine.store.select("server/call-query", call=iri_of(call))
-        text = engine.blobs.text(found[0]["sparql"].value) if found else None  # type: ignore[union-attr]
+        text = engine.blobs.text(found[0]["sparql"].value) if found else None
         if text is None:
             raise Problem(404, tr("the query of this call was not kept"))
         return text, True

@@ -267,7 +267,9 @@ class _Facts:
             node_of(row["predicate"]): (int(text_of(row["values"])), int(text_of(row["things"])))
             for row in store.select("exchange/owl-predicates")
         }
-        self._kinds = {node_of(row["property"]): row["kind"] for row in store.select("exchange/owl-kinds")}
+        self._kinds: dict[NamedNode, Term] = {
+            row["property"]: row["kind"] for row in store.select("exchange/owl-kinds")
+        }
         schemas = [text_of(row["schema"]) for row in store.select("ontology/observed-schemas")]
         minted = tuple(schema.removesuffix(OBSERVED_SCHEMA) + "r/" for schema in schemas)
         self._statements = {

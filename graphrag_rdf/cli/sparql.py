@@ -130,7 +130,6 @@ def _text(query: str | None, file: Path | None) -> str:
 
 def _explain_empty(store: Store, query: str, *, union: bool) -> None:
     """Say on stderr which change of an empty query would find something."""
-    from graphrag_rdf.rdf.terms import text_of
     from graphrag_rdf.reader_process.limited import LimitedQueries
     from graphrag_rdf.sparql.empty import alternatives
     from graphrag_rdf.sparql.render import with_prefixes
@@ -140,23 +139,19 @@ def _explain_empty(store: Store, query: str, *, union: bool) -> None:
         return
     end = time.monotonic() + _PATIENCE
     with LimitedQueries(store, _PATIENCE) as limited:
-        for one in takewhile(lambda _: time.monotonic() < end, alternatives(query, union=union)):
+        for changed in takewhile(lambda _: time.monotonic() < end, alternatives(query, union=union)):
             try:
-                answer = limited.run(with_prefixes(one.counting), 1, union=one.union)
+                matches = limited.run(with_prefixes(changed.probe), 1, union=changed.union).boolean
             except UsageError:  # it is malformed so, or takes too long
                 continue
-            rows = int(text_of(answer.rows[0]["rows"])) if answer.rows else None
-            if rows and not one.changes:
-                return
-            if answer.boolean or rows:
-                option = "--union " if one.union else ""
-                output.note(tr("nothing found. {rows}").format(rows=one.told(rows)))
-                output.note(
-                    tr("  graphrag-rdf sparql {option}{text}").format(
-                        option=option, text=shlex.quote(one.text.strip())
-                    )
-                )
-                return
+            if not matches:
+                continue
+            if changed.changes:
+                option = "--union " if changed.union else ""
+                text = shlex.quote(changed.text.strip())
+                output.note(tr("nothing found. {rows}").format(rows=changed.summary()))
+                output.note(tr("  graphrag-rdf sparql {option}{text}").format(option=option, text=text))
+            return
 
 
 class _Watched:
@@ -176,11 +171,11 @@ class _Watched:
     def flush(self) -> None:
         """Nothing is kept back."""
 
-    def found(self, media_type: str, query: str) -> bool:
+    def has_results(self, media_type: str) -> bool:
         """Whether there is a solution or statement, or the answer is yes."""
         from graphrag_rdf.sparql.empty import found_nothing
 
-        return len(self._start) > _BEGINNING or not found_nothing(bytes(self._start), media_type, query)
+        return len(self._start) > _BEGINNING or not found_nothing(bytes(self._start), media_type)
 
 
 def write_result(store: Store, query: str, form: str, *, union: bool = False) -> bool:
@@ -202,7 +197,7 @@ def write_result(store: Store, query: str, form: str, *, union: bool = False) ->
         with output.binary_output() as stream:
             watched = _Watched(stream)
             store.write_results(query, cast("IO[bytes]", watched), media_type, union=union)
-            return watched.found(media_type, query)
+            return watched.has_results(media_type)
     except UsageError as error:
         if "cannot be written as" in error.message:
             fitting = _GRAPHS if form in _BINDINGS else _BINDINGS
@@ -223,12 +218,12 @@ def _table(store: Store, query: str, *, union: bool) -> bool:
         rows = [(shown(t.subject), shown(t.predicate), shown(t.object)) for t in answer.triples]
         output.table((tr("subject"), tr("predicate"), tr("object")), rows)
     else:
-        found = answer.rows or []
+        solutions = answer.rows or []
         output.table(
             [f"?{name}" for name in answer.variables],
-            [[shown(row[name]) if name in row else None for name in answer.variables] for row in found],
+            [[shown(row[name]) if name in row else None for name in answer.variables] for row in solutions],
         )
-        return not nothing_in((map(lexical, row.values()) for row in found), query)
+        return not nothing_in(map(lexical, row.values()) for row in solutions)
     return bool(answer.boolean or answer.triples)
 
 

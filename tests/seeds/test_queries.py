@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.sparql.empty import alternatives, lexical, nothing_in
+from graphrag_rdf.sparql.empty import Alternative, alternatives, lexical, nothing_in
 from graphrag_rdf.sparql.render import with_prefixes
 
 QUERIES = {path.stem: path.read_text() for path in sorted(Path(__file__).parent.glob("*.rq"))}
@@ -20,15 +19,16 @@ CHANGES = {
     "union": "all graphs",
     "terms": "<<( s p o )>>",
     "names": "today's names",
-    "questions": "questions as entities",
-    "steps": "steps in between",
-    "values": "STR()",
 }
 
 
 def is_empty(engine: Engine, text: str, *, union: bool = False) -> bool:
     rows = engine.store.query(with_prefixes(text), union=union).rows or ()
-    return nothing_in((map(lexical, row.values()) for row in rows), text)
+    return nothing_in(map(lexical, row.values()) for row in rows)
+
+
+def matches(engine: Engine, changed: Alternative) -> bool:
+    return bool(engine.store.query(with_prefixes(changed.probe), union=changed.union).boolean)
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -37,27 +37,22 @@ def test_each_shape_has_rows_with_the_changes_that_are_suggested(told: Engine, n
     needed = re.search(r"^# needs: (.*)$", text, re.MULTILINE)
     assert needed is not None
     assert is_empty(told, text)
-
-    def counted(counting: str, union: bool) -> int:
-        rows = told.store.query(with_prefixes(counting), union=union).rows
-        return int(text_of(rows[0]["rows"])) if rows else 0
-
-    found = next(one for one in alternatives(text) if counted(one.counting, one.union))
+    changed = next(alternative for alternative in alternatives(text) if matches(told, alternative))
     wanted = [CHANGES[change] for change in needed[1].split(", ")]
-    assert len(found.changes) == len(wanted)
-    assert all(any(change in said for said in found.changes) for change in wanted)
-    assert not is_empty(told, found.text, union=found.union)
+    assert len(changed.changes) == len(wanted)
+    assert all(any(change in summary for summary in changed.changes) for change in wanted)
+    assert not is_empty(told, changed.text, union=changed.union)
 
 
 def test_descriptions_of_iris(told: Engine) -> None:
     (row, *_) = told.store.query(with_prefixes("SELECT ?s { ?s a rag:Session }"), union=True).rows or ()
-    found = next(alternatives(f"DESCRIBE rag:none <{lexical(row['s'])}>"))
-    counted = told.store.query(with_prefixes(found.counting), union=found.union).rows or ()
-    assert int(lexical(counted[0]["rows"])) > 5
+    original, united = alternatives(f"DESCRIBE rag:none <{lexical(row['s'])}>")
+    assert not matches(told, original)
+    assert matches(told, united)
 
 
 def test_a_sum_of_rows_is_something(told: Engine) -> None:
     """Zero is explained only if nothing was counted."""
     first = next(alternatives("SELECT (SUM(?n) AS ?sum) { VALUES ?n { 0 0 } }"))
     assert first.changes == ()
-    assert [lexical(row["rows"]) for row in told.store.query(first.counting).rows or ()] == ["2"]
+    assert matches(told, first)

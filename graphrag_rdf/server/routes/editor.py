@@ -87,11 +87,11 @@ class Table:
     graph: bool = False
     cut: bool = False
 
-    def empty(self, query: str) -> bool:
-        """Whether the answer is no, or the result of this query has nothing."""
+    def empty(self) -> bool:
+        """Whether the answer is no, or the result has nothing."""
         if self.boolean is not None:
             return not self.boolean
-        return not self.graph and nothing_in(([term.text for term in row] for row in self.rows), query)
+        return not self.graph and nothing_in([term.text for term in row] for row in self.rows)
 
 
 async def editor(request: Request) -> Response:
@@ -115,10 +115,10 @@ async def editor(request: Request) -> Response:
         table = await _run(request, service, text, union=union)
     except Problem as problem:
         return _page(service, text, problem=problem, union=union)
-    found = None
-    if table.empty(text):
-        found = await suggestion(request, service, text, union=union, seconds=_PATIENCE)
-    return _page(service, text, table=table, union=union, suggested=found)
+    suggested = None
+    if table.empty():
+        suggested = await suggestion(request, service, text, union=union, seconds=_PATIENCE)
+    return _page(service, text, table=table, union=union, suggested=suggested)
 
 
 def _text(service: Service, fields: Parameters) -> tuple[str, bool]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
@@ -31,13 +30,13 @@ class Suggestion:
     """A changed query that finds something.
 
     Attributes:
-        told: what differs and what is found, a sentence.
+        summary: what differs, a sentence.
         query: the changed query.
         union: its default graph is the union of all graphs.
         dataset: the parameters that name its graphs (SPARQL 1.2 Protocol §2.1.4).
     """
 
-    told: str
+    summary: str
     query: str
     union: bool
     dataset: Dataset = ()
@@ -56,7 +55,8 @@ class Suggestion:
         target = self.address(f"{site}/sparql", "union-default-graph")
         if len(target) > _LONGEST:
             return None
-        title = f'title="{self.told}"' if self.told.isascii() else f"title*=UTF-8''{quote(self.told)}"
+        ascii_only = self.summary.isascii()
+        title = f'title="{self.summary}"' if ascii_only else f"title*=UTF-8''{quote(self.summary)}"
         return f'<{target}>; rel="alternate"; {title}'
 
 
@@ -68,10 +68,13 @@ async def suggestion(
         return None
     with suppress(TimeoutError, Problem):
         async with asyncio.timeout(seconds):
-            for one in alternatives(text, union=union or bool(dataset)):
-                found = await _count(request, service, one, dataset)
-                if found is None or found:
-                    return Suggestion(one.told(found), one.text, one.union, dataset) if one.changes else None
+            for changed in alternatives(text, union=union or bool(dataset)):
+                if await _matches(request, service, changed, dataset):
+                    return (
+                        Suggestion(changed.summary(), changed.text, changed.union, dataset)
+                        if changed.changes
+                        else None
+                    )
     return None
 
 
@@ -84,38 +87,35 @@ async def explained(
         return response
 
     async def explain(seconds: float) -> str | None:
-        found = await suggestion(request, service, text, union=union, seconds=seconds, dataset=dataset)
-        return None if found is None else found.link(site_of(request))
+        changed = await suggestion(request, service, text, union=union, seconds=seconds, dataset=dataset)
+        return None if changed is None else changed.link(site_of(request))
 
-    if service.remote is None and found_nothing(bytes(response.body), media_type, text):
-        asked = (text, str(union), str(dataset), site_of(request), response.headers[COMMIT], language())
-        if (link := await service.explanations.get(asked, explain)) is not None:
+    if service.remote is None and found_nothing(bytes(response.body), media_type):
+        query = (text, str(union), str(dataset), site_of(request), response.headers[COMMIT], language())
+        if (link := await service.explanations.get(query, explain)) is not None:
             response.headers["Link"] = link
             response.headers.add_vary_header("Accept-Language")
     return response
 
 
-async def _count(request: Request, service: Service, one: Alternative, dataset: Dataset) -> int | None:
-    """The rows of a changed query, None for an ASK with the answer yes; 0 also if it is malformed."""
+async def _matches(request: Request, service: Service, changed: Alternative, dataset: Dataset) -> bool:
+    """Whether the pattern of a changed query matches anything; no if the query is malformed."""
     base = address_of(request)
     try:
         job, _ = await job_of(
             service,
-            one.counting,
+            changed.probe,
             _JSON,
             None,
             with_prefixes=True,
             base=base,
-            union=one.union,
+            union=changed.union,
             **graphs_of(dataset),
         )
         with service.concurrency.slot(client_of(request)):
             _, data = await service.queries.whole(job, service.min_commit(request))
     except Problem as problem:
         if problem.status == 400:
-            return 0
+            return False
         raise
-    found = json.loads(data)
-    if "boolean" in found:
-        return None if found["boolean"] else 0
-    return int(found["results"]["bindings"][0]["rows"]["value"])
+    return not found_nothing(data, _JSON.media_type)

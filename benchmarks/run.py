@@ -17,6 +17,7 @@ from pathlib import Path
 
 BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "startup": ([], []),
+    "house": ([], ["--rooms"]),
     "modules": ([], []),
     "ingest_book": ([], ["--install"]),
     "interchange": ([], []),

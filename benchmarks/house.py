@@ -19,7 +19,6 @@ import click
 from pydantic import BaseModel
 
 from benchmarks.common import ROOT
-from docs.generate import lines_of_code
 from graphrag_rdf.cli.app import root
 from graphrag_rdf.config import Settings
 from graphrag_rdf.steps.kinds import kinds
@@ -60,6 +59,8 @@ def _room(path: Path) -> str:
 
 
 def _print_counts(title: str, texts: dict[Path, str]) -> None:
+    from docs.generate import lines_of_code
+
     names = Counter(name in VAGUE for text in texts.values() for _, name in assigned(text))
     print(
         f"{title}: {len(texts)} modules, {sum(len(text.splitlines()) for text in texts.values()):,} lines, "

@@ -1,9 +1,8 @@
-"""`tune`: learn weights from feedback or an evaluation set; see `tune_prompts` for prompts."""
+"""`tune`: learn weights from an evaluation set; see `tune_prompts` for prompts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +14,19 @@ from graphrag_rdf.cli.output import format_option, note, safe, say
 from graphrag_rdf.cli.progress import question_counter
 from graphrag_rdf.cli.session import open_engine, stored_settings
 from graphrag_rdf.cli.tune_prompts import prompts
-from graphrag_rdf.errors import StoreError, StoreLockedError, UsageError
+from graphrag_rdf.errors import StoreError, StoreLockedError
 from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
-    from graphrag_rdf.engine import Engine
-    from graphrag_rdf.tuning.weights import Grades, Weights
+    from graphrag_rdf.tuning.weights import Weights
 
 
-@click.group(cls=Group, examples=["graphrag-rdf tune weights", "graphrag-rdf tune prompts documents/"])
+@click.group(
+    cls=Group,
+    examples=["graphrag-rdf tune weights --evalset questions.json", "graphrag-rdf tune prompts --apply"],
+)
 def tune_command() -> None:
-    """Tune weights to feedback or an evaluation set, and the extraction prompt to documents."""
+    """Tune weights to an evaluation set, and the extraction prompt to documents."""
 
 
 tune_command.add_command(prompts)
@@ -34,21 +35,18 @@ tune_command.add_command(prompts)
 @tune_command.command(
     "weights",
     examples=[
-        "graphrag-rdf tune weights",
+        "graphrag-rdf tune weights --evalset questions.json",
         "graphrag-rdf tune weights --evalset questions.json --apply",
-        "graphrag-rdf tune weights --undo",
     ],
 )
 @click.option(
     "--evalset",
     type=click.Path(path_type=Path),
+    required=True,
     metavar="FILE",
-    help="Learn from this evaluation set, in a temporary store, instead of from feedback.",
+    help="Learn from this evaluation set, in a temporary store.",
 )
 @click.option("--pipeline", default="graph_rag", show_default=True, help="Pipeline to tune.")
-@click.option(
-    "--folds", type=click.IntRange(2, 20), default=5, show_default=True, help="Folds of the cross-validation."
-)
 @click.option(
     "--extraction",
     default="rules",
@@ -61,76 +59,48 @@ tune_command.add_command(prompts)
 @click.option(
     "--apply/--dry-run", "apply", default=False, help="Store the learned weights (default: only show them)."
 )
-@click.option("--undo", is_flag=True, help="Restore the weights from before the last --apply.")
 @format_option()
 def weights(
-    evalset: Path | None,
+    evalset: Path,
     pipeline: str,
-    folds: int,
+    extraction: str,
+    no_titles: bool,
     embedding_model: str | None,
     apply: bool,
-    undo: bool,
     form: str,
-    **options: Any,
 ) -> None:
     """Learn the weight of each signal in the score of a chunk.
 
     The gain is measured on held-out questions. With --apply, weights with a gain are stored as a new version
     of the settings; see config history.
     """
-    if undo:
-        _undo(form)
-        return
-    from graphrag_rdf.tuning.weights import tune, weights_in_force
-
-    overrides = {"embedding.model": embedding_model}
-    with question_counter() as progress:
-        if evalset is None:
-            with open_engine(overrides, beside=True) as engine:
-                now = weights_in_force(engine, pipeline)
-                learned, found = tune(engine, _marked(engine, pipeline), now, folds=folds, progress=progress)
-        else:
-            there = _now(pipeline, needed=apply)
-            related = there is not None and there.kind == "hybrid"
-            with _set(evalset, overrides, options, related=related) as (engine, graded):
-                now = there or weights_in_force(engine, pipeline)
-                learned, found = tune(engine, graded, now, folds=folds, cuts=(2, 5), progress=progress)
-    name = "marks" if evalset is None else str(evalset)
-    found = {"source": name, **found, **_kept(learned, now, found, name, apply=apply)}
-    if not output.write(form, found):
-        _show(found, apply=apply)
-
-
-def _marked(engine: Engine, pipeline: str) -> dict[str, Grades]:
-    from graphrag_rdf.tuning.weights import graded_by_marks
-
-    return graded_by_marks(engine.store, pipeline)
-
-
-@contextmanager
-def _set(
-    path: Path, overrides: Mapping[str, Any], options: Mapping[str, Any], *, related: bool
-) -> Iterator[tuple[Engine, dict[str, Grades]]]:
-    """A temporary store with the passages of an evaluation set, and its questions.
-
-    Args:
-        related: whether relations between passages are built.
-    """
     from graphrag_rdf.evaluation.corpus import ingest_corpus
     from graphrag_rdf.evaluation.evalset import load_evalset
     from graphrag_rdf.evaluation.retrieval import chunk_indexes
-    from graphrag_rdf.tuning.weights import graded_by_set
+    from graphrag_rdf.tuning.weights import gold_chunks, tune, weights_in_force
 
-    loaded = load_evalset(path)
-    memory = {**overrides, "store": ":memory:", "collection": "default", "llm.model": None}
-    with open_engine(memory, create=True) as engine:
-        ingest_corpus(engine, loaded, options["extraction"], titles=not options["no_titles"])
-        if related or engine.settings.relations.build:
+    stored = _stored_weights(pipeline, needed=apply)
+    loaded = load_evalset(evalset)
+    memory = {
+        "embedding.model": embedding_model,
+        "store": ":memory:",
+        "collection": "default",
+        "llm.model": None,
+    }
+    with question_counter() as progress, open_engine(memory, create=True) as engine:
+        ingest_corpus(engine, loaded, extraction, titles=not no_titles)
+        current = stored or weights_in_force(engine, pipeline)
+        if current.kind == "hybrid" or engine.settings.relations.build:
             engine.refresh_relations()
-        yield engine, graded_by_set(loaded, chunk_indexes(engine, loaded))
+        gold = gold_chunks(loaded, chunk_indexes(engine, loaded))
+        learned, result = tune(engine, gold, current, progress=progress)
+    result = {"source": str(evalset), **result}
+    result |= _keep(learned, current, result, apply=apply)
+    if not output.write(form, result):
+        _show(result, apply=apply)
 
 
-def _now(pipeline: str, *, needed: bool) -> Weights | None:
+def _stored_weights(pipeline: str, *, needed: bool) -> Weights | None:
     """The weights of the store to change; None without a store, if none is needed."""
     from graphrag_rdf.tuning.weights import weights_in_force
 
@@ -145,69 +115,37 @@ def _now(pipeline: str, *, needed: bool) -> Weights | None:
         return None
 
 
-def _kept(
-    learned: Weights, before: Weights, found: Mapping[str, Any], source: str, *, apply: bool
-) -> dict[str, Any]:
+def _keep(learned: Weights, before: Weights, result: Mapping[str, Any], *, apply: bool) -> dict[str, Any]:
     """Store the learned weights, if that is wanted and they gain something; the keys of the result."""
     from graphrag_rdf.tuning.weights import REASON
 
-    gain = found["measures"]["placing"]["gain"]
+    gain = result["measures"]["placing"]["gain"]
     if not apply or gain <= 0 or learned == before:
         return {"applied": False, "version": None}
-    reason = f"{REASON}: from {found['questions']} questions of {source}"
+    reason = f"{REASON}: from {result['questions']} questions of {result['source']}"
     with stored_settings() as stored:
         stored.change(learned.stored(), reason)
         return {"applied": True, "version": stored.history()[0].number}
 
 
-def _undo(form: str) -> None:
-    """Restore the weights from before the last `tune weights --apply`; other settings stay."""
-    from graphrag_rdf.tuning.weights import REASON
-
-    with stored_settings() as stored:
-        history = stored.history()
-        place = next(
-            (n for n, version in enumerate(history) if version.reason.startswith(f"{REASON}:")), None
-        )
-        if place is None:
-            raise UsageError(
-                tr("no learned weights are stored"), hint=tr("graphrag-rdf config history lists all changes")
-            )
-        learned = history[place].values
-        former: Mapping[str, Any] = history[place + 1].values if place + 1 < len(history) else {}
-        changed = {key: former.get(key) for key in learned if learned[key] != former.get(key)}
-        stored.change(changed, f"{REASON} --undo of version {history[place].number}")
-    if output.write(form, {"undone": history[place].number, "settings": changed}):
-        return
-    for key, value in changed.items():
-        note(
-            safe(
-                f"{key} = {value}"
-                if value is not None
-                else tr("{key} is no longer set in the store").format(key=key)
-            )
-        )
-
-
-def _show(found: Mapping[str, Any], *, apply: bool) -> None:
-    told = tr(
-        "{questions:,} questions of {source}: {helpful:,} relevant chunks, "
-        "{wrong:,} irrelevant ones; {folds}-fold cross-validation"
+def _show(result: Mapping[str, Any], *, apply: bool) -> None:
+    summary = tr(
+        "{questions:,} questions of {source}: {helpful:,} relevant chunks; {folds}-fold cross-validation"
     )
-    say(safe(told.format(**found)))
-    rows = [(name, f"{w['before']:g}", f"{w['after']:g}") for name, w in found["weights"].items()]
+    say(safe(summary.format(**result)))
+    rows = [(name, f"{w['before']:g}", f"{w['after']:g}") for name, w in result["weights"].items()]
     output.table((tr("weight"), tr("before"), tr("after")), rows)
     say()
     measures = [
         (name, *(_figure(figures, part) for part in ("before", "after", "gain")))
-        for name, figures in found["measures"].items()
+        for name, figures in result["measures"].items()
     ]
     output.table((tr("measure (held out)"), tr("before"), tr("after"), tr("gain")), measures)
-    gain = found["measures"]["placing"]
-    if found["applied"]:
+    gain = result["measures"]["placing"]
+    if result["applied"]:
         note(
-            tr("stored as version {version} of the settings; --undo restores the former weights").format(
-                version=found["version"]
+            tr("stored as version {version} of the settings; config restore brings former ones back").format(
+                version=result["version"]
             )
         )
     elif gain["gain"] <= 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -28,4 +28,5 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             tr("cannot write {path}: {cause}").format(path=path, cause=system_cause(error))
         ) from error
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)

@@ -351,43 +351,6 @@ def test_killed_ingest_goes_on_where_it_stopped(
     assert facts(process, store) == facts(process, fresh)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_stopped_tuning_goes_on_where_it_stopped(
-    process: Run,
-    start: Callable[..., subprocess.Popen[str]],
-    many: Path,
-    model: dict[str, str],
-    scripted_server: ScriptedServer,
-    number: signal.Signals,
-) -> None:
-    def answer(request: Request) -> Reply:
-        text = _extracted(request)
-        if '"persona": "..."' in request.prompt:
-            text = json.dumps({"domain": "places", "persona": "You are a surveyor."})
-        elif '"relation_types": [{"name"' in request.prompt:
-            text = json.dumps({"entity_types": ["place"], "relation_types": ["lies in"]})
-        return Reply(text=text, delay=0.3)
-
-    scripted_server.answer_with(answer)
-    command = ("tune", "prompts", "--jobs", "1", "--apply", "--output", "mine", "--format", "json", many)
-    stopped = start(*command, **model)
-    wait_until(lambda: len(scripted_server.requests) >= 4)
-    stopped.send_signal(number)
-    out, err = stopped.communicate(timeout=30)
-    if number == signal.SIGINT:
-        assert stopped.returncode == 130, err
-        assert "run the same command again to continue" in err
-        assert "Traceback" not in err
-    assert out == ""
-    assert not (many.parent / "mine").exists()
-    asked = len(scripted_server.requests)
-    again = process(*command, **model)
-    assert again.code == 0, again.err
-    assert again.json["applied"] is True
-    assert again.json["llm"]["cached"] >= asked - 1
-    whole(process, many.parent / "graphrag-store")
-
-
 def test_interrupted_question(
     process: Run,
     start: Callable[..., subprocess.Popen[str]],

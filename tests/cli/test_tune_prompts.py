@@ -11,13 +11,14 @@ import yaml
 
 from tests.support.commands import Outcome, Run
 from tests.support.scripted_readers import answer_all, kind_of
-from tests.support.scripted_server import Reply, Request, ScriptedServer
+from tests.support.scripted_server import Request, ScriptedServer
 
 SHIPS = ("Petrel", "Dunlin", "Curlew", "Plover", "Gannet", "Osprey", "Merlin", "Heron", "Avocet", "Whimbrel",
          "Knot", "Ruff")  # fmt: skip
 PERSONA = "You are a maritime historian. You look for ships {{ 7 * 7 }} {% raw %}."
-PROFILE = {"domain": "ships of a harbour {% endraw %} {{ lipsum }}.", "persona": PERSONA}
-TYPES = {
+ANSWER = {
+    "domain": "ships of a harbour {% endraw %} {{ lipsum }}.",
+    "persona": PERSONA,
     "entity_types": [
         {"name": "ship", "meaning": "a vessel {{ 6 * 7 }} {%- endraw -%} <text>"},
         {"name": "person"},
@@ -44,7 +45,14 @@ def documents(folder: Path) -> Path:
 
 
 @pytest.fixture
-def model(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> ScriptedServer:
+def ships(run: Run, documents: Path) -> Path:
+    """The documents, in the store: read by rules."""
+    assert run("ingest", "--model", "none", documents).code == 0
+    return documents
+
+
+@pytest.fixture
+def model(ships: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> ScriptedServer:
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_BASE", scripted_server.base_url)
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "sk-planted")
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__MODEL", "openai/gpt-4.1")
@@ -55,11 +63,13 @@ def model(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> S
     return scripted_server
 
 
+def asks_to_tune(request: Request) -> bool:
+    return '"relation_types": [{"name"' in request.prompt
+
+
 def tuning(request: Request) -> str | None:
     """Answers to what only a tuning asks."""
-    if '"persona": "..."' in request.prompt:
-        return json.dumps(PROFILE)
-    return json.dumps(TYPES) if '"relation_types": [{"name"' in request.prompt else None
+    return json.dumps(ANSWER) if asks_to_tune(request) else None
 
 
 def tune(run: Run, *arguments: object) -> Outcome:
@@ -70,59 +80,43 @@ def written(folder: Path) -> Path:
     return folder / "pipelines" / "ingest" / "extract.yaml"
 
 
-def test_needs_a_model_and_says_so(run: Run, documents: Path, folder: Path) -> None:
-    found = tune(run, documents)
+def test_needs_a_model_and_says_so(run: Run, ships: Path) -> None:
+    found = tune(run)
     assert found.code == 2
     assert "--model" in found.err
     assert "extract.yaml" in found.err
-    assert not (folder / "graphrag-store").exists()
-    assert tune(run, "--model", "openai/x").code == 2  # no documents, and no store
 
 
-def test_before_anything_is_paid_for(run: Run, documents: Path, model: ScriptedServer, folder: Path) -> None:
-    """What cannot be written, or would overwrite, is refused; an estimate asks nothing and leaves nothing."""
-    dry = tune(run, documents, "--dry-run", "--format", "json")
-    assert dry.code == 0, dry.err
-    assert dry.json["llm"]["calls"] == 2
-    assert dry.json["llm"]["cost_usd"] > 0
-    assert dry.json["passages"] == {"all": 12, "seen": 6}
-    shown = tune(run, documents, "--dry-run").out
-    assert "would be done, at most:" in shown
-    assert "2 calls" in shown
-    assert not (folder / "graphrag-store").exists()
+def test_needs_chunks(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__MODEL", "openai/gpt-4.1")
+    assert tune(run).code == 2
+    assert run("sparql", "--update", "INSERT DATA { <urn:a> <urn:b> <urn:c> }").code == 2
+
+
+def test_before_anything_is_paid_for(run: Run, model: ScriptedServer, folder: Path) -> None:
+    """What cannot be written, or would overwrite, is refused."""
     written(folder).parent.mkdir(parents=True)
     written(folder).write_text("domain: mine\n")
-    refused = tune(run, documents, "--apply")
+    refused = tune(run, "--apply")
     assert refused.code == 2
     assert "--force" in refused.err
-    assert tune(run, folder / "nothing", "--apply").code == 2
-    written(folder).rename(folder / "mine.yaml")
+    written(folder).unlink()
     written(folder).mkdir()
-    for obstacle, place in ((written(folder), "pipelines"), (folder / "other" / "ingest", "other")):
-        if place == "other":
-            obstacle.parent.mkdir()
-            obstacle.write_text("no folder")
-        hindered = tune(run, documents, "--apply", "--force", "--output", place)
-        assert hindered.code == 2
-        assert f"cannot write {place}/ingest/extract.yaml" in hindered.err
-        assert "folder" in hindered.err
+    hindered = tune(run, "--apply", "--force")
+    assert hindered.code == 2
+    assert "cannot write pipelines/ingest/extract.yaml: it is a folder" in hindered.err
     written(folder).rmdir()
     written(folder).write_text("domain: [mine]\n")
-    broken = tune(run, documents)
+    broken = tune(run)
     assert broken.code == 2
     assert "extract.yaml: domain" in broken.err
-    for useless in (("--force",), ("--output", "elsewhere")):
-        refused = tune(run, documents, *useless)
-        assert (refused.code, useless[0] in refused.err, "--apply" in refused.err) == (2, True, True)
     assert model.requests == []
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written_into(
-    run: Run, documents: Path, model: ScriptedServer, folder: Path
-) -> None:
+def test_a_folder_that_may_not_be_written_into(run: Run, model: ScriptedServer, folder: Path) -> None:
     (folder / "pipelines").mkdir(mode=0o500)
-    refused = tune(run, documents, "--apply")
+    refused = tune(run, "--apply")
     assert refused.code == 2
     assert "no permission to write" in refused.err
     assert model.requests == []
@@ -136,9 +130,9 @@ def test_nothing_is_recorded_that_could_not_be_written(
         return tuning(request)
 
     model.answer_with(meanwhile)
-    found = tune(run, documents, "--apply", "--output", folder / "pipelines", "--config", os.devnull)
+    found = tune(run, "--apply")
     assert found.code == 2
-    assert f"cannot write {folder}/pipelines/ingest/extract.yaml: " in found.err
+    assert "cannot write pipelines/ingest/extract.yaml: " in found.err
     assert query(run, "tuning/tunings") == []
 
 
@@ -146,45 +140,40 @@ def test_without_a_folder_of_pipelines(
     run: Run, documents: Path, model: ScriptedServer, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GRAPHRAG_RDF_PIPELINES")
-    refused = tune(run, documents, "--apply")
+    refused = tune(run, "--apply")
     assert refused.code == 2
     assert "init --pipelines" in refused.err
     assert model.requests == []
-    elsewhere = tune(run, documents, "--apply", "--output", folder / "mine")
-    assert elsewhere.code == 0, elsewhere.err
-    assert (folder / "mine" / "ingest" / "extract.yaml").is_file()
-    assert "set pipelines to that folder" in elsewhere.err
 
 
 def test_shown_and_repeated_for_nothing(
     run: Run, documents: Path, model: ScriptedServer, folder: Path
 ) -> None:
-    found = tune(run, documents, "--format", "json", "--diff")
+    found = tune(run, "--format", "json")
     assert found.code == 0, found.err
     told = found.json
     assert told["applied"] is False
     assert not written(folder).exists()
     data = told["data"]
-    assert data["domain"] == PROFILE["domain"].rstrip(".")
+    assert data["domain"] == "ships of a harbour {% endraw %} {{ lipsum }}"
     assert [kind["name"] for kind in data["entity_types"]] == ["ship", "person"]
     assert [kind["name"] for kind in data["relation_types"]] == ["sank in"]
     sample = told["sample"]
     assert len(set(sample["seen"])) == 6
     assert told["prompt"]["tokens"]["after"] > told["prompt"]["tokens"]["before"]
-    assert "+You are a maritime historian." in told["diff"]
-    assert told["llm"]["calls"] == len(model.requests) == 2
-    again = tune(run, documents, "--format", "json").json
-    assert again["llm"] == {**again["llm"], "calls": 0, "cached": 2}
+    assert told["llm"]["calls"] == len(model.requests) == 1
+    again = tune(run, "--format", "json").json
+    assert again["llm"] == {**again["llm"], "calls": 0, "cached": 1}
     assert again["data"] == data
     assert again["sample"] == sample
-    other = tune(run, documents, "--format", "json", "--seed", "1").json
+    other = tune(run, "--format", "json", "--seed", "1").json
     assert other["sample"]["seen"] != sample["seen"]
 
 
 def test_for_people(run: Run, documents: Path, model: ScriptedServer) -> None:
-    found = tune(run, documents, "--diff")
+    found = tune(run)
     assert found.code == 0, found.err
-    for told in ("6 sampled, of 12", "ship, person", "+++ tuned prompt"):
+    for told in ("6 sampled, of 12", "ship, person"):
         assert told in found.out
     assert "--apply" in found.err
 
@@ -193,7 +182,7 @@ def test_nothing_breaks_out_of_the_template(
     run: Run, documents: Path, model: ScriptedServer, folder: Path
 ) -> None:
     """Braces of documents and of the model are text in every prompt that is sent afterwards."""
-    assert tune(run, documents, "--apply").code == 0
+    assert tune(run, "--apply").code == 0
     kept = yaml.safe_load(written(folder).read_text())
     assert kept["persona"] == PERSONA
     model.requests.clear()
@@ -211,7 +200,7 @@ def test_nothing_breaks_out_of_the_template(
 def test_written_recorded_and_traced_back(
     run: Run, documents: Path, model: ScriptedServer, folder: Path
 ) -> None:
-    applied = tune(run, documents, "--apply", "--format", "json")
+    applied = tune(run, "--apply", "--format", "json")
     assert applied.code == 0, applied.err
     told = applied.json
     assert told["applied"] is True
@@ -220,7 +209,7 @@ def test_written_recorded_and_traced_back(
     assert kept.pop("tuned_by") == told["tuning"]
     assert kept == told["data"]
     # the same again: nothing to do
-    same = tune(run, documents, "--apply", "--force", "--format", "json").json
+    same = tune(run, "--apply", "--force", "--format", "json").json
     assert same["prompt"]["changed"] is False
     assert same["applied"] is False
     # facts lead back to it
@@ -252,16 +241,15 @@ def query(run: Run, name: str, *values: str) -> list[dict[str, str]]:
 
 def test_what_is_given_is_not_asked(run: Run, documents: Path, model: ScriptedServer) -> None:
     given = ("--domain", "lost ships", "--persona", "You are a diver.", "--language", "German")
-    found = tune(run, documents, *given, "--entity-types", "ship, wreck", "--diff", "--format", "json").json
-    assert not [request for request in model.requests if '"persona": "..."' in request.prompt]
-    (types,) = [request for request in model.requests if '"relation_types": [{"name"' in request.prompt]
-    assert "these are given: ship, wreck" in types.prompt
-    assert "You are a diver." in types.prompt
-    assert [kind["name"] for kind in found["data"]["entity_types"]] == ["ship", "wreck"]
-    assert "a vessel" in found["data"]["entity_types"][0]["meaning"]
-    assert "+- Write types, predicates and definitions in German" in found["diff"]
-    untyped = tune(run, documents, *given, "--no-discover-entity-types", "--format", "json").json
-    assert untyped["data"]["entity_types"] == []
+    data = tune(run, *given, "--entity-types", "ship, wreck", "--format", "json").json["data"]
+    (asked,) = model.requests
+    assert '"persona": "..."' not in asked.prompt
+    assert '"domain": "..."' not in asked.prompt
+    assert "these are given: ship, wreck" in asked.prompt
+    assert "You are a diver." in asked.prompt
+    assert [kind["name"] for kind in data["entity_types"]] == ["ship", "wreck"]
+    assert "a vessel" in data["entity_types"][0]["meaning"]
+    assert (data["domain"], data["persona"], data["language"]) == ("lost ships", "You are a diver.", "German")
     for wrong in (
         ("--domain", "x" * 401),
         ("--domain", ""),
@@ -269,103 +257,57 @@ def test_what_is_given_is_not_asked(run: Run, documents: Path, model: ScriptedSe
         ("--entity-types", ","),
         ("--persona", "\x07"),
     ):
-        refused = tune(run, documents, *wrong)
+        refused = tune(run, *wrong)
         assert refused.code == 2
         assert wrong[0] in refused.err
         assert "it is empty" in refused.err or "more than" in refused.err
     (documents.parent / "long.toml").write_text(f'[extract]\nentity_types = ["{"x" * 61}"]\n')
-    assert "extract.entity_types: 'x" in tune(run, documents, "--config", "long.toml").err
-
-
-def test_failures(run: Run, documents: Path, model: ScriptedServer, folder: Path) -> None:
-    """A useless answer ends the run; another run asks again for it alone."""
-    model.answer_with(lambda request: "I had rather not.")
-    useless = tune(run, documents)
-    assert useless.code == 1
-    assert "domain and persona" in useless.err
-    assert not written(folder).exists()
-    model.answer_with(
-        lambda request: json.dumps(PROFILE) if '"persona": "..."' in request.prompt else Reply(status=500)
-    )
-    assert tune(run, documents).code == 1
-    model.answer_with(tuning)
-    before = len(model.requests)
-    assert tune(run, documents).code == 0
-    assert not [r for r in model.requests[before:] if '"persona": "..."' in r.prompt]  # it was kept
-    (documents / "broken.docx").write_bytes(b"no package")
-    for more in ((), ("--dry-run",)):
-        unread = tune(run, documents, "--format", "json", *more)
-        assert unread.code == 3
-        assert "broken.docx" in unread.json["failures"][0]["path"]
+    assert "extract.entity_types: 'x" in tune(run, "--config", "long.toml").err
 
 
 @pytest.mark.parametrize(
     "useless",
     [
-        {**PROFILE, "domain": "..."},
-        {**PROFILE, "persona": "\x07"},
-        {"entity_types": [{"name": "...", "meaning": "..."}], "relation_types": [{"name": "..."}]},
-        {"entity_types": [], "relation_types": []},
+        "I had rather not.",
+        {**ANSWER, "domain": "..."},
+        {**ANSWER, "persona": "\x07"},
+        {**ANSWER, "entity_types": [{"name": "...", "meaning": "..."}], "relation_types": [{"name": "..."}]},
+        {**ANSWER, "entity_types": [], "relation_types": []},
     ],
 )
 def test_answers_that_say_nothing(
-    run: Run, documents: Path, model: ScriptedServer, useless: dict[str, object]
+    run: Run, model: ScriptedServer, folder: Path, useless: dict[str, object] | str
 ) -> None:
-    """A form that was not filled in ends the run, and is asked for again by the next one."""
-    about = PROFILE if "domain" in useless else TYPES
-
-    def answer(request: Request) -> str | None:
-        told = tuning(request)
-        return json.dumps(useless) if told == json.dumps(about) else told
-
-    model.answer_with(answer)
-    found = tune(run, documents)
+    """A form that was not filled in is asked for again, at once and by the next run."""
+    model.answer_with(lambda request: useless if isinstance(useless, str) else json.dumps(useless))
+    found = tune(run, "--apply")
     assert found.code == 1
-    assert "the model's answer has no" in found.err
+    assert "the model's answer is no vocabulary" in found.err
     assert "follows instructions better" in found.err
+    assert not written(folder).exists()
+    assert len(model.requests) == 2
     model.answer_with(tuning)
-    assert tune(run, documents).code == 0
-    assert tune(run, documents, "--domain", "...").code == 0  # who gives it may say what they want
+    assert tune(run).code == 0
+    assert tune(run, "--domain", "...").code == 0  # who gives it may say what they want
 
 
-def test_answers_of_other_forms(run: Run, documents: Path, model: ScriptedServer) -> None:
-    """Names alone, names with their meanings, fences, too much; a prompt that no ingest would use."""
-    profile = {"domain": "ships", "persona": f"You are a diver. {'You look about. ' * 60}"}
-    types: dict[str, object] = {
-        "entity_types": {"ship": "a vessel", "wreck": 3},
-        "relation_types": ["SANK_IN", {"name": ["x"]}, 7],
-    }
-
-    def answer(request: Request) -> str | None:
-        if '"persona": "..."' in request.prompt:
-            return f"Here you are:\n```json\n[{json.dumps(profile)}]\n```"
-        return json.dumps(types) if '"relation_types": [{"name"' in request.prompt else None
-
-    model.answer_with(answer)
-    options = ("--format", "json", "--config", documents.parent / "rules.toml")
-    (documents.parent / "rules.toml").write_text('[extract]\nuse = "rules"\n')
-    found = run("tune", "prompts", documents, *options)
+def test_answers_in_prose(run: Run, model: ScriptedServer, folder: Path) -> None:
+    """Fences and names alone are read; no ingest would use the prompt."""
+    answer = {**ANSWER, "entity_types": ["ship"], "relation_types": ["SANK_IN", "sank in"]}
+    model.answer_with(lambda request: f"Here you are:\n```json\n[{json.dumps(answer)}]\n```")
+    (folder / "rules.toml").write_text('[extract]\nuse = "rules"\n')
+    found = tune(run, "--format", "json", "--config", "rules.toml")
     assert found.code == 0, found.err
-    data = found.json["data"]
-    assert len(data["persona"]) <= 400
-    assert data["persona"].endswith("You look about.")
-    assert data["entity_types"] == [
-        {"name": "ship", "meaning": "a vessel"},
-        {"name": "wreck", "meaning": ""},
-    ]
-    assert [kind["name"] for kind in data["relation_types"]] == ["sank in"]
+    assert found.json["data"]["entity_types"] == [{"name": "ship", "meaning": ""}]
+    assert [kind["name"] for kind in found.json["data"]["relation_types"]] == ["sank in"]
     assert [warning["type"] for warning in found.json["warnings"]] == ["prompt_unused"]
-    types |= {"entity_types": "ship, wreck", "relation_types": ["lay in, or near", "sank"]}
-    data = run("tune", "prompts", documents, *options, "--seed", "1").json["data"]
-    assert [kind["name"] for kind in data["entity_types"]] == ["ship", "wreck"]
-    assert [kind["name"] for kind in data["relation_types"]] == ["lay in, or near", "sank"]
 
 
 def test_the_budget_ends_it(
     run: Run, documents: Path, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__BUDGET_TOKENS", "100")
-    found = tune(run, documents)
+    found = tune(run)
     assert found.code == 1
     assert "budget" in found.err
 
@@ -376,7 +318,7 @@ def test_a_template_that_does_not_read_it(
     own = written(folder).with_name("extract.j2")
     own.parent.mkdir(parents=True)
     own.write_text("Read this: <text>{{ text }}</text>")
-    found = tune(run, documents)
+    found = tune(run)
     assert found.code == 2
     assert "does not use extract.yaml" in found.err
     assert model.requests == []
@@ -408,7 +350,7 @@ def test_the_prompts_of_claims_summaries_and_reports_are_tuned_too(
     written(folder).parent.mkdir(parents=True)
     claims = "sinkings and who is blamed {{ 7 * 7 }}"
     written(folder).write_text(yaml.safe_dump({"importance": "lost lives.", "claim_description": claims}))
-    assert tune(run, documents, "--apply", "--force").code == 0
+    assert tune(run, "--apply", "--force").code == 0
     kept = yaml.safe_load(written(folder).read_text())
     assert (kept["importance"], kept["claim_description"]) == ("lost lives.", claims)
     model.requests.clear()

@@ -17,6 +17,7 @@ from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.search import entities_meant
 from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.steps.words import QuestionWords
+from graphrag_rdf.store.records import RELATIONS, parameters_of
 from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.citations import Style
 from graphrag_rdf.trace.recorder import TraceRecorder
@@ -172,6 +173,7 @@ def depends(
     """What an answer depends on, beside the content of the store."""
     llm, own = parts.settings.llm, parts.settings.queries
     parameters = pipeline.parameters(with_model=True)
+    relations = parameters_of(parts.store, RELATIONS)
     return {
         "program": __version__,
         "question": state.question,
@@ -188,7 +190,7 @@ def depends(
         "include": sorted(entity.value for entity in state.include),
         "exclude": sorted(entity.value for entity in state.exclude),
         "warnings": state.warnings,
-        "relations": [text_of(row["parameters"]) for row in parts.store.select("derived/built")],
+        "relations": [relations] if relations else [],
         "reports": _reports_made(parts),
         # another ontology changes inferences without a change of content: with them, each commit counts
         "inferences": parts.store.commit_number() if _may_infer(parameters) else None,

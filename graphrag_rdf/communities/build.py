@@ -15,8 +15,8 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import double, integer, node_of, text_of
 from graphrag_rdf.store.base import Changes, Row, Store, in_batches, updates_in_batches
+from graphrag_rdf.store.records import COMMUNITIES, parameters_of
 
-RECORD = NamedNode("urn:graphrag-rdf:communities")
 CENTRAL = 3
 """How many members stand for a community: those with the greatest weight within it."""
 _WEIGHTS = ("statement_weight", "sentence_weight", "topic_weight")
@@ -93,18 +93,17 @@ class BuildReport:
 
 def has_communities(store: Store) -> bool:
     """Whether communities were built or imported."""
-    return bool(store.select("communities/built"))
+    return parameters_of(store, COMMUNITIES) is not None
 
 
 def built(store: Store) -> Built | None:
     """The record of the last build; None if there is none, or the communities were imported."""
-    rows = store.select("communities/built")
-    if not rows:
+    text = parameters_of(store, COMMUNITIES)
+    parameters = json.loads(text or "{}")
+    if "settings" not in parameters:
         return None
-    said = json.loads(text_of(rows[0]["parameters"]))
-    if "settings" not in said:
-        return None
-    return Built(CommunitySettings(**said["settings"]), Origins(**said["origins"]), said["content_commit"])
+    settings, origins = CommunitySettings(**parameters["settings"]), Origins(**parameters["origins"])
+    return Built(settings, origins, parameters["content_commit"])
 
 
 def is_outdated(store: Store) -> bool:
@@ -245,7 +244,7 @@ def _quads(
         yield Quad(iri, RAG.memberCount, integer(len(each.members)), Graphs.COMMUNITY)
         yield Quad(iri, RAG.edgeCount, integer(inside[index]), Graphs.COMMUNITY)
         yield Quad(iri, RAG.edgeWeight, double(weights[index]), Graphs.COMMUNITY)
-        yield Quad(iri, PROV.wasGeneratedBy, RECORD, Graphs.COMMUNITY)
+        yield Quad(iri, PROV.wasGeneratedBy, COMMUNITIES, Graphs.COMMUNITY)
         if each.parent is not None:
             yield Quad(iri, DCTERMS.isPartOf, named[each.parent], Graphs.COMMUNITY)
         for member in each.members:
@@ -255,6 +254,6 @@ def _quads(
 
 
 def _record(build: Built) -> Iterator[Quad]:
-    yield Quad(RECORD, RDF.type, PROV.Activity, Graphs.COMMUNITY)
+    yield Quad(COMMUNITIES, RDF.type, PROV.Activity, Graphs.COMMUNITY)
     parameters = json.dumps(asdict(build), sort_keys=True)
-    yield Quad(RECORD, RAG.parameters, Literal(parameters), Graphs.COMMUNITY)
+    yield Quad(COMMUNITIES, RAG.parameters, Literal(parameters), Graphs.COMMUNITY)

@@ -22,12 +22,12 @@ from typing import Any
 
 from pyoxigraph import Literal, NamedNode, Quad, Triple
 
-from graphrag_rdf.ingest.names import as_literal, undrawn, undrawn_pair
+from graphrag_rdf.ingest.names import undrawn, undrawn_pair
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches
+from graphrag_rdf.store.records import ENTITIES, parameters_of
 
-_RECORD = NamedNode("urn:graphrag-rdf:entities")
 _VERSION = 1
 """Changes when the queries would find other things in the same store."""
 MANY = 2_000
@@ -49,10 +49,11 @@ def update_graph(store: Store, noted: Sequence[NamedNode] | None, min_count: int
         how many quads the store has more.
     """
     parameters = Literal(json.dumps({"min_count": min_count, "version": _VERSION}))
-    known = [as_literal(row["parameters"]) for row in store.select("derived/graph-built")]
+    text = parameters_of(store, ENTITIES)
+    before = None if text is None else Literal(text)
     marked = [node_of(row["thing"]) for row in store.select("derived/undrawn")]
     pairs = store.select("derived/undrawn-pairs")
-    if noted is None or known != [parameters] or len(noted) + len(marked) > MANY:
+    if noted is None or before != parameters or len(noted) + len(marked) > MANY:
         more, _ = _mark(store, [[]])
         entities = [node_of(row["entity"]) for row in store.select("derived/canonical")]
         more += _pair(store, entities, min_count, every=True)
@@ -63,19 +64,18 @@ def update_graph(store: Store, noted: Sequence[NamedNode] | None, min_count: int
         found = select_in_batches(store, "derived/pairs-in-chunks", "chunks", [*marked, *noted], known=False)
         more += _count_again(store, [*pairs, *found], min_count)
     changes = Changes(remove=[*undrawn(marked), *map(undrawn_pair, pairs)], content=False)
-    if known != [parameters] and (known or more):  # a store without entities has no record
-        changes.remove += [quad for each in known for quad in _record(each)]
+    if before != parameters and (before or more):  # a store without entities has no record
+        changes.remove += _record(before) if before else ()
         changes.add += _record(parameters)
-        more += 2 - 2 * len(known)
+        more += 0 if before else 2
     store.commit(changes)
     return more
 
 
 def built_with(store: Store, default: int) -> int:
     """The number of sentences from which entities co-occur in the store; the default without a graph."""
-    for row in store.select("derived/graph-built"):
-        return int(json.loads(text_of(row["parameters"]))["min_count"])
-    return default
+    text = parameters_of(store, ENTITIES)
+    return default if text is None else int(json.loads(text)["min_count"])
 
 
 def _touched(store: Store, things: Sequence[NamedNode], *, gained: bool = False) -> list[NamedNode]:
@@ -155,8 +155,8 @@ def _co_occurrence(row: Row) -> Iterator[Quad]:
 
 
 def _record(parameters: Literal) -> Iterator[Quad]:
-    yield Quad(_RECORD, RDF.type, PROV.Entity, Graphs.DERIVED)
-    yield Quad(_RECORD, RAG.parameters, parameters, Graphs.DERIVED)
+    yield Quad(ENTITIES, RDF.type, PROV.Entity, Graphs.DERIVED)
+    yield Quad(ENTITIES, RAG.parameters, parameters, Graphs.DERIVED)
 
 
 def sentences_of_pairs(

@@ -44,13 +44,11 @@ from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, XSD, Graphs, prefixed
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store, updates_in_batches
+from graphrag_rdf.store.records import RELATIONS, parameters_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
     from graphrag_rdf.ingest import NeededComponents
-
-
-_RECORD = NamedNode("urn:graphrag-rdf:relations")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +86,12 @@ class Built:
 
 def built(store: Store) -> Built | None:
     """The record of the last build; None if there are no relations."""
-    rows = store.select("derived/built")
-    if not rows:
+    text = parameters_of(store, RELATIONS)
+    if text is None:
         return None
-    said = json.loads(text_of(rows[0]["parameters"]))
-    content, commit = int(said.pop("content_commit")), int(said.pop("commit", 0))
-    return Built(RelationSettings(said["hub_limit"]), content, commit)
+    parameters = json.loads(text)
+    content, commit = int(parameters["content_commit"]), int(parameters.get("commit", 0))
+    return Built(RelationSettings(parameters["hub_limit"]), content, commit)
 
 
 def build_relations(store: Store, settings: RelationSettings, documents: Sequence[NamedNode] = ()) -> None:
@@ -147,8 +145,8 @@ def _follows(rows: Sequence[Row]) -> Iterator[Quad]:
 def _record(build: Built) -> Iterator[Quad]:
     said = {**asdict(build.settings), "content_commit": build.content_commit, "commit": build.commit}
     parameters = json.dumps(said, sort_keys=True)
-    yield Quad(_RECORD, RDF.type, PROV.Entity, Graphs.DERIVED)
-    yield Quad(_RECORD, RAG.parameters, Literal(parameters), Graphs.DERIVED)
+    yield Quad(RELATIONS, RDF.type, PROV.Entity, Graphs.DERIVED)
+    yield Quad(RELATIONS, RAG.parameters, Literal(parameters), Graphs.DERIVED)
 
 
 def _said(settings: RelationSettings) -> str:

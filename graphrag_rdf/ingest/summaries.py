@@ -47,13 +47,13 @@ from graphrag_rdf.store.base import (
     in_batches,
     select_in_batches,
 )
+from graphrag_rdf.store.records import SUMMARIES, parameters_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents
 
 STAGE = "summary"
 """The stage of failures of merged descriptions."""
-_RECORD = NamedNode("urn:graphrag-rdf:summaries")
 _TOGETHER = 100
 """Elements that are read, and quoted descriptions that are written, at once."""
 
@@ -344,8 +344,7 @@ class _Run(ModelRun[_Task, Summary]):
         store, writer, report = self._store, self._writer, self._report
         report.by = writer.model or "extractive"
         record = _record(store, writer)
-        rows = store.select("summaries/built")
-        if not again and rows and text_of(rows[0]["parameters"]) == record:
+        if not again and parameters_of(store, SUMMARIES) == record:
             report.summaries.kept = len(store.select("summaries/all"))
             return
         todo, kept, gone = plan(store, writer, again=again)
@@ -362,8 +361,8 @@ class _Run(ModelRun[_Task, Summary]):
             report.stopped = self.work_here(tasks, len(todo), _TOGETHER)
         if report.stopped is None and not report.failures:
             quads = [
-                Quad(_RECORD, RDF.type, PROV.Activity, Graphs.DERIVED),
-                Quad(_RECORD, RAG.parameters, Literal(record), Graphs.DERIVED),
+                Quad(SUMMARIES, RDF.type, PROV.Activity, Graphs.DERIVED),
+                Quad(SUMMARIES, RAG.parameters, Literal(record), Graphs.DERIVED),
             ]
             store.commit(Changes(add=quads, content=False))
 

@@ -109,8 +109,8 @@ class _Search:
         if self.queries >= _QUERIES:
             return
         self.queries += 1
-        given = {**step(0, lost=asserted, check=asserted), "edges": [fact], "skip": skip}
-        premises = self._store.construct(f"reasoning/{rule}", **given)
+        parameters = {**step(rule, lost=asserted, check=asserted), "edges": [fact], "skip": skip}
+        premises = self._store.construct("reasoning/rule", **parameters)
         named = [(each.subject, each.predicate, each.object) for each in premises]
         if named and not any(isinstance(term, BlankNode) for each in named for term in each):
             self.look_up(named)  # type: ignore[arg-type]
@@ -130,4 +130,4 @@ def follows(store: Store, inferred: Inferred) -> bool:
         return False
     alone = EmbeddedStore(store.templates)
     alone.write_quads(Quad(*premise, DefaultGraph()) for premise in inferred.premises)
-    return Triple(*inferred.fact) in alone.construct(f"reasoning/{inferred.rule}", **step(0))
+    return Triple(*inferred.fact) in alone.construct("reasoning/rule", **step(inferred.rule))

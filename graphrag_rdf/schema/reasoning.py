@@ -1,8 +1,8 @@
 """Reasoning: what follows from facts and ontologies by rules, in `urn:graph:inferred`.
 
-Each rule is a template `queries/reasoning/{rule}`, named as in the W3C's tables (RDF 1.1 Semantics §9.2.1,
-OWL 2 Profiles §4.3). Rules run in turn until none finds anything new. What is known is not inferred again.
-The same templates find the premises of a triple. Left out are rules that say the same of everything
+The rules are the table in `queries/reasoning/rule.rq`, named as in the W3C's tables (RDF 1.1 Semantics
+§9.2.1, OWL 2 Profiles §4.3). They run in turn until none finds anything new. What is known is not inferred
+again. The same template finds the premises of a triple. Left out are rules that say the same of everything
 (rdfs4, rdfs6, rdfs10, eq-ref), those about lists and restrictions, and those that infer owl:sameAs, since
 people decide which entities are the same.
 """
@@ -33,7 +33,7 @@ RULES: dict[Profile, tuple[str, ...]] = {
 """Profile → its rules, in the order in which they run."""
 
 INCONSISTENCIES = ("cax-dw", "prp-fp", "prp-asyp", "prp-irp", "prp-pdw")
-"""Templates that find what contradicts an ontology."""
+"""Rules of `queries/reasoning/contradictions.rq`."""
 
 _PREMISES = {"prp-trp": 3}
 """Number of premises of a rule, if not 2."""
@@ -121,7 +121,7 @@ def infer(store: Store, profile: Profile) -> InferenceReport:
     forget_inferences(store)
     report = InferenceReport(profile, dict.fromkeys(RULES[profile], 0))
     for rule in report.rules:
-        report.rules[rule] += _write(store, set(store.construct(f"reasoning/{rule}", **step(0))))
+        report.rules[rule] += _write(store, set(_construct(store, rule)))
     if any(report.rules.values()):
         _follow(store, report, Graphs.INFERRED)  # the rules have seen the facts, but not all inferences
     _finish(store, profile)
@@ -142,12 +142,11 @@ def update(store: Store, profile: Profile) -> InferenceReport:
     report = InferenceReport(profile, dict.fromkeys(RULES[profile], 0), incremental=True)
     _empty(store, Graphs.LOST, Graphs.NEW)
     _run(store, "lost")
-    _run(store, "asserted")
     _spread_losses(store, profile)
     _run(store, "withdraw")
     _empty(store, Graphs.NEW)
     for rule in report.rules:
-        found = set(store.construct(f"reasoning/{rule}", **step(0, Graphs.LOST, check=True)))
+        found = set(_construct(store, rule, 0, Graphs.LOST, check=True))
         report.rules[rule] += _write(store, found, Graphs.INFERRED, Graphs.NEW)
     _run(store, "gained")
     report.new.update(quad.triple for quad in store.quads(Graphs.NEW))
@@ -177,14 +176,14 @@ def _spread(store: Store, profile: Profile, *, spare: bool) -> None:
     while True:
         found: set[Triple] = set()
         for rule, changed in _premises(profile):
-            found.update(store.construct(f"reasoning/{rule}", **step(changed, delta, lost=True)))
+            found.update(_construct(store, rule, changed, delta, lost=True))
         _empty(store, Graphs.NEW)
         delta = Graphs.NEW
         if spare and found:
             _write(store, found, delta)
             stay: set[Triple] = set()
             for rule in RULES[profile]:
-                stay.update(store.construct(f"reasoning/{rule}", **step(0, delta, lost=True, check=True)))
+                stay.update(_construct(store, rule, 0, delta, lost=True, check=True))
             found -= stay
             _empty(store, delta)
         if not found:
@@ -197,7 +196,7 @@ def _follow(store: Store, report: InferenceReport, delta: NamedNode) -> None:
     while True:
         found: set[Triple] = set()
         for rule, changed in _premises(report.profile):
-            new = set(store.construct(f"reasoning/{rule}", **step(changed, delta)))
+            new = set(_construct(store, rule, changed, delta))
             report.rules[rule] += _write(store, new)
             found |= new
         if report.incremental:
@@ -217,17 +216,38 @@ def _premises(profile: Profile) -> Iterator[tuple[str, int]]:
 
 
 def step(
-    changed: int, delta: NamedNode = Graphs.NEW, *, lost: bool = False, check: bool = False
+    rule: str, changed: int = 0, delta: NamedNode = Graphs.NEW, *, lost: bool = False, check: bool = False
 ) -> dict[str, Any]:
-    """Parameters of a rule: what it finds.
+    """Parameters of `reasoning/rule`: what the rule finds.
 
     Args:
-        changed: number of the premise that is read in the graph `delta` only.
+        changed: number of the premise that is read in the graph `delta` only; 0 for none.
         lost: conclusions that are inferred and have a derivation with this premise, of before the change;
             else conclusions that are not known.
         check: triples of `delta` that the rule infers; with `lost`, from facts and axioms.
     """
-    return {"edges": [], "changed": changed, "delta": delta, "lost": lost, "check": check, "skip": 0}
+    return {
+        "rule": rule,
+        "edges": [],
+        "changed": changed,
+        "delta": delta,
+        "lost": lost,
+        "check": check,
+        "skip": 0,
+    }
+
+
+def _construct(
+    store: Store,
+    rule: str,
+    changed: int = 0,
+    delta: NamedNode = Graphs.NEW,
+    *,
+    lost: bool = False,
+    check: bool = False,
+) -> list[Triple]:
+    """What a rule finds; see `step`."""
+    return store.construct("reasoning/rule", **step(rule, changed, delta, lost=lost, check=check))
 
 
 def _write(store: Store, triples: Iterable[Triple], *graphs: NamedNode) -> int:
@@ -265,13 +285,14 @@ def is_kept(store: Store, profile: Profile) -> bool:
 
 def _digest(store: Store, profile: Profile) -> str:
     """The hash of the rules' queries: of another profile, version or folder of templates it is another."""
-    text = "\n".join(store.render(f"reasoning/{rule}", **step(0)) for rule in RULES[profile])
+    text = "\n".join(store.render("reasoning/rule", **step(rule)) for rule in RULES[profile])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def forget_inferences(store: Store) -> None:
     """Remove what was inferred, and what updates of it need."""
-    _run(store, "clear")
+    _run(store, "withdraw")
+    _empty(store, Graphs.INFERRED, Graphs.AXIOMS, Graphs.CHANGED, Graphs.LOST, Graphs.NEW)
 
 
 def find_inconsistencies(store: Store, limit: int = 100) -> Iterator[Inconsistency]:
@@ -281,7 +302,7 @@ def find_inconsistencies(store: Store, limit: int = 100) -> Iterator[Inconsisten
         limit: most of each rule.
     """
     for rule in INCONSISTENCIES:
-        for row in store.select(f"reasoning/{rule}", limit=limit):
+        for row in store.select("reasoning/contradictions", rule=rule, limit=limit):
             named = (("a1", "a2", "a3"), ("focus", "p1", "o1"), ("s2", "p2", "o2"))
             premises = [Triple(*(row[name] for name in names)) for names in named]
             said = tuple(dict.fromkeys(premises))
@@ -298,7 +319,7 @@ def derivations(store: Store, subject: NamedNode, relation: NamedNode, value: Te
     if "inferred" not in held:
         return []
     found = [
-        (rule, store.construct(f"reasoning/{rule}", **{**step(0), "edges": [edge]})) for rule in RULES["rl"]
+        (rule, store.construct("reasoning/rule", **{**step(rule), "edges": [edge]})) for rule in RULES["rl"]
     ]
     return [Derivation(rule, _placed(store, premises)) for rule, premises in found if premises]
 

@@ -166,8 +166,17 @@ _TERMS: Mapping[str, Callable[[object], str]] = {
     "date": _date,
 }
 """Types whose values only print, with what prints them."""
+_WORD = re.compile(r"[a-z][a-z0-9-]*")
 _PLAIN: Mapping[str, Callable[[object], int]] = {"int": _int, "bool": _bool}
 """Types whose values templates may compare and count, with what checks them."""
+
+
+def _word(value: object) -> str:
+    """A word that templates compare; `finalize` prints none."""
+    if isinstance(value, Markup) or not isinstance(value, str) or not _WORD.fullmatch(value):
+        raise TypeError(tr("expected a word of small letters, digits and hyphens"))
+    return value
+
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # eight times faster, where libyaml is there
 _NOTE = "note"
@@ -200,6 +209,8 @@ def _one(type_name: str) -> Callable[[object], object]:
             )
 
         return convert_row
+    if type_name == "word":
+        return _word
     if plain := _PLAIN.get(type_name):
         return plain
     term = _TERMS[type_name]
@@ -311,7 +322,8 @@ Kind = Choice["select", "ask", "construct", "update"]
 
 
 class Parameter(BaseModel):
-    """A typed parameter: `type` is a name in `_TERMS` or `_PLAIN`, or a row of them, with `[]` for a list.
+    """A typed parameter: `type` is `word`, or a name in `_TERMS` or `_PLAIN` or a row of these, with `[]` for
+    a list.
 
     The sample of an optional parameter is its default.
     """

@@ -111,7 +111,7 @@ LEFT = {
     *("cookbook/claim-contradictions", "cookbook/neighbours", "cookbook/single-source"),
     *("ontology/terms", "trace/composite-scores"),
     # rules: each premise is in the facts, the ontologies or what is inferred, and one in what is new
-    *(name for name in TEMPLATES if re.fullmatch(r"reasoning/(cax|prp|rdfs\d)[\w-]*", name)),
+    *("reasoning/rule", "reasoning/contradictions"),
 }
 """Templates that may keep a plan which `plan_complaints` refuses."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from pyoxigraph import Literal, NamedNode, Quad
 
-from graphrag_rdf.communities.build import CENTRAL, RECORD
+from graphrag_rdf.communities.build import CENTRAL
 from graphrag_rdf.exchange.ms_graphrag.found import Found, ImportedEdge
 from graphrag_rdf.exchange.ms_graphrag.report import TablesReport
 from graphrag_rdf.exchange.ms_graphrag.rows import CommunityRow
@@ -17,6 +17,7 @@ from graphrag_rdf.exchange.ms_graphrag.tables import Tables
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, XSD, Graphs
 from graphrag_rdf.rdf.terms import double, integer
+from graphrag_rdf.store.records import COMMUNITIES
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -101,7 +102,7 @@ def community_quads(each: Community, all_: Mapping[int, Community]) -> Iterator[
     yield quad(iri, RAG.edgeCount, integer(len(each.edges)))
     weights = [edge.row.weight if edge.row.weight is not None else 1.0 for edge in each.edges]
     yield quad(iri, RAG.edgeWeight, double(sum(weights)))
-    yield quad(iri, PROV.wasGeneratedBy, RECORD)
+    yield quad(iri, PROV.wasGeneratedBy, COMMUNITIES)
     parent = all_.get(row.parent) if row.parent is not None else None
     if parent is not None and parent is not each:
         yield quad(iri, DCTERMS.isPartOf, parent.iri)

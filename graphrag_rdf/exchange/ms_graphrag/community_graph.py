@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from pyoxigraph import Literal, NamedNode, Quad
 
-from graphrag_rdf.communities.build import RECORD, built
+from graphrag_rdf.communities.build import built
 from graphrag_rdf.exchange.ms_graphrag.communities import community_quads, quad, read_communities
 from graphrag_rdf.exchange.ms_graphrag.extraction import COMPONENT
 from graphrag_rdf.exchange.ms_graphrag.found import Found
@@ -19,6 +19,7 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import datetime_, now
 from graphrag_rdf.store.base import Changes, Store, plain_quads
+from graphrag_rdf.store.records import COMMUNITIES
 
 _KEPT = later(
     "the store has communities that were built from all its entities, so communities and reports of the "
@@ -56,21 +57,21 @@ def write_communities(
     if wanted:
         wanted |= {*_record(len(communities))}
     there = {*plain_quads(store, Graphs.COMMUNITY)}
-    began = {each for each in there if (each.subject, each.predicate) == (RECORD, PROV.startedAtTime)}
+    began = {each for each in there if (each.subject, each.predicate) == (COMMUNITIES, PROV.startedAtTime)}
     gone, new = sorted(there - wanted - began, key=str), sorted(wanted - there, key=str)
     if not gone and not new:
         return 0
     changes = Changes(remove=[*gone, *began], add=new, content=False)
     if wanted:
-        changes.add.append(quad(RECORD, PROV.startedAtTime, datetime_(now())))
+        changes.add.append(quad(COMMUNITIES, PROV.startedAtTime, datetime_(now())))
     store.commit(changes)
     return len(gone) + len(new)
 
 
 def _record(number: int) -> Iterator[Quad]:
     """The activity that made the communities."""
-    yield quad(RECORD, RDF.type, PROV.Activity)
-    yield quad(RECORD, RDF.type, RAG.Import)
-    yield quad(RECORD, PROV.wasAssociatedWith, iris.agent(COMPONENT))
+    yield quad(COMMUNITIES, RDF.type, PROV.Activity)
+    yield quad(COMMUNITIES, RDF.type, RAG.Import)
+    yield quad(COMMUNITIES, PROV.wasAssociatedWith, iris.agent(COMPONENT))
     said = json.dumps({"imported": IMPORTED, "communities": number}, sort_keys=True)
-    yield quad(RECORD, RAG.parameters, Literal(said))
+    yield quad(COMMUNITIES, RAG.parameters, Literal(said))

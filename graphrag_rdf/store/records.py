@@ -1,0 +1,28 @@
+"""Records of what was built from the store, and with which parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.rdf.namespaces import Graphs
+
+if TYPE_CHECKING:
+    from graphrag_rdf.store.base import Store
+
+COMMUNITIES = NamedNode("urn:graphrag-rdf:communities")
+RELATIONS = NamedNode("urn:graphrag-rdf:relations")
+SUMMARIES = NamedNode("urn:graphrag-rdf:summaries")
+ENTITIES = NamedNode("urn:graphrag-rdf:entities")
+
+
+def parameters_of(store: Store, record: NamedNode) -> str | None:
+    """The parameters, in JSON, of the last build; None if nothing was built.
+
+    Args:
+        record: one of the constants above.
+    """
+    graph = Graphs.COMMUNITY if record == COMMUNITIES else Graphs.DERIVED
+    rows = store.select("system/built", graph=graph, record=record)
+    return str(rows[0]["parameters"]) if rows else None

@@ -11,19 +11,19 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.extract.numbers import typed_literal
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.ingest.decisions import Person, in_effect, named, read_decisions
 from graphrag_rdf.ingest.fact_decisions import (
+    FACTS,
     Edited,
-    Person,
+    FactDecision,
     correct_fact,
-    read_fact_decisions,
     remove_facts,
     undo_facts,
 )
 from graphrag_rdf.ingest.names import Minter
-from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement
 from graphrag_rdf.rdf.namespaces import RDF
+from graphrag_rdf.rdf.terms import Statement, local_name, typed
 from graphrag_rdf.rdf.terms import Term as AnyTerm
-from graphrag_rdf.rdf.terms import local_name, typed
 from graphrag_rdf.steps.search import own_names
 from graphrag_rdf.store.updates import canonical_term
 from graphrag_rdf.trace.facts import FactTerm, given_term, label_of, one_fact, read_labels, things_called
@@ -50,8 +50,8 @@ class Facts:
         Args:
             every: also those that were undone.
         """
-        found = read_fact_decisions(self._engine.store)
-        return [decision for decision in found if every or decision.undone is None]
+        decisions = read_decisions(self._engine.store, FACTS)
+        return decisions if every else in_effect(decisions)
 
     def remove(
         self,
@@ -123,26 +123,18 @@ class Facts:
 
     def undo(self, names: Sequence[str], *, dry_run: bool = False) -> Edited:
         """Undo decisions, named by IRI. They stay on record."""
-        standing = {decision.iri.value: decision for decision in self.decisions()}
-        for name in names:
-            if name not in standing:
-                raise UsageError(
-                    tr("no decision in effect has the IRI {iri}").format(iri=name),
-                    hint=tr("graphrag-rdf facts list shows the decisions"),
-                )
-        found = [standing[name] for name in dict.fromkeys(names)]
-        return undo_facts(self._engine, found, dry_run=dry_run)
+        return undo_facts(self._engine, named(self._engine.store, names, FACTS), dry_run=dry_run)
 
     def undo_about(self, s: str, p: str, o: str, *, dry_run: bool = False) -> Edited:
         """Undo the decisions about a removed fact."""
         fact = one_fact(self._engine.store, s, p, o)
-        found = [decision for decision in self.decisions() if decision.fact == fact]
-        if not found:
+        standing = [decision for decision in self.decisions() if decision.fact == fact]
+        if not standing:
             raise UsageError(
                 tr("no decision about ({s}, {p}, {o}) is in effect").format(s=s, p=p, o=o),
                 hint=tr("graphrag-rdf facts list --all shows all"),
             )
-        return undo_facts(self._engine, found, dry_run=dry_run)
+        return undo_facts(self._engine, standing, dry_run=dry_run)
 
     def as_json(self, done: Edited | Sequence[FactDecision]) -> Any:
         """The JSON of the command line and HTTP for decisions or their effects, with the labels of terms."""

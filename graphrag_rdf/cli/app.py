@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "relations": ("relations", "Relations of facts: list, merge, split, find those that are the same."),
     "communities": ("communities", "Groups of entities that belong together: build, list, show."),
     "ontology": ("ontology", "Ontologies: load, list, check, export for Protégé, remove."),
+    "decisions": ("decisions", "Decisions about entities, relations and facts: list, show, undo."),
     "facts": ("facts", "Remove or correct facts by hand, undo it, and list facts that contradict."),
     "forget": ("documents:forget", "Erase documents and the facts that only they support."),
     "export": ("exchange:export", "Write the store, or one of its graphs, as RDF."),

@@ -11,7 +11,7 @@ import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group, iri_of, model_option
-from graphrag_rdf.cli.decided import (
+from graphrag_rdf.cli.decisions import (
     add_record_commands,
     by_option,
     confidence_option,
@@ -29,9 +29,7 @@ from graphrag_rdf.i18n import bracketed, ngettext, tr
 from graphrag_rdf.rdf.terms import local_name, node_of, one_label, text_of, to_python
 
 if TYPE_CHECKING:
-    from graphrag_rdf.cli.decided import Undo
     from graphrag_rdf.engine import Engine
-    from graphrag_rdf.ingest.decisions import Sort
     from graphrag_rdf.ingest.entity_links import Proposal
     from graphrag_rdf.tuning.links import Judged
 
@@ -164,9 +162,9 @@ def merge_(
 
     No fact is rewritten. Undo the decision with: graphrag-rdf entities undo
     """
-    from graphrag_rdf.ingest.decisions import Merge
+    from graphrag_rdf.ingest.decisions import Person
     from graphrag_rdf.ingest.entity_decisions import merge
-    from graphrag_rdf.ingest.fact_decisions import Person
+    from graphrag_rdf.ingest.resolutions import Merge
 
     with open_engine() as engine:
         members = [engine.entity(name) for name in (keep, *others)]
@@ -182,8 +180,8 @@ def merge_(
 @format_option()
 def split_(entity: str, reason: str | None, by: str | None, form: str) -> None:
     """Separate an entity from those with which it was merged; it will not be merged with them again."""
+    from graphrag_rdf.ingest.decisions import Person
     from graphrag_rdf.ingest.entity_decisions import split
-    from graphrag_rdf.ingest.fact_decisions import Person
 
     with open_engine() as engine:
         node = engine.entity(entity)
@@ -211,11 +209,10 @@ def split_(entity: str, reason: str | None, by: str | None, form: str) -> None:
 def normalise(act: str | None, limit: int | None, min_score: float, form: str) -> None:
     """Find entities whose names differ only in their writing; list them, merge them, or undo the merges."""
     from graphrag_rdf.ingest import normalisation
-    from graphrag_rdf.ingest.entity_decisions import undo
 
     with open_engine(beside=act not in ("apply", "undo")) as engine:
         if act == "undo":
-            undo_all(engine, normalisation.standing(engine.store), undo, limit, form)
+            undo_all(engine, normalisation.standing(engine.store), limit, form)
             return
         proposals = normalisation.propose(engine, min_score=min_score, limit=limit)
         if act == "apply":
@@ -279,8 +276,7 @@ def link(
     model judges the first kind. With ENTITY, and THING by its IRI, the link is your decision.
     """
     from graphrag_rdf.ingest import entity_links
-    from graphrag_rdf.ingest.entity_decisions import undo
-    from graphrag_rdf.ingest.fact_decisions import Person
+    from graphrag_rdf.ingest.decisions import Person
 
     if entity and (not thing or act):
         raise UsageError(tr("a link by hand needs ENTITY and the IRI of THING, and none of --apply, --undo"))
@@ -293,7 +289,7 @@ def link(
             write_decisions([made], form)
             return DONE
         if act == "undo":
-            undo_all(engine, entity_links.standing(engine.store), undo, limit, form)
+            undo_all(engine, entity_links.standing(engine.store), limit, form)
             return DONE
         name = _vocabulary(engine, vocabulary, may_load=act == "apply") if vocabulary else None
         chosen = entity_links.choose_vocabularies(engine.store, name)
@@ -400,16 +396,8 @@ def _print_links(links: Sequence[Proposal], left: Sequence[Proposal], form: str,
     say(told.format(number=len(links), others=listed))
 
 
-def _decisions() -> tuple[Sort, Undo]:
-    from graphrag_rdf.ingest.decisions import ENTITIES
-    from graphrag_rdf.ingest.entity_decisions import undo
-
-    return ENTITIES, undo
-
-
 add_record_commands(
     entities_command,
-    _decisions,
     prefix="",
     order="oldest first",
     after_undo="They stay on record, without effect.",

@@ -8,7 +8,7 @@ import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group, model_option
-from graphrag_rdf.cli.decided import (
+from graphrag_rdf.cli.decisions import (
     add_record_commands,
     by_option,
     confidence_option,
@@ -27,9 +27,7 @@ from graphrag_rdf.rdf.wording import phrase_of
 if TYPE_CHECKING:
     from pyoxigraph import NamedNode
 
-    from graphrag_rdf.cli.decided import Undo
     from graphrag_rdf.engine import Engine
-    from graphrag_rdf.ingest.decisions import Sort
     from graphrag_rdf.ingest.relation_decisions import Objects
 
 WAYS = ("form", "ontology", "meaning", "model")
@@ -101,9 +99,9 @@ def merge_(
     Relations to things and relations to values are merged apart. No fact is rewritten. Undo the decision
     with: graphrag-rdf relations undo
     """
-    from graphrag_rdf.ingest.decisions import Merge
-    from graphrag_rdf.ingest.fact_decisions import Person
+    from graphrag_rdf.ingest.decisions import Person
     from graphrag_rdf.ingest.relation_decisions import merge, together
+    from graphrag_rdf.ingest.resolutions import Merge
 
     with open_engine() as engine:
         called = [_called(engine, name) for name in (keep, *others)]
@@ -128,9 +126,9 @@ def inverse_(
 
     No fact is rewritten. Undo the decision with: graphrag-rdf relations undo
     """
-    from graphrag_rdf.ingest.decisions import Merge
-    from graphrag_rdf.ingest.fact_decisions import Person
+    from graphrag_rdf.ingest.decisions import Person
     from graphrag_rdf.ingest.relation_decisions import invert, pair_of_things
+    from graphrag_rdf.ingest.resolutions import Merge
 
     with open_engine() as engine:
         members = pair_of_things([_called(engine, name) for name in (relation, other)])
@@ -146,7 +144,7 @@ def inverse_(
 @format_option()
 def split_(relation: str, reason: str | None, by: str | None, form: str) -> None:
     """Separate a relation from those with which it was merged; it will not be merged with them again."""
-    from graphrag_rdf.ingest.fact_decisions import Person
+    from graphrag_rdf.ingest.decisions import Person
     from graphrag_rdf.ingest.relation_decisions import split
 
     with open_engine() as engine:
@@ -205,11 +203,10 @@ def normalise(
     Names that differ in form only, such as works at and worked at, are merged by each ingest.
     """
     from graphrag_rdf.ingest import relation_normalisation as normalisation
-    from graphrag_rdf.ingest.relation_decisions import undo
 
     with open_engine({"llm.model": model}, beside=act not in ("apply", "undo")) as engine:
         if act == "undo":
-            undo_all(engine, normalisation.standing(engine.store), undo, limit, form)
+            undo_all(engine, normalisation.standing(engine.store), limit, form)
             return
         proposals = _propose(engine, ways or WAYS[:3], min_score, limit)
         if act == "apply":
@@ -258,16 +255,8 @@ def _propose(engine: Engine, ways: tuple[str, ...], min_score: float, limit: int
     )
 
 
-def _decisions() -> tuple[Sort, Undo]:
-    from graphrag_rdf.ingest.decisions import RELATIONS
-    from graphrag_rdf.ingest.relation_decisions import undo
-
-    return RELATIONS, undo
-
-
 add_record_commands(
     relations_command,
-    _decisions,
     prefix="relation-",
     order="those by form first, then the oldest",
     after_undo="They stay on record, without effect, and no ingest makes them again.",

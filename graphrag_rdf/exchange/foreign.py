@@ -25,11 +25,12 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf import __version__
 from graphrag_rdf.exchange.trustgraph import count_traces, take_records
-from graphrag_rdf.ingest.decisions import Decision, Groups, person_quads, read_decisions, stated_merge
-from graphrag_rdf.ingest.entity_decisions import settle
+from graphrag_rdf.ingest.decisions import person_quads, read_decisions
+from graphrag_rdf.ingest.entity_decisions import ENTITIES, settle, stated_merge
 from graphrag_rdf.ingest.fact_decisions import Withheld, read_withheld
 from graphrag_rdf.ingest.gate import Gate, Passed
 from graphrag_rdf.ingest.names import unsettled
+from graphrag_rdf.ingest.resolutions import Groups, Resolution
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import (
     DC,
@@ -260,7 +261,7 @@ def _changes(engine: Engine, document: NamedNode, subgraph: NamedNode, file: _Fi
     withheld = read_withheld(store)
     for triple in file.facts:
         changes.add += withheld.contained(subgraph, triple.subject, triple.predicate, triple.object)  # type: ignore[arg-type]
-    decisions = read_decisions(store)
+    decisions = read_decisions(store, ENTITIES)
     merges = _merges(store, document, file, withheld, Groups(decisions))
     changes.add += [quad for decision in merges for quad in decision.quads()]
     groups = Groups([*decisions, *merges])
@@ -285,7 +286,7 @@ def _changes(engine: Engine, document: NamedNode, subgraph: NamedNode, file: _Fi
 
 def _merges(
     store: Store, document: NamedNode, file: _File, withheld: Withheld, groups: Groups
-) -> list[Decision]:
+) -> list[Resolution]:
     """A decision for each group that owl:sameAs joins, but for what people removed or split."""
     group_of: dict[NamedNode, dict[NamedNode, None]] = {}
     for one, other in file.same:

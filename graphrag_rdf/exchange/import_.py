@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Literal as Choice
@@ -203,16 +204,14 @@ def _line_of_xml_error(file: Path) -> int | None:
 
 # --- restoring of dumps --------------------------------------------------------------------------------
 
-_DECISIONS = frozenset(
-    {
-        RAG.FactRetraction,
-        RAG.EntityMerge,
-        RAG.EntitySplit,
-        RAG.EntityLink,
-        RAG.RelationMerge,
-        RAG.RelationSplit,
-    }
-)
+
+@cache
+def _classes_of_decisions() -> frozenset[NamedNode]:
+    from graphrag_rdf.ingest.decisions import all_kinds
+
+    return frozenset(kind.types[0] for kind in all_kinds())
+
+
 _OWN = ("urn:graphrag-rdf:migration:", iris.setting("").value)
 """Beginnings of IRIs that describe the state of a store, like its own node."""
 _RESTORE, _MERGE = "urn:graphrag-rdf:restore:", "urn:graphrag-rdf:merge:"
@@ -259,7 +258,7 @@ class DumpSummary:
         elif quad.graph_name == Graphs.SYSTEM and quad.predicate == RAG.setting:
             self.settings += quad.subject == STORE_NODE
         elif quad.graph_name == Graphs.SYSTEM and quad.predicate == RDF.type:
-            self.decisions += quad.object in _DECISIONS
+            self.decisions += quad.object in _classes_of_decisions()
         elif quad.graph_name == Graphs.RETRIEVAL and quad.predicate == RDF.type:
             self.traces += quad.object == RAG.Session
         elif quad.predicate == RDF.subject and text_of(quad.subject).startswith(iris.STATEMENT):

@@ -35,10 +35,9 @@ from graphrag_rdf.exchange.ontologies import CATALOG, ontology_versions
 from graphrag_rdf.exchange.whole_file import whole_file
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import stop_words
-from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.iris import ANONYMOUS, OBSERVED_SCHEMA
 from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PREFIXES, RAG, RDF, RDFS, SKOS, XSD
-from graphrag_rdf.rdf.terms import Term, node_of, text_of
+from graphrag_rdf.rdf.terms import Statement, Term, node_of, text_of
 from graphrag_rdf.schema.observed import file_declarations, namespace_prefixes
 from graphrag_rdf.store.base import Row, Store, in_batches, select_in_batches
 

@@ -33,12 +33,12 @@ from graphrag_rdf.exchange.ontologies import (
 )
 from graphrag_rdf.exchange.owl import EDITS, FACTS, LINKS, exported_facts, observed_schema, schema_edits
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.ingest.decisions import Person
 from graphrag_rdf.ingest.entity_decisions import refresh_links
-from graphrag_rdf.ingest.fact_decisions import Person, correct_fact, remove_facts
+from graphrag_rdf.ingest.fact_decisions import correct_fact, remove_facts
 from graphrag_rdf.ingest.gate import Gate, Passed
-from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.namespaces import OWL, RAG, RDF, RDFS, SCHEMA, SKOS, XSD
-from graphrag_rdf.rdf.terms import Term, text_of
+from graphrag_rdf.rdf.terms import Statement, Term, text_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine

@@ -1,32 +1,44 @@
-"""Decisions about which entities are one, applied: canonical links, links to vocabularies, elected labels.
+"""Decisions about which entities are one, and their effect: canonical links, links to vocabularies, elected
+labels.
 
-See `decisions` for what a decision is. Each change is one transaction that writes decisions and marks the
-entities that they touch. `settle` then elects labels and updates the links of all marked entities.
+See `decisions` for what a decision is, and `resolutions` for merges, splits and links. Each change is one
+transaction that writes decisions and marks the entities that they touch. `settle` then elects labels and
+updates the links of all marked entities.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
+from graphrag_rdf.i18n import later
 from graphrag_rdf.ingest.decisions import (
     PERSON,
-    Decision,
-    Groups,
-    Link,
-    Merge,
-    decide_merges,
-    decide_split,
-    decided,
+    Kind,
+    Property,
+    decide,
+    node,
+    nodes,
     read_decisions,
-    undone,
+    term,
+    value,
 )
 from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.names import as_literal, undrawn, unlinked, unsettled
+from graphrag_rdf.ingest.resolutions import (
+    Groups,
+    Link,
+    Merge,
+    Resolution,
+    decide_merges,
+    decide_split,
+    merge_and_split,
+)
+from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
-from graphrag_rdf.rdf.terms import Term, node_of, to_python
+from graphrag_rdf.rdf.terms import Term, node_of, now, to_python
 from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches, updates_in_batches
 
 if TYPE_CHECKING:
@@ -38,7 +50,7 @@ _DERIVED = ("entities", "synonyms")
 
 def read_groups(store: Store) -> Groups:
     """The groups of entities as they stand."""
-    return Groups(read_decisions(store))
+    return Groups(read_decisions(store, ENTITIES))
 
 
 def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Changes:
@@ -169,7 +181,7 @@ def _canonical(entity: NamedNode, target: NamedNode) -> Quad:
 
 def merge(
     engine: NeededComponents, merges: Iterable[Merge], *, by: NamedNode = PERSON, name: str | None = None
-) -> list[Decision]:
+) -> list[Resolution]:
     """Decide that entities are one.
 
     Args:
@@ -182,9 +194,9 @@ def merge(
     Raises:
         UsageError: when an entity is to be merged with itself.
     """
-    made = decide_merges(engine.store, merges, by)
-    commit_decisions(engine, made, by, name)
-    return made
+    decisions = decide_merges(engine.store, merges, by, ENTITIES)
+    decide(engine, decisions, name)
+    return decisions
 
 
 def split(
@@ -194,50 +206,76 @@ def split(
     by: NamedNode = PERSON,
     name: str | None = None,
     reason: str | None = None,
-) -> Decision:
+) -> Resolution:
     """Separate an entity from those with which it was merged.
 
     Raises:
         UsageError: when it is not merged with any.
     """
-    decision = decide_split(engine.store, entity, by, reason)
-    commit_decisions(engine, [decision], by, name)
+    decision = decide_split(engine.store, entity, by, reason, ENTITIES)
+    decide(engine, [decision], name)
     return decision
 
 
-def undo(engine: NeededComponents, decisions: Sequence[Decision]) -> None:
-    """Undo decisions. They stay in the store, marked; their effects are reversed."""
-    _settle(engine, undone(decisions), decisions)
-
-
-def commit_decisions(
-    engine: NeededComponents,
-    made: Sequence[Decision],
-    by: NamedNode = PERSON,
-    name: str | None = None,
-) -> None:
-    """Write decisions, and settle what they are about.
+def stated_merge(
+    canonical: NamedNode, members: Iterable[NamedNode], *, by: NamedNode, source: NamedNode
+) -> Resolution:
+    """A merge that an imported file states by `owl:sameAs`, to be written with its facts.
 
     Args:
-        by, name: of the person who decided; without a name nothing is written of it.
+        by: the agent of the import.
+        source: the file in the blob store.
     """
-    if made:
-        _settle(engine, decided(made, by, name), made)
+    every = tuple(sorted(members, key=str))
+    return Resolution(
+        iri=iris.decision("merge", source.value, canonical.value, *(member.value for member in every)),
+        kind=MERGE,
+        members=every,
+        canonical=canonical,
+        by=by,
+        reason=later("an imported file has owl:sameAs"),
+        confidence=1.0,
+        made=now(),
+        source=source,
+    )
 
 
 def refresh_links(engine: NeededComponents) -> None:
     """Read the names of linked things anew, after a vocabulary has changed, which marks them."""
     if engine.store.select("labels/unsettled"):
-        _settle(engine, Changes(), ())
+        apply_decisions(engine, Changes(), ())
 
 
-def _settle(engine: NeededComponents, changes: Changes, decisions: Iterable[Decision]) -> None:
+def apply_decisions(engine: NeededComponents, changes: Changes, decisions: Iterable[Resolution]) -> None:
+    """The effect of decisions: commit changes, and settle the things that they name."""
     engine.indexer.recover()
     touched = {entity for decision in decisions for entity in decision.things}
     changes.add += unsettled(sorted(touched, key=str))
     engine.store.commit(changes)
     engine.indexer.changed(entities=settle(engine.store))
     engine.indexer.flush(final=True)
+
+
+MERGE, SPLIT = merge_and_split(
+    "entities", apply_decisions, (RAG.EntityMerge, RAG.EntitySplit), RAG.canonicalEntity
+)
+LINK = Kind(
+    "link",
+    "entities",
+    (RAG.EntityLink,),
+    apply_decisions,
+    Link,
+    {
+        "target": Property(RAG.linkTarget, node),
+        "relation": Property(RAG.linkRelation, node),
+        "method": Property(RAG.linkMethod, value),
+        "matched": Property(RAG.matchedName, term),
+        "vocabulary": Property(RAG.vocabulary, node),
+        "evidence": Property(RAG.linkEvidence, nodes),
+    },
+)
+ENTITIES: tuple[Kind[Resolution], ...] = (MERGE, SPLIT, cast("Kind[Resolution]", LINK))
+KINDS = ENTITIES
 
 
 # --- settling ---

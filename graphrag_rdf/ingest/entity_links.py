@@ -12,7 +12,7 @@ or `skos:closeMatch` where names or texts are less sure.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -25,13 +25,14 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.extract.names import fold
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import analyse
-from graphrag_rdf.ingest.decisions import PERSON, Decision, Groups, Link, read_decisions
-from graphrag_rdf.ingest.entity_decisions import commit_decisions
+from graphrag_rdf.ingest.decisions import PERSON, decide, numbered, read_decisions
+from graphrag_rdf.ingest.entity_decisions import ENTITIES, LINK
 from graphrag_rdf.ingest.likeness import KEYS, similar
 from graphrag_rdf.ingest.link_context import Contexts
+from graphrag_rdf.ingest.resolutions import Groups, Link, Resolution
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import OWL, SKOS
-from graphrag_rdf.rdf.terms import best_label, node_of, now, text_of, to_python
+from graphrag_rdf.rdf.terms import best_label, node_of, text_of, to_python
 from graphrag_rdf.store.base import Store, in_batches, select_in_batches
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ def propose(
         margin: by which it must be surer than the next one.
         again: also propose links that were undone.
     """
-    decisions = read_decisions(engine.store)
+    decisions = read_decisions(engine.store, ENTITIES)
     entities = _entities(engine.store)
     found: list[Proposal] = []
     for vocabulary in vocabularies:
@@ -236,39 +237,29 @@ def propose(
     return once
 
 
-def apply(engine: NeededComponents, proposals: Iterable[Proposal]) -> list[Decision]:
+def apply(engine: NeededComponents, proposals: Iterable[Proposal]) -> list[Link]:
     """Decide on the links among proposals; the decisions, in their order."""
-    before = read_decisions(engine.store)
-    count = Counter((d.members, d.link.target) for d in before if d.link is not None)
-    moment = now()
-    made = []
-    for one in proposals:
-        if one.outcome != "link":
-            continue
-        target = one.best.thing
-        number = count[(one.entity,), target]
-        agent = MODEL if one.by else RULE
-        made.append(
-            Decision(
-                iris.decision("link", agent.value, one.entity.value, target.value, number),
-                "link",
-                (one.entity,),
-                by=agent,
-                reason=one.reason,
-                confidence=round(one.best.confidence, 4),
-                made=moment,
-                link=Link(
-                    target,
-                    one.relation,
-                    one.best.method,
-                    one.best.matched,
-                    one.vocabulary,
-                    tuple(sorted(one.evidence, key=str)),
-                ),
-            )
+    drafts = [
+        Link(
+            kind=LINK,
+            members=(proposal.entity,),
+            by=MODEL if proposal.by else RULE,
+            reason=proposal.reason,
+            confidence=round(proposal.best.confidence, 4),
+            target=proposal.best.thing,
+            relation=proposal.relation,
+            method=proposal.best.method,
+            matched=proposal.best.matched,
+            vocabulary=proposal.vocabulary,
+            evidence=tuple(sorted(proposal.evidence, key=str)),
         )
-    commit_decisions(engine, made)
-    return made
+        for proposal in proposals
+        if proposal.outcome == "link"
+    ]
+    before = read_decisions(engine.store, ENTITIES)
+    links = numbered(before, drafts)
+    decide(engine, links)
+    return links
 
 
 def link_by_hand(
@@ -279,7 +270,7 @@ def link_by_hand(
     by: NamedNode = PERSON,
     name: str | None = None,
     reason: str | None = None,
-) -> Decision:
+) -> Link:
     """Decide as a person that an entity is a thing of a vocabulary.
 
     Args:
@@ -288,7 +279,7 @@ def link_by_hand(
     Raises:
         UsageError: no vocabulary has the thing, or the entity is linked to it already.
     """
-    before = read_decisions(engine.store)
+    before = read_decisions(engine.store, ENTITIES)
     if any(link.target == thing for link in Groups(before).links(entity)):
         raise UsageError(
             tr("{entity} is linked to {thing} already").format(entity=entity.value, thing=thing.value)
@@ -297,35 +288,30 @@ def link_by_hand(
         things = _Things(engine.store, vocabulary)
         if thing not in things.names:
             continue
-        matched = best_label(things.names[thing]) or things.names[thing][0]
-        number = sum(d.link is not None and (d.members, d.link.target) == ((entity,), thing) for d in before)
-        decision = Decision(
-            iris.decision("link", by.value, entity.value, thing.value, number),
-            "link",
-            (entity,),
+        draft = Link(
+            kind=LINK,
+            members=(entity,),
             by=by,
             reason=reason,
             confidence=1.0,
-            made=now(),
-            link=Link(
-                thing,
-                SKOS.exactMatch if thing in things.concepts else OWL.sameAs,
-                "person",
-                matched,
-                vocabulary.iri,
-            ),
+            target=thing,
+            relation=SKOS.exactMatch if thing in things.concepts else OWL.sameAs,
+            method="person",
+            matched=best_label(things.names[thing]) or things.names[thing][0],
+            vocabulary=vocabulary.iri,
         )
-        commit_decisions(engine, [decision], by, name)
-        return decision
+        (link,) = numbered(before, [draft])
+        decide(engine, [link], name)
+        return link
     raise UsageError(
         tr("no vocabulary has a concept or individual {thing} with a name").format(thing=thing.value),
         hint=tr("load the ontology with it: graphrag-rdf ontology load FILE"),
     )
 
 
-def standing(store: Store) -> list[Decision]:
+def standing(store: Store) -> list[Resolution]:
     """The links that were made here and stand."""
-    found = read_decisions(store)
+    found = read_decisions(store, ENTITIES)
     return [d for d in found if d.by in (RULE, MODEL) and d.link is not None and d.undone is None]
 
 
@@ -446,7 +432,7 @@ def _entities(store: Store) -> dict[NamedNode, _Entity]:
 
 
 def _unlinked(
-    entities: Mapping[NamedNode, _Entity], things: _Things, decisions: Sequence[Decision], *, again: bool
+    entities: Mapping[NamedNode, _Entity], things: _Things, decisions: Sequence[Resolution], *, again: bool
 ) -> dict[NamedNode, _Entity]:
     """The entities that have no link into a vocabulary, and are none of its things."""
     groups = Groups(decisions)

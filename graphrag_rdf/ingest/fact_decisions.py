@@ -1,62 +1,144 @@
-"""Facts removed and corrected by hand: decisions that are read, made and undone.
+"""Facts removed and corrected by hand: decisions that are made and undone, and their effect.
 
-Each change is one transaction. What documents were found to say stays contained, with its evidence. The graph
-of facts follows the decisions that stand: writers of facts ask `Withheld` which facts not to assert. A
-correction asserts another fact, contained in a subgraph of its own that says who made it and of what it is a
-revision.
+A removal is an `rag:FactRetraction`; a correction is also an `rag:FactCorrection`, and names the fact that
+holds instead. What documents were found to say stays contained, with its evidence. The graph of facts follows
+the decisions that stand: writers of facts ask `Withheld` which facts not to assert. A correction asserts
+another fact, contained in a subgraph of its own that says who made it and of what it is a revision. Each
+change is one transaction.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
-from pyoxigraph import Literal, NamedNode, Quad
+from pyoxigraph import Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import later, tr
-from graphrag_rdf.ingest.decisions import PERSON, person_quads
+from graphrag_rdf.ingest.decisions import (
+    Decision,
+    Kind,
+    Person,
+    Property,
+    decide,
+    flag,
+    in_effect,
+    numbered,
+    read_decisions,
+    statement,
+    undo,
+    value,
+)
 from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.entity_decisions import read_groups, settle
 from graphrag_rdf.ingest.gate import Gate, Passed
 from graphrag_rdf.ingest.names import KnownNames, as_literal, undrawn, unsettled
 from graphrag_rdf.rdf import iris, prov
-from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement, spelled, text_of_statement
-from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
-from graphrag_rdf.rdf.terms import Term, node_of, now, one_label, text_of, to_python
-from graphrag_rdf.store.base import Changes, Row, Store, select_in_batches
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, SKOS, TG, Graphs
+from graphrag_rdf.rdf.terms import (
+    Statement,
+    Term,
+    datetime_,
+    node_of,
+    now,
+    one_label,
+    spelled,
+    text_of,
+    text_of_statement,
+)
+from graphrag_rdf.store.base import Changes, Store, select_in_batches
 from graphrag_rdf.store.updates import canonical_term
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents
 
-
-def read_fact_decisions(store: Store) -> list[FactDecision]:
-    """All decisions about facts in the order in which they were made, undone ones too."""
-    found = store.select("facts/decisions")
-    if not found:
-        return []
-    instead = {row["decision"]: _statement(row) for row in store.select("facts/corrections")}
-    return [_decision(row, instead.get(row["decision"])) for row in found]
+_KEY = "correction/1"
+_NAMES = (RDFS.label, SKOS.altLabel)
 
 
-def _decision(row: Row, instead: Statement | None) -> FactDecision:
-    made = _moment(row["made"])
-    assert made is not None  # noqa: S101 - a shape says so
-    return FactDecision(
-        iri=node_of(row["decision"]),
-        fact=_statement(row),
-        instead=instead,
-        by=node_of(row["by"]),
-        label=text_of(row["label"]),
-        made=made,
-        reason=text_of(row["reason"]) if "reason" in row else None,
-        with_sentences="with_sentences" in row and to_python(row["with_sentences"]) is True,
-        undone=_moment(row["undone"]) if "undone" in row else None,
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactDecision(Decision):
+    """A decision about a fact.
+
+    Attributes:
+        fact: the removed fact.
+        instead: the new fact of a correction.
+        label: person and decision, in words.
+        with_sentences: whether answers leave out the sentences of the fact too.
+    """
+
+    fact: Statement
+    instead: Statement | None = None
+    label: str
+    with_sentences: bool = False
+
+    @property
+    def content(self) -> tuple[str, ...]:
+        """The terms of both facts."""
+        return tuple(str(term) for term in (*self.fact, *(self.instead or ())))
+
+    @property
+    def subgraph(self) -> NamedNode:
+        """The subgraph with the new fact of a correction."""
+        return iris.subgraph(self.iri, _KEY)
+
+    def in_words(self) -> str:
+        """What it decides, for people."""
+        instead = f" {text_of_statement(self.instead)}" if self.instead else ""
+        return f"{text_of_statement(self.fact)} {tr(self.kind.words)}{instead}"
+
+    def as_json(self, called: Callable[[Term], str] = text_of) -> dict[str, object]:
+        """The keys of `facts list --format json`; terms of facts as N-Triples, times in ISO 8601.
+
+        Args:
+            called: the label of a term.
+        """
+        return {
+            "iri": self.iri.value,
+            "kind": self.kind.name,
+            "fact": spelled(self.fact, called),
+            "instead": None if self.instead is None else spelled(self.instead, called),
+            "by": self.by and self.by.value,
+            "label": self.label,
+            "reason": self.reason,
+            "with_sentences": self.with_sentences,
+            "made": self.made and self.made.isoformat(),
+            "undone": self.undone and self.undone.isoformat(),
+        }
+
+    def json_object(self) -> dict[str, object]:
+        """The keys, with terms as labels."""
+        return self.as_json()
+
+    def provenance(self, evidence: Iterable[NamedNode]) -> Iterator[Quad]:
+        """Of a correction: the activity, its subgraph, and what reifies the fact there, in the source graph.
+
+        Args:
+            evidence: what reified the former fact: the activity used it, and the new is a revision of it.
+        """
+        if self.instead is None or self.by is None or self.made is None:
+            return
+        subgraph, activity = self.subgraph, iris.activity(self.subgraph)
+        claim = iris.evidence(subgraph, *self.instead, "by hand")
+        yield prov.source(subgraph, RDF.type, TG.Subgraph)
+        yield prov.source(subgraph, RDF.type, PROV.Entity)
+        yield prov.source(subgraph, PROV.wasDerivedFrom, self.iri)
+        yield prov.source(subgraph, PROV.wasGeneratedBy, activity)
+        yield prov.source(activity, RDF.type, PROV.Activity)
+        yield prov.source(activity, RDF.type, RAG.HumanEdit)
+        yield prov.source(activity, PROV.wasAssociatedWith, self.by)
+        yield prov.source(activity, PROV.used, self.iri)
+        yield prov.source(activity, PROV.startedAtTime, datetime_(self.made))
+        yield prov.source(activity, PROV.endedAtTime, datetime_(self.made))
+        yield prov.source(claim, RDF.reifies, Triple(*self.instead))
+        yield prov.source(claim, PROV.wasDerivedFrom, subgraph)
+        for former in evidence:
+            yield prov.source(activity, PROV.used, former)
+            yield prov.source(claim, PROV.wasRevisionOf, former)
+        yield from prov.contained(subgraph, *self.instead)
 
 
 class Withheld:
@@ -67,7 +149,7 @@ class Withheld:
     """
 
     def __init__(self, decisions: Iterable[FactDecision]) -> None:
-        self._facts = {decision.fact for decision in decisions if decision.undone is None}
+        self._facts = {decision.fact for decision in in_effect(decisions)}
 
     def __contains__(self, fact: object) -> bool:
         """Whether a triple (subject, predicate, object) is one, however its literal is spelled."""
@@ -86,41 +168,7 @@ class Withheld:
 
 def read_withheld(store: Store) -> Withheld:
     """The facts that are withheld as it stands."""
-    return Withheld(read_fact_decisions(store))
-
-
-def _statement(row: Row) -> Statement:
-    return node_of(row["s"]), node_of(row["p"]), row["o"]
-
-
-def _moment(term: Term) -> datetime | None:
-    value = to_python(term)
-    return value if isinstance(value, datetime) else None
-
-
-_NAMES = (RDFS.label, SKOS.altLabel)
-
-
-@dataclass(frozen=True, slots=True)
-class Person:
-    """The person who decides, and why.
-
-    Attributes:
-        name: of the person; None for the user of the command line.
-        reason: for people; it must not quote documents.
-    """
-
-    name: str | None = None
-    reason: str | None = None
-
-    @property
-    def node(self) -> NamedNode:
-        """The agent."""
-        return iris.person(self.name) if self.name else PERSON
-
-    def label(self, kind: str) -> str:
-        """`removal by …`."""
-        return f"{kind} by {self.name or 'hand'}"
+    return Withheld(read_decisions(store, FACTS))
 
 
 @dataclass(slots=True)
@@ -160,6 +208,9 @@ class Edited:
         }
 
 
+# --- making and undoing ----------------------------------------------------------------------
+
+
 def remove_facts(
     engine: NeededComponents,
     facts: Iterable[Statement],
@@ -181,19 +232,20 @@ def remove_facts(
         UsageError: when a fact is a name, or not one that anything contains.
     """
     person = person or Person()
-    before = read_fact_decisions(engine.store)
-    out = Edited()
+    before = read_decisions(engine.store, FACTS)
+    withheld = Withheld(before)
+    drafts: list[FactDecision] = []
+    changed: list[FactDecision] = []
     for fact in dict.fromkeys(facts):
-        if fact in Withheld(before):
-            if with_sentences:
-                _leave_out_sentences(engine, _standing(before, fact), out)
-            continue
-        _require_contained(engine, fact)
-        decision = _decided(before, person, fact, None, with_sentences=with_sentences)
-        _note(engine, decision, out)
+        if fact not in withheld:
+            _require_contained(engine, fact)
+            drafts.append(_draft(person, fact, None, with_sentences=with_sentences))
+        elif with_sentences:
+            changed += _without_sentences(_standing(before, fact))
+    effects = effects_of(engine, [*changed, *numbered(before, drafts)])
     if not dry_run:
-        _commit(engine, person, out, Changes(add=_quads(out), remove=_assertions(out.facts)))
-    return out
+        decide(engine, effects.decisions, person.name)
+    return effects
 
 
 def correct_fact(
@@ -220,79 +272,56 @@ def correct_fact(
         BrokenShapesError: the correction breaks SHACL shapes, see `ingest.gate`.
     """
     person = person or Person()
-    before = read_fact_decisions(engine.store)
+    before = read_decisions(engine.store, FACTS)
     standing = _standing(before, fact)
-    out = Edited()
     if with_sentences and standing and all(instead in (fact, decision.instead) for decision in standing):
-        _leave_out_sentences(engine, standing, out)
+        effects = effects_of(engine, _without_sentences(standing))
         if not dry_run:
-            _commit(engine, Person(), out, Changes(add=_quads(out)))
-        return out
-    if fact == instead:
-        raise UsageError(tr("the correction equals the fact"), hint=tr("give another --object, or none"))
-    if instead[1] in _NAMES:
-        raise UsageError(tr("a correction cannot be a name"), hint=tr(_OF_NAMES))
-    for one in (fact, instead):
-        if one in Withheld(before):
-            known = _standing(before, one)[0]
-            raise UsageError(
-                tr("{one} was removed before: {label}").format(one=text_of_statement(one), label=known.label),
-                hint=tr("undo that first: graphrag-rdf facts undo {iri}").format(iri=known.iri.value),
-            )
-    _require_contained(engine, fact)
-    decision = _decided(before, person, fact, instead, with_sentences=with_sentences)
-    out.asserted = [instead]
-    evidence = _note(engine, decision, out)
-    changes = Changes(add=[*_quads(out), *decision.provenance(evidence)], remove=_assertions(out.facts))
-    changes.add += prov.contained(decision.subgraph, *instead)
-    changes.add += _names(engine, decision, names, out)
+            decide(engine, effects.decisions)
+        return effects
+    _require_correctable(engine, fact, instead, before)
+    draft = _draft(person, fact, instead, with_sentences=with_sentences)
+    (decision,) = numbered(before, [draft])
+    effects = effects_of(engine, [decision])
+    changes = Changes(add=[*_names(engine, decision, instead, names, effects)])
     if passed is None:
         passed = Gate(engine).facts([instead], [fact], stage="correction", dry_run=dry_run)
         if passed.results:
             passed.write(changes, [decision.subgraph])
-    out.broken = len(passed.results)
+    effects.broken = len(passed.results)
     if not dry_run:
-        _commit(engine, person, out, changes)
-    return out
+        decide(engine, effects.decisions, person.name, changes)
+    return effects
 
 
 def undo_facts(
     engine: NeededComponents, decisions: Sequence[FactDecision], *, dry_run: bool = False
 ) -> Edited:
-    """Undo decisions about facts. They stay in the store, marked; facts hold as before."""
-    moment = now()
-    out = Edited(decisions=[replace(decision, undone=moment) for decision in decisions])
-    taken = {decision.iri for decision in decisions}
-    before = read_fact_decisions(engine.store)
-    withheld, withheld_before = Withheld(d for d in before if d.iri not in taken), Withheld(before)
-    facts = list(dict.fromkeys(decision.fact for decision in decisions))
-    corrections = [decision for decision in decisions if decision.instead is not None]
-    own = {decision.subgraph for decision in corrections}
-    out.asserted = [fact for fact in facts if fact not in withheld and _containers(engine, fact) - own]
-    for instead in dict.fromkeys(decision.instead for decision in corrections):
-        if instead is not None and instead not in withheld_before and _containers(engine, instead) <= own:
-            out.facts.append(instead)
-    if dry_run or not decisions:
-        return out
-    changes = Changes(
-        updates=[
-            ("facts/undo", {"decisions": [decision.iri for decision in decisions], "now": moment}),
-            ("facts/assert-again", {"candidates": facts}),
-        ]
-    )
-    if subgraphs := [decision.subgraph for decision in corrections]:
-        named = engine.store.select("ingest/contained-in-subgraphs", subgraphs=subgraphs)
-        things = {row["s"] for row in named if row["p"] in _NAMES}
-        changes.updates += [
-            ("facts/retire-subgraphs", {"subgraphs": subgraphs, "now": moment}),
-            ("ingest/retract-facts", {"candidates": [d.instead for d in corrections]}),
-        ]
-        changes.add += unsettled(sorted((node for node in things if isinstance(node, NamedNode)), key=str))
-    _settle(engine, changes, out)
-    return out
+    """Undo decisions about facts; a dry run only reports what that would do."""
+    effects = effects_of(engine, [replace(decision, undone=now()) for decision in decisions])
+    if not dry_run:
+        effects.decisions = undo(engine, decisions)
+    return effects
 
 
-# --- reading -------------------------------------------------------------------------------
+def _require_correctable(
+    engine: NeededComponents, fact: Statement, instead: Statement, before: Sequence[FactDecision]
+) -> None:
+    if fact == instead:
+        raise UsageError(tr("the correction equals the fact"), hint=tr("give another --object, or none"))
+    if instead[1] in _NAMES:
+        raise UsageError(tr("a correction cannot be a name"), hint=tr(_OF_NAMES))
+    for each in (fact, instead):
+        if each in Withheld(before):
+            earlier = _standing(before, each)[0]
+            raise UsageError(
+                tr("{one} was removed before: {label}").format(
+                    one=text_of_statement(each), label=earlier.label
+                ),
+                hint=tr("undo that first: graphrag-rdf facts undo {iri}").format(iri=earlier.iri.value),
+            )
+    _require_contained(engine, fact)
+
 
 _OF_NAMES = later("labels are elected from the names in documents. To join entities, use entities merge")
 
@@ -311,125 +340,158 @@ def _require_contained(engine: NeededComponents, fact: Statement) -> None:
 
 def _standing(before: Sequence[FactDecision], fact: Statement) -> list[FactDecision]:
     """The decisions that hold about a fact."""
-    return [decision for decision in before if decision.undone is None and decision.fact == fact]
+    return [decision for decision in in_effect(before) if decision.fact == fact]
 
 
-def _leave_out_sentences(engine: NeededComponents, standing: Sequence[FactDecision], out: Edited) -> None:
-    """Mark standing decisions: their sentences are left out too."""
-    for decision in standing:
-        if not decision.with_sentences:
-            out.decisions.append(replace(decision, with_sentences=True))
+def _without_sentences(standing: Iterable[FactDecision]) -> list[FactDecision]:
+    """Standing decisions that leave out their sentences too, if they did not before."""
+    return [replace(decision, with_sentences=True) for decision in standing if not decision.with_sentences]
+
+
+def _draft(
+    person: Person, fact: Statement, instead: Statement | None, *, with_sentences: bool
+) -> FactDecision:
+    kind = REMOVAL if instead is None else CORRECTION
+    return FactDecision(
+        kind=kind,
+        fact=fact,
+        instead=instead,
+        by=person.node,
+        label=f"{kind.name} by {person.name or 'hand'}",
+        reason=person.reason,
+        with_sentences=with_sentences,
+    )
+
+
+def _names(
+    engine: NeededComponents,
+    decision: FactDecision,
+    instead: Statement,
+    names: Iterable[tuple[NamedNode, str]],
+    effects: Edited,
+) -> Iterator[Quad]:
+    """The names of the things in a correction, and canonical links of new entities.
+
+    The names are contained in the correction's subgraph, so that they live as long as the fact.
+    """
+    s, p, o = instead
+    things = [term for term in instead if isinstance(term, NamedNode)]
+    labels = {thing: Literal(name) for thing, name in names}
+    for row in one_label(engine.store.select("retrieval/labels", things=things)):
+        labels.setdefault(node_of(row["thing"]), as_literal(row["label"]))
+    stored = KnownNames(engine.store)
+    stored.load(labels)
+    groups = read_groups(engine.store)
+    entities = {s, *([o] if p != RDF.type else [])}
+    for thing, name in labels.items():
+        if thing in entities and stored.is_new(thing):
+            effects.entities.append(thing)
+            yield Quad(thing, RAG.canonicalEntity, thing, Graphs.DERIVED)
+            if thing in groups:
+                stored.contest(thing)
+        if prop := stored.add(thing, name):
+            yield prov.fact(thing, prop, name)
+        yield prov.contains(decision.subgraph, thing, RDFS.label, name)
+    yield from unsettled(stored.take_contested())
+
+
+# --- the effect --------------------------------------------------------------------------------
+
+
+def effects_of(engine: NeededComponents, decisions: Sequence[FactDecision]) -> Edited:
+    """What decisions would do that are not written yet, or not undone."""
+    store, before = engine.store, read_decisions(engine.store, FACTS)
+    effects = Edited(list(decisions))
+    undone = [decision for decision in decisions if decision.undone]
+    recorded = {decision.iri for decision in before}
+    for decision in in_effect(decisions):
+        evidence = store.select("facts/evidence", edges=[decision.fact])
+        effects.sentences += dict.fromkeys(node_of(row["sentence"]) for row in evidence if "sentence" in row)
+        if decision.iri in recorded:  # its sentences are left out, too
+            continue
+        effects.facts.append(decision.fact)
+        if isinstance(decision.fact[0], NamedNode):
+            rows = store.select("facts/said-also", edges=[decision.fact])
+            effects.also += [(node_of(row["s"]), node_of(row["p"]), row["o"]) for row in rows]
+        if decision.instead:
+            effects.asserted.append(decision.instead)
+    retracted = {decision.iri for decision in undone}
+    after, now_withheld = Withheld(d for d in before if d.iri not in retracted), Withheld(before)
+    own = {decision.subgraph for decision in undone if decision.instead}
+    for fact in dict.fromkeys(decision.fact for decision in undone):
+        if fact not in after and _containers(engine, fact) - own:
+            effects.asserted.append(fact)
+    for instead in dict.fromkeys(decision.instead for decision in undone):
+        if instead and instead not in now_withheld and _containers(engine, instead) <= own:
+            effects.facts.append(instead)
+    return effects
+
+
+def apply_decisions(engine: NeededComponents, changes: Changes, decisions: Sequence[FactDecision]) -> None:
+    """The effect of decisions: commit changes, with the facts that follow; elect labels, and update the
+    indexes. Reports from the sources of removed facts go.
+    """
+    effects = effects_of(engine, decisions)
+    if undone := [decision for decision in decisions if decision.undone]:
+        _assert_again(engine, changes, undone)
+    else:
+        changes.remove += [prov.fact(*fact) for fact in effects.facts]
+    for decision in in_effect(decisions):
+        if decision.instead and decision.instead in effects.asserted:
             rows = engine.store.select("facts/evidence", edges=[decision.fact])
-            out.sentences += dict.fromkeys(node_of(row["sentence"]) for row in rows if "sentence" in row)
+            changes.add += decision.provenance(dict.fromkeys(node_of(row["evidence"]) for row in rows))
+    reports = select_in_batches(engine.store, "communities/report-evidence", "edges", effects.facts)
+    sources = dict.fromkeys(node_of(row["source"]) for row in reports if "source" in row)
+    drop_made(engine.store, changes, sources=list(sources))
+    engine.indexer.recover()
+    ends = (end for s, _, o in (*effects.facts, *effects.asserted) for end in (s, o))
+    touched = dict.fromkeys(end for end in ends if isinstance(end, NamedNode))
+    changes.add += undrawn(touched)
+    engine.store.commit(changes)
+    engine.indexer.changed(entities=[*settle(engine.store), *touched])
+    engine.indexer.flush(final=True)
+
+
+def _assert_again(engine: NeededComponents, changes: Changes, undone: Sequence[FactDecision]) -> None:
+    """Add to changes what undoing decisions does; they are marked as undone already."""
+    changes.updates.append(("facts/assert-again", {"candidates": [*dict.fromkeys(d.fact for d in undone)]}))
+    corrections = [decision for decision in undone if decision.instead]
+    if not corrections:
+        return
+    subgraphs = [decision.subgraph for decision in corrections]
+    named = engine.store.select("ingest/contained-in-subgraphs", subgraphs=subgraphs)
+    things = {node_of(row["s"]) for row in named if row["p"] in _NAMES}
+    changes.updates += [
+        ("facts/retire-subgraphs", {"subgraphs": subgraphs, "now": undone[0].undone}),
+        ("ingest/retract-facts", {"candidates": [decision.instead for decision in corrections]}),
+    ]
+    changes.add += unsettled(sorted(things, key=str))
 
 
 def _containers(engine: NeededComponents, fact: Statement) -> set[NamedNode]:
     return {node_of(row["subgraph"]) for row in engine.store.select("facts/containers", edges=[fact])}
 
 
-def _decided(
-    before: Sequence[FactDecision],
-    person: Person,
-    fact: Statement,
-    instead: Statement | None,
-    *,
-    with_sentences: bool,
-) -> FactDecision:
-    """A decision. Its IRI depends on the agent, the content, and the number of equal decisions."""
-    kind = "removal" if instead is None else "correction"
-    made = Counter((d.by, d.fact, d.instead) for d in before)
-    number = made[person.node, fact, instead]
-    parts = [str(term) for term in (*fact, *(instead or ()))]
-    return FactDecision(
-        iris.decision(kind, person.node.value, *parts, number),
-        fact,
-        instead,
-        person.node,
-        person.label(kind),
-        _next_moment(before),
-        person.reason,
-        with_sentences,
-    )
+def _triples(fact: Statement | None) -> list[Triple]:
+    return [Triple(*fact)] if fact else []
 
 
-def _next_moment(before: Sequence[FactDecision]) -> datetime:
-    """Now, but not before any earlier decision: their order counts."""
-    return max([now(), *(decision.made for decision in before)])
-
-
-def _note(engine: NeededComponents, decision: FactDecision, out: Edited) -> list[NamedNode]:
-    """Add a decision to the effects; the evidence of its fact."""
-    store, fact = engine.store, decision.fact
-    rows = store.select("facts/evidence", edges=[fact])
-    out.decisions.append(decision)
-    out.facts.append(fact)
-    out.sentences += dict.fromkeys(node_of(row["sentence"]) for row in rows if "sentence" in row)
-    if isinstance(fact[0], NamedNode):
-        also = store.select("facts/said-also", edges=[fact])
-        out.also += [(node_of(row["s"]), node_of(row["p"]), row["o"]) for row in also]
-    return list(dict.fromkeys(node_of(row["evidence"]) for row in rows))
-
-
-# --- writing -----------------------------------------------------------------------------
-
-
-def _quads(out: Edited) -> list[Quad]:
-    return [quad for decision in out.decisions for quad in decision.quads()]
-
-
-def _assertions(facts: Iterable[Statement]) -> list[Quad]:
-    return [prov.fact(*fact) for fact in facts]
-
-
-def _names(
-    engine: NeededComponents, decision: FactDecision, names: Iterable[tuple[NamedNode, str]], out: Edited
-) -> Iterable[Quad]:
-    """The names of the things in a correction, and canonical links of new entities.
-
-    The names are contained in the correction's subgraph, so that they live as long as the fact.
-    """
-    assert decision.instead is not None  # noqa: S101 - checked by the caller
-    s, p, o = decision.instead
-    spoken_of = [term for term in decision.instead if isinstance(term, NamedNode)]
-    named = {thing: Literal(name) for thing, name in names}
-    for row in one_label(engine.store.select("retrieval/labels", things=spoken_of)):
-        named.setdefault(node_of(row["thing"]), as_literal(row["label"]))
-    known = KnownNames(engine.store)
-    known.load(named)
-    groups = read_groups(engine.store)
-    entities = {s, *([o] if p != RDF.type else [])}
-    for thing, name in named.items():
-        if thing in entities and known.is_new(thing):
-            out.entities.append(thing)
-            yield Quad(thing, RAG.canonicalEntity, thing, Graphs.DERIVED)
-            if thing in groups:
-                known.contest(thing)
-        if prop := known.add(thing, name):
-            yield prov.fact(thing, prop, name)
-        yield prov.contains(decision.subgraph, thing, RDFS.label, name)
-    yield from unsettled(known.take_contested())
-
-
-def _commit(engine: NeededComponents, person: Person, out: Edited, changes: Changes) -> None:
-    if not out.decisions:
-        return
-    if person.name:
-        changes.add += person_quads(person.node, person.name)
-    _settle(engine, changes, out)
-
-
-def _settle(engine: NeededComponents, changes: Changes, out: Edited) -> None:
-    """Commit, elect labels, and update the indexes. Reports from the sources of removed facts go."""
-    rows = select_in_batches(engine.store, "communities/report-evidence", "edges", out.facts)
-    sources = dict.fromkeys(node_of(row["source"]) for row in rows if "source" in row)
-    drop_made(engine.store, changes, sources=list(sources))
-    engine.indexer.recover()
-    ends = (end for s, _, o in (*out.facts, *out.asserted) for end in (s, o))
-    touched = dict.fromkeys(end for end in ends if isinstance(end, NamedNode))
-    changes.add += undrawn(touched)
-    engine.store.commit(changes)
-    engine.indexer.changed(entities=[*settle(engine.store), *touched, *out.entities])
-    engine.indexer.flush(final=True)
-
-
-__all__ = ["Edited", "Person", "correct_fact", "remove_facts", "undo_facts"]
+_kind = partial(
+    Kind[FactDecision],
+    about="facts",
+    effect=apply_decisions,
+    record=FactDecision,
+    properties={
+        "fact": Property(RAG.retracts, statement, _triples),
+        "instead": Property(RAG.assertsInstead, statement, _triples),
+        "label": Property(RDFS.label, value),
+        "with_sentences": Property(RAG.withSentences, flag),
+    },
+    least=0,
+)
+REMOVAL = _kind("removal", types=(RAG.FactRetraction,), words=later("does not hold"))
+CORRECTION = _kind(
+    "correction", types=(RAG.FactRetraction, RAG.FactCorrection), words=later("is corrected to")
+)
+FACTS: tuple[Kind[FactDecision], ...] = (REMOVAL, CORRECTION)
+KINDS = FACTS

@@ -25,9 +25,9 @@ from graphrag_rdf.extract.model import (
     RelationCandidate,
 )
 from graphrag_rdf.extract.names import fold, reject_reason
-from graphrag_rdf.ingest.decisions import Groups
 from graphrag_rdf.ingest.fact_decisions import Withheld
 from graphrag_rdf.ingest.names import KnownNames, Minter
+from graphrag_rdf.ingest.resolutions import Groups
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import NO_FACTS, RAG, RDF, RDFS, SKOS, Graphs
 from graphrag_rdf.rdf.terms import name_in, typed

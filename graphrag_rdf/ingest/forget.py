@@ -14,15 +14,16 @@ from graphrag_rdf.errors import ConfigError, NotPurgedError, StoreError, UsageEr
 from graphrag_rdf.extract.names import fold
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.boilerplate import mark_boilerplate
+from graphrag_rdf.ingest.decisions import all_kinds, read_decisions
 from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.entity_decisions import settle
+from graphrag_rdf.ingest.fact_decisions import FACTS
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.ingest.relations import build_relations, built
 from graphrag_rdf.ingest.retract import retract_chunks, retract_metadata, retract_subgraphs
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.namespaces import RDF, Graphs
-from graphrag_rdf.rdf.terms import Term, local_name, node_of, now, text_of, to_python
+from graphrag_rdf.rdf.terms import Statement, Term, local_name, node_of, now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches
 from graphrag_rdf.trace.kinds import erased_words, item_links
 from graphrag_rdf.trace.recorder import bar_runs
@@ -236,7 +237,10 @@ def _erase_rest(
     store = engine.store
     settled = settle(store)
     mark_boilerplate(store)
-    store.commit(Changes(updates=[("forget/decisions", {})]))
+    kinds = [kind for kind in all_kinds() if kind.least]
+    several = [kind.types[0] for kind in kinds if kind.least > 1]
+    parameters = {"kinds": [kind.types[0] for kind in kinds], "several": several}
+    store.commit(Changes(updates=[("forget/decisions", parameters)]))
     gone = _forget_names(store, known.named if known else [], known.texts if known else None)
     notify(tr("removing the text from the search indexes"))
     engine.indexer.changed(entities=settled)
@@ -469,7 +473,7 @@ def _names_gone(
     for row in named:
         gone.setdefault(node_of(row["thing"]), []).append(text_of(row["name"]))
     held = [row["thing"] for name in ("nameless", "nameless-hits") for row in store.select(f"forget/{name}")]
-    held += [term for row in store.select("facts/decisions") for term in (row["s"], row["p"], row["o"])]
+    held += [term for decision in read_decisions(store, FACTS) for term in decision.fact]
     said = None if texts is None else "\n".join(f" {_plain(text)} " for text in texts)
     for thing in dict.fromkeys(term for term in held if isinstance(term, NamedNode)):
         name = local_name(thing.value)
@@ -487,11 +491,8 @@ def _plain(text: str) -> str:
 
 def _decided_on(store: Store, things: Container[object]) -> list[Statement]:
     """Facts with decisions, about things that nothing names any more."""
-    return [
-        (node_of(row["s"]), node_of(row["p"]), row["o"])
-        for row in store.select("facts/decisions")
-        if any(row[part] in things for part in ("s", "p", "o"))
-    ]
+    facts = (decision.fact for decision in read_decisions(store, FACTS))
+    return [fact for fact in facts if any(term in things for term in fact)]
 
 
 def _forget_names(

@@ -36,13 +36,14 @@ from graphrag_rdf.errors import ConfigError, system_cause
 from graphrag_rdf.extract.names import apart, fold, match_key, reject_reason, together
 from graphrag_rdf.han import has_han, simplified
 from graphrag_rdf.i18n import later, tr
-from graphrag_rdf.ingest.decisions import Decision, Groups, Merge, read_decisions
-from graphrag_rdf.ingest.entity_decisions import merge, settle, undo
+from graphrag_rdf.ingest.decisions import SYNONYMS, read_decisions, undo
+from graphrag_rdf.ingest.entity_decisions import ENTITIES, MERGE, merge, settle
 from graphrag_rdf.ingest.likeness import SHORT_NAME, TOGETHER
 from graphrag_rdf.ingest.names import KnownNames, Minter, unsettled, words
+from graphrag_rdf.ingest.resolutions import Groups, Merge, Resolution
 from graphrag_rdf.rdf import iris, prov
-from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, SKOS, TG, Graphs
-from graphrag_rdf.rdf.terms import Term, double, node_of, spellings, text_of
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, SKOS, TG
+from graphrag_rdf.rdf.terms import Term, node_of, spellings, text_of
 from graphrag_rdf.sparql.render import encode_removal
 from graphrag_rdf.store.base import Changes, Store, in_batches, languages_of, select_in_batches
 
@@ -54,7 +55,7 @@ Pair = tuple[NamedNode, NamedNode]
 """The entity that represents both, and the other one."""
 
 
-def undecided(decisions: Sequence[Decision], rule: NamedNode, pairs: Iterable[Pair]) -> list[Pair]:
+def undecided(decisions: Sequence[Resolution], rule: NamedNode, pairs: Iterable[Pair]) -> list[Pair]:
     """Pairs that are not one yet, that no split keeps apart, and whose join by the rule was never undone."""
     groups = Groups(decisions)
     taken_back = {d.members for d in decisions if d.by == rule and d.undone is not None}
@@ -113,13 +114,13 @@ _CONFIDENCE = 0.92
 def join_aliases(engine: NeededComponents, documents: Sequence[NamedNode]) -> None:
     """Decide again which entities of documents are one by their other names."""
     store = engine.store
-    decisions = read_decisions(store)
+    decisions = read_decisions(store, ENTITIES)
     standing = [one for one in decisions if one.by == ALIASES and one.undone is None]
     alone = _alone_by_alias(store, [_pair(one) for one in standing])
     lost = [one for one in standing if _pair(one) not in alone]
     if lost:
         undo(engine, lost)
-        decisions = read_decisions(store)
+        decisions = read_decisions(store, ENTITIES)
     pairs = undecided(decisions, ALIASES, _pairs(store, documents))
     alone = _alone_by_alias(store, pairs)
     pairs = of_one_type(store, [pair for pair in pairs if pair in alone])
@@ -157,7 +158,7 @@ def _claims(owner: Mapping[str, bool], other: Mapping[str, bool]) -> set[str]:
     return shared | other.keys() if shared else set()
 
 
-def _pair(decision: Decision) -> Pair:
+def _pair(decision: Resolution) -> Pair:
     owner = decision.canonical or decision.members[0]
     return owner, next(member for member in decision.members if member != owner)
 
@@ -196,28 +197,28 @@ def join_written_together(engine: NeededComponents, documents: Sequence[NamedNod
         for names in named.values():
             for entity, of_entity in names.items():
                 here[entity] |= of_entity
-    decisions = read_decisions(store)
+    decisions = read_decisions(store, ENTITIES)
     if _join(engine, decisions, undecided(decisions, TOGETHER_RULE, _spaced(store, here)), REASON, TOGETHER):
-        decisions = read_decisions(store)
+        decisions = read_decisions(store, ENTITIES)
     if _join(engine, decisions, undecided(decisions, TOGETHER_RULE, _plurals(store, here)), PLURAL, TOGETHER):
-        decisions = read_decisions(store)
+        decisions = read_decisions(store, ENTITIES)
     if _join_scripts(engine, decisions, here):
-        decisions = read_decisions(store)
+        decisions = read_decisions(store, ENTITIES)
     if lost := _lost(store, decisions, here):
         undo(engine, lost)
-        decisions = read_decisions(store)
+        decisions = read_decisions(store, ENTITIES)
     pairs = undecided(decisions, TOGETHER_RULE, sorted(first, key=str))
     _join(engine, decisions, _alone(store, pairs, Groups(decisions)), FIRST_NAME, SHORT_NAME)
 
 
 def _join(
     engine: NeededComponents,
-    decisions: Sequence[Decision],
+    decisions: Sequence[Resolution],
     pairs: Sequence[Pair],
     reason: str,
     confidence: float,
     rule: NamedNode = TOGETHER_RULE,
-) -> list[Decision]:
+) -> list[Resolution]:
     """Merge pairs. The first of a pair, or its representative, represents both."""
     groups = Groups(decisions)
     merges = [
@@ -227,7 +228,7 @@ def _join(
     return merge(engine, merges, by=rule)
 
 
-def _join_scripts(engine: NeededComponents, decisions: Sequence[Decision], here: Names) -> list[Decision]:
+def _join_scripts(engine: NeededComponents, decisions: Sequence[Resolution], here: Names) -> list[Resolution]:
     """Merge entities whose names differ only in traditional and simplified characters. The index of words
     knows names by their simplified form.
     """
@@ -338,7 +339,7 @@ def _alone(store: Store, pairs: Sequence[Pair], groups: Groups) -> list[Pair]:
     return [pair for pair in pairs if bearers[word_of[pair]] <= {*groups.of(pair[0]), pair[1]}]
 
 
-def _lost(store: Store, decisions: Sequence[Decision], here: Names) -> list[Decision]:
+def _lost(store: Store, decisions: Sequence[Resolution], here: Names) -> list[Resolution]:
     """Standing decisions on a first name that something else in these documents has in its name."""
     mine = [d for d in decisions if d.by == TOGETHER_RULE and d.reason == FIRST_NAME and d.undone is None]
     if not mine:
@@ -376,7 +377,6 @@ def _bearers(names: Names) -> defaultdict[str, set[NamedNode]]:
 
 
 SYNONYMS_KEY = "synonyms/1"
-SYNONYMS = iris.agent("graphrag-rdf-synonyms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -504,20 +504,19 @@ def apply_synonyms(engine: NeededComponents, path: Path) -> None:
 
 def _entry_decision(node: NamedNode, entry: Synonyms, mint: Minter, path: Path) -> Iterator[Quad]:
     """The decision in the system graph, and the subgraph that contains its names."""
-    merge = iris.merge(SYNONYMS_KEY, node)
-    members = dict.fromkeys([node, *map(mint.entity, entry.others)])
-    facts: list[tuple[NamedNode, Term]] = [
-        (RDF.type, RAG.EntityMerge),
-        (RAG.canonicalEntity, node),
-        (RAG.confidence, double(1.0)),
-        (PROV.wasAttributedTo, SYNONYMS),
-        (PROV.hadPrimarySource, NamedNode(path.resolve().as_uri())),
-        *((RAG.member, member) for member in members),
-    ]
-    yield from (Quad(merge, prop, value, Graphs.SYSTEM) for prop, value in facts)
-    subgraph = iris.subgraph(merge, SYNONYMS_KEY)
+    decision = Resolution(
+        iri=iris.merge(SYNONYMS_KEY, node),
+        kind=MERGE,
+        members=tuple(dict.fromkeys([node, *map(mint.entity, entry.others)])),
+        canonical=node,
+        by=SYNONYMS,
+        confidence=1.0,
+        source=NamedNode(path.resolve().as_uri()),
+    )
+    yield from decision.quads()
+    subgraph = iris.subgraph(decision.iri, SYNONYMS_KEY)
     yield prov.source(subgraph, RDF.type, TG.Subgraph)
-    yield prov.source(subgraph, PROV.wasDerivedFrom, merge)
+    yield prov.source(subgraph, PROV.wasDerivedFrom, decision.iri)
     yield prov.source(subgraph, PROV.wasAttributedTo, SYNONYMS)
     yield _contained(subgraph, node, RDFS.label, entry.preferred)
     for name in entry.others:

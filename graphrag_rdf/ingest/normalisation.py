@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.i18n import later
-from graphrag_rdf.ingest.decisions import Decision, Groups, Merge, read_decisions
-from graphrag_rdf.ingest.entity_decisions import merge
+from graphrag_rdf.ingest.decisions import read_decisions
+from graphrag_rdf.ingest.entity_decisions import ENTITIES, merge
 from graphrag_rdf.ingest.likeness import FIRM_NAME, Pair, also_called, initials, same_key, similar
+from graphrag_rdf.ingest.resolutions import Groups, Merge, Resolution
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import one_label, text_of, to_python
 from graphrag_rdf.store.base import Store, select_in_batches
@@ -125,15 +126,15 @@ def propose(
     return found if limit is None else found[:limit]
 
 
-def apply(engine: NeededComponents, proposals: Sequence[Proposal]) -> list[Decision]:
+def apply(engine: NeededComponents, proposals: Sequence[Proposal]) -> list[Resolution]:
     """Decide on proposals; the decisions, in their order."""
     wanted = [Merge(p.keep, (p.one, p.other), p.reason, round(p.score, 4)) for p in proposals]
     return merge(engine, wanted, by=RULE)
 
 
-def standing(store: Store) -> list[Decision]:
+def standing(store: Store) -> list[Resolution]:
     """The decisions that were made here and stand."""
-    return [d for d in read_decisions(store) if d.by == RULE and d.undone is None]
+    return [d for d in read_decisions(store, ENTITIES) if d.by == RULE and d.undone is None]
 
 
 def _names(store: Store) -> dict[NamedNode, dict[str, bool]]:
@@ -203,7 +204,7 @@ def _allowed(
     store: Store, entities: Sequence[NamedNode], pairs: Sequence[Pair], min_score: float
 ) -> list[Proposal]:
     """The pairs that the store does not contradict, each with the entity that is kept."""
-    groups = Groups(read_decisions(store))
+    groups = Groups(read_decisions(store, ENTITIES))
     members = {number: [*groups.of(entities[number])] for pair in pairs for number in (pair.one, pair.other)}
     profiles = _profiles(store, (node for nodes in members.values() for node in nodes))
     together = _Union()

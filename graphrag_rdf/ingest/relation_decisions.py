@@ -1,8 +1,9 @@
 """Decisions about which relations are one: by their form, by people, by models; and their canonical links.
 
-See `decisions` for what a decision is. `rag:canonicalRelation` leads from *every* relation of the facts to
-the one that stands for it, usually itself. Facts keep the relation that their document has. `owl:inverseOf`
-leads from one that stands for others to its inverse, and back, in the same graph.
+See `decisions` for what a decision is, and `resolutions` for merges and splits. `rag:canonicalRelation` leads
+from *every* relation of the facts to the one that stands for it, usually itself. Facts keep the relation that
+their document has. `owl:inverseOf` leads from one that stands for others to its inverse, and back, in the
+same graph.
 
 Relations whose names differ in form only ("work at", "works at") are one without being asked
 (`schema.relation_forms`). These decisions follow from the relations as they are: `settle_relations` makes
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 from typing import Literal as Choice
@@ -23,19 +24,14 @@ from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import later, tr
-from graphrag_rdf.ingest.decisions import (
-    PERSON,
-    RELATIONS,
-    Decision,
+from graphrag_rdf.ingest.decisions import PERSON, Kind, decide, numbered, read_decisions
+from graphrag_rdf.ingest.resolutions import (
     Groups,
     Merge,
-    decide_inverses,
+    Resolution,
     decide_merges,
     decide_split,
-    decided,
-    decision_iri,
-    read_decisions,
-    undone,
+    merge_and_split,
 )
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import OWL, RAG, XSD, Graphs
@@ -166,8 +162,8 @@ _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
 
 def _by_form(
-    store: Store, relations: Mapping[NamedNode, Relation], decisions: Iterable[Decision]
-) -> list[Decision]:
+    store: Store, relations: Mapping[NamedNode, Relation], decisions: Iterable[Resolution]
+) -> list[Resolution]:
     """The decisions that follow from the names of relations.
 
     The shortest name of a group stands for it, ties by IRI.
@@ -209,11 +205,16 @@ def _compatible(
     return [group for _, group in groups if len(group) > 1]
 
 
-def _form_decision(group: Sequence[Relation]) -> Decision:
-    members = tuple(sorted((one.iri for one in group), key=str))
-    chosen = min(group, key=lambda one: (len(one.label), one.iri.value)).iri
-    iri = decision_iri(RELATIONS, "merge", FORM, chosen, members)
-    return Decision(iri, "merge", members, chosen, by=FORM, reason=FORM_REASON, confidence=_FORM_CONFIDENCE)
+def _form_decision(group: Sequence[Relation]) -> Resolution:
+    draft = Resolution(
+        kind=MERGE,
+        members=tuple(sorted((relation.iri for relation in group), key=str)),
+        canonical=min(group, key=lambda relation: (len(relation.label), relation.iri.value)).iri,
+        by=FORM,
+        reason=FORM_REASON,
+        confidence=_FORM_CONFIDENCE,
+    )
+    return replace(numbered((), [draft])[0], made=None)  # it follows from the names, at any time
 
 
 # --- settling ---
@@ -236,10 +237,10 @@ def settle_relations(store: Store, namespace: str) -> int:
     changes = Changes(content=False)
     for iri, decision in stands.items():
         if follows.get(iri) != decision:
-            changes.remove += decision.quads(RELATIONS)
+            changes.remove += decision.quads()
     for iri, decision in follows.items():
         if stands.get(iri) != decision:
-            changes.add += decision.quads(RELATIONS)
+            changes.add += decision.quads()
     groups = Groups([*follows.values(), *(d for d in decisions if d.iri not in stands)])
     wanted = _links(relations, groups, minted)
     have = {
@@ -283,36 +284,75 @@ def _link(relation: NamedNode, canonical: NamedNode) -> Quad:
 
 def merge(
     engine: NeededComponents, merges: Iterable[Merge], *, by: NamedNode = PERSON, name: str | None = None
-) -> list[Decision]:
+) -> list[Resolution]:
     """Decide that relations are one; see `entity_decisions.merge`."""
-    return decide(engine, merges, (), by=by, name=name)
+    return merge_and_invert(engine, merges, (), by=by, name=name)
 
 
 def invert(
     engine: NeededComponents, pairs: Iterable[Merge], *, by: NamedNode = PERSON, name: str | None = None
-) -> list[Decision]:
-    """Decide that relations are inverse; see `decisions.decide_inverses`."""
-    return decide(engine, (), pairs, by=by, name=name)
+) -> list[Resolution]:
+    """Decide that relations are inverse.
+
+    Raises:
+        UsageError: two are the same relation, or one has another inverse.
+    """
+    return merge_and_invert(engine, (), pairs, by=by, name=name)
 
 
-def decide(
+def merge_and_invert(
     engine: NeededComponents,
     merges: Iterable[Merge],
     inverses: Iterable[Merge],
     *,
     by: NamedNode,
     name: str | None = None,
-) -> list[Decision]:
+) -> list[Resolution]:
     """Decide that relations are one, and that pairs of them are inverse then, in one transaction.
 
     Raises:
-        UsageError: see `decisions.decide_merges` and `decisions.decide_inverses`.
+        UsageError: as of `merge` and `invert`.
     """
-    made = decide_merges(engine.store, merges, by, RELATIONS)
-    made += decide_inverses(engine.store, inverses, by, made)
-    if made:
-        _commit(engine, decided(made, by, name, RELATIONS))
-    return made
+    decisions = decide_merges(engine.store, merges, by, RELATIONS)
+    before = [*read_decisions(engine.store, RELATIONS), *decisions]
+    decisions += _inverses(before, inverses, by)
+    decide(engine, decisions, name)
+    return decisions
+
+
+def _inverses(before: Sequence[Resolution], pairs: Iterable[Merge], by: NamedNode) -> list[Resolution]:
+    """Decisions that two relations each are inverse; those that are need none."""
+    decisions: list[Resolution] = []
+    for pair in pairs:
+        groups = Groups([*before, *decisions])
+        first, second = pair.members
+        if first in groups.of(second):
+            raise UsageError(
+                tr("{one} and {other} are the same relation").format(one=first.value, other=second.value),
+                hint=tr("graphrag-rdf relations decisions shows what was merged"),
+            )
+        inverses = {relation: groups.inverse_of(relation) for relation in (first, second)}
+        if inverses[first] is not None and inverses[first] in groups.of(second):
+            continue
+        for relation, inverse in inverses.items():
+            if inverse is not None:
+                raise UsageError(
+                    tr("{relation} is the inverse of {other}").format(
+                        relation=relation.value, other=inverse.value
+                    ),
+                    hint=tr(
+                        "merge what has the same inverse: graphrag-rdf relations merge; or undo the decision"
+                    ),
+                )
+        draft = Resolution(
+            kind=INVERSE,
+            members=tuple(sorted(pair.members, key=str)),
+            by=by,
+            reason=pair.reason,
+            confidence=pair.confidence,
+        )
+        decisions += numbered([*before, *decisions], [draft])
+    return decisions
 
 
 def split(
@@ -322,7 +362,7 @@ def split(
     by: NamedNode = PERSON,
     name: str | None = None,
     reason: str | None = None,
-) -> list[Decision]:
+) -> list[Resolution]:
     """Separate relations from those with which they were merged.
 
     Args:
@@ -331,23 +371,37 @@ def split(
     Raises:
         UsageError: when none is merged with another.
     """
-    wanted = list(relations)
+    named = list(relations)
     groups = Groups(read_decisions(engine.store, RELATIONS))
-    wanted = [one for one in wanted if one in groups] or wanted[:1]
-    made = [decide_split(engine.store, one, by, reason, RELATIONS) for one in wanted]
-    _commit(engine, decided(made, by, name, RELATIONS))
-    return made
+    merged = [relation for relation in named if relation in groups] or named[:1]
+    decisions = [decide_split(engine.store, relation, by, reason, RELATIONS) for relation in merged]
+    decide(engine, decisions, name)
+    return decisions
 
 
-def undo(engine: NeededComponents, decisions: Sequence[Decision]) -> None:
-    """Undo decisions. They stay in the store, marked; their effects are reversed."""
-    _commit(engine, undone(decisions))
-
-
-def _commit(engine: NeededComponents, changes: Changes) -> None:
+def apply_decisions(engine: NeededComponents, changes: Changes, decisions: Sequence[Resolution]) -> None:
+    """The effect of decisions: commit changes, and settle all relations."""
+    del decisions
     engine.indexer.recover()
     engine.store.commit(changes)
     engine.indexer.flush(final=True)  # it settles relations and declares them
+
+
+MERGE, SPLIT = merge_and_split(
+    "relations", apply_decisions, (RAG.RelationMerge, RAG.RelationSplit), RAG.canonicalRelation, "relation-"
+)
+INVERSE = Kind(
+    "inverse",
+    "relations",
+    (RAG.RelationInverse,),
+    apply_decisions,
+    Resolution,
+    words=later("is the inverse of"),
+    least=2,
+    prefix="relation-",
+)
+RELATIONS: tuple[Kind[Resolution], ...] = (MERGE, SPLIT, INVERSE)
+KINDS = RELATIONS
 
 
 # --- what people call relations ---

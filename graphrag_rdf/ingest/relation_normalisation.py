@@ -17,15 +17,17 @@ from typing import TYPE_CHECKING
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.i18n import later
-from graphrag_rdf.ingest.decisions import RELATIONS, Decision, Groups, Merge, read_decisions
+from graphrag_rdf.ingest.decisions import read_decisions
 from graphrag_rdf.ingest.relation_decisions import (
+    RELATIONS,
     Ends,
     Objects,
     Relation,
-    decide,
+    merge_and_invert,
     read_ends,
     read_relations,
 )
+from graphrag_rdf.ingest.resolutions import Groups, Merge, Resolution
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.rdf.wording import words_of
@@ -150,7 +152,7 @@ def read_known(engine: NeededComponents) -> Known:
     decisions = read_decisions(engine.store, RELATIONS)
     groups = Groups(decisions)
     standing = {groups.standing_for(one, relations.keys()) for one in relations}
-    undone = [d.members for d in decisions if d.kind == "inverse" and d.undone and len(d.members) > 1]
+    undone = [d.members for d in decisions if d.kind.name == "inverse" and d.undone and len(d.members) > 1]
     known = Known(relations, groups, [], undone)
     known.canonical = sorted(
         (one for one in standing if one in relations), key=lambda one: (-known.facts(one), one.value)
@@ -369,7 +371,7 @@ def grouped(known: Known, groups: Iterable[Sequence[NamedNode]]) -> Iterator[Pai
             yield Pair(keep, other, "model", MODEL_SCORE)
 
 
-def apply(engine: NeededComponents, proposals: Sequence[Proposal]) -> list[Decision]:
+def apply(engine: NeededComponents, proposals: Sequence[Proposal]) -> list[Resolution]:
     """Decide on proposals; the decisions, in their order."""
 
     def wanted(*, inverse: bool) -> list[Merge]:
@@ -378,9 +380,9 @@ def apply(engine: NeededComponents, proposals: Sequence[Proposal]) -> list[Decis
             Merge(p.pair.keep, (p.pair.keep, p.pair.other), p.reason, round(p.pair.score, 4)) for p in pairs
         ]
 
-    return decide(engine, wanted(inverse=False), wanted(inverse=True), by=RULE)
+    return merge_and_invert(engine, wanted(inverse=False), wanted(inverse=True), by=RULE)
 
 
-def standing(store: Store) -> list[Decision]:
+def standing(store: Store) -> list[Resolution]:
     """The decisions that were made here and stand."""
     return [d for d in read_decisions(store, RELATIONS) if d.by == RULE and d.undone is None]

@@ -17,11 +17,11 @@ from graphrag_rdf.rdf.terms import datetime_, node_of, now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Store
 
 if TYPE_CHECKING:
-    from graphrag_rdf.ingest.decisions import Groups
     from graphrag_rdf.ingest.extractors import ChunkExtractor
     from graphrag_rdf.ingest.fact_decisions import Withheld
     from graphrag_rdf.ingest.indexing import StoreIndexer
     from graphrag_rdf.ingest.plan import IngestSettings
+    from graphrag_rdf.ingest.resolutions import Groups
     from graphrag_rdf.store.blobs import BlobStore
 
 

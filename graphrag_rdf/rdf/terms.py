@@ -18,6 +18,8 @@ from urllib.parse import unquote
 from pyoxigraph import BaseDirection, BlankNode, Literal, NamedNode, Triple
 
 Term: TypeAlias = NamedNode | BlankNode | Literal | Triple
+Statement: TypeAlias = tuple[NamedNode, NamedNode, NamedNode | Literal]
+"""A fact."""
 Value: TypeAlias = str | bool | int | float | Decimal | date | datetime
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -242,6 +244,17 @@ def spellings(names: Iterable[str], languages: Iterable[str]) -> list[Literal]:
     """
     tags = dict.fromkeys((None, *filter(None, languages)))
     return [Literal(name, language=tag) for name in names for tag in tags]
+
+
+def spelled(statement: Statement, called: Callable[[Term], str]) -> dict[str, str]:
+    """A fact as terms in N-Triples with their labels: `s`, `p`, `o`, `s_label`, …"""
+    terms = list(zip("spo", statement, strict=True))
+    return {name: str(term) for name, term in terms} | {f"{n}_label": called(term) for n, term in terms}
+
+
+def text_of_statement(statement: Statement) -> str:
+    """A fact as text."""
+    return f"({', '.join(text_of(term) for term in statement)})"
 
 
 def edge_id(s: str, p: str, o: str) -> str:

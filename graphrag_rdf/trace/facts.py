@@ -11,8 +11,8 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import later, tr
-from graphrag_rdf.rdf.fact_decisions import Statement
-from graphrag_rdf.rdf.terms import Term, local_name, one_label, spellings, text_of
+from graphrag_rdf.rdf.namespaces import RAG
+from graphrag_rdf.rdf.terms import Statement, Term, local_name, one_label, spellings, text_of
 from graphrag_rdf.rdf.wording import phrase_of, words_of, words_of_value
 from graphrag_rdf.sparql.parameters import parse_term
 from graphrag_rdf.store.base import Row, Store, languages_of
@@ -194,7 +194,8 @@ class _LookUp:
         )
         if matching or inferred:
             return [_edge(row) for row in matching]
-        removed = [_edge(row) for row in self._store.select("facts/decisions")]
+        decided = self._store.select("decisions/statements")
+        removed = [_edge(row) for row in decided if row["property"] == RAG.retracts]
         return [
             fact
             for fact in dict.fromkeys(removed)

@@ -1,8 +1,11 @@
 # name: forget/decisions
 # kind: update
-# summary: Remove entities and relations that no document names from decisions, and decisions that have nothing left to decide.
+# summary: Remove things that no document names from decisions, and decisions that have nothing left to decide.
+# params:
+#   kinds: {type: "iri[]", sample: ["https://w3id.org/graphrag-rdf/ns#EntityMerge", "https://w3id.org/graphrag-rdf/ns#EntityLink"], about: "classes of decisions with members"}
+#   several: {type: "iri[]", sample: ["https://w3id.org/graphrag-rdf/ns#EntityMerge"], about: "those that need two members"}
 DELETE { GRAPH <urn:graph:system> { ?decision ?property ?entity } } WHERE {
-  VALUES ?kind { rag:EntityMerge rag:EntitySplit rag:EntityLink rag:RelationMerge rag:RelationSplit rag:RelationInverse }
+  {{ values("?kind", kinds) }}
   GRAPH <urn:graph:system> {
     ?decision a ?kind ;
       ?property ?entity .
@@ -17,7 +20,7 @@ DELETE { GRAPH <urn:graph:system> { ?decision ?property ?entity } } WHERE {
   FILTER NOT EXISTS { GRAPH <urn:graph:system> { ?decision prov:hadPrimarySource ?file } }
 } ;
 DELETE { GRAPH <urn:graph:system> { ?decision ?property ?value } } WHERE {
-  VALUES ?kind { rag:EntityMerge rag:EntitySplit rag:RelationMerge rag:RelationSplit rag:RelationInverse }
+  {{ values("?kind", several) }}
   GRAPH <urn:graph:system> {
     ?decision a ?kind ;
       ?property ?value .
@@ -31,9 +34,11 @@ DELETE { GRAPH <urn:graph:system> { ?decision ?property ?value } } WHERE {
   FILTER NOT EXISTS { GRAPH <urn:graph:system> { ?decision prov:hadPrimarySource ?file } }
 } ;
 DELETE { GRAPH <urn:graph:system> { ?decision ?property ?value } } WHERE {
+  {{ values("?kind", kinds) }}
   GRAPH <urn:graph:system> {
-    ?decision a rag:EntityLink ;
+    ?decision a ?kind ;
       ?property ?value .
   }
   FILTER NOT EXISTS { GRAPH <urn:graph:system> { ?decision rag:member ?entity } }
+  FILTER NOT EXISTS { GRAPH <urn:graph:system> { ?decision prov:hadPrimarySource ?file } }
 }

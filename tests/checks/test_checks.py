@@ -12,9 +12,9 @@ from graphrag_rdf.checks import CHECKS, Violation, run_checks, run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.index.text import TextIndex
+from graphrag_rdf.ingest.fact_decisions import CORRECTION, REMOVAL, FactDecision
 from graphrag_rdf.rdf import chunk_relations as build
 from graphrag_rdf.rdf import claims, iris, model_calls
-from graphrag_rdf.rdf.fact_decisions import FactDecision
 from graphrag_rdf.rdf.model_calls import Quote
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, RDFS, SKOS, TG, Graphs
 from graphrag_rdf.rdf.terms import datetime_, integer, now
@@ -103,7 +103,15 @@ def decided(store: Spoiler, *facts: Triple) -> FactDecision:
     statements = [(fact.subject, fact.predicate, fact.object) for fact in facts]
     old, new = (*statements, None)[:2]
     iri = NamedNode("urn:graphrag-rdf:removal:1")
-    decision = FactDecision(iri, old, new, iris.agent("person"), "removal by hand", now())  # type: ignore[arg-type]
+    decision = FactDecision(
+        iri=iri,
+        kind=CORRECTION if new else REMOVAL,
+        fact=old,  # type: ignore[arg-type]
+        instead=new,  # type: ignore[arg-type]
+        by=iris.agent("person"),
+        label="removal by hand",
+        made=now(),
+    )
     for quad in decision.quads():
         store.add(*quad)
     return decision

@@ -12,8 +12,8 @@ from graphrag_rdf import Engine
 from graphrag_rdf.checks.shapes import Offence, validate_facts
 from graphrag_rdf.config import Settings
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.ingest.decisions import Merge
 from graphrag_rdf.ingest.entity_decisions import merge
+from graphrag_rdf.ingest.resolutions import Merge
 from tests.support.stores import open_engine
 
 PREFIXES = """@prefix sh: <http://www.w3.org/ns/shacl#> .

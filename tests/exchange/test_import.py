@@ -30,10 +30,10 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange import export_graph, import_file
 from graphrag_rdf.exchange.dump import BY_SUFFIX
-from graphrag_rdf.ingest.decisions import Merge
 from graphrag_rdf.ingest.entity_decisions import merge, read_groups
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
+from graphrag_rdf.ingest.resolutions import Merge
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import OWL, PROV, RAG, RDF, RDFS, SKOS, STORE_NODE, TG, XSD, Graphs
 from graphrag_rdf.sparql.render import Dialect

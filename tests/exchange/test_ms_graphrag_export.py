@@ -13,8 +13,8 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.ms_graphrag import export_tables, import_tables
 from graphrag_rdf.exchange.ms_graphrag.citations import parse_citations
 from graphrag_rdf.exchange.ms_graphrag.tables import COLUMNS, read_file
-from graphrag_rdf.ingest.decisions import Merge
 from graphrag_rdf.ingest.entity_decisions import merge
+from graphrag_rdf.ingest.resolutions import Merge
 from tests.support.ms_tables import some_tables, write_parquet
 from tests.support.stores import open_engine
 

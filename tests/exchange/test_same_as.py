@@ -13,10 +13,11 @@ from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.exchange import import_file
-from graphrag_rdf.ingest.decisions import Merge, read_decisions
-from graphrag_rdf.ingest.entity_decisions import merge, read_groups, split, undo
+from graphrag_rdf.ingest.decisions import read_decisions, undo
+from graphrag_rdf.ingest.entity_decisions import ENTITIES, merge, read_groups, split
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
+from graphrag_rdf.ingest.resolutions import Merge
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, Graphs
 from tests.support.stores import open_engine
@@ -50,7 +51,7 @@ ADA_NODE = NamedNode(EX + "ada")
 
 def test_a_group_is_one_decision_with_the_file_as_source(empty: Engine, tmp_path: Path) -> None:
     take(empty, tmp_path, ADA)
-    (decision,) = read_decisions(empty.store)
+    (decision,) = read_decisions(empty.store, ENTITIES)
     assert {member.value for member in decision.members} == {
         EX + "ada",
         "http://www.wikidata.org/entity/Q7259",
@@ -78,7 +79,7 @@ def test_facts_of_texts_and_of_the_file_are_found_together(tmp_path: Path) -> No
         assert last.answer is not None
         assert any("Notes on the Engine" in passage["text"] for passage in last.answer["passages"])
         forget_documents(engine, find_documents(engine.store, [str(docs / "a.txt")]))
-        assert [len(d.members) for d in read_decisions(engine.store)] == [3]
+        assert [len(d.members) for d in read_decisions(engine.store, ENTITIES)] == [3]
         assert run_checks(engine.store, engine.blobs, engine.text_index) == []
 
 
@@ -92,7 +93,7 @@ def test_split_undone_and_imported_again(empty: Engine, tmp_path: Path) -> None:
     assert canonical(empty, b) == {EX + "b"}, "a person's split outweighs another file"
     undo(empty, [decision])
     assert canonical(empty, b) == {EX + "a"}
-    undo(empty, [d for d in read_decisions(empty.store) if d.kind == "merge"])
+    undo(empty, [d for d in read_decisions(empty.store, ENTITIES) if d.kind.name == "merge"])
     assert canonical(empty, a, b) == {EX + "a", EX + "b"}
     assert import_file(empty, tmp_path / "a.ttl").kind == "unchanged"
     assert canonical(empty, b) == {EX + "b"}
@@ -109,7 +110,7 @@ def test_split_undone_and_imported_again(empty: Engine, tmp_path: Path) -> None:
 )
 def test_what_is_no_two_entities_is_not_merged(empty: Engine, tmp_path: Path, turtle: str) -> None:
     take(empty, tmp_path, turtle)
-    assert read_decisions(empty.store) == []
+    assert read_decisions(empty.store, ENTITIES) == []
 
 
 def test_merges_of_imported_things_survive_forgetting(tmp_path: Path) -> None:
@@ -147,7 +148,7 @@ def test_groups_are_those_that_the_triples_join(pairs: list[tuple[int, int]], tm
             for other in range(7):
                 same_one = found[f"{EX}e{one}"] == found[f"{EX}e{other}"]
                 assert same_one == (other in group[one])
-        undo(engine, read_decisions(engine.store))
+        undo(engine, read_decisions(engine.store, ENTITIES))
         assert all(
             quad.subject == quad.object
             for quad in engine.store.quads(Graphs.DERIVED)

@@ -9,8 +9,8 @@ import pytest
 
 from graphrag_rdf.checks import run_checks
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.ingest.decisions import read_decisions
-from graphrag_rdf.ingest.entity_decisions import undo
+from graphrag_rdf.ingest.decisions import read_decisions, undo
+from graphrag_rdf.ingest.entity_decisions import ENTITIES
 from graphrag_rdf.ingest.joins import SCRIPTS_RULE
 from tests.ingest.conftest import MakeEngine
 from tests.ingest.test_synonyms import canonical
@@ -40,7 +40,7 @@ def test_the_simplified_name_represents_the_others_whatever_the_order(
     assert [links[name] for name in TAIWAN] == ["台湾"] * 3
     assert [links[name] for name in ("林淑贞", "林淑貞")] == ["林淑贞"] * 2
     assert links["法國"] == "法國"
-    assert {decision.by for decision in read_decisions(engine.store)} == {SCRIPTS_RULE}
+    assert {decision.by for decision in read_decisions(engine.store, ENTITIES)} == {SCRIPTS_RULE}
     assert run_checks(engine.store, engine.blobs, engine.text_index) == []
 
 
@@ -67,7 +67,7 @@ def test_a_question_in_one_script_finds_the_other(
 
 def test_an_undone_decision_stays_undone(docs: Path, engine_of: MakeEngine) -> None:
     engine = filled(docs, engine_of(), ("a.txt", "b.txt"))
-    undo(engine, read_decisions(engine.store))
+    undo(engine, read_decisions(engine.store, ENTITIES))
     (docs / "c.txt").write_text("臺灣和林淑貞很好。林淑貞訪問了日本。", encoding="utf-8")
     engine.ingest([docs])
     links = canonical(engine)

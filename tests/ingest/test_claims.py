@@ -16,11 +16,11 @@ from graphrag_rdf import Engine
 from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.ingest.claims import estimate_claims
-from graphrag_rdf.ingest.decisions import Merge
 from graphrag_rdf.ingest.entity_decisions import merge
 from graphrag_rdf.ingest.estimate import estimate
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
+from graphrag_rdf.ingest.resolutions import Merge
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, TG, Graphs
 from graphrag_rdf.rdf.terms import text_of

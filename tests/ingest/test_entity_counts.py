@@ -9,9 +9,10 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.ingest.decisions import Merge
-from graphrag_rdf.ingest.entity_decisions import merge, settle, undo
+from graphrag_rdf.ingest.decisions import undo
+from graphrag_rdf.ingest.entity_decisions import merge, settle
 from graphrag_rdf.ingest.names import unsettled
+from graphrag_rdf.ingest.resolutions import Merge
 from graphrag_rdf.rdf.namespaces import RAG, Graphs
 from graphrag_rdf.rdf.terms import node_of, now
 from graphrag_rdf.store.base import Changes

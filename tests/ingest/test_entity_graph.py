@@ -16,12 +16,12 @@ from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.ingest.decisions import Merge
 from graphrag_rdf.ingest.entity_decisions import merge, split
 from graphrag_rdf.ingest.entity_graph import sentences_of_pairs, update_graph
 from graphrag_rdf.ingest.fact_decisions import remove_facts
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
+from graphrag_rdf.ingest.resolutions import Merge
 from graphrag_rdf.rdf import prov
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG, Graphs
 from graphrag_rdf.rdf.terms import node_of, text_of

@@ -16,8 +16,8 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange import import_file
 from graphrag_rdf.exchange.ontologies import load_ontologies, remove_ontology
-from graphrag_rdf.ingest.decisions import read_decisions
-from graphrag_rdf.ingest.entity_decisions import refresh_links, split, undo
+from graphrag_rdf.ingest.decisions import read_decisions, undo
+from graphrag_rdf.ingest.entity_decisions import ENTITIES, refresh_links, split
 from graphrag_rdf.ingest.entity_links import (
     Proposal,
     apply,
@@ -383,7 +383,7 @@ def test_links_go_with_their_entity_and_come_back(docs: Path, made: MakeEngine) 
     assert sound(engine)
     forget_documents(engine, find_documents(engine.store, [str(docs / "c.txt")]))
     assert linked(engine) == set()
-    assert read_decisions(engine.store) == []
+    assert read_decisions(engine.store, ENTITIES) == []
     assert not any(
         "mercury" in str(quad).lower() for quad in everything(engine) if quad.graph_name == Graphs.SYSTEM
     )

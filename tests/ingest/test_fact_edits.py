@@ -11,7 +11,7 @@ from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange import export_graph, import_file
-from graphrag_rdf.ingest.fact_decisions import Person
+from graphrag_rdf.ingest.decisions import Person
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.json_values import to_json
@@ -75,7 +75,11 @@ def test_removed_and_taken_back(engine: Engine) -> None:
     assert before - asserted(engine) == {Triple(*gone)}
     assert sound(engine)
     [decision] = engine.facts.decisions()
-    assert (decision.reason, decision.kind, decision.label) == ("misread", "removal", "removal by R. Tennant")
+    assert (decision.reason, decision.kind.name, decision.label) == (
+        "misread",
+        "removal",
+        "removal by R. Tennant",
+    )
     assert engine.facts.remove(*BORN).decisions == []
     back = engine.facts.undo([decision.iri.value])
     assert back.asserted == [gone]
@@ -220,7 +224,7 @@ def test_kinds_of_new_objects(docs: Path, engine: Engine) -> None:
     assert s.value.endswith("/e/beatrice-pennock")
     assert p.value.endswith("/r/hails-from")
     assert isinstance(o, NamedNode)
-    assert engine.facts.decisions()[0].kind == "correction"
+    assert engine.facts.decisions()[0].kind.name == "correction"
     assert sound(engine)
 
 
@@ -290,8 +294,8 @@ def test_an_empty_name_is_refused(engine: Engine) -> None:
 
 
 def test_an_entity_that_is_one_with_another_may_still_say_it(engine: Engine, docs: Path) -> None:
-    from graphrag_rdf.ingest.decisions import Merge
     from graphrag_rdf.ingest.entity_decisions import merge
+    from graphrag_rdf.ingest.resolutions import Merge
 
     (docs / "b.txt").write_text("Orr was born in Arnhythe.")
     engine.ingest([docs])

@@ -16,10 +16,10 @@ from graphrag_rdf.checks import run_checks
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.index.records import KINDS
-from graphrag_rdf.ingest.decisions import Merge
 from graphrag_rdf.ingest.entity_decisions import merge
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
+from graphrag_rdf.ingest.resolutions import Merge
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.trace.feedback import add_mark
 from graphrag_rdf.trace.text import render_trace

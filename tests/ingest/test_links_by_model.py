@@ -12,7 +12,7 @@ import pytest
 from pyoxigraph import Literal
 
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.ingest.entity_decisions import undo
+from graphrag_rdf.ingest.decisions import undo
 from graphrag_rdf.ingest.entity_links import (
     MIN_CONFIDENCE,
     MODEL,

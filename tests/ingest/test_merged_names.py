@@ -15,10 +15,11 @@ from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.exchange.dump import export_graph
 from graphrag_rdf.exchange.owl import export_owl
-from graphrag_rdf.ingest.decisions import Decision, Merge
-from graphrag_rdf.ingest.entity_decisions import merge, split, undo
+from graphrag_rdf.ingest.decisions import undo
+from graphrag_rdf.ingest.entity_decisions import merge, split
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
+from graphrag_rdf.ingest.resolutions import Merge, Resolution
 from graphrag_rdf.rdf.iris import DEFAULT_NAMESPACE
 from graphrag_rdf.rdf.namespaces import RAG, SKOS, Graphs
 from graphrag_rdf.store.base import Changes, plain_quads
@@ -57,7 +58,7 @@ def engine(docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer) -
     return engine
 
 
-def merged(engine: Engine) -> list[Decision]:
+def merged(engine: Engine) -> list[Resolution]:
     return merge(engine, [Merge(IBM, (IBM, LONG)), Merge(IBM, (IBM, GERMAN))])
 
 

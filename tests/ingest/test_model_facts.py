@@ -11,8 +11,8 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.ingest.decisions import read_decisions
-from graphrag_rdf.ingest.entity_decisions import undo
+from graphrag_rdf.ingest.decisions import read_decisions, undo
+from graphrag_rdf.ingest.entity_decisions import ENTITIES
 from graphrag_rdf.rdf.namespaces import RAG, SKOS, TG, Graphs
 from graphrag_rdf.store.base import plain_quads
 from graphrag_rdf.trace.verify import verify_trace
@@ -198,7 +198,7 @@ def test_a_person_has_the_last_word_about_a_name(
     scripted_server.answer_with(answer_about_orr)
     engine = engine_of(**by_model(scripted_server, documents__chunk_size=110))
     engine.ingest([docs])
-    undo(engine, [one for one in read_decisions(engine.store) if one.undone is None])
+    undo(engine, [one for one in read_decisions(engine.store, ENTITIES) if one.undone is None])
     assert canonical_of(engine, "orr") == "orr"
     engine.ingest([docs], refresh=True)
     assert canonical_of(engine, "orr") == "orr"

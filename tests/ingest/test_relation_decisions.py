@@ -21,11 +21,12 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.ontologies import load_ontologies
 from graphrag_rdf.ingest import relation_normalisation as normalisation
-from graphrag_rdf.ingest.decisions import RELATIONS, Decision, Merge, read_decisions
+from graphrag_rdf.ingest.decisions import read_decisions, undo
 from graphrag_rdf.ingest.fact_decisions import remove_facts
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
-from graphrag_rdf.ingest.relation_decisions import FORM, merge, relations_called, split, together, undo
+from graphrag_rdf.ingest.relation_decisions import FORM, RELATIONS, merge, relations_called, split, together
+from graphrag_rdf.ingest.resolutions import Merge, Resolution
 from graphrag_rdf.rdf.iris import DEFAULT_NAMESPACE
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
 from graphrag_rdf.store.base import plain_quads
@@ -219,7 +220,7 @@ ACTS = st.lists(
 @given(ACTS, st.randoms())
 def test_merges_and_splits_undone_leave_the_store_as_it_was(engine: Engine, acts: Any, random: Any) -> None:
     before = unrecorded(engine)
-    made: list[Decision] = []
+    made: list[Resolution] = []
     for act, slugs in acts:
         members = tuple(map(relation, slugs))
         try:

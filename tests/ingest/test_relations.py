@@ -22,11 +22,11 @@ from graphrag_rdf.checks import run_checks
 from graphrag_rdf.checks.diagnosis import config_drift
 from graphrag_rdf.config import RelationSection, Settings
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.ingest.decisions import Merge
 from graphrag_rdf.ingest.entity_decisions import merge
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.ingest.relations import RelationSettings, build_relations, relation_counts
+from graphrag_rdf.ingest.resolutions import Merge
 from graphrag_rdf.rdf.namespaces import RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import integer, text_of
 from graphrag_rdf.resources import folder

@@ -13,10 +13,11 @@ from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest import normalisation
-from graphrag_rdf.ingest.decisions import Decision, Groups, Merge, read_decisions
-from graphrag_rdf.ingest.entity_decisions import merge, split, undo
+from graphrag_rdf.ingest.decisions import read_decisions, undo
+from graphrag_rdf.ingest.entity_decisions import ENTITIES, MERGE, merge, split
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
+from graphrag_rdf.ingest.resolutions import Groups, Merge, Resolution
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
 from tests.ingest.conftest import MakeEngine, assert_same, content, everything, index_matches_store
@@ -43,7 +44,7 @@ def engine(docs: Path, engine_of: MakeEngine) -> Engine:
 
 def unrecorded(engine: Engine) -> set[Quad]:
     """All but decisions, who made them, and commit numbers."""
-    decided = {d.iri for d in read_decisions(engine.store)}
+    decided = {d.iri for d in read_decisions(engine.store, ENTITIES)}
     return {
         quad
         for quad in everything(engine)
@@ -59,7 +60,7 @@ def sound(engine: Engine) -> bool:
     return index_matches_store(engine)
 
 
-def one(engine: Engine, *slugs: str) -> Decision:
+def one(engine: Engine, *slugs: str) -> Resolution:
     members = tuple(map(entity, slugs))
     (made,) = merge(engine, [Merge(members[0], members, "the same person", 0.8)])
     return made
@@ -71,11 +72,11 @@ def test_merged_and_taken_back(engine: Engine) -> None:
     links = canonical(engine)
     assert links["miss-marwick"] == links["elspeth-marwick"] == "elspeth-marwick"
     assert sound(engine)
-    (stored,) = read_decisions(engine.store)
+    (stored,) = read_decisions(engine.store, ENTITIES)
     assert (stored.reason, stored.confidence, stored.undone) == ("the same person", 0.8, None)
     undo(engine, [decision])
     assert_same(unrecorded(engine), before)
-    (stored,) = read_decisions(engine.store)
+    (stored,) = read_decisions(engine.store, ENTITIES)
     assert stored.undone is not None
     assert sound(engine)
 
@@ -91,7 +92,7 @@ def test_merging_twice_decides_once(engine: Engine) -> None:
 def test_merged_again_after_it_was_taken_back(engine: Engine) -> None:
     undo(engine, [one(engine, "elspeth-marwick", "miss-marwick")])
     one(engine, "elspeth-marwick", "miss-marwick")
-    assert [d.undone is None for d in read_decisions(engine.store)] == [False, True]
+    assert [d.undone is None for d in read_decisions(engine.store, ENTITIES)] == [False, True]
     assert canonical(engine)["miss-marwick"] == "elspeth-marwick"
 
 
@@ -126,7 +127,7 @@ def test_a_split_is_replayed(engine: Engine, docs: Path, tmp_path: Path, engine_
     again.ingest([docs], refresh=True)
     assert canonical(again)["miss-marwick"] == "miss-marwick"
     assert sound(again)
-    undo(again, [d for d in read_decisions(again.store) if d.iri == decision.iri])
+    undo(again, [d for d in read_decisions(again.store, ENTITIES) if d.iri == decision.iri])
     assert canonical(again)["miss-marwick"] == "elspeth-marwick"
     assert sound(again)
 
@@ -157,7 +158,7 @@ def test_forgetting_takes_names_out_of_decisions(engine: Engine, docs: Path) -> 
     one(engine, "elspeth-marwick", "miss-marwick", "e.-marwick")
     one(engine, "ada-lovelace", "charles-babbage")
     forget_documents(engine, find_documents(engine.store, ["docs/a.txt"]))
-    (left,) = read_decisions(engine.store)
+    (left,) = read_decisions(engine.store, ENTITIES)
     assert left.members == (entity("e.-marwick"), entity("miss-marwick"))
     assert not any(
         "elspeth" in str(q).casefold() or "lovelace" in str(q).casefold() for q in everything(engine)
@@ -199,7 +200,12 @@ _SETS = st.lists(st.lists(st.sampled_from(_E), min_size=2, max_size=4, unique=Tr
 def test_groups_are_what_merges_connect(sets: list[list[NamedNode]]) -> None:
     """Members of a group point at one of them, and groups do not overlap."""
     decisions = [
-        Decision(NamedNode(f"urn:d:{n}"), "merge", tuple(sorted(each, key=str)), each[0])
+        Resolution(
+            iri=NamedNode(f"urn:d:{n}"),
+            kind=MERGE,
+            members=tuple(sorted(each, key=str)),
+            canonical=each[0],
+        )
         for n, each in enumerate(sets)
     ]
     groups = Groups(decisions)
@@ -229,10 +235,10 @@ _ACTS = st.lists(
 def test_undoing_restores_exactly(shared: Engine, acts: list[list[str] | str]) -> None:
     """Whatever is merged and split, once it is taken back the store is as it was but for the record."""
     before = unrecorded(shared)
-    made: list[Decision] = []
+    made: list[Resolution] = []
     for act in acts:
         if isinstance(act, str):
-            groups = Groups(read_decisions(shared.store))
+            groups = Groups(read_decisions(shared.store, ENTITIES))
             if entity(act) in groups:
                 made.append(split(shared, entity(act)))
         else:
@@ -301,7 +307,7 @@ def test_applied_and_taken_back(named: Engine) -> None:
     assert len(made) == len(found) > 1
     links = canonical(named)
     assert links["zoë-quill"] == links["zoe-quill"]
-    assert {d.by for d in read_decisions(named.store)} == {normalisation.RULE}
+    assert {d.by for d in read_decisions(named.store, ENTITIES)} == {normalisation.RULE}
     assert all(d.reason and d.confidence for d in made)
     assert normalisation.propose(named) == []
     assert sound(named)

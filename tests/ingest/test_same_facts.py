@@ -17,11 +17,12 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.ontologies import load_ontologies
 from graphrag_rdf.ingest import entity_decisions
 from graphrag_rdf.ingest import relation_normalisation as normalisation
-from graphrag_rdf.ingest.decisions import Decision, Merge
+from graphrag_rdf.ingest.decisions import undo
 from graphrag_rdf.ingest.fact_decisions import remove_facts
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
-from graphrag_rdf.ingest.relation_decisions import invert, merge, undo
+from graphrag_rdf.ingest.relation_decisions import invert, merge
+from graphrag_rdf.ingest.resolutions import Merge, Resolution
 from graphrag_rdf.rdf.iris import DEFAULT_NAMESPACE
 from graphrag_rdf.rdf.namespaces import OWL, Graphs
 from graphrag_rdf.schema.reasoning import infer
@@ -125,7 +126,7 @@ def of_firm(engine: Engine, pipeline: str = "graph_rag", *, inferred: bool = Fal
     return [edge for edge in found if "Kelm Yard" in (edge["s_label"], edge["o_label"])]
 
 
-def decide(engine: Engine) -> list[Decision]:
+def decide(engine: Engine) -> list[Resolution]:
     pair = (relation("works-for"), relation("employs"))
     return invert(engine, [Merge(pair[0], pair, "for a test")])
 
@@ -256,7 +257,7 @@ def test_an_ontology_proposes_inverses(firm: Engine, tmp_path: Path) -> None:
     assert len(of_firm(firm)) == 2
     known = normalisation.read_known(firm)
     assert normalisation.choose(firm, known, normalisation.by_ontology(firm.store, known)) == []
-    undo(firm, [one for one in made if one.kind == "inverse"])
+    undo(firm, [one for one in made if one.kind.name == "inverse"])
     known = normalisation.read_known(firm)
     again = normalisation.choose(firm, known, normalisation.by_ontology(firm.store, known))
     assert again == [], "what was undone is not proposed again"
@@ -281,7 +282,7 @@ def test_a_model_proposes_inverses(
     (proposal,) = normalisation.choose(engine, known, pairs, by="openai/scripted")
     assert proposal.reason == "openai/scripted says that they mean the same in opposite directions"
     (decision,) = normalisation.apply(engine, [proposal])
-    assert decision.kind == "inverse"
+    assert decision.kind.name == "inverse"
     assert normalisation.standing(engine.store) == [decision]
 
 

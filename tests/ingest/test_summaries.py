@@ -13,11 +13,11 @@ from pyoxigraph import NamedNode, Triple
 from graphrag_rdf import Engine
 from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.errors import ConfigError
-from graphrag_rdf.ingest.decisions import Merge
 from graphrag_rdf.ingest.entity_decisions import merge, split
 from graphrag_rdf.ingest.fact_decisions import remove_facts
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
+from graphrag_rdf.ingest.resolutions import Merge
 from graphrag_rdf.ingest.summaries import estimate_summaries
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, TG, Graphs

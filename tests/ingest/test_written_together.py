@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from graphrag_rdf.checks import run_checks
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.extract.names import apart, together
-from graphrag_rdf.ingest.decisions import read_decisions
-from graphrag_rdf.ingest.entity_decisions import undo
+from graphrag_rdf.ingest.decisions import read_decisions, undo
+from graphrag_rdf.ingest.entity_decisions import ENTITIES
 from graphrag_rdf.ingest.joins import TOGETHER_RULE
 from graphrag_rdf.steps.search import entities_called
 from tests.ingest.conftest import MakeEngine, by_model
@@ -56,12 +56,12 @@ def test_both_forms_are_one_and_a_first_name_is_its_speaker(engine: Engine) -> N
     assert stands(engine, "yuriko", "yurikoorr") == ["yurikoorr"] * 2
     assert stands(engine, "macorr", "mac-orr") == ["macorr", "mac-orr"]
     assert run_checks(engine.store, engine.blobs, engine.text_index) == []
-    assert {decision.by for decision in read_decisions(engine.store)} == {TOGETHER_RULE}
+    assert {decision.by for decision in read_decisions(engine.store, ENTITIES)} == {TOGETHER_RULE}
 
 
 def test_it_can_be_turned_off(docs: Path, engine_of: MakeEngine) -> None:
     off = filled(docs, engine_of("off", extract__normalise=False), list(FILES))
-    assert read_decisions(off.store) == []
+    assert read_decisions(off.store, ENTITIES) == []
     assert stands(off, "boyew", "bo-yew") == ["boyew", "bo-yew"]
 
 
@@ -76,14 +76,14 @@ def test_the_order_of_documents_does_not_matter(docs: Path, engine_of: MakeEngin
 
 
 def test_nothing_is_decided_twice(docs: Path, engine: Engine) -> None:
-    before = read_decisions(engine.store)
+    before = read_decisions(engine.store, ENTITIES)
     engine.ingest([docs])
     engine.ingest([docs], refresh=True)
-    assert read_decisions(engine.store) == before
+    assert read_decisions(engine.store, ENTITIES) == before
 
 
 def test_a_person_has_the_last_word(docs: Path, engine: Engine) -> None:
-    undo(engine, read_decisions(engine.store))
+    undo(engine, read_decisions(engine.store, ENTITIES))
     assert stands(engine, "boyew", "yuriko") == ["boyew", "yuriko"]
     engine.ingest([docs], refresh=True)
     assert stands(engine, "boyew", "yuriko") == ["boyew", "yuriko"]

@@ -14,8 +14,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
-from graphrag_rdf.ingest.fact_decisions import Edited
-from graphrag_rdf.rdf.fact_decisions import FactDecision
+from graphrag_rdf.ingest.fact_decisions import Edited, FactDecision
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import Parameters, is_form, read_form

@@ -30,7 +30,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, Graphs
-from graphrag_rdf.rdf.terms import Term, datetime_, double, node_of, now, to_python
+from graphrag_rdf.rdf.terms import Term, datetime_, double, now, to_python
 from graphrag_rdf.store.base import Changes, Store
 
 if TYPE_CHECKING:
@@ -225,12 +225,10 @@ def read_decisions(store: Store, kinds: Sequence[Kind[D]]) -> list[D]:
     """The decisions of some kinds in the order in which they were made, undone ones too."""
     values: dict[NamedNode, dict[NamedNode, list[Term]]] = {}
     for row in store.select("decisions/list", kinds=list(dict.fromkeys(kind.types[0] for kind in kinds))):
-        of_decision = values.setdefault(node_of(row["decision"]), {})
-        of_decision.setdefault(node_of(row["property"]), []).append(row["value"])
+        values.setdefault(row["decision"], {}).setdefault(row["property"], []).append(row["value"])
     if any(RAG.retracts in of_decision for of_decision in values.values()):
         for row in store.select("decisions/statements"):
-            triple = Triple(row["s"], row["p"], row["o"])  # type: ignore[arg-type]
-            values.get(node_of(row["decision"]), {})[node_of(row["property"])] = [triple]
+            values[row["decision"]][row["property"]] = [Triple(row["s"], row["p"], row["o"])]
     decisions = [_kind_of(of_decision, kinds).read(iri, of_decision) for iri, of_decision in values.items()]
     return sorted(decisions, key=lambda decision: (decision.made or _FIRST, decision.iri.value))
 

@@ -185,8 +185,8 @@ def split_(entity: str, reason: str | None, by: str | None, form: str) -> None:
 
     with open_engine() as engine:
         node = engine.entity(entity)
-        made = split(engine, node, by=Person(by).node, name=by, reason=reason)
-    write_decisions([made], form)
+        made = split(engine, [node], by=Person(by).node, name=by, reason=reason)
+    write_decisions(made, form)
 
 
 @entities_command.command(

@@ -127,13 +127,13 @@ def inverse_(
     No fact is rewritten. Undo the decision with: graphrag-rdf relations undo
     """
     from graphrag_rdf.ingest.decisions import Person
-    from graphrag_rdf.ingest.relation_decisions import invert, pair_of_things
+    from graphrag_rdf.ingest.relation_decisions import merge_and_invert, pair_of_things
     from graphrag_rdf.ingest.resolutions import Merge
 
     with open_engine() as engine:
         members = pair_of_things([_called(engine, name) for name in (relation, other)])
         wanted = [Merge(members[0], members, reason, confidence)]
-        made = invert(engine, wanted, by=Person(by).node, name=by)
+        made = merge_and_invert(engine, (), wanted, by=Person(by).node, name=by)
     write_decisions(made, form, tr("they are inverse already"))
 
 

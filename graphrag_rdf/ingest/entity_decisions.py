@@ -9,16 +9,16 @@ updates the links of all marked entities.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
 from graphrag_rdf.i18n import later
+from graphrag_rdf.ingest import resolutions
 from graphrag_rdf.ingest.decisions import (
-    PERSON,
     Kind,
     Property,
-    decide,
     node,
     nodes,
     read_decisions,
@@ -30,10 +30,7 @@ from graphrag_rdf.ingest.names import as_literal, undrawn, unlinked, unsettled
 from graphrag_rdf.ingest.resolutions import (
     Groups,
     Link,
-    Merge,
     Resolution,
-    decide_merges,
-    decide_split,
     merge_and_split,
 )
 from graphrag_rdf.rdf import iris
@@ -179,44 +176,6 @@ def _canonical(entity: NamedNode, target: NamedNode) -> Quad:
     return Quad(entity, RAG.canonicalEntity, target, Graphs.DERIVED)
 
 
-def merge(
-    engine: NeededComponents, merges: Iterable[Merge], *, by: NamedNode = PERSON, name: str | None = None
-) -> list[Resolution]:
-    """Decide that entities are one.
-
-    Args:
-        by: the rule or person.
-        name: of the person.
-
-    Returns:
-        the decisions; a merge of what is one already, with the same entity standing for it, makes none.
-
-    Raises:
-        UsageError: when an entity is to be merged with itself.
-    """
-    decisions = decide_merges(engine.store, merges, by, ENTITIES)
-    decide(engine, decisions, name)
-    return decisions
-
-
-def split(
-    engine: NeededComponents,
-    entity: NamedNode,
-    *,
-    by: NamedNode = PERSON,
-    name: str | None = None,
-    reason: str | None = None,
-) -> Resolution:
-    """Separate an entity from those with which it was merged.
-
-    Raises:
-        UsageError: when it is not merged with any.
-    """
-    decision = decide_split(engine.store, entity, by, reason, ENTITIES)
-    decide(engine, [decision], name)
-    return decision
-
-
 def stated_merge(
     canonical: NamedNode, members: Iterable[NamedNode], *, by: NamedNode, source: NamedNode
 ) -> Resolution:
@@ -276,6 +235,9 @@ LINK = Kind(
 )
 ENTITIES: tuple[Kind[Resolution], ...] = (MERGE, SPLIT, cast("Kind[Resolution]", LINK))
 KINDS = ENTITIES
+
+merge, split = partial(resolutions.merge, kinds=ENTITIES), partial(resolutions.split, kinds=ENTITIES)
+"""See `resolutions`."""
 
 
 # --- settling ---

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 from typing import Literal as Choice
@@ -24,14 +25,14 @@ from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.ingest import resolutions
 from graphrag_rdf.ingest.decisions import PERSON, Kind, decide, numbered, read_decisions
 from graphrag_rdf.ingest.resolutions import (
     Groups,
     Merge,
     Resolution,
-    decide_merges,
-    decide_split,
     merge_and_split,
+    new_merges,
 )
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import OWL, RAG, XSD, Graphs
@@ -282,38 +283,20 @@ def _link(relation: NamedNode, canonical: NamedNode) -> Quad:
 # --- by people and models ---
 
 
-def merge(
-    engine: NeededComponents, merges: Iterable[Merge], *, by: NamedNode = PERSON, name: str | None = None
-) -> list[Resolution]:
-    """Decide that relations are one; see `entity_decisions.merge`."""
-    return merge_and_invert(engine, merges, (), by=by, name=name)
-
-
-def invert(
-    engine: NeededComponents, pairs: Iterable[Merge], *, by: NamedNode = PERSON, name: str | None = None
-) -> list[Resolution]:
-    """Decide that relations are inverse.
-
-    Raises:
-        UsageError: two are the same relation, or one has another inverse.
-    """
-    return merge_and_invert(engine, (), pairs, by=by, name=name)
-
-
 def merge_and_invert(
     engine: NeededComponents,
     merges: Iterable[Merge],
     inverses: Iterable[Merge],
     *,
-    by: NamedNode,
+    by: NamedNode = PERSON,
     name: str | None = None,
 ) -> list[Resolution]:
     """Decide that relations are one, and that pairs of them are inverse then, in one transaction.
 
     Raises:
-        UsageError: as of `merge` and `invert`.
+        UsageError: two to be merged are one relation, or two to be inverse; or one has another inverse.
     """
-    decisions = decide_merges(engine.store, merges, by, RELATIONS)
+    decisions = new_merges(engine.store, merges, kinds=RELATIONS, by=by)
     before = [*read_decisions(engine.store, RELATIONS), *decisions]
     decisions += _inverses(before, inverses, by)
     decide(engine, decisions, name)
@@ -355,30 +338,6 @@ def _inverses(before: Sequence[Resolution], pairs: Iterable[Merge], by: NamedNod
     return decisions
 
 
-def split(
-    engine: NeededComponents,
-    relations: Iterable[NamedNode],
-    *,
-    by: NamedNode = PERSON,
-    name: str | None = None,
-    reason: str | None = None,
-) -> list[Resolution]:
-    """Separate relations from those with which they were merged.
-
-    Args:
-        relations: of one name, to things and to values; those that are merged with none are left alone.
-
-    Raises:
-        UsageError: when none is merged with another.
-    """
-    named = list(relations)
-    groups = Groups(read_decisions(engine.store, RELATIONS))
-    merged = [relation for relation in named if relation in groups] or named[:1]
-    decisions = [decide_split(engine.store, relation, by, reason, RELATIONS) for relation in merged]
-    decide(engine, decisions, name)
-    return decisions
-
-
 def apply_decisions(engine: NeededComponents, changes: Changes, decisions: Sequence[Resolution]) -> None:
     """The effect of decisions: commit changes, and settle all relations."""
     del decisions
@@ -402,6 +361,9 @@ INVERSE = Kind(
 )
 RELATIONS: tuple[Kind[Resolution], ...] = (MERGE, SPLIT, INVERSE)
 KINDS = RELATIONS
+
+merge, split = partial(resolutions.merge, kinds=RELATIONS), partial(resolutions.split, kinds=RELATIONS)
+"""See `resolutions`."""
 
 
 # --- what people call relations ---

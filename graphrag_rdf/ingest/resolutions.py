@@ -17,17 +17,30 @@ are found with those of texts.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import later, tr
-from graphrag_rdf.ingest.decisions import Decision, Kind, Property, in_effect, node, numbered, read_decisions
+from graphrag_rdf.ingest.decisions import (
+    PERSON,
+    Decision,
+    Kind,
+    Property,
+    decide,
+    in_effect,
+    node,
+    numbered,
+    read_decisions,
+)
 from graphrag_rdf.rdf.namespaces import OWL, RAG
 from graphrag_rdf.rdf.terms import local_name
 from graphrag_rdf.store.base import Store
+
+if TYPE_CHECKING:
+    from graphrag_rdf.ingest import NeededComponents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,60 +291,85 @@ class Merge:
     confidence: float = 1.0
 
 
-def decide_merges(
-    store: Store, merges: Iterable[Merge], by: NamedNode, kinds: Resolutions
+def merge(
+    engine: NeededComponents,
+    merges: Iterable[Merge],
+    *,
+    kinds: Resolutions,
+    by: NamedNode = PERSON,
+    name: str | None = None,
 ) -> list[Resolution]:
-    """Decisions that things are one, to be written; what is one already, with the same thing standing for it,
-    needs none.
+    """Decide that things are one.
 
     Args:
         by: the rule or person.
+        name: of the person.
+
+    Returns:
+        the decisions; a merge of what is one already, with the same thing standing for it, makes none.
 
     Raises:
         UsageError: when a thing is to be merged with itself.
     """
-    wanted = list(merges)
-    if not wanted:
-        return []
+    decisions = new_merges(engine.store, merges, kinds=kinds, by=by)
+    decide(engine, decisions, name)
+    return decisions
+
+
+def new_merges(
+    store: Store, merges: Iterable[Merge], *, kinds: Resolutions, by: NamedNode
+) -> list[Resolution]:
+    """The decisions of `merge`, to be written."""
     before = read_decisions(store, kinds)
     groups = Groups(before)
     drafts = []
-    for merge in wanted:
-        members = set(merge.members)
+    for wanted in merges:
+        members = tuple(sorted(set(wanted.members), key=str))
         if len(members) < 2:
             raise UsageError(tr(_WITH_ITSELF[kinds[0].about]), hint=tr("name another one"))
-        together = {*groups.of(merge.keep)}
-        if not (members <= together and groups.standing_for(merge.keep, together) == merge.keep):
-            drafts.append(
-                Resolution(
-                    kind=kinds[0],
-                    members=tuple(sorted(members, key=str)),
-                    canonical=merge.keep,
-                    by=by,
-                    reason=merge.reason,
-                    confidence=merge.confidence,
-                )
-            )
+        together = {*groups.of(wanted.keep)}
+        if together.issuperset(members) and groups.standing_for(wanted.keep, together) == wanted.keep:
+            continue
+        draft = Resolution(kind=kinds[0], members=members, canonical=wanted.keep, by=by)
+        drafts.append(replace(draft, reason=wanted.reason, confidence=wanted.confidence))
     return numbered(before, drafts)
 
 
-def decide_split(
-    store: Store, thing: NamedNode, by: NamedNode, reason: str | None, kinds: Resolutions
-) -> Resolution:
-    """The decision that separates a thing from those with which it was merged, to be written.
+def split(
+    engine: NeededComponents,
+    things: Iterable[NamedNode],
+    *,
+    kinds: Resolutions,
+    by: NamedNode = PERSON,
+    name: str | None = None,
+    reason: str | None = None,
+) -> list[Resolution]:
+    """Separate things from those with which they were merged.
+
+    Args:
+        things: what one name names; those that are merged with none are left alone.
+        by: the rule or person.
+        name: of the person.
 
     Raises:
-        UsageError: when it is not merged with any.
+        UsageError: when none is merged with another.
     """
-    before = read_decisions(store, kinds)
-    members = tuple(sorted(Groups(before).of(thing), key=str))
-    if len(members) < 2:
+    before, named = read_decisions(engine.store, kinds), list(things)
+    groups = Groups(before)
+    merged = {thing: tuple(sorted(groups.of(thing), key=str)) for thing in named if thing in groups}
+    drafts = [
+        Resolution(kind=kinds[1], members=members, apart=thing, by=by, reason=reason, confidence=1.0)
+        for thing, members in merged.items()
+        if len(members) > 1
+    ]
+    if not drafts:
         raise UsageError(
-            tr(_NOT_MERGED[kinds[0].about]).format(thing=thing.value),
+            tr(_NOT_MERGED[kinds[0].about]).format(thing=named[0].value),
             hint=tr("graphrag-rdf {command} decisions shows what was merged").format(command=kinds[0].about),
         )
-    draft = Resolution(kind=kinds[1], members=members, apart=thing, by=by, reason=reason, confidence=1.0)
-    return numbered(before, [draft])[0]
+    decisions = numbered(before, drafts)
+    decide(engine, decisions, name)
+    return decisions
 
 
 _WITH_ITSELF = {

@@ -87,7 +87,7 @@ def test_split_undone_and_imported_again(empty: Engine, tmp_path: Path) -> None:
     take(empty, tmp_path, ':a rdfs:label "A" ; owl:sameAs :b . :b rdfs:label "B" .')
     a, b = NamedNode(EX + "a"), NamedNode(EX + "b")
     assert canonical(empty, b) == {EX + "a"}
-    decision = split(empty, b)
+    (decision,) = split(empty, [b])
     assert canonical(empty, b) == {EX + "b"}
     take(empty, tmp_path, ':a rdfs:label "A" ; owl:sameAs :b . :c rdfs:label "C" .', "other.ttl")
     assert canonical(empty, b) == {EX + "b"}, "a person's split outweighs another file"

@@ -157,7 +157,7 @@ def test_edits_leave_what_a_rebuild_makes(edits: list[tuple[str, int, list[str]]
             elif what == "merge" and stored.issuperset(pair):
                 merge(engine, [Merge(pair[0], tuple(pair))])
             elif what == "split" and len({row["canonical"] for row in canonical}) < len(canonical):
-                split(engine, pair[1])
+                split(engine, [pair[1]])
         require_as_rebuilt(engine)
 
 

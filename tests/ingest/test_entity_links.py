@@ -364,7 +364,7 @@ def test_facts_about_an_imported_individual_are_found(
     assert last.answer is not None
     assert "Reefs" in last.answer["answer"]
     assert sound(engine)
-    split(engine, entity("elin-vestergaard"))
+    split(engine, [entity("elin-vestergaard")])
     assert linked(engine) == set()
     assert propose(engine, chosen) == []
     assert sound(engine)

@@ -90,7 +90,7 @@ def test_a_merged_entity_has_the_names_of_all(engine: Engine) -> None:
 
 def test_a_split_takes_them_back(engine: Engine) -> None:
     merged(engine)
-    split(engine, GERMAN)
+    split(engine, [GERMAN])
     assert {one.value for one in others(engine)} == {"International Business Machines"}  # type: ignore[attr-defined]
     sound(engine)
 

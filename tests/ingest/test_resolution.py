@@ -116,7 +116,7 @@ def test_chains_and_the_last_word(engine: Engine) -> None:
 def test_a_split_is_replayed(engine: Engine, docs: Path, tmp_path: Path, engine_of: MakeEngine) -> None:
     """What was split stays apart at every later ingest, whatever the synonyms file says, until taken back."""
     one(engine, "elspeth-marwick", "miss-marwick", "e.-marwick")
-    decision = split(engine, entity("miss-marwick"))
+    (decision,) = split(engine, [entity("miss-marwick")])
     links = canonical(engine)
     assert (links["miss-marwick"], links["e.-marwick"]) == ("miss-marwick", "elspeth-marwick")
     engine.close()
@@ -134,7 +134,7 @@ def test_a_split_is_replayed(engine: Engine, docs: Path, tmp_path: Path, engine_
 
 def test_a_split_of_an_unmerged_entity_is_refused(engine: Engine) -> None:
     with pytest.raises(UsageError, match="not merged"):
-        split(engine, entity("leeds"))
+        split(engine, [entity("leeds")])
 
 
 def test_a_merge_is_replayed(engine: Engine, docs: Path) -> None:
@@ -171,7 +171,7 @@ def test_forgetting_takes_names_out_of_decisions(engine: Engine, docs: Path) -> 
 def test_shapes(engine: Engine) -> None:
     pytest.importorskip("pyshacl")
     one(engine, "elspeth-marwick", "miss-marwick")
-    split(engine, entity("miss-marwick"))
+    split(engine, [entity("miss-marwick")])
     assert run_shapes(engine.store.quads()) == []
 
 
@@ -240,7 +240,7 @@ def test_undoing_restores_exactly(shared: Engine, acts: list[list[str] | str]) -
         if isinstance(act, str):
             groups = Groups(read_decisions(shared.store, ENTITIES))
             if entity(act) in groups:
-                made.append(split(shared, entity(act)))
+                made += split(shared, [entity(act)])
         else:
             nodes = tuple(map(entity, act))
             made += merge(shared, [Merge(nodes[0], nodes)])

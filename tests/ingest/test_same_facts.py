@@ -21,7 +21,7 @@ from graphrag_rdf.ingest.decisions import undo
 from graphrag_rdf.ingest.fact_decisions import remove_facts
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
-from graphrag_rdf.ingest.relation_decisions import invert, merge
+from graphrag_rdf.ingest.relation_decisions import merge, merge_and_invert
 from graphrag_rdf.ingest.resolutions import Merge, Resolution
 from graphrag_rdf.rdf.iris import DEFAULT_NAMESPACE
 from graphrag_rdf.rdf.namespaces import OWL, Graphs
@@ -128,7 +128,7 @@ def of_firm(engine: Engine, pipeline: str = "graph_rag", *, inferred: bool = Fal
 
 def decide(engine: Engine) -> list[Resolution]:
     pair = (relation("works-for"), relation("employs"))
-    return invert(engine, [Merge(pair[0], pair, "for a test")])
+    return merge_and_invert(engine, (), [Merge(pair[0], pair, "for a test")])
 
 
 @pytest.fixture
@@ -176,10 +176,10 @@ def test_inverses_follow_merges(firm: Engine) -> None:
     made = merge(firm, [Merge(relation("hires"), (relation("hires"), relation("employs")))])
     assert inverses(firm, Graphs.DERIVED) == {("works-for", "hires"), ("hires", "works-for")}
     with pytest.raises(UsageError, match="are the same relation"):
-        invert(firm, [Merge(relation("hires"), (relation("hires"), relation("employs")))])
+        merge_and_invert(firm, (), [Merge(relation("hires"), (relation("hires"), relation("employs")))])
     undo(firm, made)
     with pytest.raises(UsageError, match="is the inverse of"):
-        invert(firm, [Merge(relation("hires"), (relation("hires"), relation("works-for")))])
+        merge_and_invert(firm, (), [Merge(relation("hires"), (relation("hires"), relation("works-for")))])
 
 
 def test_forgetting_a_document_forgets_its_inverse(firm: Engine, docs: Path) -> None:

@@ -310,7 +310,7 @@ def test_merged_and_split_entities_are_described_anew(
     engine.refresh_summaries()
     assert "founded Tarnay Light" in text(engine, beatrice)
     require_sound(engine)
-    split(engine, WALTER)
+    split(engine, [WALTER])
     assert beatrice not in described(engine), "its description told of both"
     engine.refresh_summaries()
     assert "founded Tarnay Light" in text(engine)

@@ -29,7 +29,7 @@ from graphrag_rdf.ingest.entity_links import read_vocabularies
 from graphrag_rdf.ingest.extractors import choose_extractor
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.forget import forget_documents, is_pending
-from graphrag_rdf.ingest.joins import apply_synonyms, join_aliases, join_written_together
+from graphrag_rdf.ingest.joins import BY_ALIAS, BY_WRITING, join_by_names
 from graphrag_rdf.ingest.names import unsettled
 from graphrag_rdf.ingest.plan import (
     ChunkSettings,
@@ -49,6 +49,7 @@ from graphrag_rdf.ingest.schedule import Progress, Stop
 from graphrag_rdf.ingest.stages import IngestPipeline, ingest_pipeline
 from graphrag_rdf.ingest.summaries import STAGE as SUMMARY
 from graphrag_rdf.ingest.summaries import refresh_summaries
+from graphrag_rdf.ingest.synonyms import apply_synonyms
 from graphrag_rdf.ingest.validation import REASON, validate_written
 from graphrag_rdf.ingest.validation_reports import opened_shapes
 from graphrag_rdf.rdf.terms import Term, node_of
@@ -230,12 +231,11 @@ def _duplicates(begun: Begun) -> None:
 
 def _written_together(begun: Begun) -> None:
     documents = {*begun.run.written, *begun.run.refreshed}
-    join_written_together(begun.engine, sorted(documents, key=str))
+    join_by_names(begun.engine, BY_WRITING, sorted(documents, key=str))
 
 
 def _aliases(begun: Begun) -> None:
-    if begun.run.read_by_model:
-        join_aliases(begun.engine, sorted(begun.run.read_by_model, key=str))
+    join_by_names(begun.engine, BY_ALIAS, sorted(begun.run.read_by_model, key=str))
 
 
 def _vocabularies(begun: Begun) -> None:

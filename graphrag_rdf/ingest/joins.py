@@ -1,9 +1,5 @@
 """Rules that join entities by their names during an ingest. Each join is a decision, which can be undone.
 
-*Synonyms file*: each line is `Preferred name = other name; other name`; a line that begins with `#` is a
-comment. Each entry is a decision, and a subgraph of the decision contains its names, so the preferred entity
-has a name without any document. Removing the line undoes it.
-
 *Aliases*: a chunk may say that Ebenezer Orr is also called Orr, and another may name Orr only. Where exactly
 one entity of the document is called so, and no other of the store is, the two are one. The decision is taken
 back when another entity is called so too, or when no text gives that alias any more.
@@ -25,27 +21,25 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pyoxigraph import Literal, NamedNode, Quad
+from pyoxigraph import NamedNode
 
-from graphrag_rdf.errors import ConfigError, system_cause
-from graphrag_rdf.extract.names import apart, fold, match_key, reject_reason, together
+from graphrag_rdf.extract.names import apart, fold, match_key, together
 from graphrag_rdf.han import has_han, simplified
-from graphrag_rdf.i18n import later, tr
-from graphrag_rdf.ingest.decisions import SYNONYMS, read_decisions, undo
-from graphrag_rdf.ingest.entity_decisions import ENTITIES, MERGE, merge, settle
+from graphrag_rdf.i18n import later
+from graphrag_rdf.ingest.decisions import in_effect, read_decisions, undo
+from graphrag_rdf.ingest.entity_decisions import ENTITIES, merge
 from graphrag_rdf.ingest.likeness import SHORT_NAME, TOGETHER
-from graphrag_rdf.ingest.names import KnownNames, Minter, unsettled, words
+from graphrag_rdf.ingest.names import words
 from graphrag_rdf.ingest.resolutions import Groups, Merge, Resolution
-from graphrag_rdf.rdf import iris, prov
-from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, SKOS, TG
-from graphrag_rdf.rdf.terms import Term, node_of, spellings, text_of
-from graphrag_rdf.sparql.render import encode_removal
-from graphrag_rdf.store.base import Changes, Store, in_batches, languages_of, select_in_batches
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import RDFS, SKOS
+from graphrag_rdf.rdf.terms import node_of, spellings, text_of
+from graphrag_rdf.store.base import Store, in_batches, languages_of, select_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents
@@ -53,6 +47,111 @@ if TYPE_CHECKING:
 
 Pair = tuple[NamedNode, NamedNode]
 """The entity that represents both, and the other one."""
+
+Names = Mapping[NamedNode, set[str]]
+
+ALIASES = iris.agent("graphrag-rdf-aliases")
+TOGETHER_RULE = iris.agent("graphrag-rdf-written-together")
+SCRIPTS_RULE = iris.agent("graphrag-rdf-chinese-characters")
+"""The agents of the decisions of aliases, of names written together or in the plural, and of characters."""
+
+
+class Documents:
+    """The names in documents that were read."""
+
+    def __init__(self, engine: NeededComponents, documents: Sequence[NamedNode]) -> None:
+        self.engine = engine
+        self.documents = documents
+
+    @cached_property
+    def _read(self) -> tuple[Names, set[Pair]]:
+        every: dict[NamedNode, set[str]] = defaultdict(set)
+        first: set[Pair] = set()
+        for batch in in_batches(self.documents):
+            named = _named_in(self.engine.store, batch)
+            first.update(_first_names(self.engine.store, named))
+            for names in named.values():
+                for entity, of_entity in names.items():
+                    every[entity] |= of_entity
+        return every, first
+
+    @property
+    def names(self) -> Names:
+        """Entity → its names there."""
+        return self._read[0]
+
+    @property
+    def first_names(self) -> set[Pair]:
+        """Speakers, and what is called by their first name."""
+        return self._read[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """When entities are one by their names.
+
+    Attributes:
+        agent, reason, confidence: of the decisions.
+        candidates: the pairs that documents suggest.
+        holding: the pairs that no other name contradicts, of the documents or, if True, of the whole store.
+            Decisions that do not hold any more are undone.
+        keeps_first: whether the first of a pair represents both, rather than what represents the first.
+    """
+
+    agent: NamedNode
+    reason: str
+    confidence: float
+    candidates: Callable[[Documents], Iterable[Pair]]
+    holding: Callable[[Documents, Sequence[Pair], Groups, bool], Sequence[Pair]] | None = None
+    keeps_first: bool = False
+
+
+def join_by_names(engine: NeededComponents, rules: Iterable[Rule], documents: Sequence[NamedNode]) -> None:
+    """Decide which entities of new or refreshed documents are one.
+
+    Args:
+        rules: in the order in which they apply.
+    """
+    if not documents:
+        return
+    store, read = engine.store, Documents(engine, documents)
+    decisions = read_decisions(store, ENTITIES)
+    for rule in rules:
+        if lost := _lost(rule, decisions, read):
+            undo(engine, lost)
+            decisions = read_decisions(store, ENTITIES)
+        groups = Groups(decisions)
+        pairs = undecided(decisions, rule.agent, sorted(rule.candidates(read), key=str))
+        if rule.holding:
+            pairs = [*rule.holding(read, pairs, groups, True)]
+        merges = [
+            Merge(_representative(rule, pair, groups), pair, rule.reason, rule.confidence)
+            for pair in of_one_type(store, pairs)
+        ]
+        if merge(engine, merges, by=rule.agent):
+            decisions = read_decisions(store, ENTITIES)
+
+
+def _representative(rule: Rule, pair: Pair, groups: Groups) -> NamedNode:
+    return pair[0] if rule.keeps_first else groups.standing_for(pair[0], groups.of(pair[0]))
+
+
+def _lost(rule: Rule, decisions: Sequence[Resolution], read: Documents) -> list[Resolution]:
+    """The standing decisions of a rule that names of the documents, or of the store, contradict."""
+    if rule.holding is None:
+        return []
+    own = [d for d in in_effect(decisions) if d.by == rule.agent and d.reason == rule.reason]
+    standing = {_pair(decision): decision for decision in own}
+    if not standing:
+        return []
+    held = rule.holding(read, list(standing), Groups(decisions), False)
+    return [decision for pair, decision in standing.items() if pair not in held]
+
+
+def _pair(decision: Resolution) -> Pair:
+    canonical = decision.canonical
+    owner = canonical if canonical and canonical in decision.members else decision.members[0]
+    return owner, next(member for member in decision.members if member != owner)
 
 
 def undecided(decisions: Sequence[Resolution], rule: NamedNode, pairs: Iterable[Pair]) -> list[Pair]:
@@ -105,50 +204,29 @@ def _entities(pairs: Iterable[Sequence[NamedNode]]) -> dict[NamedNode, None]:
 # --- aliases ---
 
 
-ALIASES = iris.agent("graphrag-rdf-aliases")
-"""The agent of these decisions."""
-ALIAS_REASON = later("a document names one by what it says that the other is also called")
-_CONFIDENCE = 0.92
-
-
-def join_aliases(engine: NeededComponents, documents: Sequence[NamedNode]) -> None:
-    """Decide again which entities of documents are one by their other names."""
-    store = engine.store
-    decisions = read_decisions(store, ENTITIES)
-    standing = [one for one in decisions if one.by == ALIASES and one.undone is None]
-    alone = _alone_by_alias(store, [_pair(one) for one in standing])
-    lost = [one for one in standing if _pair(one) not in alone]
-    if lost:
-        undo(engine, lost)
-        decisions = read_decisions(store, ENTITIES)
-    pairs = undecided(decisions, ALIASES, _pairs(store, documents))
-    alone = _alone_by_alias(store, pairs)
-    pairs = of_one_type(store, [pair for pair in pairs if pair in alone])
-    merge(engine, [Merge(pair[0], pair, ALIAS_REASON, _CONFIDENCE) for pair in pairs], by=ALIASES)
-
-
-def _pairs(store: Store, documents: Sequence[NamedNode]) -> list[Pair]:
+def _aliases(read: Documents) -> set[Pair]:
     """For each document: an entity with an alias, and the only one that the document calls by that alias."""
     found: set[Pair] = set()
-    for some in in_batches(documents):
+    for batch in in_batches(read.documents):
         owners: dict[tuple[str, str], set[NamedNode]] = defaultdict(set)
         named: dict[tuple[str, str], set[NamedNode]] = defaultdict(set)
-        for row in store.select("ingest/names-in-documents", documents=some):
+        for row in read.engine.store.select("ingest/names-in-documents", documents=batch):
             place = owners if row["property"] == SKOS.altLabel else named
             place[text_of(row["document"]), match_key(text_of(row["name"]))].add(node_of(row["canonical"]))
         for key, having in owners.items():
             others = named[key] - having
             if len(having) == len(others) == 1:
                 found.add((min(having, key=str), min(others, key=str)))
-    return sorted(found, key=str)
+    return found
 
 
-def _alone_by_alias(store: Store, pairs: Sequence[Pair]) -> set[Pair]:
+def _alone_by_alias(read: Documents, pairs: Sequence[Pair], *_: object) -> list[Pair]:
     """Pairs of which only the first has the other's name as an alias."""
+    store = read.engine.store
     names = names_of(store, pairs)
     claimed = {pair: claims for pair in pairs if (claims := _claims(names[pair[0]], names[pair[1]]))}
     having = called(store, (name for claims in claimed.values() for name in claims))
-    return {pair for pair, claims in claimed.items() if all(having[name] <= {*pair} for name in claims)}
+    return [pair for pair, claims in claimed.items() if all(having[name] <= {*pair} for name in claims)]
 
 
 def _claims(owner: Mapping[str, bool], other: Mapping[str, bool]) -> set[str]:
@@ -158,107 +236,15 @@ def _claims(owner: Mapping[str, bool], other: Mapping[str, bool]) -> set[str]:
     return shared | other.keys() if shared else set()
 
 
-def _pair(decision: Resolution) -> Pair:
-    owner = decision.canonical or decision.members[0]
-    return owner, next(member for member in decision.members if member != owner)
-
-
 # --- written together ---
 
 
-TOGETHER_RULE = iris.agent("graphrag-rdf-written-together")
-"""The agent of these decisions."""
-REASON = later("one name has its words written together")
-PLURAL = later("one name is the plural of the other")
-SCRIPTS_RULE = iris.agent("graphrag-rdf-chinese-characters")
-"""The agent of decisions on traditional and simplified names."""
-SCRIPTS = later("one name in traditional and simplified Chinese characters")
-FIRST_NAME = later("a chat calls its speaker so")
 # a name that begins so is another one when it is written apart: LaLuna and La Luna
 _PARTICLES = frozenset(
     ["al", "da", "de", "del", "di", "du", "el", "la", "las", "le", "los", "mac", "mc", "van", "von"]
 )
 _COMMON = re.compile(r"[a-z][a-z -]+[a-z]")  # three letters: ga is no singular of gas
 _CONSONANT_Y = re.compile(r"[^aeiou]y$")
-
-Names = Mapping[NamedNode, set[str]]
-
-
-def join_written_together(engine: NeededComponents, documents: Sequence[NamedNode]) -> None:
-    """Decide which entities of new or refreshed documents are one, by how names are written."""
-    if not documents:
-        return
-    store = engine.store
-    here: dict[NamedNode, set[str]] = defaultdict(set)
-    first: set[Pair] = set()
-    for some in in_batches(documents):
-        named = _named_in(store, some)
-        first.update(_first_names(store, named))
-        for names in named.values():
-            for entity, of_entity in names.items():
-                here[entity] |= of_entity
-    decisions = read_decisions(store, ENTITIES)
-    if _join(engine, decisions, undecided(decisions, TOGETHER_RULE, _spaced(store, here)), REASON, TOGETHER):
-        decisions = read_decisions(store, ENTITIES)
-    if _join(engine, decisions, undecided(decisions, TOGETHER_RULE, _plurals(store, here)), PLURAL, TOGETHER):
-        decisions = read_decisions(store, ENTITIES)
-    if _join_scripts(engine, decisions, here):
-        decisions = read_decisions(store, ENTITIES)
-    if lost := _lost(store, decisions, here):
-        undo(engine, lost)
-        decisions = read_decisions(store, ENTITIES)
-    pairs = undecided(decisions, TOGETHER_RULE, sorted(first, key=str))
-    _join(engine, decisions, _alone(store, pairs, Groups(decisions)), FIRST_NAME, SHORT_NAME)
-
-
-def _join(
-    engine: NeededComponents,
-    decisions: Sequence[Resolution],
-    pairs: Sequence[Pair],
-    reason: str,
-    confidence: float,
-    rule: NamedNode = TOGETHER_RULE,
-) -> list[Resolution]:
-    """Merge pairs. The first of a pair, or its representative, represents both."""
-    groups = Groups(decisions)
-    merges = [
-        Merge(groups.standing_for(pair[0], groups.of(pair[0])), pair, reason, confidence)
-        for pair in of_one_type(engine.store, pairs)
-    ]
-    return merge(engine, merges, by=rule)
-
-
-def _join_scripts(engine: NeededComponents, decisions: Sequence[Resolution], here: Names) -> list[Resolution]:
-    """Merge entities whose names differ only in traditional and simplified characters. The index of words
-    knows names by their simplified form.
-    """
-    names = {name for of_entity in here.values() for name in of_entity if len(name) > 1 and has_han(name)}
-    alike = {
-        tuple(map(NamedNode, entities))
-        for entities in engine.text_index.exact(sorted(names)).values()
-        if len(entities) > 1
-    }
-    labels = {
-        entity: next(iter(sorted(name for name, is_label in known.items() if is_label)), "")
-        for entity, known in names_of(engine.store, alike).items()
-    }
-    pairs: set[Pair] = set()
-    for entities in alike:
-        groups: dict[str, list[NamedNode]] = defaultdict(list)
-        for entity in entities:
-            groups[fold(simplified(labels.get(entity, "")))].append(entity)
-        for key, same in groups.items():
-            # by the simplified name, else the first IRI, so that the order of documents does not matter
-            first, *others = sorted(same, key=lambda one: (fold(labels.get(one, "")) != key, str(one)))
-            pairs.update((first, other) for other in others if key)
-    return _join(
-        engine,
-        decisions,
-        undecided(decisions, SCRIPTS_RULE, sorted(pairs, key=str)),
-        SCRIPTS,
-        TOGETHER,
-        SCRIPTS_RULE,
-    )
 
 
 def _named_in(store: Store, documents: Sequence[NamedNode]) -> dict[str, dict[NamedNode, set[str]]]:
@@ -269,10 +255,10 @@ def _named_in(store: Store, documents: Sequence[NamedNode]) -> dict[str, dict[Na
     return found
 
 
-def _spaced(store: Store, named: Names) -> list[Pair]:
+def _spaced(read: Documents) -> set[Pair]:
     """Entities with a name that is written apart, and the only ones that have it written together."""
-    forms: dict[str, str] = {}
-    for name in {name for names in named.values() for name in names}:
+    store, forms = read.engine.store, dict[str, str]()
+    for name in {name for names in read.names.values() for name in names}:
         form = together(name) or apart(name)
         if form != name and words(apart(name))[0] not in _PARTICLES:
             forms[name] = form
@@ -284,19 +270,18 @@ def _spaced(store: Store, named: Names) -> list[Pair]:
         if len(owners) == 1 and owners != others:
             pair = min(owners, key=str), min(others, key=str)
             found.add(pair if together(name) else (pair[1], pair[0]))
-    return sorted(found, key=str)
+    return found
 
 
-def _plurals(store: Store, named: Names) -> list[Pair]:
+def _plurals(read: Documents) -> set[Pair]:
     """The only entities with a common noun as a name and with its plural, the singular first."""
-    pairs = {pair for names in named.values() for name in names for pair in _numbers(name)}
-    having = called(store, (name for pair in pairs for name in pair))
-    found = {
+    pairs = {pair for names in read.names.values() for name in names for pair in _numbers(name)}
+    having = called(read.engine.store, (name for pair in pairs for name in pair))
+    return {
         (min(having[one], key=str), min(having[many], key=str))
         for one, many in pairs
         if len(having[one]) == len(having[many]) == 1 and having[one] != having[many]
     }
-    return sorted(found, key=str)
 
 
 def _numbers(name: str) -> Iterator[tuple[str, str]]:
@@ -328,25 +313,20 @@ def _first_names(store: Store, named: Mapping[str, Names]) -> Iterator[Pair]:
             yield people[0], short[0]
 
 
-def _alone(store: Store, pairs: Sequence[Pair], groups: Groups) -> list[Pair]:
-    """Pairs of a speaker and its first name that no third thing of the store has as a word of its name."""
+def _alone(read: Documents, pairs: Sequence[Pair], groups: Groups, everywhere: bool) -> list[Pair]:
+    """Pairs of a speaker and its first name that no third thing has as a word of its name."""
     if not pairs:
         return []
-    every: dict[NamedNode, set[str]] = defaultdict(set)
-    for row in store.select("entities/all-names"):
-        every[node_of(row["entity"])].add(text_of(row["name"]))
-    bearers, word_of = _bearers(every), _first_words(store, pairs)
+    bearers = _bearers(_all_names(read.engine.store) if everywhere else read.names)
+    word_of = _first_words(read.engine.store, pairs)
     return [pair for pair in pairs if bearers[word_of[pair]] <= {*groups.of(pair[0]), pair[1]}]
 
 
-def _lost(store: Store, decisions: Sequence[Resolution], here: Names) -> list[Resolution]:
-    """Standing decisions on a first name that something else in these documents has in its name."""
-    mine = [d for d in decisions if d.by == TOGETHER_RULE and d.reason == FIRST_NAME and d.undone is None]
-    if not mine:
-        return []
-    bearers, word_of = _bearers(here), _first_words(store, [d.members for d in mine])
-    groups = Groups(decisions)
-    return [d for d in mine if not bearers[word_of[d.members]] <= {*groups.of(d.members[0])}]
+def _all_names(store: Store) -> Names:
+    names: dict[NamedNode, set[str]] = defaultdict(set)
+    for row in store.select("entities/all-names"):
+        names[node_of(row["entity"])].add(text_of(row["name"]))
+    return names
 
 
 def _first_words(
@@ -373,172 +353,59 @@ def _bearers(names: Names) -> defaultdict[str, set[NamedNode]]:
     return found
 
 
-# --- the synonyms file ---
+# --- Chinese characters ---
 
 
-SYNONYMS_KEY = "synonyms/1"
-
-
-@dataclass(frozen=True, slots=True)
-class Synonyms:
-    """One entry: names that mean the same.
-
-    Attributes:
-        preferred: the name of the entity that represents all.
-        others: the other names.
+def _scripts(read: Documents) -> set[Pair]:
+    """Entities whose names differ only in traditional and simplified characters. The index of words knows
+    names by their simplified form.
     """
-
-    preferred: str
-    others: tuple[str, ...]
-
-
-def read_synonyms(path: Path) -> list[Synonyms]:
-    """The entries of a file; lines with the same preferred name are one entry.
-
-    Raises:
-        ConfigError: when the file cannot be read, or a line is malformed, names nothing, or contradicts
-            another; the message names the line.
-    """
-    try:
-        text = path.read_text("utf-8-sig")
-    except OSError as error:
-        raise ConfigError(
-            tr("the synonyms file {path} cannot be read: {strerror}").format(
-                path=path, strerror=system_cause(error)
-            )
-        ) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(
-            tr("the synonyms file {path} is not UTF-8: {reason}").format(path=path, reason=error.reason)
-        ) from error
-    mint = Minter()
-    spelling: dict[str, str] = {}
-    others: dict[str, dict[str, None]] = {}
-    owner: dict[str, str] = {}  # entity of another name -> the preferred one
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        place = f"{path}, line {number}"
-        preferred, names = _parsed_entry(line, place)
-        key = mint.entity(preferred).value
-        spelling.setdefault(key, preferred)
-        mine = others.setdefault(key, {})
-        for name in names:
-            other = mint.entity(name).value
-            if owner.setdefault(other, key) != key:
-                taken = spelling[owner[other]]
-                raise ConfigError(
-                    tr("{place}: {name!r} is already another name of {taken!r}").format(
-                        place=place, name=name, taken=taken
-                    )
-                )
-            mine[name] = None
-    for number, line in enumerate(text.split("\n"), start=1):
-        key = mint.entity(line.partition("=")[0].strip()).value if "=" in line else ""
-        if key in spelling and owner.get(key, key) != key:
-            raise ConfigError(
-                tr("{path}, line {number}: {name!r} is itself another name of {preferred!r}").format(
-                    path=path, number=number, name=spelling[key], preferred=spelling[owner[key]]
-                ),
-                hint=tr("put all names that mean the same in one line"),
-            )
-    return [Synonyms(spelling[key], tuple(names)) for key, names in others.items()]
+    names = {name for names in read.names.values() for name in names if len(name) > 1 and has_han(name)}
+    alike = {
+        tuple(map(NamedNode, entities))
+        for entities in read.engine.text_index.exact(sorted(names)).values()
+        if len(entities) > 1
+    }
+    labels = {
+        entity: next(iter(sorted(name for name, is_label in of_entity.items() if is_label)), "")
+        for entity, of_entity in names_of(read.engine.store, alike).items()
+    }
+    pairs: set[Pair] = set()
+    for entities in alike:
+        by_name: dict[str, list[NamedNode]] = defaultdict(list)
+        for entity in entities:
+            by_name[fold(simplified(labels.get(entity, "")))].append(entity)
+        for key, same in by_name.items():
+            # by the simplified name, else the first IRI, so that the order of documents does not matter
+            first, *remaining = sorted(same, key=lambda each: (fold(labels.get(each, "")) != key, str(each)))
+            pairs.update((first, each) for each in remaining if key)
+    return pairs
 
 
-def _parsed_entry(line: str, place: str) -> tuple[str, list[str]]:
-    preferred, sign, rest = line.partition("=")
-    if not sign:
-        raise ConfigError(
-            tr("{place}: the line has no '='").format(place=place),
-            hint=tr("write: Preferred name = other name; other name"),
-        )
-    names = [" ".join(name.split()) for name in (preferred, *rest.split(";"))]
-    wanted = [names[0], *filter(None, names[1:])]
-    if len(wanted) == 1:
-        raise ConfigError(tr("{place}: no other name after '='").format(place=place))
-    for name in wanted:
-        if reason := reject_reason(name, min_length=1):
-            raise ConfigError(
-                tr("{place}: {name!r} cannot be a name ({reason})").format(
-                    place=place, name=name, reason=reason.replace("_", " ")
-                )
-            )
-    return wanted[0], wanted[1:]
+# --- the rules ---
 
 
-def apply_synonyms(engine: NeededComponents, path: Path) -> None:
-    """Bring the decisions in the store in line with the synonyms file.
-
-    Raises:
-        ConfigError: see `read_synonyms`.
-    """
-    store, mint = engine.store, Minter(engine.settings.extract.namespace)
-    wanted: list[Quad] = []
-    names: list[tuple[NamedNode, NamedNode, str]] = []
-    for entry in read_synonyms(path):
-        node = mint.entity(entry.preferred)
-        names.append((node, RDFS.label, entry.preferred))
-        names += [(node, SKOS.altLabel, name) for name in entry.others if name != entry.preferred]
-        wanted += _entry_decision(node, entry, mint, path)
-    stood = [_quad(row["graph"], row["s"], row["p"], row["o"]) for row in store.select("ingest/synonyms")]
-    new, old = {_kept(quad, store): quad for quad in wanted}, set(stood)
-    if set(new) == old:
-        return
-    changes = Changes(
-        remove=[quad for quad in stood if quad not in new],
-        add=[quad for kept, quad in new.items() if kept not in old],
-    )
-    touched = {node for node, _, _ in names}
-    for prop in (RAG.canonicalEntity, RAG.member):
-        touched.update(_objects_of([*stood, *wanted], prop))
-    known = KnownNames(store)
-    known.load(node for node, _, _ in names)
-    for node, prop, name in names:
-        if asserted := known.add(node, Literal(name), alias=prop == SKOS.altLabel):
-            changes.add.append(prov.fact(node, asserted, Literal(name)))
-    changes.add += unsettled(sorted(touched, key=str))
-    store.commit(changes)
-    engine.indexer.changed(entities=settle(store))
-    engine.indexer.flush(final=True)
-
-
-def _entry_decision(node: NamedNode, entry: Synonyms, mint: Minter, path: Path) -> Iterator[Quad]:
-    """The decision in the system graph, and the subgraph that contains its names."""
-    decision = Resolution(
-        iri=iris.merge(SYNONYMS_KEY, node),
-        kind=MERGE,
-        members=tuple(dict.fromkeys([node, *map(mint.entity, entry.others)])),
-        canonical=node,
-        by=SYNONYMS,
-        confidence=1.0,
-        source=NamedNode(path.resolve().as_uri()),
-    )
-    yield from decision.quads()
-    subgraph = iris.subgraph(decision.iri, SYNONYMS_KEY)
-    yield prov.source(subgraph, RDF.type, TG.Subgraph)
-    yield prov.source(subgraph, PROV.wasDerivedFrom, decision.iri)
-    yield prov.source(subgraph, PROV.wasAttributedTo, SYNONYMS)
-    yield _contained(subgraph, node, RDFS.label, entry.preferred)
-    for name in entry.others:
-        if name != entry.preferred:
-            yield _contained(subgraph, node, SKOS.altLabel, name)
-
-
-def _contained(subgraph: NamedNode, node: NamedNode, prop: NamedNode, name: str) -> Quad:
-    return list(prov.contained(subgraph, node, prop, Literal(name)))[1]
-
-
-def _objects_of(quads: Iterable[Quad], predicate: NamedNode) -> list[NamedNode]:
-    return [
-        node for quad in quads if quad.predicate == predicate and isinstance(node := quad.object, NamedNode)
-    ]
-
-
-def _kept(quad: Quad, store: Store) -> Quad:
-    """As the store has it: without triple terms it has a node for what is contained."""
-    (found,) = encode_removal([quad], store.renderer.dialect)
-    return found
-
-
-def _quad(graph: Term, s: Term, p: Term, o: Term) -> Quad:
-    return Quad(s, p, o, graph)  # type: ignore[arg-type]
+BY_ALIAS = (
+    Rule(
+        ALIASES,
+        later("a document names one by what it says that the other is also called"),
+        0.92,
+        _aliases,
+        _alone_by_alias,
+        keeps_first=True,
+    ),
+)
+BY_WRITING = (
+    Rule(TOGETHER_RULE, later("one name has its words written together"), TOGETHER, _spaced),
+    Rule(TOGETHER_RULE, later("one name is the plural of the other"), TOGETHER, _plurals),
+    Rule(
+        SCRIPTS_RULE, later("one name in traditional and simplified Chinese characters"), TOGETHER, _scripts
+    ),
+    Rule(
+        TOGETHER_RULE,
+        later("a chat calls its speaker so"),
+        SHORT_NAME,
+        lambda read: read.first_names,
+        _alone,
+    ),
+)

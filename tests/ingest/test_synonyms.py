@@ -9,8 +9,8 @@ import pytest
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.ingest.forget import forget_documents
-from graphrag_rdf.ingest.joins import Synonyms, read_synonyms
 from graphrag_rdf.ingest.plan import find_documents
+from graphrag_rdf.ingest.synonyms import Synonyms, read_synonyms
 from graphrag_rdf.rdf.namespaces import RAG
 from tests.ingest.conftest import MakeEngine, assert_same, content, everything, index_matches_store
 

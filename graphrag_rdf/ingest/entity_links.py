@@ -6,7 +6,7 @@ alternative name, a name that differs in writing only, a similar name, or, with 
 same meaning; a weaker likeness counts only for entities that no stronger one brings a candidate.
 `ingest.link_context` compares what texts and vocabulary say. `_decide` weighs all of it.
 
-A link is a decision (`entity_decisions.Link`): `owl:sameAs` for individuals, `skos:exactMatch` for concepts,
+A link is a decision (`resolutions.Link`): `owl:sameAs` for individuals, `skos:exactMatch` for concepts,
 or `skos:closeMatch` where names or texts are less sure.
 """
 
@@ -29,6 +29,7 @@ from graphrag_rdf.ingest.decisions import PERSON, decide, numbered, read_decisio
 from graphrag_rdf.ingest.entity_decisions import ENTITIES, LINK
 from graphrag_rdf.ingest.likeness import KEYS, similar
 from graphrag_rdf.ingest.link_context import Contexts
+from graphrag_rdf.ingest.names import names_of_groups
 from graphrag_rdf.ingest.resolutions import Groups, Link, Resolution
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import OWL, SKOS
@@ -212,7 +213,7 @@ def propose(
         again: also propose links that were undone.
     """
     decisions = read_decisions(engine.store, ENTITIES)
-    entities = _entities(engine.store)
+    entities = {entity: _Entity(names) for entity, names in names_of_groups(engine.store).items()}
     found: list[Proposal] = []
     for vocabulary in vocabularies:
         things = _Things(engine.store, vocabulary)
@@ -420,15 +421,6 @@ class _Things:
         for thing, names in self.names.items():
             for name in names:
                 yield thing, name
-
-
-def _entities(store: Store) -> dict[NamedNode, _Entity]:
-    """The entities by the one that represents them."""
-    names: dict[NamedNode, dict[str, bool]] = defaultdict(dict)
-    for row in store.select("entities/all-names"):
-        of_group, name = names[node_of(row["canonical"])], text_of(row["name"])
-        of_group[name] = of_group.get(name, False) or bool(to_python(row["label"]))
-    return {entity: _Entity(of_group) for entity, of_group in names.items()}
 
 
 def _unlinked(

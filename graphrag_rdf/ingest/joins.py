@@ -325,7 +325,7 @@ def _alone(read: Documents, pairs: Sequence[Pair], groups: Groups, everywhere: b
 def _all_names(store: Store) -> Names:
     names: dict[NamedNode, set[str]] = defaultdict(set)
     for row in store.select("entities/all-names"):
-        names[node_of(row["entity"])].add(text_of(row["name"]))
+        names[row["entity"]].add(row["name"].value)
     return names
 
 

@@ -346,3 +346,12 @@ def _occurrences(text: str, names: Iterable[str], start: int, end: int) -> Itera
 
 def _link(sentence: Term, entity: Term) -> Quad:
     return Quad(node_of(sentence), RAG.mentions, node_of(entity), Graphs.DERIVED)
+
+
+def names_of_groups(store: Store) -> dict[NamedNode, dict[str, bool]]:
+    """All names of each group of entities, by its representative, and whether each is a label."""
+    groups: dict[NamedNode, dict[str, bool]] = {}
+    for row in store.select("entities/all-names"):
+        names, name = groups.setdefault(row["canonical"], {}), row["name"].value
+        names[name] = names.get(name, False) or row["label"]
+    return groups

@@ -8,8 +8,9 @@ the meaning of such names counts too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
@@ -18,9 +19,10 @@ from graphrag_rdf.i18n import later
 from graphrag_rdf.ingest.decisions import read_decisions
 from graphrag_rdf.ingest.entity_decisions import ENTITIES, merge
 from graphrag_rdf.ingest.likeness import FIRM_NAME, Pair, also_called, initials, same_key, similar
+from graphrag_rdf.ingest.names import names_of_groups
 from graphrag_rdf.ingest.resolutions import Groups, Merge, Resolution
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.terms import one_label, text_of, to_python
+from graphrag_rdf.rdf.terms import node_of, one_label, text_of
 from graphrag_rdf.store.base import Store, select_in_batches
 
 if TYPE_CHECKING:
@@ -104,14 +106,11 @@ def propose(
         limit: at most so many.
     """
     store = engine.store
-    names = _names(store)
+    names = names_of_groups(store)
     entities = sorted(names, key=str)
-    called = [
-        (n, name) for n, node in enumerate(entities) for name in sorted(names[node]) if names[node][name]
-    ]
-    aliases = [
-        (n, name) for n, node in enumerate(entities) for name in sorted(names[node]) if not names[node][name]
-    ]
+    every = [(n, name) for n, node in enumerate(entities) for name in sorted(names[node])]
+    called = [(n, name) for n, name in every if names[entities[n]][name]]
+    aliases = [(n, name) for n, name in every if not names[entities[n]][name]]
     pairs = [*same_key(called), *also_called(called, aliases), *initials(called)]
     if min_score < _SURE:
         pairs += _spelt_alike(engine, called, min_score)
@@ -121,15 +120,15 @@ def propose(
         if pair.score >= min_score and (key not in best or pair.score > best[key].score):
             best[key] = pair
     ordered = sorted(best.values(), key=lambda p: (-p.score, p.one, p.other))
-    found = _allowed(store, entities, ordered, min_score)
-    found.sort(key=lambda proposal: -proposal.score)
-    return found if limit is None else found[:limit]
+    proposals = _allowed(store, entities, ordered, min_score)
+    proposals.sort(key=lambda proposal: -proposal.score)
+    return proposals[:limit]
 
 
 def apply(engine: NeededComponents, proposals: Sequence[Proposal]) -> list[Resolution]:
     """Decide on proposals; the decisions, in their order."""
-    wanted = [Merge(p.keep, (p.one, p.other), p.reason, round(p.score, 4)) for p in proposals]
-    return merge(engine, wanted, by=RULE)
+    merges = [Merge(p.keep, (p.one, p.other), p.reason, round(p.score, 4)) for p in proposals]
+    return merge(engine, merges, by=RULE)
 
 
 def standing(store: Store) -> list[Resolution]:
@@ -137,22 +136,12 @@ def standing(store: Store) -> list[Resolution]:
     return [d for d in read_decisions(store, ENTITIES) if d.by == RULE and d.undone is None]
 
 
-def _names(store: Store) -> dict[NamedNode, dict[str, bool]]:
-    """All names of each group of entities, by its representative, and whether each is a label."""
-    names: dict[NamedNode, dict[str, bool]] = {}
-    for row in store.select("entities/all-names"):
-        of_group = names.setdefault(NamedNode(text_of(row["canonical"])), {})
-        name = text_of(row["name"])
-        of_group[name] = of_group.get(name, False) or bool(to_python(row["label"]))
-    return names
-
-
 def _spelt_alike(
     engine: NeededComponents, called: Sequence[tuple[int, str]], min_score: float
 ) -> Iterable[Pair]:
-    found = list(similar(called, max(_SPELLING, min_score / _SURE * 0.9)))
-    likeness = _meanings(engine, called, found)
-    for pair in found:
+    pairs = list(similar(called, max(_SPELLING, min_score / _SURE * 0.9)))
+    likeness = _meanings(engine, called, pairs)
+    for pair in pairs:
         meaning = likeness.get((pair.one, pair.other))
         if meaning is None:
             yield Pair(pair.one, pair.other, "spelling", pair.score * _SURE)
@@ -179,116 +168,84 @@ def _meanings(
 
 
 @dataclass(slots=True)
-class _Profile:
-    types: set[str]
-    documents: set[str]
-    uses: int = 0
+class _Group:
+    """Entities that are taken for one, with what the store has of them.
+
+    Attributes:
+        uses: entity → the number of its facts, with those of all that are one with it.
+    """
+
+    uses: Counter[int] = field(default_factory=Counter)
+    types: set[str] = field(default_factory=set)
+    documents: set[str] = field(default_factory=set)
+
+    def fits(self, group: _Group) -> bool:
+        """Whether the types of two groups agree, as far as they have any."""
+        return not self.types or not group.types or self.shares_type(group)
+
+    def shares_type(self, group: _Group) -> bool:
+        """Whether two groups are known to be of one type."""
+        return not self.types.isdisjoint(group.types)
+
+    def absorb(self, group: _Group) -> None:
+        """Take another group for the same."""
+        self.uses.update(group.uses)
+        self.types |= group.types
+        self.documents |= group.documents
 
 
-def _profiles(store: Store, entities: Iterable[NamedNode]) -> dict[NamedNode, _Profile]:
-    wanted = sorted(set(entities), key=str)
-    found = {entity: _Profile(set(), set()) for entity in wanted}
-    for row in select_in_batches(store, "entities/profile", "entities", wanted):
-        profile = found[NamedNode(text_of(row["entity"]))]
+def _grouped(store: Store, members: Mapping[int, Iterable[NamedNode]]) -> dict[int, _Group]:
+    """Entities as they stand in the store, each with all that are one with it."""
+    number_of = {node: number for number, nodes in members.items() for node in nodes}
+    group_of = {number: _Group(Counter({number: 0})) for number in members}
+    nodes = sorted(number_of, key=str)
+    for row in select_in_batches(store, "entities/profile", "entities", nodes):
+        group = group_of[number_of[node_of(row["entity"])]]
         if "type" in row:
-            profile.types.add(text_of(row["type"]))
+            group.types.add(text_of(row["type"]))
         if "document" in row:
-            profile.documents.add(text_of(row["document"]))
-    for row in select_in_batches(store, "entities/fact-counts", "entities", wanted):
-        uses = to_python(row["uses"])
-        found[NamedNode(text_of(row["entity"]))].uses = uses if isinstance(uses, int) else 0
-    return found
+            group.documents.add(text_of(row["document"]))
+    for row in select_in_batches(store, "entities/fact-counts", "entities", nodes):
+        number = number_of[node_of(row["entity"])]
+        group_of[number].uses[number] += int(text_of(row["uses"]))
+    return group_of
 
 
 def _allowed(
     store: Store, entities: Sequence[NamedNode], pairs: Sequence[Pair], min_score: float
 ) -> list[Proposal]:
     """The pairs that the store does not contradict, each with the entity that is kept."""
-    groups = Groups(read_decisions(store, ENTITIES))
-    members = {number: [*groups.of(entities[number])] for pair in pairs for number in (pair.one, pair.other)}
-    profiles = _profiles(store, (node for nodes in members.values() for node in nodes))
-    together = _Union()
-    for number, nodes in members.items():
-        together.add(number, nodes, profiles)
-    taken: list[tuple[Pair, int]] = []
+    decided = Groups(read_decisions(store, ENTITIES))
+    numbers = sorted({number for pair in pairs for number in (pair.one, pair.other)})
+    group_of = _grouped(store, {number: decided.of(entities[number]) for number in numbers})
+    allowed: list[tuple[Pair, int]] = []
     for pair in pairs:
-        one, other = together.find(pair.one), together.find(pair.other)
-        shared = len(together.documents[one] & together.documents[other])
-        if one == other or not together.fits(one, other):
+        left, right = group_of[pair.one], group_of[pair.other]
+        shared = len(left.documents & right.documents)
+        if left is right or not left.fits(right) or (pair.rule in _TOGETHER and not shared):
             continue
-        if pair.rule in _TOGETHER and not shared:
-            continue
-        if pair.rule == "firm_name" and not together.shares_type(one, other):
-            pair = replace(pair, score=FIRM_NAME[1])  # noqa: PLW2901 - the same pair, less sure
-            if pair.score < min_score:
-                continue
-        if any(
-            groups.are_kept_apart(entities[left], entities[right])
-            for left in together.held[one]
-            for right in together.held[other]
+        sure = pair
+        if pair.rule == "firm_name" and not left.shares_type(right):
+            sure = replace(pair, score=FIRM_NAME[1])
+        if sure.score < min_score or any(
+            decided.are_kept_apart(entities[one], entities[two]) for one in left.uses for two in right.uses
         ):
             continue
-        together.join(one, other)
-        taken.append((pair, shared))
-    labels = _labels(store, [entities[number] for number in members])
-    out = []
-    for pair, shared in taken:
-        kept = max(
-            together.held[together.find(pair.one)], key=lambda number: (together.uses[number], -number)
-        )
-        left, right = entities[pair.one], entities[pair.other]
-        names = labels.get(left, ""), labels.get(right, "")
-        out.append(Proposal(left, right, entities[kept], names, pair.rule, pair.score, shared))
-    return out
-
-
-class _Union:
-    """Groups that grow while pairs are taken, with what is known of each (union-find)."""
-
-    def __init__(self) -> None:
-        self._parent: dict[int, int] = {}
-        self.held: dict[int, list[int]] = {}
-        self.types: dict[int, set[str]] = {}
-        self.documents: dict[int, set[str]] = {}
-        self.uses: dict[int, int] = {}
-
-    def add(self, number: int, nodes: Sequence[NamedNode], profiles: dict[NamedNode, _Profile]) -> None:
-        """A group as it stands in the store."""
-        known = [profiles[node] for node in nodes]
-        self._parent[number] = number
-        self.held[number] = [number]
-        self.types[number] = set().union(*(profile.types for profile in known))
-        self.documents[number] = set().union(*(profile.documents for profile in known))
-        self.uses[number] = sum(profile.uses for profile in known)
-
-    def find(self, number: int) -> int:
-        """The group that holds it."""
-        while self._parent[number] != number:
-            self._parent[number] = self._parent[self._parent[number]]
-            number = self._parent[number]
-        return number
-
-    def fits(self, one: int, other: int) -> bool:
-        """Whether the types of two groups agree, as far as they have any."""
-        left, right = self.types[one], self.types[other]
-        return not left or not right or not left.isdisjoint(right)
-
-    def shares_type(self, one: int, other: int) -> bool:
-        """Whether two groups are known to be of one type."""
-        return not self.types[one].isdisjoint(self.types[other])
-
-    def join(self, one: int, other: int) -> None:
-        """Make two groups one."""
-        self._parent[other] = one
-        self.held[one] += self.held.pop(other)
-        self.types[one] |= self.types.pop(other)
-        self.documents[one] |= self.documents.pop(other)
+        left.absorb(right)
+        group_of.update(dict.fromkeys(right.uses, left))
+        allowed.append((sure, shared))
+    labels = _labels(store, [entities[number] for number in numbers])
+    proposals = []
+    for pair, shared in allowed:
+        uses = group_of[pair.one].uses
+        kept = max(uses, key=lambda number: (uses[number], -number))
+        both = entities[pair.one], entities[pair.other]
+        names = labels.get(both[0], ""), labels.get(both[1], "")
+        proposals.append(Proposal(*both, entities[kept], names, pair.rule, pair.score, shared))
+    return proposals
 
 
 def _labels(store: Store, entities: Sequence[NamedNode]) -> dict[NamedNode, str]:
-    found: dict[NamedNode, str] = {}
     rows = select_in_batches(store, "retrieval/canonical", "entities", entities)
-    for row in one_label(rows, thing="entity"):
-        if "label" in row:
-            found[NamedNode(text_of(row["entity"]))] = text_of(row["label"])
-    return found
+    labelled = (row for row in one_label(rows, thing="entity") if "label" in row)
+    return {node_of(row["entity"]): text_of(row["label"]) for row in labelled}

@@ -318,7 +318,7 @@ def test_applied_and_taken_back(named: Engine) -> None:
 
 def test_never_what_a_split_keeps_apart(named: Engine) -> None:
     normalisation.apply(named, normalisation.propose(named))
-    split(named, entity("zoe-quill"))
+    split(named, [entity("zoe-quill")])
     assert not any("Zoe Quill" in p.names for p in normalisation.propose(named))
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode
@@ -19,6 +20,7 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.i18n import later
 from graphrag_rdf.ingest.decisions import read_decisions
 from graphrag_rdf.ingest.relation_decisions import (
+    INVERSE,
     RELATIONS,
     Ends,
     Objects,
@@ -129,21 +131,28 @@ class Known:
     undone: Sequence[tuple[NamedNode, ...]] = ()
 
     def facts(self, relation: NamedNode) -> int:
-        """The facts of a relation and of all that are one with it."""
-        return sum(self.relations[one].facts for one in self.groups.of(relation) if one in self.relations)
+        """The facts of a relation and of all that are one with it; 0 for a property that no fact has."""
+        if relation not in self.relations:
+            return 0
+        return sum(self.relations[each].facts for each in self._with(relation))
 
     def names(self, relation: NamedNode) -> list[str]:
         """The names of a relation and of all that are one with it, its own first."""
-        members = [relation, *sorted(self.groups.of(relation), key=str)]
-        return list(dict.fromkeys(self.relations[one].label for one in members if one in self.relations))
+        members = sorted(self._with(relation), key=lambda each: (each != relation, each.value))
+        return list(dict.fromkeys(self.relations[each].label for each in members))
+
+    def label(self, relation: NamedNode) -> str:
+        """The name of a relation or property."""
+        return self.relations[relation].label if relation in self.relations else words_of(relation.value)
 
     def of(self, objects: Objects) -> list[NamedNode]:
         """The relations that extraction minted, and whose objects are things, or values."""
-        return [
-            one
-            for one in self.canonical
-            if self.relations[one].objects == objects and self.relations[one].minted
-        ]
+        relations = ((iri, self.relations[iri]) for iri in self.canonical)
+        return [iri for iri, relation in relations if relation.objects == objects and relation.minted]
+
+    def _with(self, relation: NamedNode) -> list[NamedNode]:
+        """The relations that are one with a relation, and that facts have."""
+        return [each for each in self.groups.of(relation) if each in self.relations]
 
 
 def read_known(engine: NeededComponents) -> Known:
@@ -151,12 +160,10 @@ def read_known(engine: NeededComponents) -> Known:
     relations = read_relations(engine.store, engine.settings.extract.namespace)
     decisions = read_decisions(engine.store, RELATIONS)
     groups = Groups(decisions)
-    standing = {groups.standing_for(one, relations.keys()) for one in relations}
-    undone = [d.members for d in decisions if d.kind.name == "inverse" and d.undone and len(d.members) > 1]
+    standing = {groups.standing_for(iri, relations.keys()) for iri in relations}
+    undone = [d.members for d in decisions if d.kind == INVERSE and d.undone and len(d.members) > 1]
     known = Known(relations, groups, [], undone)
-    known.canonical = sorted(
-        (one for one in standing if one in relations), key=lambda one: (-known.facts(one), one.value)
-    )
+    known.canonical = sorted(standing & relations.keys(), key=lambda iri: (-known.facts(iri), iri.value))
     return known
 
 
@@ -265,96 +272,91 @@ def choose(
         by: the model that proposed them.
     """
     enough = (pair for pair in pairs if pair.score >= min_score)
-    ordered = sorted(enough, key=lambda p: (-p.score, -_facts(known, p.other), p.keep.value, p.other.value))
+    ordered = sorted(
+        enough, key=lambda pair: (-pair.score, -known.facts(pair.other), pair.keep.value, pair.other.value)
+    )
     ends = _ends(engine.store, known, ordered)
-    group: dict[NamedNode, set[NamedNode]] = {}
-    found: list[Proposal] = []
-    for pair in (one for one in ordered if not one.inverse):
-        left = group.setdefault(pair.keep, {pair.keep})
-        right = group.setdefault(pair.other, {pair.other})
-        if pair.other in left or not _fit(known, ends, left, right):
+    group_of: dict[NamedNode, set[NamedNode]] = {}
+    chosen: list[Pair] = []
+    for pair in (pair for pair in ordered if not pair.inverse):
+        first = group_of.setdefault(pair.keep, {pair.keep})
+        second = group_of.setdefault(pair.other, {pair.other})
+        if pair.other in first or not _fit(known, ends, first, second):
             continue
-        for one in left:
-            for other in right:
-                ends[one].add(ends[other])  # what joins later must agree with all
-        together = left | right
-        group.update(dict.fromkeys(together, together))
-        found.append(_proposal(known, pair, by))
-    taken: set[NamedNode] = set()
-    for pair in (one for one in ordered if one.inverse):
-        left, right = ({*known.groups.of(one), *group.get(one, {one})} for one in (pair.keep, pair.other))
-        if taken.isdisjoint(left | right) and _may_be_inverse(known, ends, pair, left, right):
-            taken |= left | right
-            found.append(_proposal(known, pair, by))
-    return found if limit is None else found[:limit]
-
-
-def _proposal(known: Known, pair: Pair, by: str | None) -> Proposal:
-    names = _name(known, pair.keep), _name(known, pair.other)
-    return Proposal(pair, names, (_facts(known, pair.keep), _facts(known, pair.other)), by)
+        for member, joining in product(first, second):
+            ends[member].add(ends[joining])  # what joins later must agree with all
+        together = first | second
+        group_of.update(dict.fromkeys(together, together))
+        chosen.append(pair)
+    inverted: set[NamedNode] = set()
+    for pair in (pair for pair in ordered if pair.inverse):
+        first, second = (
+            {*known.groups.of(end), *group_of.get(end, {end})} for end in (pair.keep, pair.other)
+        )
+        if inverted.isdisjoint(first | second) and _may_be_inverse(known, ends, pair, first, second):
+            inverted |= first | second
+            chosen.append(pair)
+    return [
+        Proposal(
+            pair,
+            (known.label(pair.keep), known.label(pair.other)),
+            (known.facts(pair.keep), known.facts(pair.other)),
+            by,
+        )
+        for pair in chosen[:limit]
+    ]
 
 
 def _ends(store: Store, known: Known, pairs: Iterable[Pair]) -> dict[NamedNode, Ends]:
     """The ends of each relation of these pairs, with those of all that are one with it."""
-    wanted = {one for pair in pairs for one in (pair.keep, pair.other)}
     single = read_ends(store)
-    found = {}
-    for one in wanted:
-        found[one] = Ends()
-        for each in known.groups.of(one):
-            found[one].add(single[each])
-    return found
+    ends: dict[NamedNode, Ends] = {}
+    for relation in {end for pair in pairs for end in (pair.keep, pair.other)}:
+        ends[relation] = Ends()
+        for each in known.groups.of(relation):
+            ends[relation].add(single[each])
+    return ends
 
 
 def _fit(
-    known: Known, ends: Mapping[NamedNode, Ends], left: Iterable[NamedNode], right: Iterable[NamedNode]
+    known: Known, ends: Mapping[NamedNode, Ends], group: Iterable[NamedNode], joining: Iterable[NamedNode]
 ) -> bool:
     """Whether two groups may be one."""
     return all(
-        not known.groups.are_kept_apart(one, other)
-        and other not in known.groups.of(one)
-        and _same_kind(known, one, other)
-        and _may_mean_the_same(known, one, other)
-        and ends[one].agree(ends[other])
-        for one in left
-        for other in right
+        not known.groups.are_kept_apart(first, second)
+        and second not in known.groups.of(first)
+        and _same_kind(known, first, second)
+        and _may_mean_the_same(known, first, second)
+        and ends[first].agree(ends[second])
+        for first, second in product(group, joining)
     )
 
 
 def _may_be_inverse(
-    known: Known, ends: Mapping[NamedNode, Ends], pair: Pair, left: set[NamedNode], right: set[NamedNode]
+    known: Known, ends: Mapping[NamedNode, Ends], pair: Pair, first: set[NamedNode], second: set[NamedNode]
 ) -> bool:
     """Whether two relations, with those that are one with each, may be inverse."""
     turned = Ends(ends[pair.other].objects, ends[pair.other].subjects)
+    every = first | second
     return (
-        left.isdisjoint(right)
-        and all(known.groups.inverse_of(one) is None for one in left | right)
-        and all(known.relations[one].objects == "things" for one in left | right if one in known.relations)
-        and not any(left & {*members} and right & {*members} for members in known.undone)
+        first.isdisjoint(second)
+        and all(known.groups.inverse_of(each) is None for each in every)
+        and all(known.relations[each].objects == "things" for each in every & known.relations.keys())
+        and not any(first & {*members} and second & {*members} for members in known.undone)
         and ends[pair.keep].agree(turned)
     )
 
 
-def _same_kind(known: Known, one: NamedNode, other: NamedNode) -> bool:
-    kinds = {known.relations[each].objects for each in (one, other) if each in known.relations}
-    return len(kinds) < 2
+def _same_kind(known: Known, *relations: NamedNode) -> bool:
+    return len({known.relations[each].objects for each in relations if each in known.relations}) < 2
 
 
-def _may_mean_the_same(known: Known, one: NamedNode, other: NamedNode) -> bool:
+def _may_mean_the_same(known: Known, first: NamedNode, second: NamedNode) -> bool:
     """Whether names of the same words have the same form: "founded" is not "was founded by"."""
     return not any(
-        same_words(name, second) and form_of(name) != form_of(second)
-        for name in known.names(one)
-        for second in known.names(other)
+        same_words(name, another) and form_of(name) != form_of(another)
+        for name, another in product(known.names(first), known.names(second))
     )
-
-
-def _facts(known: Known, relation: NamedNode) -> int:
-    return known.facts(relation) if relation in known.relations else 0
-
-
-def _name(known: Known, relation: NamedNode) -> str:
-    return known.relations[relation].label if relation in known.relations else words_of(relation.value)
 
 
 def inverses(pairs: Iterable[Sequence[NamedNode]]) -> Iterator[Pair]:
@@ -366,21 +368,19 @@ def inverses(pairs: Iterable[Sequence[NamedNode]]) -> Iterator[Pair]:
 def grouped(known: Known, groups: Iterable[Sequence[NamedNode]]) -> Iterator[Pair]:
     """The pairs of a model's groups; the most frequent of each is kept."""
     for members in groups:
-        keep, *others = sorted(set(members), key=lambda one: (-_facts(known, one), one.value))
-        for other in others:
-            yield Pair(keep, other, "model", MODEL_SCORE)
+        keep, *remaining = sorted(set(members), key=lambda each: (-known.facts(each), each.value))
+        for relation in remaining:
+            yield Pair(keep, relation, "model", MODEL_SCORE)
 
 
 def apply(engine: NeededComponents, proposals: Sequence[Proposal]) -> list[Resolution]:
     """Decide on proposals; the decisions, in their order."""
 
-    def wanted(*, inverse: bool) -> list[Merge]:
-        pairs = [p for p in proposals if p.pair.inverse == inverse]
-        return [
-            Merge(p.pair.keep, (p.pair.keep, p.pair.other), p.reason, round(p.pair.score, 4)) for p in pairs
-        ]
+    def merges(*, inverse: bool) -> list[Merge]:
+        pairs = [(p, p.pair) for p in proposals if p.pair.inverse == inverse]
+        return [Merge(p.keep, (p.keep, p.other), each.reason, round(p.score, 4)) for each, p in pairs]
 
-    return merge_and_invert(engine, wanted(inverse=False), wanted(inverse=True), by=RULE)
+    return merge_and_invert(engine, merges(inverse=False), merges(inverse=True), by=RULE)
 
 
 def standing(store: Store) -> list[Resolution]:

@@ -18,7 +18,7 @@ def cache_stats(engine: Engine) -> dict[str, Any]:
     with ExitStack() as opened:
         if cache is None and (served := engine.served_cache()) is not None:
             cache = opened.enter_context(served)
-        found: dict[str, Any] = {
+        stats: dict[str, Any] = {
             "enabled": cache is not None,
             "answers": {
                 "enabled": engine.settings.answers.cache,
@@ -28,10 +28,10 @@ def cache_stats(engine: Engine) -> dict[str, Any]:
         }
         if cache is not None:
             both, chat, vectors = cache.stats(), cache.stats("answers"), cache.stats("embeddings")
-            found |= {"entries": both.entries, "bytes": both.bytes, "max_bytes": both.max_bytes}
-            found["llm"] = {"entries": chat.entries, "bytes": chat.bytes}
-            found["embeddings"] = {"entries": vectors.entries, "bytes": vectors.bytes}
-        return found
+            stats |= {"entries": both.entries, "bytes": both.bytes, "max_bytes": both.max_bytes}
+            stats["llm"] = {"entries": chat.entries, "bytes": chat.bytes}
+            stats["embeddings"] = {"entries": vectors.entries, "bytes": vectors.bytes}
+        return stats
 
 
 def clear_caches(engine: Engine, names: Iterable[str] = ()) -> dict[str, int]:

@@ -187,8 +187,8 @@ class Components:
         from graphrag_rdf.ingest.indexing import StoreIndexer
 
         documents = int(text_of(self.store.select("server/counts")[0]["documents"]))
-        told = tr("{reason} It is built anew from {documents:,} documents")
-        log.warning(told.format(reason=reason.message, documents=documents))
+        message = tr("{reason} It is built anew from {documents:,} documents")
+        log.warning(message.format(reason=reason.message, documents=documents))
         with self._index_lock:
             layout.remove(path, layout.TEXT_INDEX)
             index = TextIndex(path)
@@ -317,7 +317,7 @@ class Components:
             rerank_api_base=self.settings.rerank.api_base,
             api_key=llm.api_key,
             temperature=llm.temperature,
-            temperatures=dict(_temperature_of(one) for one in llm.temperatures),
+            temperatures=dict(_temperature_of(temperature) for temperature in llm.temperatures),
             max_tokens=llm.max_tokens,
             timeout=llm.timeout,
             max_retries=llm.max_retries,

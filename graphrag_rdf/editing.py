@@ -154,50 +154,50 @@ class Facts:
     # --- parts of a correction -----------------------------------------------------------------------
 
     def _predicate(
-        self, old: Statement, given: str | None, value: FactTerm, names: dict[NamedNode, str]
+        self, old: Statement, text: str | None, value: FactTerm, names: dict[NamedNode, str]
     ) -> NamedNode:
         """The new predicate. Relations to things and to values differ, even if they have the same name."""
         of_values = isinstance(value, Literal)
-        if given is None:
+        if text is None:
             label = label_of(old[1], read_labels(self._engine.store, [old[1]]))
             mint = Minter(self._engine.settings.extract.namespace)
             if of_values == isinstance(old[2], Literal) or old[1] != mint.relation(
                 label, of_values=not of_values
             ):
                 return old[1]
-            given = label
+            text = label
         kind = "value relation" if of_values else "relation"
-        return RDF.type if given == "a" else self._thing(given, kind, names)
+        return RDF.type if text == "a" else self._thing(text, kind, names)
 
-    def _object(self, old: FactTerm, given: str | None, kind: str, names: dict[NamedNode, str]) -> FactTerm:
-        if given is None:
+    def _object(self, old: FactTerm, text: str | None, kind: str, names: dict[NamedNode, str]) -> FactTerm:
+        if text is None:
             return old
-        term = self._term(given)
+        term = self._term(text)
         if term is not None:
             return canonical_term(term)  # type: ignore[return-value]
         if isinstance(old, Literal):
-            return _literal_like(old, given)
-        return self._thing(given, kind, names)
+            return _literal_like(old, text)
+        return self._thing(text, kind, names)
 
-    def _term(self, given: str) -> FactTerm | None:
+    def _term(self, text: str) -> FactTerm | None:
         """A term; None for a label, even one with the syntax of a malformed term."""
         try:
-            return given_term(given)
+            return given_term(text)
         except UsageError:
-            if things_called(self._engine.store, given):
+            if things_called(self._engine.store, text):
                 return None
             raise
 
-    def _thing(self, given: str, kind: str, names: dict[NamedNode, str]) -> NamedNode:
+    def _thing(self, text: str, kind: str, names: dict[NamedNode, str]) -> NamedNode:
         """The thing with a name or, if there is none, a new thing.
 
         Raises:
             UsageError: when the name is ambiguous, or a literal.
         """
-        term = self._term(given)
+        term = self._term(text)
         if isinstance(term, Literal):
             raise UsageError(
-                tr("{given} is a literal").format(given=given),
+                tr("{given} is a literal").format(given=text),
                 hint=tr("only the object of a fact may be a literal"),
             )
         if term is not None:
@@ -212,26 +212,24 @@ class Facts:
             "type": mint.type,
         }
         make = makers[kind]
-        called = [thing for thing in things_called(self._engine.store, given) if self._is(thing, kind)]
+        called = [thing for thing in things_called(self._engine.store, text) if self._is(thing, kind)]
         if kind.endswith("relation") and called:
-            called = [
-                thing for thing in called if thing != mint.relation(given, of_values=kind == "relation")
-            ]
-        own = own_names(given, [thing.value for thing in called])
+            called = [thing for thing in called if thing != mint.relation(text, of_values=kind == "relation")]
+        own = own_names(text, [thing.value for thing in called])
         if len(own) > 1:
             raise UsageError(
-                tr("{given!r} is ambiguous: {own}").format(given=given, own=", ".join(own)),
+                tr("{given!r} is ambiguous: {own}").format(given=text, own=", ".join(own)),
                 hint=tr("give one of these IRIs"),
             )
         if own:
             return NamedNode(own[0])
         try:
-            thing = make(given)
+            thing = make(text)
         except ValueError:
             raise UsageError(
-                tr("{given!r} cannot be a name").format(given=given), hint=tr("give a label or an IRI")
+                tr("{given!r} cannot be a name").format(given=text), hint=tr("give a label or an IRI")
             ) from None
-        names[thing] = " ".join(given.split())
+        names[thing] = " ".join(text.split())
         return thing
 
     def _is(self, thing: NamedNode, kind: str) -> bool:

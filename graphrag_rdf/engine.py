@@ -52,8 +52,8 @@ _TRUST_HINT = later("use it with: graphrag-rdf config trust")
 
 
 def _untrusted(key: str, value: object) -> str:
-    told = tr("the store sets {key} = {value}, which you have not set or trusted on this computer")
-    return told.format(key=key, value=value)
+    message = tr("the store sets {key} = {value}, which you have not set or trusted on this computer")
+    return message.format(key=key, value=value)
 
 
 class Engine(Components):
@@ -202,9 +202,9 @@ class Engine(Components):
             ConfigError: when it says what cannot be.
         """
         self.store.refresh()
-        now = self.live.read()
-        self.renew(now.settings)
-        return now.version
+        in_force = self.live.read()
+        self.renew(in_force.settings)
+        return in_force.version
 
     @property
     def settings_version(self) -> NamedNode | None:
@@ -531,9 +531,9 @@ class Engine(Components):
                     "it was ignored: use it with: graphrag-rdf config trust"
                 ).format(key=key, value=value),
             )
-        given = {**self.live.now.steps.get(pipeline, {}), **settings}
+        chosen_settings = {**self.live.now.steps.get(pipeline, {}), **settings}
         with_model = self.settings.llm.model is not None
-        for key, why in chosen.without_effect(given, with_model=with_model).items():
+        for key, why in chosen.without_effect(chosen_settings, with_model=with_model).items():
             state.warn("setting_ignored", tr("{key} had no effect: {why}").format(key=key, why=why))
         if ignored:
             state.warn(

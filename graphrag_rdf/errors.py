@@ -65,11 +65,11 @@ RAISE_FILES = later(
 def short_cause(error: object) -> str:
     """The error message of a library, shortened to one line without internal details."""
     problems = getattr(error, "errors", None)  # of pydantic
-    said: object = error
+    cause: object = error
     if problems:
-        places = ((".".join(map(str, one["loc"])), in_words(one)) for one in problems())
-        said = "; ".join(": ".join(filter(None, each)) for each in places)
-    text = _CONTENT.sub("", " ".join(str(said).split()))
+        places = ((".".join(map(str, problem["loc"])), in_words(problem)) for problem in problems())
+        cause = "; ".join(": ".join(filter(None, each)) for each in places)
+    text = _CONTENT.sub("", " ".join(str(cause).split()))
     if inner := _RUST.search(text):
         text = inner[1]
     if not text and isinstance(error, BaseException):
@@ -124,14 +124,14 @@ _FAULTS = {
 
 def in_words(fault: Mapping[str, Any]) -> str:
     """What is wrong with a value: one of the `errors()` of pydantic's ValidationError."""
-    told = _FAULTS.get(fault["type"])
-    if told is None:
-        said = fault["msg"].removeprefix("Value error, ")
-        return tr(said)
+    template = _FAULTS.get(fault["type"])
+    if template is None:
+        message = fault["msg"].removeprefix("Value error, ")
+        return tr(message)
     values = fault.get("ctx", {})
     if "expected" in values:  # 'a', 'b' or 'c'
         values = {**values, "expected": values["expected"].replace(" or ", tr(" or "))}
-    return tr(told).format(**values)
+    return tr(template).format(**values)
 
 
 _SYSTEM = (
@@ -162,8 +162,8 @@ def system_cause(error: BaseException | str) -> str:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether lack of memory is the cause, by messages of several libraries. A thread needs memory too."""
-    said = str(error)
-    return isinstance(error, MemoryError) or any(words in said for words in _NO_MEMORY)
+    text = str(error)
+    return isinstance(error, MemoryError) or any(words in text for words in _NO_MEMORY)
 
 
 def is_out_of_files(cause: str) -> bool:
@@ -171,7 +171,7 @@ def is_out_of_files(cause: str) -> bool:
     return "Too many open files" in cause or "file descriptors when reserving" in cause
 
 
-def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+def did_you_mean(name: str, candidates: Iterable[str], otherwise: str) -> str:
     """A hint that names what is spelt like an unknown name.
 
     Args:
@@ -179,7 +179,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     """
     import difflib
 
-    near = difflib.get_close_matches(name, list(known), n=3)
+    near = difflib.get_close_matches(name, list(candidates), n=3)
     return tr("did you mean {names}?").format(names=alternatives(near)) if near else otherwise
 
 

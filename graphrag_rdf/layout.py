@@ -164,10 +164,10 @@ def entries(folder: Path, shape: Shape, *, deep: bool = True, apart: bool = True
     """
     try:
         with os.scandir(folder) as scanned:
-            found = sorted(scanned, key=lambda entry: entry.name)
+            entries_here = sorted(scanned, key=lambda entry: entry.name)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return
-    for entry in found:
+    for entry in entries_here:
         path, name = folder / entry.name, shape.name_of(entry.name)
         below = name.shape if name is not None else None
         is_ours = entry.is_file if below is None else entry.is_dir

@@ -72,8 +72,8 @@ class InForce:
 
     def notes(self) -> list[str]:
         """What `ignored` holds, for people."""
-        told = tr("{key} in the store has no effect: {why}. Remove it: graphrag-rdf config unset {key}")
-        return [told.format(key=key, why=why) for key, why in self.ignored.items()]
+        note = tr("{key} in the store has no effect: {why}. Remove it: graphrag-rdf config unset {key}")
+        return [note.format(key=key, why=why) for key, why in self.ignored.items()]
 
 
 class LiveSettings:
@@ -85,15 +85,15 @@ class LiveSettings:
         writable: whether a version may be written after a change by SPARQL.
     """
 
-    def __init__(self, store: Store, given: Settings, place: str, *, writable: bool) -> None:
+    def __init__(self, store: Store, settings: Settings, place: str, *, writable: bool) -> None:
         self._store = store
-        self._given = given
+        self._given = settings
         self.place = place
         self._writable = writable
         self._lock = RLock()
-        self._folders = pipeline_folders(given)
+        self._folders = pipeline_folders(settings)
         self._unread = True
-        self.now = InForce({}, given, {}, None)
+        self.now = InForce({}, settings, {}, None)
 
     def read(self) -> InForce:
         """The current settings. A new state becomes a version.
@@ -127,12 +127,12 @@ class LiveSettings:
         return untrusted
 
     def _untrusted(self, values: Mapping[str, Value]) -> dict[str, Value]:
-        given = explicit_values(self._given)
+        explicit = explicit_values(self._given)
         return {
             key: value
             for key, value in values.items()
             if trust.effect(key, value, None)
-            and key not in given
+            and key not in explicit
             and not trust.is_trusted(self.place, key, value)
         }
 
@@ -164,9 +164,9 @@ class LiveSettings:
             ConfigError: as `set`; then nothing is changed.
         """
         with self._lock:
-            left = {key: value for key, value in self.read().stored.items() if key not in values}
+            unchanged = {key: value for key, value in self.read().stored.items() if key not in values}
             put = {key: value for key, value in values.items() if value is not None}
-            self._write({**left, **self._checked(put)}, reason)
+            self._write({**unchanged, **self._checked(put)}, reason)
 
     def unset(self, key: str) -> None:
         """Delete a setting, whatever its value.
@@ -182,10 +182,10 @@ class LiveSettings:
                 )
             self._unread = True
             try:
-                left = read_in_force(self._store)
+                stored = read_in_force(self._store)
             except ConfigError:
                 return  # another setting is invalid; a version is written after its correction
-            self._write(left, f"config unset {key}")
+            self._write(stored, f"config unset {key}")
 
     def restore(self, number: int) -> tuple[Mapping[str, Value], bool]:
         """Restore an earlier version, as a new one; return its values, and whether that changed anything.
@@ -194,24 +194,24 @@ class LiveSettings:
             UsageError: when there is no such version, or it was altered.
             ConfigError: when it has settings that are invalid in this version of the program.
         """
-        found = next((version for version in self.history() if version.number == number), None)
+        version = next((version for version in self.history() if version.number == number), None)
         hint = tr("graphrag-rdf config history lists the versions")
-        if found is None:
+        if version is None:
             raise UsageError(tr("the settings have no version {number}").format(number=number), hint)
-        if found.altered:
+        if version.altered:
             raise UsageError(
                 tr("version {number} of the settings was altered after it was written").format(number=number),
                 hint,
             )
-        self._checked(found.values)
+        self._checked(version.values)
         with self._lock:
             try:
-                changes = read_in_force(self._store) != found.values
+                changes = read_in_force(self._store) != version.values
             except ConfigError:
                 changes = True  # the invalid setting is replaced
             if changes:
-                self._write(found.values, f"config restore {number}")
-        return found.values, changes
+                self._write(version.values, f"config restore {number}")
+        return version.values, changes
 
     def _write(self, values: Mapping[str, Value], reason: str) -> None:
         write_version(self._store, values, reason)
@@ -223,33 +223,33 @@ class LiveSettings:
 
     def _known(self, stored: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str, str]]:
         """The settings that this version of the program has, and why it ignores the others."""
-        known: dict[str, Value] = {}
+        valid: dict[str, Value] = {}
         ignored: dict[str, str] = {}
         for key, value in stored.items():
             try:
                 if key in RETIRED:
                     ignored[key] = tr(RETIRED[key])
                 else:
-                    known |= self._checked({key: value})
+                    valid |= self._checked({key: value})
             except ConfigError as error:
                 if not isinstance(error.__cause__, UnknownParameterError):
                     raise
                 ignored[key] = error.__cause__.message
-        return known, ignored
+        return valid, ignored
 
     def _checked(self, stored: Mapping[str, Value]) -> dict[str, Value]:
-        found: dict[str, Value] = {}
+        checked: dict[str, Value] = {}
         for key, value in stored.items():
             try:
-                found[key] = check_value(key, value, self._folders)
+                checked[key] = check_value(key, value, self._folders)
             except ConfigError as error:
-                said = key if "secret" in error.message else f"{key} = {_text(value)}"
+                setting = key if "secret" in error.message else f"{key} = {_text(value)}"
                 cause = f"{error.message} ({error.hint})" if error.hint else error.message
                 raise ConfigError(
-                    tr("invalid setting in the store: {said}: {cause}").format(said=said, cause=cause),
+                    tr("invalid setting in the store: {said}: {cause}").format(said=setting, cause=cause),
                     hint=tr("remove it with: graphrag-rdf config unset {key}").format(key=key),
                 ) from error
-        return found
+        return checked
 
     def _version(self, stored: Mapping[str, Value]) -> NamedNode | None:
         kept = newest(self._store)
@@ -284,8 +284,8 @@ def check_value(key: str, value: Value, folders: Sequence[Path]) -> Value:
                 tr("unknown setting"), hint=tr("did you mean {names}?").format(names=alternatives(meant))
             )
     if is_setting(name) or name not in pipelines:
-        found: Value = check_stored(key, value)
-        return found
+        checked: Value = check_stored(key, value)
+        return checked
     if not parameter:
         raise ConfigError(
             tr("this is a pipeline, not a setting"),
@@ -305,32 +305,32 @@ def step_values(pipeline: Pipeline) -> dict[str, bool | int | float | str]:
     }
 
 
-def describe(loaded: Loaded, now: InForce | None) -> dict[str, dict[str, Any]]:
+def describe(loaded: Loaded, in_force: InForce | None) -> dict[str, dict[str, Any]]:
     """Every setting and every parameter of every pipeline, with its value and origin.
 
     Args:
-        now: the settings of the store; None without a store.
+        in_force: the settings of the store; None without a store.
     """
-    stored = now.stored if now else {}
+    stored = in_force.stored if in_force else {}
     own = own_parameters(loaded.settings)
-    values = flat_values(now.settings if now else with_stored(loaded.settings, own))
-    found: dict[str, dict[str, Any]] = {}
+    values = flat_values(in_force.settings if in_force else with_stored(loaded.settings, own))
+    described: dict[str, dict[str, Any]] = {}
     for key, value in values.items():
         origin: Origin = loaded.origins[key]
-        if origin == "default" and key in stored and key not in (now.untrusted if now else ()):
+        if origin == "default" and key in stored and key not in (in_force.untrusted if in_force else ()):
             origin = "store"
         elif origin == "default" and key in own:
             origin = "file"
-        found[key] = {"value": value, "origin": origin}
+        described[key] = {"value": value, "origin": origin}
     folders = pipeline_folders(loaded.settings)
     for name in pipeline_names(folders):
         pipeline = load_pipeline(name, folders)
         written: Origin = "default" if pipeline.folder.parent == folders[0] else "file"
-        pipeline = pipeline.with_settings(now.steps.get(name, {}) if now else {})
+        pipeline = pipeline.with_settings(in_force.steps.get(name, {}) if in_force else {})
         for key, value in step_values(pipeline).items():
-            is_stored = key in stored and key not in (now.ignored if now else ())
-            found[key] = {"value": value, "origin": "store" if is_stored else written}
-    return found
+            is_stored = key in stored and key not in (in_force.ignored if in_force else ())
+            described[key] = {"value": value, "origin": "store" if is_stored else written}
+    return described
 
 
 def _settings(values: Mapping[str, Value]) -> dict[str, Value]:
@@ -338,12 +338,12 @@ def _settings(values: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _steps(values: Mapping[str, Value]) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
+    by_pipeline: dict[str, dict[str, str]] = {}
     for key, value in values.items():
         if not is_setting(key):
             name, _, parameter = key.partition(".")
-            found.setdefault(name, {})[parameter] = _text(value)
-    return found
+            by_pipeline.setdefault(name, {})[parameter] = _text(value)
+    return by_pipeline
 
 
 def _text(value: Value) -> str:

@@ -151,9 +151,9 @@ def language_of(parts: Components, question: str) -> str | None:
     if script := detect_script(question):
         return script
     spoken = parts.languages()
-    known = [language for language in spoken if language != "und"]
-    best = max(known, key=lambda language: common_words(question, language), default=None)
-    if len(known) < len(spoken) and not common_words(question, best):
+    languages = [language for language in spoken if language != "und"]
+    best = max(languages, key=lambda language: common_words(question, language), default=None)
+    if len(languages) < len(spoken) and not common_words(question, best):
         return spoken_by(question) or best
     return best
 
@@ -208,8 +208,8 @@ def _reports_made(parts: Components) -> str | int | None:
     store = parts.store
     if rows := store.select("communities/reported"):
         return text_of(rows[0]["parameters"])
-    made = text_of(store.select("index/report-count")[0]["reports"]) != "0"
-    return store.commit_number() if made else None
+    has_reports = text_of(store.select("index/report-count")[0]["reports"]) != "0"
+    return store.commit_number() if has_reports else None
 
 
 def or_overview(question: str, pipeline: str) -> tuple[str, str]:

@@ -276,7 +276,7 @@ def _asked(engine: Answering, name: str) -> Trace:
     """The trace that a name means or, of an answer that was given again, that of the first time."""
     store = engine.store
     trace = read_trace(store, find_trace(store, name), engine.blobs, with_runs=True)
-    first = next((found for step in trace.steps if (found := step.values.get("reuses"))), None)
+    first = next((reused for step in trace.steps if (reused := step.values.get("reuses"))), None)
     if first is not None:
         trace = read_trace(store, find_trace(store, first.value), engine.blobs, with_runs=True)
     if trace.form != OWN:
@@ -322,21 +322,23 @@ def _settings(engine: Answering, trace: Trace) -> dict[str, str]:
     """
     assert trace.kind is not None  # noqa: S101 - see _asked
     pipeline = engine.pipeline(trace.kind)
-    known: dict[str, dict[str, Any]] = {}
+    parameters: dict[str, dict[str, Any]] = {}
     ways = {step.name: step.kind.uses for step in pipeline.definition.steps}
     same = (engine.settings.llm.model is None) == (trace.model is None)
     for step in pipeline.definition.steps:
-        known[step.name] = dict(step.values())
+        parameters[step.name] = dict(step.values())
         if same or not step.kind.auto:
-            known[step.name]["use"] = step.choose(with_model=True)
+            parameters[step.name]["use"] = step.choose(with_model=True)
     answer = trace.answer or ""
     style = {citations.SETTING: citations.style_of(answer)} if citations.cited_numbers(answer) else {}
     return style | {
         f"{step}.{name}": str(value).lower() if isinstance(value, bool) else str(value)
         for step, values in trace.parameters.items()
-        if isinstance(values, Mapping) and step in known
+        if isinstance(values, Mapping) and step in parameters
         for name, value in values.items()
-        if name in known[step] and known[step][name] != value and (name != "use" or value in ways[step])
+        if name in parameters[step]
+        and parameters[step][name] != value
+        and (name != "use" or value in ways[step])
     }
 
 
@@ -352,8 +354,8 @@ class _Above(BlobStore):
 
     def get(self, iri: NamedNode | str) -> bytes | None:
         """See `BlobStore.get`."""
-        found = super().get(iri)
-        return self._below.get(iri) if found is None else found
+        data = super().get(iri)
+        return self._below.get(iri) if data is None else data
 
 
 @contextmanager
@@ -423,10 +425,10 @@ def _without_facts(
                 tr("({fact}) is removed already").format(fact=", ".join(fact)),
                 hint=tr("see: graphrag-rdf facts list"),
             )
-        told = (
+        message = (
             tr("fact ({fact}), with its sentences ({sentences})") if with_sentences else tr("fact ({fact})")
         )
-        yield told.format(fact=", ".join(fact), sentences=len(done.sentences))
+        yield message.format(fact=", ".join(fact), sentences=len(done.sentences))
 
 
 def _without_documents(engine: Answering, names: Sequence[str]) -> Iterator[str]:

@@ -57,18 +57,18 @@ def question_files(paths: Iterable[Path]) -> list[Path]:
     Raises:
         UsageError: a path does not exist, or a folder has no query.
     """
-    found: list[Path] = []
+    files: list[Path] = []
     for path in paths:
         if path.is_dir():
             inside = sorted(path.rglob("*.rq"))
             if not inside:
                 raise UsageError(tr("{path} has no file *.rq").format(path=path))
-            found += inside
+            files += inside
         elif path.is_file():
-            found.append(path)
+            files.append(path)
         else:
             raise UsageError(tr("{path} does not exist").format(path=path))
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(files))
 
 
 def answer_questions(store: Store, files: Iterable[Path], *, union: bool = False) -> Iterator[Answered]:
@@ -128,10 +128,10 @@ def _answered(store: Store, file: Path, query: str, *, union: bool) -> Answered:
         )
         return Answered(name, question, passed=False, why=why, rows=len(rows))
     places = [columns.index(column) for column in wanted_columns]
-    found = [tuple(row[place] for place in places) for row in rows]
-    missing = [*(Counter(wanted) - Counter(found)).elements()]
-    unexpected = [*(Counter(found) - Counter(wanted)).elements()]
-    ordered = not (missing or unexpected) and _is_ordered(query) and found != wanted
+    actual = [tuple(row[place] for place in places) for row in rows]
+    missing = [*(Counter(wanted) - Counter(actual)).elements()]
+    unexpected = [*(Counter(actual) - Counter(wanted)).elements()]
+    ordered = not (missing or unexpected) and _is_ordered(query) and actual != wanted
     faults = {
         tr("missing rows: {count:,}").format(count=len(missing)): missing,
         tr("unexpected rows: {count:,}").format(count=len(unexpected)): unexpected,

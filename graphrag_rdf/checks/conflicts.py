@@ -46,8 +46,8 @@ class SupportedFact:
     @property
     def authority(self) -> float | None:
         """The highest authority of the documents that support it; None if none has any."""
-        known = [each.source.authority for each in self.sources if each.source.authority is not None]
-        return max(known, default=None)
+        authorities = [each.source.authority for each in self.sources if each.source.authority is not None]
+        return max(authorities, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,22 +87,22 @@ def find_conflicts(store: Store, *, about: NamedNode | None = None, limit: int =
         limit: most pairs of facts by each rule.
     """
     entities = [] if about is None else [about]
-    found: dict[tuple[Term, ...], tuple[str, str]] = {}
+    rules: dict[tuple[Term, ...], tuple[str, str]] = {}
     for rule, template, values in _RULES:
         for row in store.select(template, entities=entities, limit=limit, **values):
-            found.setdefault(_pair(row), (rule, template))
-    labels = read_labels(store, [term for pair in found for term in pair])
-    sources = supporting(store, [fact for pair in found for fact in _facts(pair)])
+            rules.setdefault(_pair(row), (rule, template))
+    labels = read_labels(store, [term for pair in rules for term in pair])
+    sources = supporting(store, [fact for pair in rules for fact in _facts(pair)])
     conflicts = (
-        (_conflict(rule, pair, labels, sources), template) for pair, (rule, template) in found.items()
+        (_conflict(rule, pair, labels, sources), template) for pair, (rule, template) in rules.items()
     )
-    return [one for one, template in conflicts if template != _MERGED or _differ(one)]
+    return [conflict for conflict, template in conflicts if template != _MERGED or _differ(conflict)]
 
 
 def _differ(conflict: Conflict) -> bool:
     """Whether two documents state the two facts."""
-    one, other = ({one.source.document for one in fact.sources} for fact in conflict.facts)
-    return bool(one) and bool(other) and len(one | other) > 1
+    first, second = ({source.source.document for source in fact.sources} for fact in conflict.facts)
+    return bool(first) and bool(second) and len(first | second) > 1
 
 
 def _pair(row: Row) -> tuple[Term, ...]:

@@ -83,14 +83,14 @@ def settings_facts(loaded: Loaded, engine: Engine | None) -> dict[str, Any]:
     Raises:
         ConfigError: for invalid settings in the store.
     """
-    now = engine.live.read() if engine is not None else None
-    settings = describe(loaded, now)
+    in_force = engine.live.read() if engine is not None else None
+    settings = describe(loaded, in_force)
     return {
         "settings_file": str(loaded.file) if loaded.file else None,
         "settings": settings,
-        "settings_version": now.version.value if now and now.version else None,
+        "settings_version": in_force.version.value if in_force and in_force.version else None,
         "weights": {key: entry for key, entry in settings.items() if _WEIGHT.search(key)},
-        "models": _models(now.settings if now else loaded.settings),
+        "models": _models(in_force.settings if in_force else loaded.settings),
     }
 
 
@@ -168,10 +168,10 @@ def warnings(engine: Engine, indexes: Mapping[str, Any]) -> list[dict[str, str]]
     Args:
         indexes: see `index_status`.
     """
-    found: list[dict[str, str]] = []
+    entries: list[dict[str, str]] = []
 
     def warn(kind: str, detail: str) -> None:
-        found.append({"type": kind, "detail": detail})
+        entries.append({"type": kind, "detail": detail})
 
     for words in engine.live.now.notes():
         warn("setting_ignored", words)
@@ -203,7 +203,7 @@ def warnings(engine: Engine, indexes: Mapping[str, Any]) -> list[dict[str, str]]
         warn("relation_parse_fallback", fallback(len(pairs), next(iter(pairs.values()))))
     if claims := failures.get("claims"):
         warn("claims_failed", failed_claims(len(claims), next(iter(claims.values()))))
-    return found
+    return entries
 
 
 def _relation(row: Row) -> str:
@@ -282,24 +282,24 @@ def probe(engine: Engine) -> dict[str, dict[str, Any]]:
         `llm`, `embedding` and `rerank`, each with `model`, `reachable`, and `seconds` or `error` and `hint`;
         `embedding` with `dimension`, `index_dimension` and `fits` (None without an index of vectors).
     """
-    found: dict[str, dict[str, Any]] = {}
+    probes: dict[str, dict[str, Any]] = {}
     gateway = engine.impatient_gateway()
     if model := engine.settings.llm.model:
-        found["llm"] = _tried(model, lambda: _answers(gateway))
+        probes["llm"] = _tried(model, lambda: _answers(gateway))
     if name := engine.settings.embedding.model:
-        found["embedding"] = _tried(name, lambda: _dimensions(engine, name, gateway))
+        probes["embedding"] = _tried(name, lambda: _dimensions(engine, name, gateway))
     if reranker := engine.settings.rerank.model:
-        found["rerank"] = _tried(reranker, lambda: _scores(engine, reranker, gateway))
-    return found
+        probes["rerank"] = _tried(reranker, lambda: _scores(engine, reranker, gateway))
+    return probes
 
 
 def _tried(model: str, call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     begun = time.perf_counter()
     try:
-        told = call()
+        outcome = call()
     except GraphRagError as error:
         return {"model": model, "reachable": False, "error": error.message, "hint": error.hint}
-    return {"model": model, "reachable": True, "seconds": round(time.perf_counter() - begun, 3), **told}
+    return {"model": model, "reachable": True, "seconds": round(time.perf_counter() - begun, 3), **outcome}
 
 
 def _answers(gateway: LlmGateway) -> dict[str, Any]:
@@ -326,13 +326,13 @@ def _dimensions(engine: Engine, name: str, gateway: LlmGateway) -> dict[str, Any
     embedder = embedder_for(name, gateway_embed=gateway.embed)
     dimension = int(embedder.embed(["probe"]).shape[1]) if embedder else 0
     try:
-        known = engine.vectors.dimension if engine.vectors is not None else None
+        indexed = engine.vectors.dimension if engine.vectors is not None else None
     except SearchIndexError:  # of another model: its status reports it
         return {"dimension": dimension, "index_dimension": None, "fits": False}
     return {
         "dimension": dimension,
-        "index_dimension": known,
-        "fits": None if not known else known == dimension,
+        "index_dimension": indexed,
+        "fits": None if not indexed else indexed == dimension,
     }
 
 
@@ -428,8 +428,8 @@ def config_drift(engine: Engine) -> list[dict[str, Any]]:
 
     Data of imports and evaluation sets do not depend on settings.
     """
-    found = (_chunks, _facts, _vectors, _relations, _pairs, _claims)
-    return [entry for differing in found for entry in differing(engine)]
+    comparisons = (_chunks, _facts, _vectors, _relations, _pairs, _claims)
+    return [entry for differing in comparisons for entry in differing(engine)]
 
 
 def _chunks(engine: Engine) -> Iterator[dict[str, Any]]:
@@ -476,15 +476,15 @@ def _relations(engine: Engine) -> Iterator[dict[str, Any]]:
     if before is None:
         return
     min_count = engine.settings.relations.min_count
-    said = [
+    parameters = [
         {**asdict(settings), "content_commit": commit, "min_count": least}
         for settings, commit, least in (
             (wanted, engine.store.content_commit(), min_count),
             (before.settings, before.content_commit, built_with(engine.store, min_count)),
         )
     ]
-    if said[0] != said[1]:
-        in_force, made_with = (json.dumps(one, sort_keys=True) for one in said)
+    if parameters[0] != parameters[1]:
+        in_force, made_with = (json.dumps(values, sort_keys=True) for values in parameters)
         count = sum(relation_counts(engine.store).values())
         yield _entry(later("relations derived"), in_force, made_with, count, _RELATE)
 

@@ -82,8 +82,8 @@ def _of_offence(each: Offence) -> Finding:
     )
 
 
-def _place(found: FactSource) -> Place:
-    source = found.source
+def _place(fact_source: FactSource) -> Place:
+    source = fact_source.source
     return Place(source.chunk, source.document, source.title, source.page_number, source.words or None)
 
 
@@ -96,10 +96,10 @@ def with_sources(store: Store, findings: Sequence[Finding]) -> list[Finding]:
     nodes = {each.focus: node for each in findings if not each.sources and (node := _node(each.focus))}
     asked = sorted(nodes.values(), key=str)
     places = _places(store, asked)
-    left = [node for node in asked if node.value not in places]
+    unplaced = [node for node in asked if node.value not in places]
     named = {
         text_of(row["sentence"]): text_of(row["node"])
-        for row in select_in_batches(store, "checks/named-in", "entities", left)
+        for row in select_in_batches(store, "checks/named-in", "entities", unplaced)
     }
     sentences = [NamedNode(iri) for iri in sorted(named)]
     texts = {
@@ -107,8 +107,8 @@ def with_sources(store: Store, findings: Sequence[Finding]) -> list[Finding]:
         for row in select_in_batches(store, "retrieval/sentence-texts", "sentences", sentences)
     }
     labels = read_labels(store, [NamedNode(iri) for iri in sorted(set(named.values()))])
-    for sentence, found in _places(store, sentences).items():
-        places[named[sentence]] = [replace(each, quote=texts.get(sentence)) for each in found]
+    for sentence, places_of_sentence in _places(store, sentences).items():
+        places[named[sentence]] = [replace(each, quote=texts.get(sentence)) for each in places_of_sentence]
     return [
         replace(
             each,
@@ -124,10 +124,10 @@ def _label(iri: str, labels: Mapping[str, str]) -> str | None:
 
 
 def _places(store: Store, nodes: Sequence[NamedNode]) -> dict[str, list[Place]]:
-    found: defaultdict[str, list[Place]] = defaultdict(list)
+    places: defaultdict[str, list[Place]] = defaultdict(list)
     for row in select_in_batches(store, "checks/places", "nodes", nodes):
-        found[text_of(row["node"])].append(_of_row(row))
-    return dict(found)
+        places[text_of(row["node"])].append(_of_row(row))
+    return dict(places)
 
 
 def _of_row(row: Row) -> Place:

@@ -108,8 +108,8 @@ def _violations(
 ) -> Iterator[Violation]:
     # the engine releases the interpreter lock, so concurrent queries use several cores
     with ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="check") as pool:
-        found = pool.map(lambda name: store.select(f"checks/{name}", limit=limit), CHECKS)
-        for (name, severity), rows in zip(CHECKS.items(), found, strict=True):
+        results = pool.map(lambda name: store.select(f"checks/{name}", limit=limit), CHECKS)
+        for (name, severity), rows in zip(CHECKS.items(), results, strict=True):
             for row in rows:
                 yield Violation(name, severity, text_of(row["focus"]), text_of(row["message"]))
     yield from islice(_objects(store, blobs), limit)
@@ -170,9 +170,9 @@ def _texts(store: Store, blobs: BlobStore) -> Iterator[Violation]:
             document = text_of(row["document"])
             if document not in texts:
                 texts[document] = blobs.text(text_of(objects[document]))
-            whole, said = texts[document], text_of(row["text"])
+            whole, text = texts[document], text_of(row["text"])
             offset = to_python(row["offset"])
-            if whole is None or (isinstance(offset, int) and whole.startswith(said, offset) and offset >= 0):
+            if whole is None or (isinstance(offset, int) and whole.startswith(text, offset) and offset >= 0):
                 continue
             message = tr("the text of {document} differs at offset {offset}").format(
                 document=document, offset=offset

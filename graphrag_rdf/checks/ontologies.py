@@ -34,21 +34,21 @@ CHECKS: Mapping[str, Severity] = {
 
 def check_ontologies(store: Store) -> list[Violation]:
     """Check what `urn:graph:ontology` holds by the templates `CHECKS`, and for classes of values."""
-    found = [
+    violations = [
         Violation(name.removeprefix("check-"), severity, text_of(row["focus"]), text_of(row["message"]))
         for name, severity in CHECKS.items()
         for row in store.select(f"ontology/{name}", limit=LIMIT)
     ]
-    return [*found, *_value_classes(store)]
+    return [*violations, *_value_classes(store)]
 
 
 def _value_classes(store: Store) -> Iterator[Violation]:
     """Classes of values that are ranges, see `schema.value_classes`."""
-    known = read_ontology(store)
-    for iri, kind in known.value_classes.items():
-        if iri not in known.terms:
+    ontology = read_ontology(store)
+    for iri, kind in ontology.value_classes.items():
+        if iri not in ontology.terms:
             continue
-        of = sorted(each.name() for each in known.terms.values() if each.values and iri in each.ranges)
+        of = sorted(each.name() for each in ontology.terms.values() if each.values and iri in each.ranges)
         if of:
             message = tr(
                 "a class by whose name extraction reads the objects of {properties} as values ({kind}): "
@@ -78,4 +78,4 @@ def check_files(paths: Sequence[Path], templates: TemplateLibrary) -> list[Viola
         )
         for iri in missing
     ]
-    return unresolved + [found for found in check_ontologies(store) if found.focus in focus]
+    return unresolved + [violation for violation in check_ontologies(store) if violation.focus in focus]

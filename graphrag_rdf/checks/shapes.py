@@ -71,11 +71,11 @@ def run_shapes(quads: Iterable[Quad], shapes: Path | None = None) -> list[Violat
     files = [shapes] if shapes else sorted(folder("ontology").glob("*shapes.ttl"))
     data = graph_of((quad.subject, quad.predicate, quad.object) for quad in quads)
     del quads  # the engine's iterators must be freed in this thread, not with a later traceback
-    found = []
+    violations = []
     for result in run_shacl(data, read_graph(files)):
         severity: Severity = "error" if result.severity == "Violation" else "warning"
-        found.append(Violation("shape", severity, text_or_node(result.focus), result.message))
-    return sorted(found, key=lambda violation: (violation.severity, violation.focus, violation.message))
+        violations.append(Violation("shape", severity, text_or_node(result.focus), result.message))
+    return sorted(violations, key=lambda violation: (violation.severity, violation.focus, violation.message))
 
 
 def text_or_node(term: Term | None) -> str:
@@ -118,9 +118,9 @@ def offences(store: Store, validated: Validated) -> list[Offence]:
 
     facts = [facts_of(each) for each in validated.results]
     sources = supporting(store, [fact for several in facts for fact in several])
-    found = []
+    offences = []
     for each, several in zip(validated.results, facts, strict=True):
-        found.append(
+        offences.append(
             Offence(
                 severity=each.severity,
                 focus=each.focus,
@@ -135,7 +135,7 @@ def offences(store: Store, validated: Validated) -> list[Offence]:
                 sources=tuple(source for fact in several for source in _current(sources.get(fact, ()))),
             )
         )
-    return found
+    return offences
 
 
 def _current(sources: Sequence[FactSource]) -> Sequence[FactSource]:

@@ -55,8 +55,8 @@ class Question:
             "pipeline": self.pipeline,
             **(self.parameters or {}),
         }
-        given = {"include": list(self.include), "exclude": list(self.exclude), "session": self.session}
-        return out | {name: value for name, value in given.items() if value}
+        optional = {"include": list(self.include), "exclude": list(self.exclude), "session": self.session}
+        return out | {name: value for name, value in optional.items() if value}
 
 
 class Client(Connection):
@@ -84,8 +84,8 @@ class Client(Connection):
             ServerError: as `ask`.
             UsageError: there is no such trace.
         """
-        found: str = self._json("GET", f"/traces/{quote(name, safe='')}", holds="iri")["iri"]
-        return found
+        iri: str = self._json("GET", f"/traces/{quote(name, safe='')}", holds="iri")["iri"]
+        return iri
 
     def ingest(
         self,
@@ -108,10 +108,10 @@ class Client(Connection):
         path = "/documents?refresh=true" if refresh else "/documents"
         with self._answer("POST", path, "text/event-stream", body, kind) as response:
             for data in self._events(response):
-                found = self._object(data)
-                if "done" not in found:
-                    return found
-                progress(found["done"], found["total"], found["path"])
+                message = self._object(data)
+                if "done" not in message:
+                    return message
+                progress(message["done"], message["total"], message["path"])
         raise ServerError(
             tr("{url} broke off: the ingest may not be complete").format(url=self.url),
             hint=tr("send the same documents again to continue"),
@@ -125,12 +125,12 @@ class Client(Connection):
         """
         offset = 0
         while True:
-            found = self._json("GET", f"/documents?limit={_AT_ONCE}&offset={offset}", holds="items")["items"]
+            page = self._json("GET", f"/documents?limit={_AT_ONCE}&offset={offset}", holds="items")["items"]
             try:
-                yield from map(document_of, found)
+                yield from map(document_of, page)
             except (KeyError, TypeError, ValueError):
                 raise self._not_ours(tr("its documents have another form; is it older?")) from None
-            if len(found) < _AT_ONCE:
+            if len(page) < _AT_ONCE:
                 return
             offset += _AT_ONCE
 
@@ -140,8 +140,10 @@ class Client(Connection):
         Raises:
             ServerError: as `ask`.
         """
-        found: list[dict[str, Any]] = self._json("GET", "/documents?duplicates=true", holds="items")["items"]
-        return found
+        documents: list[dict[str, Any]] = self._json("GET", "/documents?duplicates=true", holds="items")[
+            "items"
+        ]
+        return documents
 
     # --- manual corrections ------------------------------------------------------------------------
 
@@ -153,8 +155,8 @@ class Client(Connection):
             ServerError: (these methods) as `ask`.
         """
         path = f"/facts/decisions?all={_truth(every)}"
-        found: list[dict[str, Any]] = self._json("GET", path, holds="items")["items"]
-        return found
+        decisions: list[dict[str, Any]] = self._json("GET", path, holds="items")["items"]
+        return decisions
 
     def decide(
         self, fact: tuple[str, str, str], instead: Mapping[str, str | None] | None = None, **how: Any
@@ -178,8 +180,8 @@ class Client(Connection):
         return self._undo(zip(_TERMS, fact, strict=True), dry_run=dry_run)
 
     def _undo(self, named: Iterable[tuple[str, str]], *, dry_run: bool) -> dict[str, Any]:
-        said = urlencode([*named, ("dry_run", _truth(dry_run))])
-        return self._json("DELETE", f"/facts?{said}", holds="decisions")
+        parameters = urlencode([*named, ("dry_run", _truth(dry_run))])
+        return self._json("DELETE", f"/facts?{parameters}", holds="decisions")
 
     # --- traces ------------------------------------------------------------------------------------
 
@@ -208,8 +210,8 @@ class Client(Connection):
         Raises:
             ServerError: as `ask`.
         """
-        found = self._json("POST", "/frozen", {"key": key}, holds="copy")
-        return str(found["copy"]), int(found["commit"])
+        reply = self._json("POST", "/frozen", {"key": key}, holds="copy")
+        return str(reply["copy"]), int(reply["commit"])
 
     def mark(self, trace: str, mark: Mapping[str, Any]) -> dict[str, Any]:
         """Mark an answer or its evidence; the result, as `feedback --format json`. Raises as `ask`."""

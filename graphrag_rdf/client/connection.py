@@ -81,10 +81,10 @@ class Connection:
         """
         sent = None if body is None else encoded(body)
         with self._answer(method, path, "application/json", sent, patience=patience) as response:
-            found = self._object(self._all(response, _LONGEST_ANSWER))
-        if holds not in found:
+            reply = self._object(self._all(response, _LONGEST_ANSWER))
+        if holds not in reply:
             raise self._not_ours(tr("its answer has no {holds!r}").format(holds=holds))
-        return found
+        return reply
 
     def _text(self, path: str) -> str:
         with self._answer("GET", path, "text/plain") as response:
@@ -234,25 +234,25 @@ class Connection:
             raise self._cut(seen) from error
 
     def _message(self, data: str) -> GraphRagResponse:
-        found = self._object(data)
+        reply = self._object(data)
         try:
-            return GraphRagResponse.from_json(found)
+            return GraphRagResponse.from_json(reply)
         except (ValueError, TypeError, AttributeError) as error:
             raise self._not_ours(tr("a message is malformed ({error})").format(error=error)) from None
 
     def _object(self, data: str) -> dict[str, Any]:
         try:
-            found = json.loads(data)
+            reply = json.loads(data)
         except ValueError as error:
             raise self._not_ours(tr("a message is malformed ({error})").format(error=error)) from None
-        if not isinstance(found, dict):
+        if not isinstance(reply, dict):
             raise self._not_ours(tr("a message is malformed"))
-        if "detail" in found and "kind" not in found:
+        if "detail" in reply and "kind" not in reply:
             raise ServerError(
-                tr("{url} says: {detail}").format(url=self.url, detail=found["detail"]),
-                hint=found.get("hint"),
+                tr("{url} says: {detail}").format(url=self.url, detail=reply["detail"]),
+                hint=reply.get("hint"),
             )
-        return found
+        return reply
 
 
 def encoded(body: dict[str, Any]) -> bytes:
@@ -262,12 +262,12 @@ def encoded(body: dict[str, Any]) -> bytes:
 
 def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Lines that end with \\n; texts may hold the other line ends of Unicode."""
-    rest = b""
+    partial = b""
     for piece in pieces:
-        *lines, rest = (rest + piece).split(b"\n")
+        *lines, partial = (partial + piece).split(b"\n")
         yield from lines
-    if rest:
-        yield rest
+    if partial:
+        yield partial
 
 
 def _reason(error: BaseException) -> str:

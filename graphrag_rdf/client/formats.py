@@ -55,7 +55,7 @@ def read_token(path: Path) -> str:
         raise UsageError(
             tr("{path} cannot be read: {cause}").format(path=path, cause=system_cause(error))
         ) from error
-    words = next((found for line in lines if (found := line.partition("#")[0].split())), [])
+    words = next((line_words for line in lines if (line_words := line.partition("#")[0].split())), [])
     if len(words) not in (1, 2) or not words[-1].isascii():
         raise UsageError(
             tr("{path} holds no token").format(path=path), hint=tr("one line: TOKEN, or: read TOKEN")

@@ -37,7 +37,7 @@ class CommunitySettings:
     @classmethod
     def of(cls, section: object) -> CommunitySettings:
         """Those of a section of the settings, which has the same names."""
-        return cls(**{one.name: getattr(section, one.name) for one in fields(cls)})
+        return cls(**{field.name: getattr(section, field.name) for field in fields(cls)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +124,16 @@ def build_communities(store: Store, settings: CommunitySettings, *, again: bool 
         ConfigError: when the clustering cannot be imported.
     """
     begun = time.perf_counter()
-    known = _levels(store)
+    previous = _levels(store)
     before, commit = built(store), store.content_commit()
     if not again and before is not None and (before.settings, before.content_commit) == (settings, commit):
-        return _report(known, known, before.origins, begun, unchanged=True)
+        return _report(previous, previous, before.origins, begun, unchanged=True)
     rows = store.select("communities/edges", **{name: getattr(settings, name) for name in _WEIGHTS})
     # the engine would take longer to order them; sums of weights are the same in the same order
     edges = sorted(
         (text_of(row["one"]), text_of(row["other"]), float(text_of(row["weight"]))) for row in rows
     )
-    paired = {node for one, other, _ in edges for node in (one, other)}
+    paired = {node for start, end, _ in edges for node in (start, end)}
     entities = paired | {text_of(row["entity"]) for row in store.select("communities/entities")}
     clusters = cluster(
         [edge for edge in edges if edge[2] > 0],
@@ -145,7 +145,7 @@ def build_communities(store: Store, settings: CommunitySettings, *, again: bool 
     named = [iris.community(each.level, each.members) for each in clusters]
     quads = [*_quads(clusters, named, edges)]
     changes = Changes(updates=[("communities/clear", {})], add=quads, content=False)
-    gone = known.keys() - {iri.value for iri in named}
+    gone = previous.keys() - {iri.value for iri in named}
     drop_reports(store, changes, communities=[*map(NamedNode, sorted(gone))])
     store.commit(changes)
     origins = Origins(
@@ -156,8 +156,8 @@ def build_communities(store: Store, settings: CommunitySettings, *, again: bool 
     updates += updates_in_batches("communities/years", "communities", named)
     record = [*_record(Built(settings, origins, commit))]
     store.commit(Changes(updates=updates, add=record, content=False))
-    now = {iri.value: each.level for iri, each in zip(named, clusters, strict=True)}
-    return _report(known, now, origins, begun)
+    current = {iri.value: each.level for iri, each in zip(named, clusters, strict=True)}
+    return _report(previous, current, origins, begun)
 
 
 def drop_reports(
@@ -179,12 +179,12 @@ def drop_reports(
         the reports.
     """
     wanted = {"communities": communities, "entities": entities, "sources": sources}
-    found: set[NamedNode] = set()
+    nodes: set[NamedNode] = set()
     for name, things in wanted.items():
         for batch in in_batches(things):
             rows = store.select("communities/reports-of", **{**dict.fromkeys(wanted, ()), name: batch})
-            found.update(node_of(row["report"]) for row in rows)
-    reports = sorted(found, key=str)
+            nodes.update(node_of(row["report"]) for row in rows)
+    reports = sorted(nodes, key=str)
     changes.updates += updates_in_batches("communities/drop-reports", "reports", reports)
     return reports
 
@@ -197,17 +197,17 @@ def _levels(store: Store) -> dict[str, int]:
 
 def _report(
     before: Mapping[str, int],
-    now: Mapping[str, int],
+    current: Mapping[str, int],
     origins: Origins,
     begun: float,
     *,
     unchanged: bool = False,
 ) -> BuildReport:
     return BuildReport(
-        communities=dict(sorted(Counter(now.values()).items())),
-        added=len(now.keys() - before.keys()),
-        kept=len(now.keys() & before.keys()),
-        removed=len(before.keys() - now.keys()),
+        communities=dict(sorted(Counter(current.values()).items())),
+        added=len(current.keys() - before.keys()),
+        kept=len(current.keys() & before.keys()),
+        removed=len(before.keys() - current.keys()),
         origins=origins,
         unchanged=unchanged,
         seconds=round(time.perf_counter() - begun, 3),
@@ -229,12 +229,12 @@ def _quads(
     inside = [0] * len(clusters)
     weights = [0.0] * len(clusters)
     strength: list[dict[str, float]] = [defaultdict(float) for _ in clusters]
-    for one, other, weight in edges:
-        for index in {*homes[one]}.intersection(homes[other]):
+    for start, end, weight in edges:
+        for index in {*homes[start]}.intersection(homes[end]):
             inside[index] += 1
             weights[index] += weight
-            strength[index][one] += weight
-            strength[index][other] += weight
+            strength[index][start] += weight
+            strength[index][end] += weight
     for index, (each, iri) in enumerate(zip(clusters, named, strict=True)):
         central = sorted(each.members, key=lambda member: (-strength[index].get(member, 0.0), member))[
             :CENTRAL

@@ -57,11 +57,11 @@ def cluster(
             ),
             hint=tr("pip install graspologic-native"),
         ) from error
-    known = {node for one, other, _ in edges for node in (one, other)}
-    lone = [Cluster(0, (node,)) for node in sorted({*nodes} - known)]
+    connected = {node for start, end, _ in edges for node in (start, end)}
+    lone = [Cluster(0, (node,)) for node in sorted({*nodes} - connected)]
     if not edges:
         return lone
-    found = hierarchical_leiden(
+    memberships = hierarchical_leiden(
         edges=sorted(edges),
         starting_communities=None,
         resolution=resolution,
@@ -73,7 +73,7 @@ def cluster(
     )
     members: dict[int, list[str]] = defaultdict(list)
     about: dict[int, tuple[int, int | None]] = {}
-    for each in found:
+    for each in memberships:
         members[each.cluster].append(each.node)
         about[each.cluster] = (each.level, each.parent_cluster)
     ordered = sorted(members, key=lambda key: (about[key][0], sorted(members[key])))

@@ -104,7 +104,9 @@ class Context:
         Args:
             key: of what writes the report.
         """
-        cited = (f"{one} {' '.join(node.value for node in nodes)}" for one, nodes in self.cites.items())
+        cited = (
+            f"{citation} {' '.join(node.value for node in nodes)}" for citation, nodes in self.cites.items()
+        )
         return hashlib.sha256("\n".join((key, self.text, *self.central, *cited)).encode()).hexdigest()
 
 
@@ -116,15 +118,15 @@ def fit(own: Sequence[Entry], parts: Sequence[Part], tokens: int) -> list[Entry]
         parts: the largest first.
     """
     shown: list[Entry] = []
-    left = list(own)
+    remaining = list(own)
     for part in parts:
-        if _size(shown) + _size(left) <= tokens:
+        if _size(shown) + _size(remaining) <= tokens:
             break
         shown.append(part.report)
-        left = [entry for entry in left if not entry.about <= part.members]
+        remaining = [entry for entry in remaining if not entry.about <= part.members]
     fitting: list[Entry] = []
     used = 0
-    for entry in [*shown, *left]:
+    for entry in [*shown, *remaining]:
         used += _size([entry])
         if used > tokens:
             break
@@ -144,8 +146,8 @@ def read_contexts(store: Store, communities: Sequence[NamedNode], tokens: int) -
         tokens: the budget of each.
     """
     for batch in in_batches(communities, _TOGETHER):
-        found = _Reader(store, batch)
-        contexts = [found.context(community, tokens) for community in batch]
+        reader = _Reader(store, batch)
+        contexts = [reader.context(community, tokens) for community in batch]
         _add_sources(store, contexts)
         yield from contexts
 
@@ -156,7 +158,7 @@ def whole_names(names: Sequence[str]) -> list[str]:
     return [
         name
         for name, own in zip(names, padded, strict=True)
-        if not any(own in other and own != other for other in padded)
+        if not any(own in longer and own != longer for longer in padded)
     ]
 
 
@@ -230,8 +232,8 @@ class _Reader:
             says = text_of(merged["text"])
         text = " | ".join(filter(None, (name, ", ".join(types), says)))
         facts = tuple(dict.fromkeys(map(_edge, described)))
-        made = (node_of(merged["summary"]),) if merged is not None else ()
-        return Entry("e", _line(text), frozenset({entity.value}), entity, facts, name, made)
+        sources = (node_of(merged["summary"]),) if merged is not None else ()
+        return Entry("e", _line(text), frozenset({entity.value}), entity, facts, name, sources)
 
     def _fact(self, row: Row) -> Entry:
         words = _line(" ".join(self._word(row[part]) for part in ("s", "p", "o")))
@@ -239,26 +241,28 @@ class _Reader:
         if stated is None:
             return Entry("f", words, _about(row), facts=(_edge(row),), title=words)
         text = _line(f"{words} | {text_of(stated['text'])}")
-        made = (node_of(stated["summary"]),) if "summary" in stated else ()
-        return Entry("f", text, _about(row), facts=(_edge(row),), title=words, made_from=made)
+        sources = (node_of(stated["summary"]),) if "summary" in stated else ()
+        return Entry("f", text, _about(row), facts=(_edge(row),), title=words, made_from=sources)
 
     def _claim(self, row: Row) -> Entry:
         """A claim with its type, status and period; a missing object is left out."""
         quotes = self._claimed[text_of(row["claim"])]
-        said = {name: text_of(term) for name, term in quotes[0].items()}
-        ends = " – ".join(filter(None, (said["subject"], said.get("object"))))
-        dates = [said[name] for name in ("start", "end") if name in said]
-        parts = (ends, said["type"], said["status"], " – ".join(dict.fromkeys(dates)), said["description"])
-        found = next((each for each in quotes if "offset" in each), quotes[0])
+        texts = {name: text_of(term) for name, term in quotes[0].items()}
+        ends = " – ".join(filter(None, (texts["subject"], texts.get("object"))))
+        dates = [texts[name] for name in ("start", "end") if name in texts]
+        parts = (ends, texts["type"], texts["status"], " – ".join(dict.fromkeys(dates)), texts["description"])
+        quote_row = next((each for each in quotes if "offset" in each), quotes[0])
         text, claim = _line(" | ".join(filter(None, parts))), node_of(row["claim"])
-        quote, made = _line(text_of(found["quote"])), (claim, node_of(found["chunk"]))
-        return Entry("c", text, _about(row), claim, title=said["description"], made_from=made, quote=quote)
+        quote, sources = _line(text_of(quote_row["quote"])), (claim, node_of(quote_row["chunk"]))
+        return Entry(
+            "c", text, _about(row), claim, title=texts["description"], made_from=sources, quote=quote
+        )
 
     def _sentence(self, row: Row) -> Entry:
         about = _about(row)
         names = ", ".join(whole_names(sorted(self._names[member] for member in about)))
-        said = self._texts[row["sentence"]]
-        text, chunk = _line(text_of(said["text"])), node_of(said["chunk"])
+        sentence = self._texts[row["sentence"]]
+        text, chunk = _line(text_of(sentence["text"])), node_of(sentence["chunk"])
         return Entry("s", text, about, node_of(row["sentence"]), title=names, made_from=(chunk,))
 
     def _part(self, row: Row) -> Part:
@@ -276,13 +280,13 @@ class _Reader:
 def _add_sources(store: Store, contexts: Sequence[Context]) -> None:
     """Add what the ids of entries stand for, and where the entries come from."""
     edges = {fact for context in contexts for entry in context.entries.values() for fact in entry.facts}
-    found: dict[Fact, list[Row]] = defaultdict(list)
+    rows_of_fact: dict[Fact, list[Row]] = defaultdict(list)
     ordered = sorted(edges, key=lambda edge: tuple(map(str, edge)))
     for row in select_in_batches(store, "communities/report-evidence", "edges", ordered):
-        found[_edge(row)].append(row)
+        rows_of_fact[_edge(row)].append(row)
     for context in contexts:
         for key, entry in context.entries.items():
-            rows = [row for fact in entry.facts for row in found[fact]]
+            rows = [row for fact in entry.facts for row in rows_of_fact[fact]]
             context.sources.update(node_of(row["source"]) for row in rows if "source" in row)
             context.sources.update(entry.made_from)
             if entry.quote:
@@ -298,10 +302,10 @@ def _add_sources(store: Store, contexts: Sequence[Context]) -> None:
 
 
 def _by_community(rows: Iterable[Row]) -> Mapping[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
+    by_community: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        found[text_of(row["community"])].append(row)
-    return found
+        by_community[text_of(row["community"])].append(row)
+    return by_community
 
 
 def _edge(row: Row) -> Fact:

@@ -107,11 +107,11 @@ class ExtractiveReports:
     def _findings(self, context: Context) -> Iterator[Finding]:
         """Facts between members, parts, claims, sentences, other facts; else entities. No text twice."""
         facts = [*context.of("f")]
-        between = [one for one in facts if len(one[1].about) > 1]
-        other = [one for one in facts if len(one[1].about) == 1]
-        found = [*between, *context.of("p", "c", "s"), *other] or [*context.of("e")]
+        between = [pair for pair in facts if len(pair[1].about) > 1]
+        single = [pair for pair in facts if len(pair[1].about) == 1]
+        entries = [*between, *context.of("p", "c", "s"), *single] or [*context.of("e")]
         first: dict[str, Finding] = {}
-        for key, entry in found:
+        for key, entry in entries:
             explanation = as_sentence(context.quotes.get(key, entry.text))
             first.setdefault(explanation, Finding(entry.title, explanation, tuple(context.cites[key])))
         return islice(first.values(), _FINDINGS)
@@ -166,8 +166,8 @@ class ModelReports:
     def __init__(self, prompts: Path, gateway: LlmGateway, model: str, data: PromptData = NO_DATA) -> None:
         self._path = prompts / PROMPT
         self._template, source = read_prompt(self._path)
-        self._tuned, told = tuned_for(data, source)
-        source += told
+        self._tuned, tuning_source = tuned_for(data, source)
+        source += tuning_source
         self._gateway = gateway
         self.model: str | None = model
         digest = hashlib.sha256(source.encode()).hexdigest()
@@ -216,13 +216,13 @@ def read_report(text: str, context: Context) -> Report:
     item: Any = next((item for item in objects if "findings" in item), next(iter(objects), None))
     if item is None:
         raise ValueError("there is no JSON object")
-    said = in_form(AnsweredReport, item)
-    report = Report(said.title, said.summary, [], said.rating, said.rating_explanation)
-    for finding in said.findings:
-        cited = [one for one in dict.fromkeys(finding.cites) if one in context.cites]
+    answer = in_form(AnsweredReport, item)
+    report = Report(answer.title, answer.summary, [], answer.rating, answer.rating_explanation)
+    for finding in answer.findings:
+        cited = [citation for citation in dict.fromkeys(finding.cites) if citation in context.cites]
         if unknown := len({*finding.cites}) - len(cited):
             report.dropped["unknown_id"] += unknown
-        nodes = tuple(dict.fromkeys(node for one in cited for node in context.cites[one]))
+        nodes = tuple(dict.fromkeys(node for citation in cited for node in context.cites[citation]))
         if nodes:
             report.findings.append(Finding(finding.summary, finding.explanation, nodes))
         else:

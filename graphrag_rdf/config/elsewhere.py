@@ -35,7 +35,7 @@ ELSEWHERE = {
 }
 
 
-def meant(key: str, known: Iterable[str], otherwise: str) -> str:
+def meant(key: str, keys: Iterable[str], otherwise: str) -> str:
     """A hint for an unknown setting: its name here, or what is spelt alike.
 
     Args:
@@ -43,5 +43,5 @@ def meant(key: str, known: Iterable[str], otherwise: str) -> str:
     """
     ours = ELSEWHERE.get(key.upper())
     if ours is None:
-        return did_you_mean(key, known, otherwise)
+        return did_you_mean(key, keys, otherwise)
     return tr("{theirs} of other systems is {ours} here").format(theirs=key.upper(), ours=ours)

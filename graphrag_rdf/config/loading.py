@@ -77,8 +77,8 @@ class Loaded:
         Raises:
             ConfigError: naming those that are not trusted, with the command that trusts them.
         """
-        found = {key: value for key, value in self.found.items() if not keys or key in keys}
-        if self.file and (untrusted := _untrusted(self.file, found)):
+        untrusted_values = {key: value for key, value in self.found.items() if not keys or key in keys}
+        if self.file and (untrusted := _untrusted(self.file, untrusted_values)):
             raise _not_trusted(self.file, untrusted)
 
 
@@ -104,26 +104,28 @@ def load_settings(
         ConfigError: for a missing or malformed file, an unknown key, an invalid value, or an untrusted
             destination in a file of the current folder.
     """
-    given = {key: value for key, value in (overrides or {}).items() if value is not None}
+    explicit = {key: value for key, value in (overrides or {}).items() if value is not None}
     path = file or (Path(CONFIG_FILE) if Path(CONFIG_FILE).is_file() else None)
     from_file = _without_retired(flat(_read(path)), path) if path else {}
     from_env = _without_retired(_environment(), None)
-    merged = {**from_file, **from_env, **given}
+    merged = {**from_file, **from_env, **explicit}
     try:
         settings = Settings(**nested(merged))
     except ValidationError as error:
-        unknown = (str(one["loc"][-1]) for one in error.errors() if one["type"] == "extra_forbidden")
+        unknown = (str(entry["loc"][-1]) for entry in error.errors() if entry["type"] == "extra_forbidden")
         hint = next((hint for key in unknown if (hint := meant(key, (), ""))), "")
-        raise ConfigError(_explain(error, given, from_env, path), hint=hint) from error
+        raise ConfigError(_explain(error, explicit, from_env, path), hint=hint) from error
     origins: dict[str, Origin] = dict.fromkeys(flat(settings.model_dump()), "default")
-    for keys, origin in ((from_file, "file"), (from_env, "environment"), (given, "command line")):
+    for keys, origin in ((from_file, "file"), (from_env, "environment"), (explicit, "command line")):
         origins.update(dict.fromkeys(keys, origin))  # type: ignore[arg-type]
-    found = {} if file else {key: value for key, value in from_file.items() if origins[key] == "file"}
-    loaded = Loaded(settings, origins, path, found)
+    from_untrusted = (
+        {} if file else {key: value for key, value in from_file.items() if origins[key] == "file"}
+    )
+    loaded = Loaded(settings, origins, path, from_untrusted)
     if require_trust:
         loaded.require_trust()
     if path and not loaded.untrusted:
-        for folder in trust.changed_folders(trust.place_of(path), found):
+        for folder in trust.changed_folders(trust.place_of(path), from_untrusted):
             log.warning(tr("%s: prompts or templates changed since you trusted this folder"), folder)
     return loaded
 
@@ -177,14 +179,14 @@ def flat_values(settings: Settings) -> dict[str, Any]:
 
 def explicit_values(settings: Settings) -> dict[str, Any]:
     """Dotted key → value of the settings that were set explicitly."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name in settings.model_fields_set:
         value = getattr(settings, name)
         if isinstance(value, Section):
-            found |= {f"{name}.{key}": getattr(value, key) for key in value.model_fields_set}
+            values |= {f"{name}.{key}": getattr(value, key) for key in value.model_fields_set}
         else:
-            found[name] = value
-    return found
+            values[name] = value
+    return values
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -199,12 +201,12 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _environment() -> dict[str, Any]:
-    found = {}
+    values = {}
     for name, value in os.environ.items():
         if name.upper().startswith(ENV_PREFIX) and value:
             key = name[len(ENV_PREFIX) :].lower().replace("__", ".")
-            found[key] = listed(value) if key in LISTS else value
-    return found
+            values[key] = listed(value) if key in LISTS else value
+    return values
 
 
 def _without_retired(values: dict[str, Any], path: Path | None) -> dict[str, Any]:
@@ -260,13 +262,13 @@ def _wrong(problem: ErrorDetails) -> str:
 
 
 def _explain(
-    error: ValidationError, given: Mapping[str, Any], env: Mapping[str, Any], path: Path | None
+    error: ValidationError, explicit: Mapping[str, Any], env: Mapping[str, Any], path: Path | None
 ) -> str:
     lines = []
     for problem in error.errors():
         key = ".".join(part for part in problem["loc"] if isinstance(part, str))
         item = next((f" {problem['input']!r}:" for part in problem["loc"] if isinstance(part, int)), "")
-        if key in given:
+        if key in explicit:
             place = tr("command line")
         elif key in env:
             place = _variable(key)
@@ -313,9 +315,9 @@ def check_stored(key: str, value: Any) -> Any:
         ConfigError: when the setting is unknown, a secret, or cannot be stored, or the value is invalid; the
             message does not contain the value.
     """
-    known = flat_values(Settings.model_construct())
-    if key not in known:
-        raise ConfigError(tr("unknown setting"), meant(key, known, ALL_SETTINGS))
+    defaults = flat_values(Settings.model_construct())
+    if key not in defaults:
+        raise ConfigError(tr("unknown setting"), meant(key, defaults, ALL_SETTINGS))
     if trust.is_secret(key) or (isinstance(value, str) and without_credentials(value) != value):
         raise ConfigError(
             tr("secrets cannot be stored in the store"), hint=tr("set it as an environment variable")
@@ -330,8 +332,8 @@ def check_stored(key: str, value: Any) -> Any:
             tr("a model's address cannot be stored in the store"),
             hint=tr("set it in {config_file}").format(config_file=CONFIG_FILE),
         )
-    given = listed(value) if key in LISTS and isinstance(value, str) else value
+    checked = listed(value) if key in LISTS and isinstance(value, str) else value
     try:
-        return flat_values(Settings(**nested({key: given})))[key]
+        return flat_values(Settings(**nested({key: checked})))[key]
     except ValidationError as error:
         raise ConfigError(_wrong(error.errors()[0])) from None

@@ -72,10 +72,10 @@ def _authority(text: str) -> str:
 def _temperature(text: str) -> str:
     purpose, equals, value = text.rpartition("=")
     try:
-        known = bool(purpose.strip()) and bool(equals) and 0 <= float(value) <= 2
+        well_formed = bool(purpose.strip()) and bool(equals) and 0 <= float(value) <= 2
     except ValueError:
-        known = False
-    if not known:
+        well_formed = False
+    if not well_formed:
         raise PydanticCustomError("temperature", later("not PURPOSE=NUMBER from 0 to 2, as in relations=0.2"))
     return text
 

@@ -86,10 +86,10 @@ def effect(key: str, value: Any, folder: Path | None) -> str | None:
     if key in _PATHS:
         if key == "store" and "://" in value:
             return tr(_STORE)
-        told = [] if _is_within(str(value), folder) else [tr(_OUTSIDE)]
+        effects = [] if _is_within(str(value), folder) else [tr(_OUTSIDE)]
         if key == "pipelines":
-            told += dict.fromkeys(_in_words(server) for server in _servers(Path(folder or "") / value))
-        return "; ".join(told) or None
+            effects += dict.fromkeys(_in_words(server) for server in _servers(Path(folder or "") / value))
+        return "; ".join(effects) or None
     if key == "validation.shapes":
         files = [each for each in ([value] if isinstance(value, str) else value) if not _is_iri(each)]
         return None if all(_is_within(str(each), folder) for each in files) else tr(_OUTSIDE)
@@ -119,16 +119,16 @@ def _servers(folder: Path) -> list[Mapping[str, Any]]:
     """The MCP servers that agents in a folder of pipelines use, and the files that cannot be read."""
     import yaml
 
-    found: list[Mapping[str, Any]] = []
+    servers: list[Mapping[str, Any]] = []
     for path in sorted(folder.glob("*/tools.yaml")):
         try:
             data = path.read_bytes()
             tools = [tool for tool in yaml.safe_load(data.decode("utf-8")) or () if tool.get("type") == "mcp"]
-            found += [{key: tool[key] for key in _OF_A_SERVER if tool.get(key)} for tool in tools]
+            servers += [{key: tool[key] for key in _OF_A_SERVER if tool.get(key)} for tool in tools]
         except (OSError, ValueError, yaml.YAMLError, AttributeError, TypeError) as error:
             text = data if not isinstance(error, OSError) else b""
-            found.append({"unreadable": str(path), "hash": hashlib.sha256(text).hexdigest()})
-    return found
+            servers.append({"unreadable": str(path), "hash": hashlib.sha256(text).hexdigest()})
+    return servers
 
 
 def _in_words(server: Mapping[str, Any]) -> str:
@@ -136,17 +136,17 @@ def _in_words(server: Mapping[str, Any]) -> str:
     if "unreadable" in server:
         return tr("{path} is invalid: what it starts is unknown").format(path=server["unreadable"])
     words = {key: value if isinstance(value, list) else [value] for key, value in server.items()}
-    told = []
+    effects = []
     if "command" in words:
         command = shlex.join(map(str, words["command"]))
-        told.append(tr("starts the program `{command}`").format(command=command))
+        effects.append(tr("starts the program `{command}`").format(command=command))
     if "url" in words:
         url = without_credentials(" ".join(map(str, words["url"])))
-        told.append(tr("sends text to {url}").format(url=url))
+        effects.append(tr("sends text to {url}").format(url=url))
     if secrets := [*words.get("env", ()), *words.get("token_env", ())]:
         names = " ".join(map(str, secrets))
-        told.append(tr("passes the environment variables {names}").format(names=names))
-    return ", ".join(told)
+        effects.append(tr("passes the environment variables {names}").format(names=names))
+    return ", ".join(effects)
 
 
 # --- what the user trusts ------------------------------------------------------------------------
@@ -189,10 +189,10 @@ def trust(place: str, values: Mapping[str, Any]) -> None:
     Raises:
         ConfigError: the record cannot be read or written.
     """
-    known = _read()
+    trusted = _read()
     noted = {key: _noted(place, key, value) for key, value in values.items()}
-    known[place] = known.get(place, {}) | noted | _files(place, values)
-    _write(known)
+    trusted[place] = trusted.get(place, {}) | noted | _files(place, values)
+    _write(trusted)
 
 
 def changed_folders(place: str, values: Mapping[str, Any]) -> list[Any]:
@@ -206,18 +206,18 @@ def changed_folders(place: str, values: Mapping[str, Any]) -> list[Any]:
     """
     if not _REPORTED.keys() & values.keys():
         return []
-    known = _read()
-    before = known.get(place, {})
-    now = _files(place, {key: value for key, value in values.items() if key in before})
-    if new := {key: noted for key, noted in now.items() if before.get(key) != noted}:
+    trusted = _read()
+    before = trusted.get(place, {})
+    current = _files(place, {key: value for key, value in values.items() if key in before})
+    if new := {key: noted for key, noted in current.items() if before.get(key) != noted}:
         with suppress(ConfigError):  # where the record cannot be written, the change is reported again
-            _write(known | {place: before | new})
+            _write(trusted | {place: before | new})
     return [values[key.partition(" ")[0]] for key in new if key in before]
 
 
 def _files(place: str, values: Mapping[str, Any]) -> dict[str, str]:
     """Hashes of the files whose change is reported, as in the record."""
-    found = {}
+    hashes = {}
     for key in _REPORTED.keys() & values.keys():
         hashed = hashlib.sha256()
         folder = Path(place).parent / values[key]
@@ -225,8 +225,8 @@ def _files(place: str, values: Mapping[str, Any]) -> dict[str, str]:
             hashed.update(f"{path.relative_to(folder)}\0".encode("utf-8", "surrogatepass"))
             with suppress(OSError):
                 hashed.update(path.read_bytes())
-        found[f"{key} files"] = hashed.hexdigest()
-    return found
+        hashes[f"{key} files"] = hashed.hexdigest()
+    return hashes
 
 
 def distrust(place: str) -> bool:
@@ -235,10 +235,10 @@ def distrust(place: str) -> bool:
     Raises:
         ConfigError: the record cannot be read or written.
     """
-    known = _read()
-    if known.pop(place, None) is None:
+    trusted = _read()
+    if trusted.pop(place, None) is None:
         return False
-    _write(known)
+    _write(trusted)
     return True
 
 
@@ -266,7 +266,7 @@ def is_secret(key: str) -> bool:
 def _read() -> dict[str, dict[str, str]]:
     path = trust_file()
     try:
-        found = json.loads(path.read_text("utf-8"))
+        content = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
@@ -274,16 +274,16 @@ def _read() -> dict[str, dict[str, str]]:
             tr("cannot read {path}: {cause}").format(path=path, cause=system_cause(error)),
             hint=tr("repair or delete it; after that, run graphrag-rdf config trust again"),
         ) from error
-    well_formed = isinstance(found, dict) and all(isinstance(values, dict) for values in found.values())
-    return found if well_formed else {}
+    well_formed = isinstance(content, dict) and all(isinstance(values, dict) for values in content.values())
+    return content if well_formed else {}
 
 
-def _write(known: Mapping[str, Mapping[str, str]]) -> None:
+def _write(trusted: Mapping[str, Mapping[str, str]]) -> None:
     path = trust_file()
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        beside.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        beside.write_text(json.dumps(trusted, indent=1, ensure_ascii=False) + "\n", "utf-8")
         beside.replace(path)
     except OSError as error:
         raise ConfigError(

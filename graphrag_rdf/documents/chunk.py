@@ -174,14 +174,14 @@ def _pieces(text: str, sentence: Span, size: int, unit: Unit) -> Iterator[Span]:
     window = max(_AT_ONCE, 32 * size)
     while start < end:
         stop = min(start + window, end)
-        found = splitter.chunk_indices(text[start:stop])
-        rest = start + found[-1][0] if stop < end and len(found) > 1 else stop
-        for offset, piece in found:
+        pieces = splitter.chunk_indices(text[start:stop])
+        next_start = start + pieces[-1][0] if stop < end and len(pieces) > 1 else stop
+        for offset, piece in pieces:
             begin = start + offset
             # its definition of white space differs from Python's
-            if begin < rest and (span := trimmed(text, begin, begin + len(piece))):
+            if begin < next_start and (span := trimmed(text, begin, begin + len(piece))):
                 yield span
-        start = rest
+        start = next_start
 
 
 def _measure(text: str, spans: Sequence[Span], unit: Unit) -> Measure:
@@ -261,8 +261,8 @@ def contexts_of(document: ParsedDocument, offsets: Sequence[int]) -> list[Contex
     """
     if not document.headings:
         alone = _ALONE.finditer(document.text)
-        found = tuple(Heading(match.start(1), 1, match[1].strip()) for match in alone)
-        document = replace(document, headings=found)
+        headings = tuple(Heading(match.start(1), 1, match[1].strip()) for match in alone)
+        document = replace(document, headings=headings)
     return [
         Context(document.headings_above(offset), sentences_before(document.text, offset, document.language))
         for offset in offsets

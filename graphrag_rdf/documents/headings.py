@@ -35,10 +35,10 @@ def glued_headings(text: str, language: str | None) -> tuple[Heading, ...]:
     """
     if (language or "en").partition("-")[0] != "en":
         return ()
-    found: dict[int, str] = {}
+    heads: dict[int, str] = {}
     for match in (*_doubled(text), *_before_starters(text), *_repeated(text)):
-        found.setdefault(match.start("head"), match["head"])
-    return tuple(Heading(offset, 1, found[offset], glued=True) for offset in sorted(found))
+        heads.setdefault(match.start("head"), match["head"])
+    return tuple(Heading(offset, 1, heads[offset], glued=True) for offset in sorted(heads))
 
 
 @cache

@@ -110,8 +110,8 @@ def detect_language(text: str) -> str | None:
     own = sample if candidates is _LATIN else _ASCII.sub(" ", sample)  # words of programs tell nothing
     language, confidence = _classify(own, candidates)
     words = _WORD.findall(sample.lower())
-    known = function_words().get(language, frozenset())
-    if any(map(known.__contains__, words)):
+    common = function_words().get(language, frozenset())
+    if any(map(common.__contains__, words)):
         return language if confidence >= _LEAST_CONFIDENCE else None
     if candidates is not _LATIN:
         return language if confidence >= _ALONE_ELSEWHERE else None
@@ -139,9 +139,9 @@ def _written_in(text: str) -> tuple[str, ...]:
         return _LATIN
     letters = len(_LETTER.findall(text))
     for script, share, languages in _SCRIPTS:
-        found = len(script.findall(beyond))
-        more = (_LETTERS_OF_A_WORD - 1) * found if languages == ("zh",) else 0
-        if letters and found + more >= share * (letters + more):
+        of_script = len(script.findall(beyond))
+        more = (_LETTERS_OF_A_WORD - 1) * of_script if languages == ("zh",) else 0
+        if letters and of_script + more >= share * (letters + more):
             return languages
     return _LATIN
 
@@ -149,8 +149,8 @@ def _written_in(text: str) -> tuple[str, ...]:
 def _is_english(text: str) -> bool:
     """Whether function words alone show that a text is English; False leaves it open."""
     words = _WORD.findall(text.lower())
-    known = sum(map(word_list("language", "english").__contains__, words))
-    return len(words) >= _FEWEST_WORDS and known >= _ENGLISH_SHARE * len(words)
+    english_words = sum(map(word_list("language", "english").__contains__, words))
+    return len(words) >= _FEWEST_WORDS and english_words >= _ENGLISH_SHARE * len(words)
 
 
 def _classify(sample: str, candidates: Collection[str]) -> tuple[str, float]:
@@ -168,6 +168,6 @@ def normalise_tag(tag: str | None) -> str | None:
     cleaned = (tag or "").strip().replace("_", "-")
     if not _TAG.fullmatch(cleaned) or cleaned[:3].lower() in _NO_LANGUAGE:
         return None
-    first, *rest = cleaned.split("-")
+    first, *subtags = cleaned.split("-")
     sized = {2: str.upper, 4: str.title}  # region, script
-    return "-".join([first.lower(), *(sized.get(len(part), str.lower)(part) for part in rest)])
+    return "-".join([first.lower(), *(sized.get(len(part), str.lower)(part) for part in subtags)])

@@ -233,22 +233,22 @@ def _breaks(text: str, line: Span, following: Span, gap: str, width: int) -> boo
 
 def _quotations(text: str, start: int, end: int) -> list[Span]:
     """Short quotations within a block: a quotation stays with the words that name its speaker."""
-    found: list[Span] = []
+    spans: list[Span] = []
     opened: tuple[int, str] | None = None
     for match in _QUOTE.finditer(text, start, end):
         at, mark = match.start(), match[0]
         if opened and mark in opened[1] and not (mark == '"' and _opens(text, at, start)):
             if at - opened[0] <= _LONGEST_QUOTATION:
-                found.append((opened[0], at + 1))
+                spans.append((opened[0], at + 1))
             opened = None
         elif mark in _PAIRS and (mark not in '"»' or _opens(text, at, start)):
             opened = at, _PAIRS[mark]
-    return found
+    return spans
 
 
 def _brackets(text: str, start: int, end: int) -> list[Span]:
     """Short brackets in a block, the outermost ones."""
-    found: list[Span] = []
+    spans: list[Span] = []
     opened: list[int] = []
     for match in _BRACKET.finditer(text, start, end):
         if match[0] in "(（":
@@ -256,10 +256,10 @@ def _brackets(text: str, start: int, end: int) -> list[Span]:
         elif opened:
             at = opened.pop()
             if match.end() - at <= _LONGEST_QUOTATION:
-                while found and found[-1][0] > at:
-                    found.pop()
-                found.append((at, match.end()))
-    return found
+                while spans and spans[-1][0] > at:
+                    spans.pop()
+                spans.append((at, match.end()))
+    return spans
 
 
 def _within_sentence(text: str, start: int, match: re.Match[str], bracket: Span) -> bool:

@@ -65,16 +65,16 @@ def find_head(lines: Sequence[Line], *, declared: int | None = None) -> Head | N
         return None
     padded = [[*line, *[""] * (width - len(line))] for line in lines[: SAMPLE + _MOST_LINES + 1]]
     titles = sum(1 for _ in takewhile(_is_title, padded))
-    rest = padded[titles:]
-    count = _count_lines(rest) if declared is None else declared - titles
-    if count < 1 or len(rest) <= count:
+    body = padded[titles:]
+    count = _count_lines(body) if declared is None else declared - titles
+    if count < 1 or len(body) <= count:
         return None
-    top = [line for line in rest[:count] if not (count > 1 and _is_title(line))]
+    top = [line for line in body[:count] if not (count > 1 and _is_title(line))]
     width = max(map(len, lines[titles : titles + count]))
     names = tuple(_joined([line[column] for line in _spread(top)]) for column in range(width))
     if not any(names):
         return None
-    if declared is None and count == 1 and not names_columns(rest[0], rest[1:]):
+    if declared is None and count == 1 and not names_columns(body[0], body[1:]):
         return None
     caption = " ".join(next(filter(None, line)) for line in padded[:titles])
     return Head(titles, count, names, caption)
@@ -107,11 +107,11 @@ def _count_lines(lines: Sequence[Line]) -> int:
     return count or int(names_columns(lines[0], body))
 
 
-def _goes_on(line: Line, other: Line, measures: Sequence[int]) -> bool:
+def _goes_on(line: Line, below: Line, measures: Sequence[int]) -> bool:
     """Whether the names of a line need those of the line below it."""
-    if not other[0] or other[0] == line[0] or _has_spans(line):
+    if not below[0] or below[0] == line[0] or _has_spans(line):
         return True
-    return any(other[column] and not line[column] for column in measures)
+    return any(below[column] and not line[column] for column in measures)
 
 
 def _names(line: Line, below: Sequence[Line], measures: Sequence[int]) -> bool:
@@ -127,28 +127,28 @@ def _names(line: Line, below: Sequence[Line], measures: Sequence[int]) -> bool:
     if not numbers:
         return True
     cells = [row[column] for column in numbers for row in below[:SAMPLE] if _is_value(row[column])]
-    told = list(dict.fromkeys(line[column] for column in numbers))
-    return bool(cells) and _share(cells, is_period) < 0.5 and _are_periods(told, sure=not line[0])
+    periods = list(dict.fromkeys(line[column] for column in numbers))
+    return bool(cells) and _share(cells, is_period) < 0.5 and _are_periods(periods, sure=not line[0])
 
 
-def _are_periods(told: Sequence[str], *, sure: bool) -> bool:
+def _are_periods(periods: Sequence[str], *, sure: bool) -> bool:
     """Whether they are periods, and years among them no numbers by chance: they follow each other evenly.
 
     Args:
-        told: what is not a word.
+        periods: what is not a word.
         sure: whether something else speaks for it.
     """
-    if not all(map(is_period, told)):
+    if not all(map(is_period, periods)):
         return False
-    years = [int(one) for one in told if re.fullmatch(r"\d{4}", one)]
-    steps = {other - one for one, other in pairwise(years)}
-    if sure or len(years) < len(told):
+    years = [int(period) for period in periods if re.fullmatch(r"\d{4}", period)]
+    steps = {later - earlier for earlier, later in pairwise(years)}
+    if sure or len(years) < len(periods):
         return all(step > 0 for step in steps) or all(step < 0 for step in steps)
     return len(steps) == 1 and 0 < abs(min(steps)) <= _LONGEST_STEP
 
 
 def _has_spans(line: Line) -> bool:
-    return any(one and one == other for one, other in pairwise(line))
+    return any(cell and cell == following for cell, following in pairwise(line))
 
 
 def _spread(lines: Sequence[Line]) -> list[list[str]]:
@@ -160,8 +160,8 @@ def _spread(lines: Sequence[Line]) -> list[list[str]]:
         below = lines[number + 1 :]
         cells: list[str] = []
         for column, cell in enumerate(line):
-            wide = column > 0 and not cell and any(other[column] for other in below)
-            first = not any(other[column - 1] for other in below) if column else True
+            wide = column > 0 and not cell and any(lower[column] for lower in below)
+            first = not any(lower[column - 1] for lower in below) if column else True
             cells.append(cells[-1] if wide and not first else cell)
         spread.append(cells)
     return spread
@@ -169,8 +169,8 @@ def _spread(lines: Sequence[Line]) -> list[list[str]]:
 
 def _joined(parts: Sequence[str]) -> str:
     """The name of a column from its lines, from the top; periods come after what they are periods of."""
-    told = [part for part in dict.fromkeys(parts) if part]
-    return " ".join(sorted(told, key=is_period)) if not is_period(" ".join(told)) else " ".join(told)
+    names = [part for part in dict.fromkeys(parts) if part]
+    return " ".join(sorted(names, key=is_period)) if not is_period(" ".join(names)) else " ".join(names)
 
 
 def names_columns(head: Line, rows: Sequence[Line]) -> bool:
@@ -198,9 +198,9 @@ def names_columns(head: Line, rows: Sequence[Line]) -> bool:
     if measures or any(map(_IDENTIFIER.search, filled)):
         return True
     common = word_list("tables", "columns")
-    known = sum(any(word.lower() in common for word in _WORD.findall(name)) for name in filled)
+    common_names = sum(any(word.lower() in common for word in _WORD.findall(name)) for name in filled)
     unlike = sum(_unlike(name, column) for name, column in zip(head, columns, strict=True) if name and column)
-    return 2 * known >= len(filled) or 2 * unlike >= len(filled)
+    return 2 * common_names >= len(filled) or 2 * unlike >= len(filled)
 
 
 def _unlike(name: str, column: Sequence[str]) -> bool:
@@ -275,23 +275,23 @@ _EXCEPT = re.compile(r"except|außer|ohne|behalve|sauf", re.IGNORECASE)
 
 def name_and_unit(name: str) -> tuple[str, str]:
     """The name of a column of numbers without the unit at its end, and the unit: `Weight [kg]`."""
-    found = _LAST_BRACKET.search(name) or _AFTER.search(name)
-    if found is None or not found.start():
+    match = _LAST_BRACKET.search(name) or _AFTER.search(name)
+    if match is None or not match.start():
         return name, ""
-    unit = next(filter(None, found.groups())).strip()
-    return name[: found.start()].strip(), re.sub(r"\Ain\s+", "", unit)
+    unit = next(filter(None, match.groups())).strip()
+    return name[: match.start()].strip(), re.sub(r"\Ain\s+", "", unit)
 
 
 def stated_unit(caption: str) -> tuple[str, frozenset[str]]:
     """The unit that a caption gives for the numbers of its table (`in millions of euros`), and the words of
     its exceptions (`except per share data`).
     """
-    found = _STATED.search(caption)
-    if found is None:
+    match = _STATED.search(caption)
+    if match is None:
         return "", frozenset()
-    left_out = _EXCEPT.search(caption, found.end())
+    left_out = _EXCEPT.search(caption, match.end())
     words = _WORD.findall(caption[left_out.end() :].lower()) if left_out else []
-    return re.sub(r"\Ain\s+", "", found[0], flags=re.IGNORECASE), frozenset(words)
+    return re.sub(r"\Ain\s+", "", match[0], flags=re.IGNORECASE), frozenset(words)
 
 
 def tells_money(unit: str) -> bool:

@@ -46,9 +46,9 @@ def members(text: str, start: int = 0) -> list[Member]:
     Raises:
         ValueError: when there is none, or it is cut off.
     """
-    found: list[Member] = []
-    _record(text, start, "", 0, found)
-    return found
+    record: list[Member] = []
+    _record(text, start, "", 0, record)
+    return record
 
 
 def items(text: str, start: int) -> list[tuple[str, int, int]]:
@@ -57,17 +57,17 @@ def items(text: str, start: int) -> list[tuple[str, int, int]]:
     Raises:
         ValueError: when there is none, or it is cut off.
     """
-    found: list[tuple[str, int, int]] = []
+    values: list[tuple[str, int, int]] = []
     position = _after_blanks(text, start + 1)
     while text[position : position + 1] not in ("]", ""):
         value, end = _value(text, position)
         quoted = text[position] == '"'
         if plain := _plain(value):
-            found.append((plain, position + quoted, end - quoted))
+            values.append((plain, position + quoted, end - quoted))
         position = _after_blanks(text, end)
         if text[position : position + 1] == ",":
             position = _after_blanks(text, position + 1)
-    return found
+    return values
 
 
 def unescaped(piece: str) -> tuple[str, Sequence[int]]:
@@ -77,19 +77,19 @@ def unescaped(piece: str) -> tuple[str, Sequence[int]]:
         the text that its escapes stand for, and where in the piece each character of that begins; the last
         place is the end of the piece.
     """
-    said: list[str] = []
+    pieces: list[str] = []
     places: list[int] = []
     position = 0
     for escape in _ESCAPE.finditer(piece):
-        said += [piece[position : escape.start()], storable_text(json.loads(f'"{escape[0]}"'))]
+        pieces += [piece[position : escape.start()], storable_text(json.loads(f'"{escape[0]}"'))]
         places += [*range(position, escape.start()), escape.start()]
         position = escape.end()
-    return "".join([*said, piece[position:]]), [*places, *range(position, len(piece) + 1)]
+    return "".join([*pieces, piece[position:]]), [*places, *range(position, len(piece) + 1)]
 
 
 def without_marks(text: str) -> str:
     """A text of JSON with blanks in the place of the quotation marks around its strings."""
-    return _MARK.sub(lambda found: " " if found[0] == '"' else found[0], text)
+    return _MARK.sub(lambda match: " " if match[0] == '"' else match[0], text)
 
 
 def record_lists(text: str) -> list[list[Span]]:
@@ -98,22 +98,22 @@ def record_lists(text: str) -> list[list[Span]]:
     Raises:
         ValueError: when it is no JSON.
     """
-    found: list[list[Span]] = []
-    _lists(text, _after_blanks(text, 0), 0, found)
-    return found
+    lists: list[list[Span]] = []
+    _lists(text, _after_blanks(text, 0), 0, lists)
+    return lists
 
 
-def _record(text: str, position: int, outer: str, depth: int, found: list[Member]) -> int:
+def _record(text: str, position: int, outer: str, depth: int, record: list[Member]) -> int:
     """Note the plain values of an object; where it ends."""
 
     def member(key: str, start: int) -> int:
         name = f"{outer} {storable_text(key)}".strip()
         if text[start] == "{" and depth < _DEEPEST:
-            return _record(text, start, name, depth + 1, found)
+            return _record(text, start, name, depth + 1, record)
         value, end = _value(text, start)
         quoted = text[start] == '"'
         if (plain := _plain(value)) is not None:
-            found.append(Member(name, plain, start + quoted, end - quoted, end))
+            record.append(Member(name, plain, start + quoted, end - quoted, end))
         return end
 
     return _object(text, position, member)
@@ -131,10 +131,10 @@ def _plain(value: Any) -> str | None:
     return storable_text(value) if isinstance(value, str) else None  # an escape may stand for any code point
 
 
-def _lists(text: str, position: int, depth: int, found: list[list[Span]]) -> int:
+def _lists(text: str, position: int, depth: int, lists: list[list[Span]]) -> int:
     """Note the lists of objects in the value that begins at a place; where it ends."""
     if text[position : position + 1] == "{" and depth < _DEEPEST:
-        return _object(text, position, lambda _, start: _lists(text, start, depth + 1, found))
+        return _object(text, position, lambda _, start: _lists(text, start, depth + 1, lists))
     inside = _after_blanks(text, position + 1)
     if text[position : position + 1] != "[" or text[inside : inside + 1] != "{":
         return _value(text, position)[1]
@@ -147,7 +147,7 @@ def _lists(text: str, position: int, depth: int, found: list[list[Span]]) -> int
             inside = _after_blanks(text, inside + 1)
     if text[inside : inside + 1] != "]":  # something else stands among them
         return _value(text, position)[1]
-    found.append(spans)
+    lists.append(spans)
     return inside + 1
 
 

@@ -156,8 +156,8 @@ def records(text: str, separator: str) -> Iterator[Span]:
         if text[position] in "\r\n":
             position += 1
             continue
-        found = pattern.match(text, position)
-        stop = found.end() if found else end
+        match = pattern.match(text, position)
+        stop = match.end() if match else end
         if text[position:stop].strip(" \t\f"):
             yield position, stop
         position = max(stop, position + 1)
@@ -167,11 +167,11 @@ def _delimited(row: str, separator: str) -> tuple[Cell, ...]:
     cells = []
     position = 0
     pattern = _cells(separator)
-    while found := pattern.match(row, position):
-        cells.append(_cell(row, *found.span(1), quoted=True))
-        if found.end() == found.end(1):  # the end of the row
+    while match := pattern.match(row, position):
+        cells.append(_cell(row, *match.span(1), quoted=True))
+        if match.end() == match.end(1):  # the end of the row
             break
-        position = found.end()
+        position = match.end()
     return tuple(cells)
 
 
@@ -191,8 +191,8 @@ def cell_ends(row: str, separator: str) -> list[int]:
     else:
         ends = []
         position = 0
-        while (found := _cells(separator).match(row, position)) and found.end() > found.end(1):
-            ends.append(position := found.end())
+        while (match := _cells(separator).match(row, position)) and match.end() > match.end(1):
+            ends.append(position := match.end())
     return [*ends, len(row)] if ends[-1:] != [len(row)] else ends
 
 
@@ -232,15 +232,15 @@ def _labelled(row: str, names: Sequence[str]) -> tuple[Cell, ...] | None:
     """
     first = int(bool(names) and not names[0])
     marks = "|".join(re.escape(name) for name in sorted(set(names[first:]), key=len, reverse=True))
-    found = [(m.start(), m.end(), m[1]) for m in re.finditer(rf"(?:\A|; )({marks}): ", row)] if marks else []
-    start = found[0][0] if found else len(row)
+    labels = [(m.start(), m.end(), m[1]) for m in re.finditer(rf"(?:\A|; )({marks}): ", row)] if marks else []
+    start = labels[0][0] if labels else len(row)
     if start and not first:
         return None
     cells = [Cell("", len(row), 0) for _ in names]
     if start:
         cells[0] = _cell(row, 0, start)
     column = first - 1
-    for (_, start, name), following in zip_longest(found, found[1:]):
+    for (_, start, name), following in zip_longest(labels, labels[1:]):
         column = next((n for n in range(column + 1, len(names)) if names[n] == name), -1)
         if column < 0:
             return None
@@ -254,22 +254,22 @@ def _labelled(row: str, names: Sequence[str]) -> tuple[Cell, ...] | None:
 def _recorded(row: str, names: Sequence[str]) -> tuple[Cell, ...] | None:
     """None if the object is cut off. Of a repeated key the last value counts, as in JSON."""
     try:
-        found = {member.name: member for member in members(row)}
+        by_name = {member.name: member for member in members(row)}
     except ValueError:
         return None
     cells = {
         name: Cell(" ".join(member.value.split()), member.start, member.end - member.start)
-        for name, member in found.items()
+        for name, member in by_name.items()
     }
-    return tuple(cells.get(name) or Cell("", len(row), 0) for name in names or found)
+    return tuple(cells.get(name) or Cell("", len(row), 0) for name in names or by_name)
 
 
 def items_of(row: str, separator: str, cell: Cell) -> tuple[Cell, ...]:
     """The items of a cell that is a list in a record, each as a cell; else the cell itself."""
     if separator != RECORDS or row[cell.offset : cell.offset + 1] != "[" or cell.text[:1] == "[":
         return (cell,)
-    found = items(row, cell.offset)
-    return tuple(Cell(" ".join(value.split()), start, end - start) for value, start, end in found)
+    values = items(row, cell.offset)
+    return tuple(Cell(" ".join(value.split()), start, end - start) for value, start, end in values)
 
 
 # --- rows in a document and its chunks -------------------------------------------------------------
@@ -320,9 +320,9 @@ def sentences_in(document: ParsedDocument, chunk: Chunk) -> tuple[Sentence, ...]
     glued = (head for head in document.headings if head.glued)
     cuts += [place for head in glued for place in (head.offset, head.offset + len(head.text))]
     begun = [(cut - chunk.offset,) * 2 for cut in cuts if chunk.offset <= cut < end]
-    found = split_sentences(chunk.text, document.language, rows=sorted({*rows, *silent, *begun}))
+    sentences = split_sentences(chunk.text, document.language, rows=sorted({*rows, *silent, *begun}))
     starts = {start for start, _ in silent}
-    kept = [s for s in found if s.offset not in starts]
+    kept = [s for s in sentences if s.offset not in starts]
     return tuple(Sentence(index, s.offset, s.length) for index, s in enumerate(kept))
 
 

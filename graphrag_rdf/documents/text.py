@@ -17,7 +17,7 @@ _CLASSES = (
 )
 GZIP_SUFFIX = ".gz"
 _PIECE = re.compile("|".join(_CLASSES))
-_CLASS = re.compile("|".join(f"({one})" for one in _CLASSES))
+_CLASS = re.compile("|".join(f"({pattern})" for pattern in _CLASSES))
 
 
 def count_tokens(text: str) -> int:
@@ -33,8 +33,8 @@ def count_tokens(text: str) -> int:
 @lru_cache(maxsize=16384)
 def _cost(piece: str) -> int:
     length = len(piece)
-    found = _CLASS.match(piece)
-    match found.lastindex if found else None:
+    match = _CLASS.match(piece)
+    match match.lastindex if match else None:
         case 1:  # most words are one token, long and rare ones more
             return 1 + (length >= 8) + length // 16
         case 2:  # digits go by threes
@@ -139,12 +139,12 @@ def says_nothing(title: str) -> bool:
         return True
     words = _WORD.findall(title)
     programs = word_list("titles", "programs")
-    known = {word.casefold() for word in words} & (programs | word_list("titles", "parts"))
-    rest = [word for word in words if word.casefold() not in known]
+    stock_words = {word.casefold() for word in words} & (programs | word_list("titles", "parts"))
+    own_words = [word for word in words if word.casefold() not in stock_words]
     return (
-        bool(known)
-        and all(len(word) == 1 or (word.isupper() and len(word) <= _ABBREVIATION) for word in rest)
-        and (not known.isdisjoint(programs) or any(map(str.isdigit, title)))
+        bool(stock_words)
+        and all(len(word) == 1 or (word.isupper() and len(word) <= _ABBREVIATION) for word in own_words)
+        and (not stock_words.isdisjoint(programs) or any(map(str.isdigit, title)))
     )
 
 

@@ -79,47 +79,51 @@ def with_listeners(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     names = list(dict.fromkeys(turn.speaker for turn in turns))
     if len(names) != 2:
         return tuple(turns)
-    other = dict(zip(names, reversed(names), strict=True))
-    return tuple(replace(turn, listener=other[turn.speaker]) for turn in turns)
+    listeners = dict(zip(names, reversed(names), strict=True))
+    return tuple(replace(turn, listener=listeners[turn.speaker]) for turn in turns)
 
 
 def _begun(text: str) -> Iterator[Turn]:
     """Where turns begin; their ends are those of their lines."""
-    found = [match for pattern in (_LINE, _ABOVE) for match in pattern.finditer(text)]
+    matches = [match for pattern in (_LINE, _ABOVE) for match in pattern.finditer(text)]
     last = -1
-    for match in sorted(found, key=lambda match: match.start()):
+    for match in sorted(matches, key=lambda match: match.start()):
         if match.start() < last:
             continue
         kind = "nick" if match.re is _LINE and match["nick"] else "name"
         name = match[kind].strip()
-        told = match.re is _ABOVE or any(match[mark] is not None for mark in ("stamp", "after", "nick"))
-        if not _is_speaker(name, told=told):
+        marked = match.re is _ABOVE or any(match[mark] is not None for mark in ("stamp", "after", "nick"))
+        if not _is_speaker(name, marked=marked):
             continue
         last = match.end()
         end = last + len(_REST.match(text, last)[0])  # type: ignore[index]
         start = match.start(kind)
-        yield Turn(name, None, match.start(), (start, start + len(name)), last, end, told)
+        yield Turn(name, None, match.start(), (start, start + len(name)), last, end, marked)
 
 
-def _is_speaker(name: str, *, told: bool) -> bool:
+def _is_speaker(name: str, *, marked: bool) -> bool:
     """Whether a text can be the name of a speaker.
 
     Args:
         name: what stands before the words.
-        told: whether a time or a bracket beside it tells that it is a speaker.
+        marked: whether a time or a bracket beside it tells that it is a speaker.
     """
     words = _WORD.findall(name)
     nobody = word_list("turns", "nobody")
-    if name.lower() in nobody or not 0 < len(words) <= (8 if told else _MOST_WORDS):
+    if name.lower() in nobody or not 0 < len(words) <= (8 if marked else _MOST_WORDS):
         return False
-    if told:
+    if marked:
         return True
     if not name[0].isalpha() and name[0] != "@":
         return False
     if "(" in name or "," in name:
         return False
-    known = [word for word in words if word.lower() not in _SMALL]
-    return bool(known) and all(not word[0].islower() for word in known) and words[0].lower() not in nobody
+    words_of_name = [word for word in words if word.lower() not in _SMALL]
+    return (
+        bool(words_of_name)
+        and all(not word[0].islower() for word in words_of_name)
+        and words[0].lower() not in nobody
+    )
 
 
 def _is_chat(text: str, lines: Sequence[tuple[int, int]], turns: Sequence[Turn]) -> bool:
@@ -134,12 +138,12 @@ def _is_chat(text: str, lines: Sequence[tuple[int, int]], turns: Sequence[Turn])
         start not in begun and start not in above and not _STAMPED.match(line) and not _ITEM.match(line)
         for start, line in ((start, text[start:stop]) for start, stop in lines)
     )
-    told = sum(turn.told for turn in seen)
+    marked = sum(turn.told for turn in seen)
     ends = [*(turn.start for turn in seen[1:]), end]
     personal = sum(
         bool(_PERSONAL.search(text, turn.words, stop)) for turn, stop in zip(seen, ends, strict=True)
     )
-    if 2 * told > len(seen):  # what goes on in further lines belongs to it
+    if 2 * marked > len(seen):  # what goes on in further lines belongs to it
         return len(seen) > 1 and personal > 0
     if outside > _MOSTLY * len(lines) or 5 * personal < len(seen):
         return False
@@ -187,13 +191,13 @@ def turns_in(document: ParsedDocument, chunk: Chunk) -> tuple[Turn, ...]:
     turns = document.turns
     end = chunk.offset + len(chunk.text)
     first = max(bisect_right(turns, chunk.offset, key=lambda turn: turn.start) - 1, 0)
-    found = []
+    moved = []
     for turn in turns[first:]:
         if turn.start >= end:
             break
         if turn.end > chunk.offset:
             name = turn.name if turn.name[0] >= chunk.offset and turn.name[1] <= end else (chunk.offset,) * 2
-            found.append(
+            moved.append(
                 replace(
                     turn,
                     start=max(turn.start - chunk.offset, 0),
@@ -202,7 +206,7 @@ def turns_in(document: ParsedDocument, chunk: Chunk) -> tuple[Turn, ...]:
                     end=min(turn.end, end) - chunk.offset,
                 )
             )
-    return tuple(found)
+    return tuple(moved)
 
 
 def turn_at(turns: Sequence[Turn], offset: int) -> Turn | None:

@@ -77,13 +77,13 @@ def evaluate_set(
         LlmError: a question failed.
     """
     asked = evalset.model_copy(update={"questions": tuple(spread(evalset.questions, limit))})
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     if "retrieval" in measures:
-        found["retrieval"] = evaluate_retrieval(
+        results["retrieval"] = evaluate_retrieval(
             engine, asked, compare=compare, reading=reading, progress=progress, **options
         )
     if "answers" in measures:  # last, because they remove the gold passages
-        found["answers"] = evaluate_answers(engine, asked, Options(**options), progress=progress)
-        if failed := found["answers"]["failed"]:
+        results["answers"] = evaluate_answers(engine, asked, Options(**options), progress=progress)
+        if failed := results["answers"]["failed"]:
             raise LlmError(failed[0]["reason"], "server")
-    return found
+    return results

@@ -202,11 +202,11 @@ class Asking:
         if isinstance(error, LlmError):
             raise error
 
-    def _keep(self, _: object, found: dict[str, Any] | Failure | None) -> None:
-        if isinstance(found, UnexpectedError):
-            raise found
-        if isinstance(found, dict):
-            self.results.add(found)
+    def _keep(self, _: object, outcome: dict[str, Any] | Failure | None) -> None:
+        if isinstance(outcome, UnexpectedError):
+            raise outcome
+        if isinstance(outcome, dict):
+            self.results.add(outcome)
         self.done += 1
         if self.progress is not None:
             self.progress(self.done, self.total)
@@ -226,8 +226,8 @@ class _Work(Asking):
 
     def left(self, runs: Sequence[str], asked: Sequence[Question]) -> list[_Todo]:
         """The pairs without a row, ordered by question, so that a part of them compares the runs."""
-        known = {(row["run"], row["id"]) for row in self.results.rows}
-        return [(run, q) for q in asked for run in runs if (run, q.id) not in known]
+        answered = {(row["run"], row["id"]) for row in self.results.rows}
+        return [(run, q) for q in asked for run in runs if (run, q.id) not in answered]
 
     def ask_on(self, engine: Engine, todo: Sequence[_Todo]) -> None:
         """Ask on the store of this engine, which may lack the gold chunks."""
@@ -301,15 +301,15 @@ def _gold(evalset: EvalSet) -> list[int]:
 
 def _holding(engine: Engine, evalset: EvalSet) -> dict[str, set[str]]:
     """Question → the passages of the set, or the chunks of the store, with its answer."""
-    found = {q.id: {passage_iri(evalset, index).value for index in q.gold} for q in evalset.questions}
+    chunks_of = {q.id: {passage_iri(evalset, index).value for index in q.gold} for q in evalset.questions}
     places = {q.id: (q.document, q.pages) for q in evalset.questions if q.document is not None}
-    return found | evidence_chunks(engine, places) if places else found
+    return chunks_of | evidence_chunks(engine, places) if places else chunks_of
 
 
 def _runs(evalset: EvalSet, wanted: Collection[str] | None) -> list[str]:
     """The wanted runs that the set supports."""
-    known = RUNS if wanted is None else [run for run in RUNS if run in wanted]
-    return [run for run in known if _gold(evalset) or not _without_gold(run)]
+    candidates = RUNS if wanted is None else [run for run in RUNS if run in wanted]
+    return [run for run in candidates if _gold(evalset) or not _without_gold(run)]
 
 
 @contextmanager
@@ -393,21 +393,23 @@ class ResultsFile:
         whole = data[: data.rfind(b"\n") + 1]
         try:
             head, *self.rows = map(json.loads, whole.splitlines())
-            known = head.get("results_of") == self._command
+            fits = head.get("results_of") == self._command
         except (ValueError, AttributeError):
-            known = False
-        if not known:
+            fits = False
+        if not fits:
             command = self._command.removeprefix("graphrag-rdf ")
             raise UsageError(
                 tr("{path} is not a file of {command}").format(path=path, command=command),
                 hint=tr("name another file with --out"),
             )
-        before, now = _flat(head), _flat(first)
-        other = [key for key in {**now, **before} if before.get(key) != now.get(key)]
-        if other:
-            told = "; ".join(f"{key} {_short(before.get(key))}, now {_short(now.get(key))}" for key in other)
+        before, current = _flat(head), _flat(first)
+        changed = [key for key in {**current, **before} if before.get(key) != current.get(key)]
+        if changed:
+            changes = "; ".join(
+                f"{key} {_short(before.get(key))}, now {_short(current.get(key))}" for key in changed
+            )
             raise UsageError(
-                tr("{path} was made with other settings: {told}").format(path=path, told=told),
+                tr("{path} was made with other settings: {told}").format(path=path, told=changes),
                 hint=tr("name another file with --out"),
             )
         if len(whole) < len(data):

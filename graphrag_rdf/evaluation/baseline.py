@@ -88,11 +88,11 @@ def baseline(engine: Engine, pipeline: Pipeline) -> Ask:
 def _chunks(engine: Engine) -> list[_Piece]:
     """All chunks of a store."""
     iris = [row["chunk"] for row in engine.store.select("index/all-chunks")]
-    found = []
+    pieces = []
     for row in select_in_batches(engine.store, "retrieval/chunks", "chunks", iris):
         parts = (text_of(row[name]) for name in ("text", "document", "title", "location", "chunk"))
-        found.append(_Piece(*parts))
-    return sorted(found, key=lambda piece: (piece.document, piece.chunk))
+        pieces.append(_Piece(*parts))
+    return sorted(pieces, key=lambda piece: (piece.document, piece.chunk))
 
 
 def _ranking(pieces: Sequence[_Piece]) -> Bm25:
@@ -174,8 +174,8 @@ class Bm25:
         """The positions of the k best texts that share a term with a question, best first, ties in order."""
         scores: dict[int, float] = defaultdict(float)
         for term, times in Counter(analyse(question, self._language)).items():
-            found = self._postings.get(term, ())
-            idf = math.log(1 + (self._texts - len(found) + 0.5) / (len(found) + 0.5))
-            for place, weight in found:
+            postings = self._postings.get(term, ())
+            idf = math.log(1 + (self._texts - len(postings) + 0.5) / (len(postings) + 0.5))
+            for place, weight in postings:
                 scores[place] += times * idf * weight
         return sorted(scores, key=lambda place: (-scores[place], place))[:k]

@@ -59,15 +59,15 @@ def recorded(evalset: EvalSet) -> ChunkExtractor:
             hint=tr("use --extraction rules"),
         )
     names = evalset.entities or tuple(() for _ in evalset.corpus)
-    known = {
+    recordings = {
         (passage.title, passage.text): (triples, named)
         for passage, triples, named in zip(evalset.corpus, evalset.openie, names, strict=True)
     }
-    by_text = {text: value for (_, text), value in known.items()}
+    by_text = {text: value for (_, text), value in recordings.items()}
 
     def extract(text: str, sentences: Sequence[Sentence], *, title: str, **_: Any) -> Extracted:
-        found = known.get((title, text)) or by_text.get(text) or ((), ())
-        triples, named = found
+        recording = recordings.get((title, text)) or by_text.get(text) or ((), ())
+        triples, named = recording
         relations: list[RelationCandidate] = []
         rejected: list[Rejected] = []
         for triple in triples:
@@ -108,13 +108,13 @@ def merged_extractor(engine: Engine, evalset: EvalSet, spec: str) -> ChunkExtrac
         return parts[0]
 
     def extract(text: str, sentences: Sequence[Sentence], **described: Any) -> Extracted:
-        found = [part.extract(text, sentences, **described) for part in parts]
+        extracted = [part.extract(text, sentences, **described) for part in parts]
         return Extracted(
-            reduce(together, (one.extraction for one in found)),
-            prompt_hash=next((one.prompt_hash for one in found if one.prompt_hash), None),
-            in_tokens=sum_known(one.in_tokens for one in found),
-            out_tokens=sum_known(one.out_tokens for one in found),
-            cached_in_tokens=sum_known(one.cached_in_tokens for one in found),
+            reduce(together, (part.extraction for part in extracted)),
+            prompt_hash=next((part.prompt_hash for part in extracted if part.prompt_hash), None),
+            in_tokens=sum_known(part.in_tokens for part in extracted),
+            out_tokens=sum_known(part.out_tokens for part in extracted),
+            cached_in_tokens=sum_known(part.cached_in_tokens for part in extracted),
         )
 
     main = next((part for part in parts if part.model), parts[0])

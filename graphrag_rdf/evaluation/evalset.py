@@ -108,7 +108,7 @@ def load_evalset(path: Path) -> EvalSet:
         UsageError: when the file is missing or not an evaluation set.
     """
     try:
-        found = EvalSet.model_validate(json.loads(read_text(path)))
+        evalset = EvalSet.model_validate(json.loads(read_text(path)))
     except ValidationError as error:
         raise UsageError(
             tr("{path}: not an evaluation set: {error}").format(path=path, error=_first_fault(error))
@@ -117,8 +117,8 @@ def load_evalset(path: Path) -> EvalSet:
         raise UsageError(
             tr("{path}: not an evaluation set: {error}").format(path=path, error=str(error).splitlines()[0])
         ) from error
-    size = len(found.corpus)
-    for question in found.questions:
+    size = len(evalset.corpus)
+    for question in evalset.questions:
         if any(not 0 <= index < size for index in question.gold):
             raise UsageError(
                 tr("{path}: question {id} has a gold passage that is not in the corpus").format(
@@ -126,14 +126,14 @@ def load_evalset(path: Path) -> EvalSet:
                 )
             )
     for name in ("openie", "entities"):
-        recorded = getattr(found, name)
+        recorded = getattr(evalset, name)
         if recorded is not None and len(recorded) != size:
             raise UsageError(
                 tr("{path}: {name} has {count} entries for {size} passages").format(
                     path=path, name=name, count=len(recorded), size=size
                 )
             )
-    return found
+    return evalset
 
 
 def _first_fault(error: ValidationError) -> str:
@@ -167,17 +167,17 @@ def read_lines(path: Path, kind: type[Item]) -> list[Item]:
     Raises:
         UsageError: the file cannot be read, has no lines, or has a line that is not such an object.
     """
-    found = []
+    items = []
     for number, line in enumerate(read_text(path).split("\n"), start=1):  # strings may hold other line ends
         if not line.strip():
             continue
         try:
-            found.append(kind.model_validate_json(line))
+            items.append(kind.model_validate_json(line))
         except ValidationError as error:
             reason = short_cause(error).removeprefix(": Value error, ")
             raise UsageError(
                 tr("{path}, line {number}: {reason}").format(path=path, number=number, reason=reason)
             ) from error
-    if not found:
+    if not items:
         raise UsageError(tr("{path} has no lines").format(path=path))
-    return found
+    return items

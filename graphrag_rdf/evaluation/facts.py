@@ -161,15 +161,15 @@ def _extracted(
     text: LabelledText, extractor: ChunkExtractor, candidate_filter: CandidateFilter, unread: list[int]
 ) -> list[Fact]:
     """The facts that an ingest would assert, including definitions; notes how many sentences gave none."""
-    found = extractor.extract(
+    extracted = extractor.extract(
         text.text,
         split_sentences(text.text, text.language),
         language=text.language,
         title=text.title,
         context=ChunkContext(turns=find_turns(text.text)),
     ).extraction
-    unread.append(found.unread)
-    fit = candidate_filter.fit(found)
+    unread.append(extracted.unread)
+    fit = candidate_filter.fit(extracted)
     facts = [(relation.subject, relation.predicate, relation.object) for relation in fit.relations]
     return facts + [(entity.name, "is", entity.definition) for entity in fit.entities if entity.definition]
 

@@ -83,24 +83,24 @@ def tokens_of(text: str, language: str | None = None) -> list[str]:
 
 def exact_match(answer: str, expected: Sequence[str], language: str | None = None) -> float:
     """1.0 if the answer is one of the expected ones."""
-    given = tokens_of(answer, language)
-    return float(any(given == tokens_of(text, language) for text in expected))
+    tokens = tokens_of(answer, language)
+    return float(any(tokens == tokens_of(text, language) for text in expected))
 
 
 def token_f1(answer: str, expected: Sequence[str], language: str | None = None) -> float:
     """The best F1 of tokens over the expected answers."""
-    given = tokens_of(answer, language)
-    return max((_f1(given, tokens_of(text, language)) for text in expected), default=0.0)
+    tokens = tokens_of(answer, language)
+    return max((_f1(tokens, tokens_of(text, language)) for text in expected), default=0.0)
 
 
-def _f1(given: Sequence[str], wanted: Sequence[str]) -> float:
-    whole = {" ".join(given), " ".join(wanted)}
+def _f1(tokens: Sequence[str], wanted: Sequence[str]) -> float:
+    whole = {" ".join(tokens), " ".join(wanted)}
     if len(whole) == 1:
         return 1.0
-    shared = sum((Counter(given) & Counter(wanted)).values())
+    shared = sum((Counter(tokens) & Counter(wanted)).values())
     if not shared or whole & _YES_NO:
         return 0.0
-    precision, recall = shared / len(given), shared / len(wanted)
+    precision, recall = shared / len(tokens), shared / len(wanted)
     return 2 * precision * recall / (precision + recall)
 
 
@@ -110,11 +110,12 @@ def contained(texts: Sequence[str], expected: Sequence[str], *, words: bool = Fa
     Args:
         words: only as whole words, so that 2024 does not contain 24; CJK texts anywhere.
     """
-    found = fold(" ".join(texts))
+    joined = fold(" ".join(texts))
     wanted = filter(None, map(fold, expected))
     return float(
         any(
-            text in found if not words or CJK.search(text) else f" {text} " in f" {found} " for text in wanted
+            text in joined if not words or CJK.search(text) else f" {text} " in f" {joined} "
+            for text in wanted
         )
     )
 
@@ -200,8 +201,8 @@ def _supported(answer: Mapping[str, Any], language: str | None) -> list[float]:
     out: list[float] = []
     for sentence, cited in by_sentence.items():
         text, evidence = _MARKER.sub("", sentence), " ".join(cited)
-        known, folded = known_figures(evidence), fold(evidence)
-        out += [float(known.supports(figure)) for figure in claimed_figures(text, language)]
+        figures, folded = known_figures(evidence), fold(evidence)
+        out += [float(figures.supports(figure)) for figure in claimed_figures(text, language)]
         out += [float(fold(name) in folded) for name in sorted({*_NAME.findall(text)})]
     return out
 

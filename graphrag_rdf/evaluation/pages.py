@@ -117,8 +117,8 @@ def evaluate_pages(
     ours: list[list[_Text]] = []
     start = time.perf_counter()
     for number, question in enumerate(questions, start=1):
-        found = engine.retrieve(question.q, k=_DEPTH, pipeline=pipeline, settings=settings)
-        ours.append([chunks[str(result["chunk"])] for result in found["results"]])
+        answer = engine.retrieve(question.q, k=_DEPTH, pipeline=pipeline, settings=settings)
+        ours.append([chunks[str(result["chunk"])] for result in answer["results"]])
         if progress is not None:
             progress(number, len(questions))
     seconds = (time.perf_counter() - start) / max(1, len(questions))
@@ -167,20 +167,20 @@ def evidence_chunks(engine: Engine, places: Mapping[str, tuple[str, Sequence[int
                 )
             )
         named[question] = documents[path], pages
-    found: dict[str, set[str]] = {question: set() for question in places}
+    chunks_of: dict[str, set[str]] = {question: set() for question in places}
     for chunk, document, page in _chunk_places(engine, _all_chunks(engine)):
         for question, (wanted, pages) in named.items():
             if document == wanted and (not pages or page in pages):
-                found[question].add(chunk)
+                chunks_of[question].add(chunk)
     for question, (name, pages) in places.items():
-        if pages and not found[question]:
+        if pages and not chunks_of[question]:
             raise UsageError(
                 tr("question {question}: no text of {name} is on page {names}").format(
                     question=question, name=name, names=", ".join(map(str, pages))
                 ),
                 hint=tr("leave out pages if the document has none"),
             )
-    return found
+    return chunks_of
 
 
 def _require_files(folder: Path, files: Sequence[Path], questions: Sequence[PageQuestion]) -> None:
@@ -226,8 +226,8 @@ def _chunks(engine: Engine) -> dict[str, _Text]:
         if page is not None:
             places.setdefault(chunk, set()).add((document, page))
     rows = engine.store.select("retrieval/chunks", chunks=iris)
-    found = {text_of(row["chunk"]): text_of(row["text"]) for row in rows}
-    return {chunk: _Text(found[chunk], frozenset(places.get(chunk, ()))) for chunk in sorted(found)}
+    texts = {text_of(row["chunk"]): text_of(row["text"]) for row in rows}
+    return {chunk: _Text(texts[chunk], frozenset(places.get(chunk, ()))) for chunk in sorted(texts)}
 
 
 def _chunk_places(engine: Engine, chunks: Sequence[Term]) -> Iterator[tuple[str, str, int | None]]:
@@ -250,7 +250,7 @@ def _by_words(texts: Sequence[_Text], questions: Sequence[PageQuestion]) -> list
 def _figures(
     ranked: Sequence[Sequence[_Text]], gold: Sequence[frozenset[Place]], ks: Sequence[int]
 ) -> dict[str, Any]:
-    known = [
+    in_document = [
         [text for text in texts if _documents(text.places) & _documents(wanted)]
         for texts, wanted in zip(ranked, gold, strict=True)
     ]
@@ -259,7 +259,7 @@ def _figures(
         "found": {str(k): round(mean(values), 4) for k, values in hits.items()},
         "document_known": {
             str(k): round(
-                mean([_hit(texts[:k], wanted) for texts, wanted in zip(known, gold, strict=True)]), 4
+                mean([_hit(texts[:k], wanted) for texts, wanted in zip(in_document, gold, strict=True)]), 4
             )
             for k in ks
         },

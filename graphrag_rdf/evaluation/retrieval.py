@@ -61,13 +61,13 @@ def evaluate_retrieval(
     depth = max(*ks, *_PERFECT_AT, _DEPTH)
     asked = 0
 
-    def rank(name: str, given: dict[str, str] | None) -> tuple[list[list[int]], float]:
+    def rank(name: str, settings: dict[str, str] | None) -> tuple[list[list[int]], float]:
         nonlocal asked
         ranked: list[list[int]] = []
         start = time.perf_counter()
         for question in evalset.questions:
-            found = engine.retrieve(question.q, k=depth, pipeline=name, settings=given)
-            ranked.append([index_of[str(result["chunk"])] for result in found["results"]])
+            answer = engine.retrieve(question.q, k=depth, pipeline=name, settings=settings)
+            ranked.append([index_of[str(result["chunk"])] for result in answer["results"]])
             asked += 1
             if progress is not None:
                 progress(asked, len(names) * len(evalset.questions))
@@ -138,7 +138,7 @@ def _baselines(
             vectors.search(embedder.embed([question.q])[0], kind="chunk", k=depth)
             for question in evalset.questions
         )
-        yield "dense", [[index_of[hit.iri] for hit in found] for found in hits]
+        yield "dense", [[index_of[hit.iri] for hit in hits_of_question] for hits_of_question in hits]
 
 
 def passages_bm25(evalset: EvalSet, *, titles: bool = True) -> Bm25:

@@ -93,10 +93,10 @@ class Compared:
     @property
     def f1(self) -> float | None:
         """The harmonic mean of both; None if neither side has facts."""
-        given = (self.precision or 0.0, self.recall or 0.0)
+        shares = (self.precision or 0.0, self.recall or 0.0)
         if self.precision is None and self.recall is None:
             return None
-        return 2 * given[0] * given[1] / sum(given) if sum(given) else 0.0
+        return 2 * shares[0] * shares[1] / sum(shares) if sum(shares) else 0.0
 
 
 def compare(first: Side, second: Side) -> Compared:
@@ -122,13 +122,13 @@ def side_of(store: Store, name: str, run: str | None = None) -> Side:
     Raises:
         UsageError: no extraction, or several, are called so.
     """
-    found = store.select("facts/of-runs", extractors=[] if run is None else [_extractor(store, run)])
-    labels = read_labels(store, [row[each] for row in found for each in "spo"])
-    known: dict[Key, Fact] = {}
-    for row in found:
+    rows = store.select("facts/of-runs", extractors=[] if run is None else [_extractor(store, run)])
+    labels = read_labels(store, [row[each] for row in rows for each in "spo"])
+    facts: dict[Key, Fact] = {}
+    for row in rows:
         fact = fact_of(row, labels)
-        known.setdefault(fact_key(_dated(_words(fact)), "en"), fact)
-    return Side(name, {key: _words(fact) for key, fact in known.items()}, known)
+        facts.setdefault(fact_key(_dated(_words(fact)), "en"), fact)
+    return Side(name, {key: _words(fact) for key, fact in facts.items()}, facts)
 
 
 def gold_side(path: Path) -> Side:
@@ -159,9 +159,9 @@ def gold_side(path: Path) -> Side:
 def sources_of(store: Store, facts: Sequence[Fact]) -> dict[Fact, tuple[Source, ...]]:
     """The quotes that facts rest on, with chunk, page and document."""
     by_terms = {(fact.s, fact.p, fact.o): fact for fact in facts}
-    found = list(select_in_batches(store, "provenance/sources", "edges", list(by_terms)))
+    rows = list(select_in_batches(store, "provenance/sources", "edges", list(by_terms)))
     grouped: dict[Fact, dict[Source, None]] = {}
-    for row, source in zip(found, with_names(store, map(read_source, found)), strict=True):
+    for row, source in zip(rows, with_names(store, map(read_source, rows)), strict=True):
         grouped.setdefault(by_terms[row["s"], row["p"], row["o"]], {})[source] = None
     return {fact: tuple(sources) for fact, sources in grouped.items()}
 
@@ -172,8 +172,8 @@ def listed(store: Store | None, side: Side, keys: Sequence[Key]) -> list[FoundFa
     Args:
         store: that holds them; None for a gold file.
     """
-    known = [side.known[key] for key in keys if key in side.known]
-    sources = sources_of(store, known) if store is not None and known else {}
+    facts = [side.known[key] for key in keys if key in side.known]
+    sources = sources_of(store, facts) if store is not None and facts else {}
     return [
         FoundFact(
             *side.facts[key],
@@ -186,9 +186,9 @@ def listed(store: Store | None, side: Side, keys: Sequence[Key]) -> list[FoundFa
 
 def _extractor(store: Store, run: str) -> str:
     """The key of the extractor that a name means."""
-    known = store.select("facts/runs")
+    runs = store.select("facts/runs")
     matches = []
-    for row in known:
+    for row in runs:
         key = rows.must(row, "extractor")
         if run in {key, key.partition("/")[0], rows.text(row, "model")}:
             matches.append(key)
@@ -196,7 +196,7 @@ def _extractor(store: Store, run: str) -> str:
         matches = [text_of(row["extractor"]) for row in store.select("facts/run-of", activity=NamedNode(run))]
     if len(matches) == 1:
         return matches[0]
-    keys = "; ".join(rows.must(row, "extractor") for row in known) or "none"
+    keys = "; ".join(rows.must(row, "extractor") for row in runs) or "none"
     if matches:
         raise UsageError(
             tr("{run!r} means several extractions").format(run=run),
@@ -225,9 +225,9 @@ def _gold_lines(path: Path, lines: Sequence[str]) -> Iterable[tuple[int, Words |
     if path.suffix.lower() in {".csv", ".tsv"}:
         table = csv.reader(lines, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
         for number, cells in enumerate(table, start=1):
-            given = [cell.strip() for cell in cells]
-            if any(given) and not (number == 1 and tuple(map(str.lower, given[:3])) == _FIELDS):
-                yield number, _fact(given)
+            fields = [cell.strip() for cell in cells]
+            if any(fields) and not (number == 1 and tuple(map(str.lower, fields[:3])) == _FIELDS):
+                yield number, _fact(fields)
         return
     for number, line in enumerate(lines, start=1):
         if line.strip():

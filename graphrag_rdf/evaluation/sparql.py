@@ -91,15 +91,18 @@ def load_sparql_questions(path: Path) -> list[SparqlQuestion]:
     """
     if path.suffix == ".json":
         try:
-            found = TypeAdapter(list[SparqlQuestion]).validate_json(read_text(path))
+            questions = TypeAdapter(list[SparqlQuestion]).validate_json(read_text(path))
         except ValidationError as error:
             raise UsageError(f"{path}: {short_cause(error)}") from error
     else:
-        found = read_lines(path, SparqlQuestion)
-    numbered = [one.model_copy(update={"id": one.id or str(n)}) for n, one in enumerate(found, start=1)]
+        questions = read_lines(path, SparqlQuestion)
+    numbered = [
+        question.model_copy(update={"id": question.id or str(n)})
+        for n, question in enumerate(questions, start=1)
+    ]
     if not numbered:
         raise UsageError(tr("{path} has no questions").format(path=path))
-    ((id_, times),) = Counter(one.id for one in numbered).most_common(1)
+    ((id_, times),) = Counter(question.id for question in numbered).most_common(1)
     if times > 1:
         raise UsageError(tr("{path}: two questions have the id {id}").format(path=path, id=id_))
     return numbered
@@ -129,12 +132,12 @@ def evaluate_sparql(
     """
     engine.pipeline(options.pipeline).with_settings(options.settings)  # raises before a question is asked
     asked = sample(questions, options.limit, options.seed)
-    golds = {str(one.id): _gold_of(engine, one) for one in asked}
+    golds = {str(question.id): _gold_of(engine, question) for question in asked}
     if engine.settings.llm.model is not None:
         assert engine.gateway is not None  # noqa: S101 - made here, before threads want it
     results = ResultsFile(options.keep, _head(engine, questions, options), COMMAND)
-    known = {row["id"] for row in results.rows}
-    todo = [one for one in asked if one.id not in known]
+    answered = {row["id"] for row in results.rows}
+    todo = [question for question in asked if question.id not in answered]
     work = _Work(
         engine=engine,
         results=results,
@@ -147,7 +150,7 @@ def evaluate_sparql(
     )
     work.ask_all(todo, work.row_of)
     by_id = {row["id"]: row for row in work.results.rows}
-    rows = [by_id[one.id] for one in asked if one.id in by_id]
+    rows = [by_id[question.id] for question in asked if question.id in by_id]
     if not rows and work.error is not None:
         raise work.error
     return {
@@ -195,7 +198,7 @@ class _Work(Asking):
             return None
         result = answer.get("result") or {"template": None, "query": None, "columns": [], "rows": []}
         gold = self.golds[str(question.id)]
-        found = Answer(
+        computed = Answer(
             variables=tuple(result["columns"]),
             rows=[{name: from_sparql_json(term) for name, term in row.items()} for row in result["rows"]],
         )
@@ -203,10 +206,10 @@ class _Work(Asking):
             "id": question.id,
             "kind": question.kind,
             "question": question.question,
-            "right": is_right(self.engine, found, gold, ordered=_is_ordered(question)),
+            "right": is_right(self.engine, computed, gold, ordered=_is_ordered(question)),
             "template": result["template"],
             "query": result["query"],
-            "found": len(found.rows or ()),
+            "found": len(computed.rows or ()),
             "expected": len(gold.rows or ()),
             "warnings": [warning["type"] for warning in answer["warnings"]],
             "calls": answer["usage"]["llm_calls"],
@@ -220,19 +223,19 @@ def _gold_of(engine: Engine, question: SparqlQuestion) -> Answer:
     if question.gold is None:
         return rows_of(question)
     try:
-        found = engine.store.query(with_prefixes(question.gold))
+        answer = engine.store.query(with_prefixes(question.gold))
     except GraphRagError as error:
         raise UsageError(
             tr("question {id}: its gold query fails: {message}").format(id=question.id, message=error.message)
         ) from error
-    if found.boolean is not None:
-        return Answer(variables=("answer",), rows=[{"answer": Literal(found.boolean)}])
-    if not found.rows:
+    if answer.boolean is not None:
+        return Answer(variables=("answer",), rows=[{"answer": Literal(answer.boolean)}])
+    if not answer.rows:
         raise UsageError(
             tr("question {id}: its gold query returns nothing in this store").format(id=question.id),
             hint=tr("ingest the documents that the questions are about"),
         )
-    return found
+    return answer
 
 
 def rows_of(question: SparqlQuestion) -> Answer:
@@ -251,11 +254,13 @@ def _is_ordered(question: SparqlQuestion) -> bool:
     return question.gold is None and question.ordered
 
 
-def is_right(engine: Engine, found: Answer, gold: Answer, *, ordered: bool) -> bool:
+def is_right(engine: Engine, answer: Answer, gold: Answer, *, ordered: bool) -> bool:
     """Whether a result has the rows of the gold in some of its columns."""
-    labels = read_labels(engine.store, _terms([found, gold]))
-    got, wanted = _columns(found, labels), _columns(gold, labels)
-    fitting = [[n for n, column in enumerate(got) if set(column) == set(one)] for one in wanted]
+    labels = read_labels(engine.store, _terms([answer, gold]))
+    got, wanted = _columns(answer, labels), _columns(gold, labels)
+    fitting = [
+        [n for n, column in enumerate(got) if set(column) == set(wanted_column)] for wanted_column in wanted
+    ]
     expected = _distinct(wanted)
     for chosen in product(*fitting):
         if len(set(chosen)) == len(chosen):
@@ -292,7 +297,7 @@ def _terms(answers: Iterable[Answer]) -> Iterator[Term]:
 
 def _head(engine: Engine, questions: Sequence[SparqlQuestion], options: SparqlOptions) -> dict[str, Any]:
     """Everything that rows depend on; a file with another head is not continued."""
-    asked = "\n".join(one.model_dump_json() for one in questions)
+    asked = "\n".join(question.model_dump_json() for question in questions)
     return {
         "sha256": hashlib.sha256(asked.encode()).hexdigest(),
         "model": engine.settings.llm.model,

@@ -58,11 +58,11 @@ def embedder_for(spec: str | None, *, gateway_embed: GatewayEmbed | None = None)
     """
     if spec is None or spec == "none":
         return None
-    scheme, _, rest = spec.partition(":")
+    scheme, _, location = spec.partition(":")
     if scheme == "local":
-        return OnnxEmbedder(Path(rest).expanduser(), name=spec)
+        return OnnxEmbedder(Path(location).expanduser(), name=spec)
     if scheme == "fastembed":
-        return FastembedEmbedder(rest)
+        return FastembedEmbedder(location)
     if gateway_embed is None:
         raise SearchIndexError(
             tr(
@@ -266,10 +266,10 @@ class OnnxModel:
         Raises:
             SearchIndexError: it has none of them, or does not take `input_ids` and `attention_mask`.
         """
-        found = [name for name in names if name in self.outputs]
-        if not found and sole and len(self.outputs) == 1:
-            found = [*self.outputs]
-        if not found or not {"input_ids", "attention_mask"} <= self.inputs:
+        names_here = [name for name in names if name in self.outputs]
+        if not names_here and sole and len(self.outputs) == 1:
+            names_here = [*self.outputs]
+        if not names_here or not {"input_ids", "attention_mask"} <= self.inputs:
             raise SearchIndexError(
                 tr("The {kind} {name} is not {what}: its inputs are {inputs}, its outputs {outputs}.").format(
                     kind=tr(self.kind),
@@ -280,7 +280,7 @@ class OnnxModel:
                 ),
                 tr("It needs input_ids, attention_mask and one of: {names}.").format(names=", ".join(names)),
             )
-        return found[0]
+        return names_here[0]
 
     def run(self, output: str, ids: Sequence[int], types: Sequence[int] | None = None) -> Any:
         """An output for one row of tokens.
@@ -295,8 +295,8 @@ class OnnxModel:
         row = np.array([ids], dtype=np.int64)
         segments = np.zeros_like(row) if types is None else np.array([types], dtype=np.int64)
         feed = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": segments}
-        (found,) = self._session.run([output], {name: feed[name] for name in self.inputs & feed.keys()})
-        return found
+        (vectors,) = self._session.run([output], {name: feed[name] for name in self.inputs & feed.keys()})
+        return vectors
 
     def _load(self) -> None:
         if self._session is not None:

@@ -32,19 +32,19 @@ def read(folder: Path, *, form: int | None) -> dict[str, Any] | None:
     """
     path = folder / NAME
     try:
-        found = json.loads(path.read_text("utf-8"))
+        content = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise damaged(path, error) from error
-    if not isinstance(found, dict) or (form is not None and found.get("format") != form):
+    if not isinstance(content, dict) or (form is not None and content.get("format") != form):
         raise OtherVersionError(
             tr("The search index {folder} was written by another version of the program.").format(
                 folder=folder
             ),
             REBUILD,
         )
-    return found
+    return content
 
 
 def write(folder: Path, content: dict[str, Any]) -> None:
@@ -72,17 +72,17 @@ def links_to(folder: Path) -> tempfile.TemporaryDirectory[str]:
 
 def damaged(path: Path, cause: object) -> SearchIndexError:
     """The error for files that are damaged or cannot be opened."""
-    said = short_cause(cause)
-    if is_out_of_files(said):
+    message = short_cause(cause)
+    if is_out_of_files(message):
         return SearchIndexError(
-            tr("The search index {path} cannot be opened: {said}").format(path=path, said=said),
+            tr("The search index {path} cannot be opened: {said}").format(path=path, said=message),
             tr(RAISE_FILES),
         )
-    if "ermission denied" in said:
+    if "ermission denied" in message:
         return SearchIndexError(
-            tr("The search index {path} cannot be opened: {said}").format(path=path, said=said),
+            tr("The search index {path} cannot be opened: {said}").format(path=path, said=message),
             tr("check its permissions"),
         )
     return SearchIndexError(
-        tr("The search index {path} is damaged: {said}").format(path=path, said=said), REBUILD
+        tr("The search index {path} is damaged: {said}").format(path=path, said=message), REBUILD
     )

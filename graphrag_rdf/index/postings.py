@@ -111,10 +111,10 @@ class Weights:
         addends = self._adder(bm25)
 
         def split(entry: Entry) -> dict[str, float]:
-            found: dict[str, float] = {}
+            weights: dict[str, float] = {}
             for term, value in addends(entry):
-                found[term] = found.get(term, 0.0) + value
-            return found
+                weights[term] = weights.get(term, 0.0) + value
+            return weights
 
         return split
 
@@ -151,7 +151,7 @@ class Weights:
             by_field.setdefault(field, []).append((term, f" {term} ", weight))
 
         def addends(entry: Entry) -> list[tuple[str, float]]:
-            found = []
+            addends = []
             for field, wanted in by_field.items():
                 terms = entry.fields[field]
                 norm = 0.0
@@ -161,8 +161,8 @@ class Weights:
                         if not norm:
                             length = rounded(terms.count(" ") // 2)
                             norm = k1 * (1 - b + b * length / self.mean[field])
-                        found.append((term, weight * frequency * (k1 + 1) / (frequency + norm)))
-            return found
+                        addends.append((term, weight * frequency * (k1 + 1) / (frequency + norm)))
+            return addends
 
         return addends
 
@@ -395,11 +395,13 @@ class KindIndex:
 
     def languages(self) -> list[str]:
         """The languages of the living documents, in order."""
-        found = self._languages  # held, as a commit meanwhile forgets it
-        if found is None:
+        names_of_languages = self._languages  # held, as a commit meanwhile forgets it
+        if names_of_languages is None:
             named = self._searcher.terms_with_prefix("language", "")
-            found = self._languages = sorted(name for name, _ in named if self.frequency("language", name))
-        return found
+            names_of_languages = self._languages = sorted(
+                name for name, _ in named if self.frequency("language", name)
+            )
+        return names_of_languages
 
     def weigh(self, counts: Mapping[str, int], boosts: Mapping[str, float]) -> Weights:
         """Gives each term of a query its weight in each field: boost x frequency in the query x idf."""

@@ -98,8 +98,8 @@ class Segment:
 
     def products(self, vector: Vectors) -> Vectors:
         """Dot products with all rows in float32, -2 for dead ones; their last digits depend on the layout."""
-        found: Vectors = np.where(self.alive, self.vectors @ vector, np.float32(-2))
-        return found
+        similarities: Vectors = np.where(self.alive, self.vectors @ vector, np.float32(-2))
+        return similarities
 
     def living(self) -> Iterator[Row]:
         for row in map(int, np.flatnonzero(self.alive)):

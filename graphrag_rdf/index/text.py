@@ -145,9 +145,9 @@ class TextIndex:
                     yield from damaged_files(folder)
             for kind, wanted in _by_kind(records):
                 seen[kind].update(map(hash, wanted))
-                known = self._hashes(kind, wanted)
+                indexed = self._hashes(kind, wanted)
                 for iri, record in wanted.items():
-                    if known.get(iri) != record.content_hash:
+                    if indexed.get(iri) != record.content_hash:
                         yield iri, tr("the index of words {lacks}").format(lacks=tr(manifest.LACKS))
             for kind, kept in seen.items():
                 for iri in self._kinds[kind].iris():
@@ -194,11 +194,11 @@ class TextIndex:
 
     def _put(self, kind: Kind, wanted: Mapping[str, Record]) -> int:
         """Write the records that differ from the index; returns how many."""
-        known = self._hashes(kind, wanted)
+        indexed = self._hashes(kind, wanted)
         kind_index = self._kinds[kind]
         written = 0
         for iri, record in wanted.items():
-            content, old = record.content_hash, known.get(iri)
+            content, old = record.content_hash, indexed.get(iri)
             if content == old:
                 continue
             if old is not None:
@@ -209,11 +209,11 @@ class TextIndex:
         return written
 
     def _remove(self, kind: Kind, iris: Sequence[str]) -> int:
-        known = self._hashes(kind, iris)
-        for iri in known:
+        indexed = self._hashes(kind, iris)
+        for iri in indexed:
             self._delete(kind, iri)
             self._pending[kind][iri] = None
-        return len(known)
+        return len(indexed)
 
     def _delete(self, kind: Kind, iri: str) -> None:
         if not self._state["kinds"][kind]["deletes"]:
@@ -225,9 +225,9 @@ class TextIndex:
     def _hashes(self, kind: Kind, iris: Iterable[str]) -> dict[str, str]:
         """Content hashes of those IRIs that are there, uncommitted changes included."""
         pending = self._pending[kind]
-        known = self._kinds[kind].hashes([iri for iri in iris if iri not in pending])
-        known.update((iri, content) for iri in iris if (content := pending.get(iri)))
-        return known
+        hashes = self._kinds[kind].hashes([iri for iri in iris if iri not in pending])
+        hashes.update((iri, content) for iri in iris if (content := pending.get(iri)))
+        return hashes
 
     def _wants_purge(self, kind: Kind, *, everything: bool) -> bool:
         if not self._state["kinds"][kind]["deletes"]:
@@ -313,12 +313,12 @@ class TextIndex:
         kind_index = self._kinds[kind]
         with self._guard():
             weights = self._weights(kind_index, query, kind, language, also)
-            found = kind_index.best(weights, k)
+            hits = kind_index.best(weights, k)
         if bm25 != DEFAULT_BM25:
             score = weights.scorer(bm25)
-            anew = [(score(entry), entry) for _, entry in found]
-            found = sorted(anew, key=lambda pair: (-pair[0], pair[1].iri))
-        return [Hit(entry.iri, kind, score) for score, entry in found]
+            anew = [(score(entry), entry) for _, entry in hits]
+            hits = sorted(anew, key=lambda pair: (-pair[0], pair[1].iri))
+        return [Hit(entry.iri, kind, score) for score, entry in hits]
 
     def parts(
         self,
@@ -356,9 +356,9 @@ class TextIndex:
         with self._guard():
             terms = dict.fromkeys(analyse(query, language), 1)
             weights = kind_index.weigh(terms, {"text": 1.0})
-        found = {term: weight for _, term, weight in weights.terms}
+        weight_of = {term: weight for _, term, weight in weights.terms}
         rarest = math.log(1 + (max(1, kind_index.count) - 0.5) / 1.5) if kind_index.count else 1.0
-        return {term: found.get(term, rarest) for term in terms}
+        return {term: weight_of.get(term, rarest) for term in terms}
 
     def absent(self, terms: Iterable[str], *, kind: Kind) -> frozenset[str]:
         """The terms that no record of a kind has, in any field."""
@@ -387,12 +387,12 @@ class TextIndex:
         """
         kind_index = self._kinds[kind]
         with self._guard():
-            found = {
+            iris = {
                 iri
                 for language in kind_index.languages()
                 for iri in kind_index.holding(analyse(phrase, language), language)
             }
-        return sorted(found)
+        return sorted(iris)
 
     def _weights(
         self,
@@ -413,12 +413,12 @@ class TextIndex:
     def _counts(self, kind_index: KindIndex, query: str, kind: Kind, language: str | None) -> dict[str, int]:
         """The terms of a query, and how often each is in it."""
         languages = [language] if language else kind_index.languages()
-        said = [analyse(query, each) for each in languages]
+        terms_by_language = [analyse(query, each) for each in languages]
         if language and kind != "entity" and not all(map(has_base_forms, kind_index.languages())):
             # records without a known language, such as tables, have words as they are written
-            said.append([term for term in analyse(query, None) if analyse(term, language)])
+            terms_by_language.append([term for term in analyse(query, None) if analyse(term, language)])
         counts: dict[str, int] = {}
-        for terms in said:
+        for terms in terms_by_language:
             for term in terms:
                 counts[term] = max(counts.get(term, 0), terms.count(term))
         return counts

@@ -115,14 +115,14 @@ class VectorIndex:
     def missing(self, records: Iterable[Record]) -> list[Record]:
         """The records whose present content has no vector yet, in their order."""
         listed = list(records)
-        known: dict[tuple[Kind, str], str] = {}
+        indexed: dict[tuple[Kind, str], str] = {}
         for kind in KINDS:
             iris = [record.iri for record in listed if record.kind == kind]
             for segment in self._segments[kind]:
-                known.update(((kind, iri), segment.content(row)) for iri, row in segment.find(iris))
+                indexed.update(((kind, iri), segment.content(row)) for iri, row in segment.find(iris))
             for iri, row_ in self._pending[kind].items():
-                known[kind, iri] = row_.content if row_ else ""
-        return [r for r in listed if known.get((r.kind, r.iri)) != r.content_hash]
+                indexed[kind, iri] = row_.content if row_ else ""
+        return [r for r in listed if indexed.get((r.kind, r.iri)) != r.content_hash]
 
     def apply(self, records: Sequence[Record], vectors: NDArray[Any], deletes: Sequence[str] = ()) -> None:
         """Add or replace the vectors of records, and remove IRIs of any kind.
@@ -197,8 +197,8 @@ class VectorIndex:
             SearchIndexError: another process has written in between.
         """
         if self._path:
-            found = manifest.read(self._path, form=_FORMAT)
-            if found is not None and found["next"] != self._state["next"]:
+            state = manifest.read(self._path, form=_FORMAT)
+            if state is not None and state["next"] != self._state["next"]:
                 raise SearchIndexError(
                     tr("Another process has written to the vectors in {path}.").format(path=self._path),
                     tr("Try again."),

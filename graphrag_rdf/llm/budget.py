@@ -75,10 +75,10 @@ class Budget:
         """
         with self._lock:
             if self.max_tokens is not None and self._tokens + tokens > self.max_tokens:
-                left = max(0, self.max_tokens - self._tokens)
+                available = max(0, self.max_tokens - self._tokens)
                 raise LlmError(
                     tr("the token budget of {max_tokens} is used up: {left} left, {tokens} needed").format(
-                        max_tokens=self.max_tokens, left=left, tokens=tokens
+                        max_tokens=self.max_tokens, left=available, tokens=tokens
                     ),
                     "budget",
                     tr("raise the token limit and run again: finished work is kept"),
@@ -189,17 +189,17 @@ class RateLimiter:
         if self._requests is None and self._tokens is None:
             return Slot(0.0, tokens)
         with self._lock:
-            now = self._clock()
-            while self._slots and self._slots[0].start <= now - WINDOW:
+            moment = self._clock()
+            while self._slots and self._slots[0].start <= moment - WINDOW:
                 self._slots.popleft()
-            slot = Slot(self._earliest(now, tokens), tokens)
+            slot = Slot(self._earliest(moment, tokens), tokens)
             self._slots.append(slot)
-        if slot.start > now:
-            self._sleep(slot.start - now)
+        if slot.start > moment:
+            self._sleep(slot.start - moment)
         return slot
 
-    def _earliest(self, now: float, tokens: int) -> float:
-        start = max(now, self._slots[-1].start) if self._slots else now
+    def _earliest(self, moment: float, tokens: int) -> float:
+        start = max(moment, self._slots[-1].start) if self._slots else moment
         if self._requests is not None and len(self._slots) >= self._requests:
             start = max(start, self._slots[-self._requests].start + WINDOW)
         if self._tokens is not None:

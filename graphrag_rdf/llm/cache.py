@@ -112,8 +112,8 @@ class ResponseCache:
 
         def read(db: sqlite3.Connection) -> dict[str, str]:
             with _transaction(db, writing=False):
-                found = ((key, self._get(db, key)) for key in keys)
-                return {key: answer for key, answer in found if answer is not None}
+                answers = ((key, self._get(db, key)) for key in keys)
+                return {key: answer for key, answer in answers if answer is not None}
 
         kept = self._guarded(read, "read") or {}
         with self._lock:
@@ -188,7 +188,7 @@ class ResponseCache:
             self._erased = time.monotonic()
             try:
                 rows = self._db.execute("SELECT key, prompt, answer FROM entry")
-                found = [
+                matching_keys = [
                     (key,)
                     for key, prompt, answer in rows
                     if any(
@@ -197,7 +197,7 @@ class ResponseCache:
                         for text in wanted
                     )
                 ]
-                self._db.executemany("DELETE FROM entry WHERE key = ?", found)
+                self._db.executemany("DELETE FROM entry WHERE key = ?", matching_keys)
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             except sqlite3.Error as error:
                 raise StoreError(
@@ -208,7 +208,7 @@ class ResponseCache:
                         path=self.path
                     ),
                 ) from error
-        return len(found)
+        return len(matching_keys)
 
     def clear(self, kind: Kind | None = None) -> int:
         """Erase everything, or all of a kind.
@@ -238,8 +238,8 @@ class ResponseCache:
 
     def stats(self, kind: Kind | None = None) -> CacheStats:
         """Entries and bytes, of all or of a kind; hits of all."""
-        found = self._guarded(lambda db: _totals(db, kind), "read")
-        entries, size = found if found is not None else (0, 0)
+        totals = self._guarded(lambda db: _totals(db, kind), "read")
+        entries, size = totals if totals is not None else (0, 0)
         return CacheStats(entries, size, self.max_bytes, self._hits)
 
     def close(self) -> None:

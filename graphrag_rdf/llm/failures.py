@@ -100,8 +100,8 @@ class Target:
 
 def redact(text: str, secrets: tuple[str, ...] = ()) -> str:
     """Remove every key from a text: given ones, those of the environment and of addresses, and lookalikes."""
-    known = [*secrets, *(value for name, value in os.environ.items() if _SECRET_NAME.search(name.upper()))]
-    for secret in sorted({value for value in known if len(value) >= 4}, key=len, reverse=True):
+    values = [*secrets, *(value for name, value in os.environ.items() if _SECRET_NAME.search(name.upper()))]
+    for secret in sorted({value for value in values if len(value) >= 4}, key=len, reverse=True):
         text = text.replace(secret, "[key]")
     return without_credentials(_SECRET_FORM.sub("[key]", text))
 
@@ -204,13 +204,13 @@ def _said(text: str) -> str:
     if body is None:
         return text
     try:
-        said = ast.literal_eval(body[0])  # the OpenAI client prints JSON as Python
+        body_value = ast.literal_eval(body[0])  # the OpenAI client prints JSON as Python
     except (ValueError, SyntaxError):
         try:
-            said = json.loads(body[0])
+            body_value = json.loads(body[0])
         except ValueError:
             return text
-    error = said.get("error", said) if isinstance(said, dict) else None
+    error = body_value.get("error", body_value) if isinstance(body_value, dict) else None
     message = error.get("message") if isinstance(error, dict) else error
     if not isinstance(message, str) or not message:
         return text
@@ -287,12 +287,12 @@ class RetryPolicy:
         return drawn if retry_after is None else retry_after + min(drawn, self.base)
 
 
-def parse_retry_after(value: str | None, now: float) -> float | None:
+def parse_retry_after(value: str | None, start: float) -> float | None:
     """Seconds that a Retry-After header asks for (RFC 9110 §10.2.3: seconds, or an HTTP date).
 
     Args:
         value: the header's value, None without one.
-        now: POSIX time.
+        start: POSIX time.
 
     Returns:
         seconds, not negative; None without a valid header.
@@ -306,7 +306,7 @@ def parse_retry_after(value: str | None, now: float) -> float | None:
         moment = email.utils.parsedate_to_datetime(text).timestamp()
     except (ValueError, OverflowError):
         return None
-    return max(0.0, moment - now)
+    return max(0.0, moment - start)
 
 
 _OVER = 0.05  # seconds before a deadline in which nothing comes any more

@@ -210,9 +210,9 @@ class LlmGateway:
         unique = list(dict.fromkeys(texts))
         rows = self._kept_vectors(unique, name)
         for batch in _batches([text for text in unique if text not in rows]):
-            found = dict(zip(batch, self._embed_batch(batch, name), strict=True))
-            self._keep_vectors(found, name)
-            rows |= found
+            vectors = dict(zip(batch, self._embed_batch(batch, name), strict=True))
+            self._keep_vectors(vectors, name)
+            rows |= vectors
         if len({len(row) for row in rows.values()}) != 1:
             raise failure("server", tr("vectors differ in length"), self._target(name))
         return np.stack([rows[text] for text in texts])
@@ -251,7 +251,7 @@ class LlmGateway:
         size = (len(query) * len(documents) + sum(map(len, documents))) // CHARS_PER_TOKEN
         target = replace(self._target(name), api_base=connection["api_base"])
         answer = self._counted(send, target, size)
-        scores = {int(one["index"]): float(one["relevance_score"]) for one in answer.results or ()}
+        scores = {int(entry["index"]): float(entry["relevance_score"]) for entry in answer.results or ()}
         if sorted(scores) != list(range(len(documents))):
             raise failure(
                 "server",
@@ -278,8 +278,8 @@ class LlmGateway:
         Args:
             prompt_hash: see `Completion.prompt_hash`.
         """
-        found = self._cache.entry(self._cache_key(prompt_hash)) if self._cache is not None else None
-        return (found[0], str(json.loads(found[1])["text"])) if found else None
+        entry = self._cache.entry(self._cache_key(prompt_hash)) if self._cache is not None else None
+        return (entry[0], str(json.loads(entry[1])["text"])) if entry else None
 
     # --- chat -------------------------------------------------------------------------------------------
 
@@ -467,7 +467,7 @@ class LlmGateway:
         # as the OpenAI client asks by default: reading numbers as text takes many times the CPU
         encoding = "base64" if target.provider == "openai" else "float"
         answer = self._counted(send, target, sum(map(len, batch)) // CHARS_PER_TOKEN)
-        data = sorted(answer.data or (), key=lambda one: one["index"])
+        data = sorted(answer.data or (), key=lambda entry: entry["index"])
         if len(data) != len(batch):
             raise failure(
                 "server",
@@ -475,7 +475,7 @@ class LlmGateway:
                 target,
             )
         try:
-            return np.stack([_vector(one["embedding"]) for one in data])
+            return np.stack([_vector(vector["embedding"]) for vector in data])
         except ValueError as error:
             raise failure("server", tr("vectors differ in length"), target) from error
 

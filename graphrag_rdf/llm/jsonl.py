@@ -88,8 +88,8 @@ def parse_sections(text: str, names: Mapping[str, Section]) -> tuple[dict[str, l
         LlmError: of kind `unparsable`, when it has no section and no item of one.
     """
     items, bad = parse_items(text)
-    found: dict[str, list[Any]] = {name: [] for name in names}
-    sorted_in = [_sort_in(item, names, found) for item in items]
+    by_name: dict[str, list[Any]] = {name: [] for name in names}
+    sorted_in = [_sort_in(item, names, by_name) for item in items]
     if not any(sorted_in):
         wanted = " or ".join(names)
         raise LlmError(
@@ -101,34 +101,34 @@ def parse_sections(text: str, names: Mapping[str, Section]) -> tuple[dict[str, l
         )
     bad += [
         Bad("unknown_form", _shown(_canonical(item)))
-        for item, known in zip(items, sorted_in, strict=True)
-        if not known
+        for item, placed in zip(items, sorted_in, strict=True)
+        if not placed
     ]
-    return {name: _once(listed) for name, listed in found.items()}, bad
+    return {name: _once(listed) for name, listed in by_name.items()}, bad
 
 
-def _sort_in(item: Any, names: Mapping[str, Section], found: dict[str, list[Any]], depth: int = 0) -> bool:
+def _sort_in(item: Any, names: Mapping[str, Section], by_name: dict[str, list[Any]], depth: int = 0) -> bool:
     if not isinstance(item, dict):
         return False
     for key in _OF_A_CALL:  # a call of a tool that was not offered
         if isinstance(item.get(key), dict):
-            return _sort_in(item[key], names, found, depth)
-    known = False
+            return _sort_in(item[key], names, by_name, depth)
+    placed = False
     for name, section in names.items():
         for key in section.keys:
             if key in item:
-                known = True
+                placed = True
                 value = item[key]
-                found[name] += value if isinstance(value, list) else [] if value is None else [value]
-    if known:
+                by_name[name] += value if isinstance(value, list) else [] if value is None else [value]
+    if placed:
         return True
     for name, section in names.items():
         if any(field in item for field in section.fields):
-            found[name].append(item)
+            by_name[name].append(item)
             return True
     # a wrapper of the model's own, such as {"result": {"entities": []}}
     inner = item.values() if depth < 3 else ()
-    return sum(_sort_in(value, names, found, depth + 1) for value in inner) > 0
+    return sum(_sort_in(value, names, by_name, depth + 1) for value in inner) > 0
 
 
 def _read(text: str) -> tuple[list[Any], list[Bad]]:
@@ -177,9 +177,9 @@ class _Scan:
             return start + 1  # brackets of the prose
         value = _tidied(piece)
         if value is None and end is None:
-            value, rest = _whole_items(piece)
+            value, cut_off = _whole_items(piece)
             if value is not None:
-                self._reject("cut_off", rest)
+                self._reject("cut_off", cut_off)
         if value is None:
             value = _repaired(piece)
             self._reject("not_json" if value is None else "repaired", piece)

@@ -28,8 +28,8 @@ def in_form(form: type[M], item: object) -> M:
         return form.model_validate(item)
     except ValidationError as error:
         faults = error.errors(include_input=False, include_context=False, include_url=False)[:3]
-        told = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults)
-        raise ValueError(told) from None
+        message = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in faults)
+        raise ValueError(message) from None
 
 
 def ask_for(

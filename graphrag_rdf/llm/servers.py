@@ -78,8 +78,8 @@ class Servers:
             LlmError: the call failed, or the server refuses it in every form.
         """
         forms = _FORMS[option]
-        known = self.get(target, option)
-        first = known if known is not None and known in forms else next(iter(forms))
+        learned_form = self.get(target, option)
+        first = learned_form if learned_form is not None and learned_form in forms else next(iter(forms))
 
         def attempt(name: str) -> T:
             return call({} if forms[name] is None else {option: forms[name]})
@@ -88,7 +88,7 @@ class Servers:
             result = attempt(first)
         except LlmError as refused:
             named = _ABOUT[option].search(refused.message) is not None
-            if not named and (known is not None or refused.kind != "bad_request"):
+            if not named and (learned_form is not None or refused.kind != "bad_request"):
                 raise
             for name in forms:
                 if name == first:
@@ -102,7 +102,7 @@ class Servers:
                 self.learn(target, option, name)
                 return result
             raise  # in every form: the server refuses something else
-        if known is None:
+        if learned_form is None:
             self.learn(target, option, first)
         return result
 

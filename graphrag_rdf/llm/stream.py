@@ -125,8 +125,8 @@ class OpenStream:
         if self.tokens.read is not None and self.tokens.written is not None:
             self.cost_usd = self._price(self.tokens.read, self.tokens.written)
         self._take(self.tokens, self.cost_usd)
-        if rest := self._thinking.end():
-            yield rest
+        if text_left := self._thinking.end():
+            yield text_left
 
 
 def _is_finished(raw: Any) -> bool:

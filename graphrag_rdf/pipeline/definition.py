@@ -63,19 +63,19 @@ class StepDefinition(BaseModel):
         """The kind of the step. Raises ConfigError for an unknown one."""
         if self.pipeline:
             return CALL if self.call else RUN
-        known = kinds()
-        if self.step not in known:
-            close = difflib.get_close_matches(self.step, known)
+        by_name = kinds()
+        if self.step not in by_name:
+            close = difflib.get_close_matches(self.step, by_name)
             hint = (
                 tr("did you mean {names}?").format(names=close[0])
                 if close
-                else tr("kinds: {names}").format(names=", ".join(known))
+                else tr("kinds: {names}").format(names=", ".join(by_name))
             )
             raise ConfigError(
                 tr("step {name} is of the unknown kind {step!r}").format(name=self.name, step=self.step),
                 hint=hint,
             )
-        return known[self.step]
+        return by_name[self.step]
 
     def choose(self, *, with_model: bool) -> str:
         """The way in which the step works."""
@@ -90,10 +90,10 @@ class StepDefinition(BaseModel):
 
     def values_of(self, way: Way) -> dict[str, Value]:
         """The values of the parameters that a way follows. Raises ConfigError for what it does not take."""
-        given = {
+        parameters = {
             name: self.parameters[name] for name in way.parameters.model_fields if name in self.parameters
         }
-        return check_values(way.parameters, self.name, given)
+        return check_values(way.parameters, self.name, parameters)
 
     def check(self) -> None:
         """Refuse kinds, ways, prompts and parameters that there are not, and values out of bounds.
@@ -105,24 +105,26 @@ class StepDefinition(BaseModel):
             raise ConfigError(tr("step {name} needs one of step:, call: and run:").format(name=self.name))
         kind = self.kind
         if self.use and self.use not in kind.uses:
-            others = [other.name for other in kinds().values() if self.use in other.ways]
+            reading_steps = [
+                kind_of_step.name for kind_of_step in kinds().values() if self.use in kind_of_step.ways
+            ]
             hint = (
-                tr("write step: {name}").format(name=others[0])
-                if others
+                tr("write step: {name}").format(name=reading_steps[0])
+                if reading_steps
                 else tr("it can use: {names}").format(names=", ".join(kind.uses))
             )
             raise ConfigError(
                 tr("step {name} cannot use {use!r}").format(name=self.name, use=self.use), hint=hint
             )
-        for missing, known, given in (
+        for missing, available, named in (
             (later("step {step} has no parameter {name!r}"), list(kind.parameters), self.parameters),
             (later("step {step} has no prompt {name!r}"), list(kind.prompts), self.prompts),
         ):
-            for name in given:
-                if name not in known:
+            for name in named:
+                if name not in available:
                     raise ConfigError(
                         tr(missing).format(step=self.name, name=name),
-                        hint=meant(name, known),
+                        hint=meant(name, available),
                     )
         for way in kind.ways.values():
             self.values_of(way)
@@ -234,8 +236,8 @@ def read_definition(text: str) -> tuple[PipelineDefinition, tuple[str, ...]]:
 
 
 def _take_unused(step: dict[str, Any]) -> Iterator[str]:
-    known = kinds()
-    kind = known.get(step.get("step", ""))
+    by_name = kinds()
+    kind = by_name.get(step.get("step", ""))
     keys = [key for key in ("class", "templates") if step.pop(key, None) is not None]
     if kind is not None:
         prompts = {key: step.pop(key) for key in list(step) if key == "prompt" or key.endswith("_prompt")}
@@ -243,7 +245,10 @@ def _take_unused(step: dict[str, Any]) -> Iterator[str]:
             role = key.removesuffix("prompt").rstrip("_") or _FIRST_PROMPTS.get(kind.name, "")
             step.setdefault("prompts", {})[role] = file
         parameters = step.get("parameters") or {}
-        elsewhere = _RETIRED.union(*(other.parameters for other in known.values())) - kind.parameters.keys()
+        elsewhere = (
+            _RETIRED.union(*(kind_of_step.parameters for kind_of_step in by_name.values()))
+            - kind.parameters.keys()
+        )
         for name in [name for name in parameters if name in elsewhere]:
             del parameters[name]
             keys.append(name)
@@ -253,9 +258,9 @@ def _take_unused(step: dict[str, Any]) -> Iterator[str]:
         )
 
 
-def meant(name: str, known: Sequence[str]) -> str:
+def meant(name: str, available: Sequence[str]) -> str:
     """A way out for a name that is not known: those that are spelt alike, else all."""
-    close = difflib.get_close_matches(name, known)
+    close = difflib.get_close_matches(name, available)
     if close:
         return tr("did you mean {names}?").format(names=alternatives(close))
-    return tr("it has: {names}").format(names=", ".join(known))
+    return tr("it has: {names}").format(names=", ".join(available))

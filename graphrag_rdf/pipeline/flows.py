@@ -207,7 +207,7 @@ def _branch(context: Context) -> Context:
 
 def _copy(state: State, number: int, item: Any) -> State:
     """A state to work on an item with, which shares no list with that of the run but the warnings."""
-    copied = {one.name: copy.copy(getattr(state, one.name)) for one in fields(state)}
+    copied = {field.name: copy.copy(getattr(state, field.name)) for field in fields(state)}
     return State(**{**copied, "warnings": state.warnings, "work": Work(item=item, number=number)})
 
 
@@ -233,11 +233,11 @@ def _at_once(plan: Plan, branches: Sequence[tuple[Context, State]]) -> Messages:
     with ThreadPoolExecutor(plan.jobs, "each") as pool:
         running = [pool.submit(work, *branch) for branch in branches]
         try:
-            left = len(running)
-            while left:
+            running_count = len(running)
+            while running_count:
                 message = arrived.get()
                 if message is None:
-                    left -= 1
+                    running_count -= 1
                 else:
                     yield message
         finally:

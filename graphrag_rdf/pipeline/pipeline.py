@@ -80,11 +80,15 @@ class Pipeline:
 
     def parameters(self, *, with_model: bool) -> dict[str, dict[str, Any]]:
         """What each step uses, and its parameters; of a called pipeline those of its steps."""
-        found = _parameters([(step, step.choose(with_model=with_model)) for step in self.definition.steps])
+        parameters = _parameters(
+            [(step, step.choose(with_model=with_model)) for step in self.definition.steps]
+        )
         for step in self.definition.steps:
             if step.pipeline:
-                found[step.name]["parameters"] = self.called[step.pipeline].parameters(with_model=with_model)
-        return found
+                parameters[step.name]["parameters"] = self.called[step.pipeline].parameters(
+                    with_model=with_model
+                )
+        return parameters
 
     def with_stored(self, settings: Mapping[str, Mapping[str, str]]) -> Pipeline:
         """The pipeline, and those that it calls, with what is set for them.
@@ -131,27 +135,29 @@ class Pipeline:
         kind, pipeline = step.kind, self.definition.name
         if parameter == "use":
             if text not in kind.uses:
-                elsewhere = self._others(step.name, lambda other: text in other.ways)
+                elsewhere = self._others(step.name, lambda kind: text in kind.ways)
                 hint = _hint(elsewhere) or tr("it can use: {names}").format(names=", ".join(kind.uses))
-                told = (
+                message = (
                     tr("step {step} of {pipeline} cannot use {way!r}: {others} can")
                     if elsewhere
                     else tr("step {step} of {pipeline} cannot use {way!r}")
                 )
                 raise UnknownParameterError(
-                    told.format(step=step.name, pipeline=pipeline, way=text, others=alternatives(elsewhere)),
+                    message.format(
+                        step=step.name, pipeline=pipeline, way=text, others=alternatives(elsewhere)
+                    ),
                     hint=hint,
                 )
             return step.model_copy(update={"use": text})
         if parameter not in kind.parameters:
-            elsewhere = self._others(step.name, lambda other: parameter in other.parameters)
-            told = (
+            elsewhere = self._others(step.name, lambda kind: parameter in kind.parameters)
+            message = (
                 tr("step {step} of {pipeline} has no parameter {parameter!r}: {others} has it")
                 if elsewhere
                 else tr("step {step} of {pipeline} has no parameter {parameter!r}")
             )
             raise UnknownParameterError(
-                told.format(
+                message.format(
                     step=step.name, pipeline=pipeline, parameter=parameter, others=alternatives(elsewhere)
                 ),
                 hint=_hint(elsewhere) or meant(parameter, ["use", *kind.parameters]),
@@ -165,13 +171,13 @@ class Pipeline:
         """Other pipelines in which the step of this name is of a fitting kind. Invalid ones are left out:
         the error is about none of them.
         """
-        found = []
+        pipelines = []
         for name in {*pipeline_names(self.folders)} - {self.definition.name}:
             with suppress(ConfigError):
-                other = load_pipeline(name, self.folders).step(step)
-                if other is not None and fits(other.kind):
-                    found.append(name)
-        return sorted(found)
+                step_there = load_pipeline(name, self.folders).step(step)
+                if step_there is not None and fits(step_there.kind):
+                    pipelines.append(name)
+        return sorted(pipelines)
 
     def without_effect(self, settings: Iterable[str], *, with_model: bool) -> dict[str, str]:
         """Those of the settings that the ways in use do not follow → why, in words.
@@ -179,7 +185,7 @@ class Pipeline:
         Args:
             settings: `step.parameter`.
         """
-        found = {}
+        reasons = {}
         for key in settings:
             name, _, parameter = key.partition(".")
             step = self.step(name)
@@ -194,10 +200,10 @@ class Pipeline:
                 continue
             ways = step.kind.ways.items()
             follow = [way for way, how in ways if parameter in how.parameters.model_fields]
-            found[key] = tr("{name} uses {use}, and only {names} follows it").format(
+            reasons[key] = tr("{name} uses {use}, and only {names} follows it").format(
                 name=name, use=use, names=alternatives(follow)
             )
-        return found
+        return reasons
 
     def run(
         self,
@@ -307,13 +313,13 @@ class Pipeline:
         self, steps: Sequence[tuple[StepDefinition, str]], model: str | None
     ) -> dict[str, dict[str, Any]]:
         """Parameters and limits, also those of pipelines whose steps run in this run."""
-        found = _parameters(steps)
+        parameters = _parameters(steps)
         for step, _ in steps:
             if step.run:
                 inside = self.called[step.run]
                 recorded = inside._recorded(inside._chosen(model), model)
-                found |= {f"{step.name}.{name}": values for name, values in recorded.items()}
-        return {**found, "limits": self.definition.limits} if self.definition.limits else found
+                parameters |= {f"{step.name}.{name}": values for name, values in recorded.items()}
+        return {**parameters, "limits": self.definition.limits} if self.definition.limits else parameters
 
     def _flow(
         self, context: Context, state: State, steps: Sequence[tuple[StepDefinition, str]], model: str | None
@@ -336,7 +342,7 @@ class Pipeline:
             None,
         )
         plan = Plan(slots, self.definition.limits, context.jobs)
-        needs = {name: one.definition.needs for name, one in self.called.items()}
+        needs = {name: pipeline.definition.needs for name, pipeline in self.called.items()}
         context = replace(context, call=partial(self._answer_of, model=model), callees=needs)
         return FLOWS[self.definition.flow].run(plan, context, state)
 
@@ -367,7 +373,7 @@ class Pipeline:
         question: str,
         context: Context,
         state: State,
-        known: Sequence[Known] = (),
+        earlier: Sequence[Known] = (),
         *,
         model: str | None,
     ) -> Generator[GraphRagResponse, None, Called]:
@@ -381,7 +387,7 @@ class Pipeline:
                 hint=tr("add it to calls: in {folder}").format(folder=self.folder),
             )
         recorder = context.recorder.sub_run(pipeline.definition.question)
-        asked = State(question, state.language, known=known, include=state.include, exclude=state.exclude)
+        asked = State(question, state.language, known=earlier, include=state.include, exclude=state.exclude)
         inside = replace(context, recorder=recorder, prompt_folders=pipeline.prompt_folders, reuse=None)
         with closing(pipeline.run(inside, asked, model=model)) as messages:
             for last in messages:
@@ -389,10 +395,10 @@ class Pipeline:
                     yield context.recorder.pass_on(last, recorder)
         context.recorder.last = recorder.last
         if last.answer is None:
-            said = (last.error or {}).get("message", tr("it has no answer"))
+            message = (last.error or {}).get("message", tr("it has no answer"))
             raise GraphRagError(
                 tr("pipeline {name}, called by {definition}: {said}").format(
-                    name=name, definition=self.definition.name, said=said
+                    name=name, definition=self.definition.name, said=message
                 )
             )
         state.work.usage.append(last.answer["usage"])
@@ -440,8 +446,10 @@ def _usage(recorder: TraceRecorder, state: State) -> dict[str, Any]:
         "out_tokens": recorder.out_tokens,
         "cost_usd": recorder.cost_usd,
     }
-    known = {key: [one[key] for one in (own, *state.work.usage) if one[key] is not None] for key in own}
-    return {key: sum(found) if found else None for key, found in known.items()}
+    usages = {
+        key: [usage[key] for usage in (own, *state.work.usage) if usage[key] is not None] for key in own
+    }
+    return {key: sum(counts) if counts else None for key, counts in usages.items()}
 
 
 def _told(messages: Messages) -> Iterator[GraphRagResponse]:
@@ -453,17 +461,17 @@ def _run_step(step: StepDefinition, use: str, context: Context, state: State) ->
         yield None
     way = step.kind.ways[use]
     if way.needs_model and context.gateway is None:
-        others = [name for name, other in step.kind.ways.items() if not other.needs_model]
-        if state.work.options and all("model" in one.needs for one in state.work.options):
-            others = []  # rules could choose only what needs a model, too
+        without_model = [name for name, other_way in step.kind.ways.items() if not other_way.needs_model]
+        if state.work.options and all("model" in option.needs for option in state.work.options):
+            without_model = []  # rules could choose only what needs a model, too
         raise LlmError(
             tr("the step {step} needs a model, and none is set").format(step=step.name),
             "model",
             (
                 tr("name one with --model, or use it without one: --set {step}.use={way}").format(
-                    step=step.name, way=others[0]
+                    step=step.name, way=without_model[0]
                 )
-                if others
+                if without_model
                 else tr("name one with --model")
             ),
         )
@@ -482,8 +490,8 @@ def _parameters(steps: Sequence[tuple[StepDefinition, str]]) -> dict[str, dict[s
 
 def pipeline_names(folders: Sequence[Path]) -> list[str]:
     """The names of all pipelines that answer questions, sorted. `ingest.stages` reads that of the ingest."""
-    found = {path.parent.name for folder in folders for path in folder.glob("*/pipeline.yaml")}
-    return sorted(found - {"ingest"})
+    names = {path.parent.name for folder in folders for path in folder.glob("*/pipeline.yaml")}
+    return sorted(names - {"ingest"})
 
 
 def load_pipeline(name: str, folders: Sequence[Path], callers: Sequence[str] = ()) -> Pipeline:
@@ -495,13 +503,13 @@ def load_pipeline(name: str, folders: Sequence[Path], callers: Sequence[str] = (
     Raises:
         ConfigError: when there is none, or its definition is malformed.
     """
-    found = [folder / name for folder in folders if (folder / name / "pipeline.yaml").is_file()]
-    if name not in (known := pipeline_names(folders)):
+    places = [folder / name for folder in folders if (folder / name / "pipeline.yaml").is_file()]
+    if name not in (names := pipeline_names(folders)):
         raise ConfigError(
             tr("there is no pipeline named {name!r}").format(name=name),
-            hint=tr("known: {known}").format(known=", ".join(known)),
+            hint=tr("known: {known}").format(known=", ".join(names)),
         )
-    path = found[-1] / "pipeline.yaml"
+    path = places[-1] / "pipeline.yaml"
     try:
         definition, unused = read_definition(path.read_text("utf-8"))
         definition.check()
@@ -509,7 +517,7 @@ def load_pipeline(name: str, folders: Sequence[Path], callers: Sequence[str] = (
         raise ConfigError(f"{path}: {short_cause(error)}") from error
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}", hint=error.hint) from error
-    prompts = [found[-1]]
+    prompts = [places[-1]]
     if definition.prompts_of is not None:
         if definition.prompts_of not in pipeline_names(folders):
             raise ConfigError(
@@ -519,17 +527,17 @@ def load_pipeline(name: str, folders: Sequence[Path], callers: Sequence[str] = (
             )
         prompts += [at for folder in reversed(folders) if (at := folder / definition.prompts_of).is_dir()][:1]
     called: dict[str, Pipeline] = {}
-    for other in sorted({step.pipeline for step in definition.steps if step.pipeline} | {*definition.calls}):
-        if other in (path_of := (*callers, name)):
+    for callee in sorted({step.pipeline for step in definition.steps if step.pipeline} | {*definition.calls}):
+        if callee in (path_of := (*callers, name)):
             raise ConfigError(
                 tr("{path}: pipelines call each other in a circle: {names}").format(
-                    path=path, names=" → ".join((*path_of, other))
+                    path=path, names=" → ".join((*path_of, callee))
                 )
             )
         try:
-            called[other] = load_pipeline(other, folders, path_of)
+            called[callee] = load_pipeline(callee, folders, path_of)
         except ConfigError as error:
-            raise ConfigError(f"{path}: {other}: {error}", hint=error.hint) from error
+            raise ConfigError(f"{path}: {callee}: {error}", hint=error.hint) from error
     words = tuple(f"{path}: {words}" for words in unused)
     return Pipeline(definition, tuple(prompts), tuple(folders), words, called)
 
@@ -537,8 +545,8 @@ def load_pipeline(name: str, folders: Sequence[Path], callers: Sequence[str] = (
 def _hint(pipelines: Sequence[str]) -> str:
     if not pipelines:
         return ""
-    told = tr("choose the pipeline {names}, e.g. with --pipeline")
-    return told.format(names=alternatives(pipelines))
+    message = tr("choose the pipeline {names}, e.g. with --pipeline")
+    return message.format(names=alternatives(pipelines))
 
 
 kinds()  # readers of traces know the nodes of all steps from now on

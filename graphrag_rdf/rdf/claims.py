@@ -36,20 +36,20 @@ class ClaimFacts:
     description: str
 
 
-def claim(call: ModelCall, found: ClaimFacts, quotes: Iterable[Quote]) -> Iterator[Quad]:
+def claim(call: ModelCall, facts: ClaimFacts, quotes: Iterable[Quote]) -> Iterator[Quad]:
     """A claim, and the quotes that show it."""
     (chunk,) = call.chunks
-    node = iris.claim(chunk, *found.key)
+    node = iris.claim(chunk, *facts.key)
     yield source(node, RDF.type, RAG.Claim)
-    yield source(node, RAG.subjectName, Literal(found.subject))
-    if found.object is not None:
-        yield source(node, RAG.objectName, Literal(found.object))
-    yield source(node, RAG.claimType, Literal(found.type))
-    yield source(node, RAG.claimStatus, Literal(found.status))
-    for prop, date in ((RAG.startDate, found.start), (RAG.endDate, found.end)):
+    yield source(node, RAG.subjectName, Literal(facts.subject))
+    if facts.object is not None:
+        yield source(node, RAG.objectName, Literal(facts.object))
+    yield source(node, RAG.claimType, Literal(facts.type))
+    yield source(node, RAG.claimStatus, Literal(facts.status))
+    for prop, date in ((RAG.startDate, facts.start), (RAG.endDate, facts.end)):
         if date is not None:
             yield source(node, prop, date)
-    yield source(node, DCTERMS.description, Literal(found.description))
+    yield source(node, DCTERMS.description, Literal(facts.description))
     yield from generated(call, node)
     for quote in quotes:
         yield from evidence(call, node, iris.claim_evidence(node, quote.text, quote.offset), quote)

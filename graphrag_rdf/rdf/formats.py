@@ -70,15 +70,15 @@ def solutions(variables: Sequence[str], rows: Iterable[Iterable[Term | None]]) -
     Args:
         rows: terms in the order of the variables; None where one is unbound.
     """
-    found = parse_query_results(_Made(_json(variables, rows)), QueryResultsFormat.JSON)  # type: ignore[arg-type]
-    assert isinstance(found, QuerySolutions)  # noqa: S101 - its head has variables
-    return found
+    results = parse_query_results(_Made(_json(variables, rows)), QueryResultsFormat.JSON)  # type: ignore[arg-type]
+    assert isinstance(results, QuerySolutions)  # noqa: S101 - its head has variables
+    return results
 
 
 def _json(variables: Sequence[str], rows: Iterable[Iterable[Term | None]]) -> Iterator[bytes]:
     yield f'{{"head":{json.dumps({"vars": variables})},"results":{{"bindings":['.encode()
-    left, separator = iter(rows), ""
-    while some := list(islice(left, _ROWS)):
+    remaining, separator = iter(rows), ""
+    while some := list(islice(remaining, _ROWS)):
         pairs = (zip(variables, row, strict=True) for row in some)
         bindings = ({name: to_sparql_json(term) for name, term in row if term is not None} for row in pairs)
         yield (separator + ",".join(map(json.dumps, bindings))).encode()
@@ -96,8 +96,8 @@ class _Made:
     def read(self, size: int) -> bytes:
         """At most so many bytes; none at the end."""
         self._rest = self._rest or next(self._parts, b"")
-        given, self._rest = self._rest[:size], self._rest[size:]
-        return given
+        chunk, self._rest = self._rest[:size], self._rest[size:]
+        return chunk
 
 
 def _field(term: object) -> str:
@@ -177,7 +177,7 @@ def check_entities(xml: bytes | mmap, limit: int) -> None:
         if parameter or _REFERENCE.search(value) or b"%" in value:
             raise UsageError(tr("the XML declares nested entities"))
         values.setdefault(name, value)
-    grown = sum(len(values.get(found[1], b"")) for found in _REFERENCE.finditer(xml))
+    grown = sum(len(values.get(reference[1], b"")) for reference in _REFERENCE.finditer(xml))
     if grown > limit:
         raise UsageError(
             tr("the entities of the XML expand to more than {limit:,} bytes").format(limit=limit)

@@ -43,8 +43,8 @@ def name_uuid(*parts: str | int) -> str:
 
 def uuid_in(text: str) -> str | None:
     """The first whole UUID in a text, in lower case."""
-    found = _UUID.search(text.lower())
-    return found and found[0]
+    match = _UUID.search(text.lower())
+    return match and match[0]
 
 
 def new_uuid() -> str:
@@ -346,8 +346,8 @@ ITEM_FORMS: Mapping[str, str] = {"thought": "{step}/thought"}
 
 def trace_form(question_types: Iterable[str]) -> tuple[str, str, str]:
     """The forms for a question of some classes (prefixed names); of other classes those of GraphRAG."""
-    known = (STEP_FORMS[one] for one in question_types if one in STEP_FORMS)
-    return next(known, STEP_FORMS["tg:GraphRagQuestion"])
+    forms = (STEP_FORMS[question_type] for question_type in question_types if question_type in STEP_FORMS)
+    return next(forms, STEP_FORMS["tg:GraphRagQuestion"])
 
 
 def question(run: str, form: tuple[str, str, str] = STEP_FORMS["tg:GraphRagQuestion"]) -> NamedNode:

@@ -35,14 +35,14 @@ def to_json(value: Any) -> Any:
         case Path():
             return str(value)
         case Mapping():
-            return {str(key): to_json(one) for key, one in value.items()}
+            return {str(key): to_json(member) for key, member in value.items()}
         case list() | tuple() | Set():
-            return [to_json(one) for one in value]
+            return [to_json(member) for member in value]
     if hasattr(value, "json_object"):
         return to_json(value.json_object())
     if not is_dataclass(value):
         raise TypeError(f"no JSON for {type(value).__name__}")
-    listed = getattr(value, "JSON", None) or tuple(one.name for one in fields(value))
+    listed = getattr(value, "JSON", None) or tuple(field.name for field in fields(value))
     if len(listed) == 1 and listed[0].startswith("="):
         return to_json(getattr(value, listed[0][1:]))
     named = (name.partition("=") for name in listed)

@@ -46,7 +46,7 @@ class Output(Protocol):
 
 
 def write_jsonld(
-    found: Iterable[Triple | Quad], output: Output, document: Mapping[str, Any], url: str = ""
+    statements: Iterable[Triple | Quad], output: Output, document: Mapping[str, Any], url: str = ""
 ) -> None:
     """Write statements as a document with a context, one line for each run of a subject.
 
@@ -59,7 +59,10 @@ def write_jsonld(
     """
     context = document.get("@context", {})
     names = _Names(context)
-    graphs = groupby(found, key=lambda one: one.graph_name if isinstance(one, Quad) else DefaultGraph())
+    graphs = groupby(
+        statements,
+        key=lambda statement: statement.graph_name if isinstance(statement, Quad) else DefaultGraph(),
+    )
     output.write(f'{{"@context": {json.dumps(url or context, ensure_ascii=False)},\n"@graph": ['.encode())
     first = True
     for graph, group in graphs:
@@ -78,11 +81,11 @@ def write_jsonld(
     output.write(b"\n]}\n")
 
 
-def _nodes(found: Iterable[Triple | Quad], names: _Names) -> Iterator[dict[str, Any]]:
-    for subject, group in groupby(found, key=lambda one: one.subject):
+def _nodes(statements: Iterable[Triple | Quad], names: _Names) -> Iterator[dict[str, Any]]:
+    for subject, group in groupby(statements, key=lambda statement: statement.subject):
         values: defaultdict[str, list[Any]] = defaultdict(list)
-        for one in group:
-            key, value = names.value(one.predicate, one.object)
+        for statement in group:
+            key, value = names.value(statement.predicate, statement.object)
             values[key].append(value)
         yield {
             "@id": names.node(subject),
@@ -115,23 +118,23 @@ class _Names:
             return f"_:{term.value}"
         if not isinstance(term, NamedNode):
             raise TypeError("JSON-LD has no syntax for triple terms")
-        scheme, _, rest = term.value.partition(":")
-        if scheme in self._prefixes and not rest.startswith("//"):
+        scheme, _, local = term.value.partition(":")
+        if scheme in self._prefixes and not local.startswith("//"):
             raise TypeError(f"JSON-LD cannot express <{term.value}>: its scheme is a prefix of the context")
         return term.value
 
     def value(self, predicate: NamedNode, term: Term) -> tuple[str, Any]:
         """Key and value of a statement."""
         if predicate == RDF.type and isinstance(term, NamedNode):
-            known = self._terms.get(term.value)
-            return "@type", known.name if known else self._short(term)
-        known = self._terms.get(predicate.value)
-        if known is None or known.kind is None:
-            return known.name if known else self._short(predicate), self._plain(term)
-        if known.kind == "@id" and not isinstance(term, Literal):
-            return known.name, self.node(term)
-        if isinstance(term, Literal) and term.datatype.value == known.kind:
-            return known.name, term.value
+            declared = self._terms.get(term.value)
+            return "@type", declared.name if declared else self._short(term)
+        declared = self._terms.get(predicate.value)
+        if declared is None or declared.kind is None:
+            return declared.name if declared else self._short(predicate), self._plain(term)
+        if declared.kind == "@id" and not isinstance(term, Literal):
+            return declared.name, self.node(term)
+        if isinstance(term, Literal) and term.datatype.value == declared.kind:
+            return declared.name, term.value
         return self._short(predicate), self._plain(term)
 
     def _plain(self, term: Term) -> Any:

@@ -97,8 +97,8 @@ class Quote:
 
 def call(c: ModelCall) -> Iterator[Quad]:
     """The activity of model calls."""
-    found = Activity(c.component, c.chunks, c.started, c.model, c.prompt_hash, c.in_tokens, c.out_tokens)
-    yield from activity(c.activity, found, Graphs.SOURCE)
+    facts = Activity(c.component, c.chunks, c.started, c.model, c.prompt_hash, c.in_tokens, c.out_tokens)
+    yield from activity(c.activity, facts, Graphs.SOURCE)
     yield source(c.activity, RAG.extractor, Literal(c.key))
 
 
@@ -109,14 +109,14 @@ def generated(c: ModelCall, node: NamedNode) -> Iterator[Quad]:
         yield source(node, PROV.wasDerivedFrom, chunk)
 
 
-def evidence(c: ModelCall, found: NamedNode, node: NamedNode, quote: Quote) -> Iterator[Quad]:
+def evidence(c: ModelCall, activity_node: NamedNode, node: NamedNode, quote: Quote) -> Iterator[Quad]:
     """A quote that shows what the calls found.
 
     Args:
-        found: the relation or claim.
+        activity_node: the relation or claim.
         node: the evidence.
     """
-    yield source(found, RAG.evidence, node)
+    yield source(activity_node, RAG.evidence, node)
     yield source(node, RDF.type, RAG.Evidence)
     yield source(node, TG.sourceText, Literal(quote.text, language=quote.language))
     if quote.chunk is None:

@@ -25,9 +25,9 @@ class Namespace:
     def __getattr__(self, local: str) -> NamedNode:
         if local.startswith("__"):
             raise AttributeError(local)
-        found = self[local]
-        setattr(self, local, found)  # from now on an attribute like any other: terms are read by the million
-        return found
+        term = self[local]
+        setattr(self, local, term)  # from now on an attribute like any other: terms are read by the million
+        return term
 
     def __getitem__(self, local: str) -> NamedNode:
         return _term(self._base + local)

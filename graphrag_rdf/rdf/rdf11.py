@@ -32,22 +32,22 @@ _DEEPEST = 100
 """Triple terms in one another that a body may have."""
 
 
-def as_rdf11(found: Iterable[Triple | Quad], *, directions: bool = False) -> Iterator[Triple | Quad]:
+def as_rdf11(statements: Iterable[Triple | Quad], *, directions: bool = False) -> Iterator[Triple | Quad]:
     """Statements of one graph, or quads, in RDF 1.1.
 
     Args:
         directions: the format has base directions, as JSON-LD does.
     """
     described: set[tuple[NamedNode, Graph | None]] = set()
-    for one in found:
-        term = one.object
+    for quad in statements:
+        term = quad.object
         if isinstance(term, Triple):
-            yield _like(one, one.subject, one.predicate, in_row(term))
-            yield from _description(term, one, described)
+            yield _like(quad, quad.subject, quad.predicate, in_row(term))
+            yield from _description(term, quad, described)
         elif not directions and isinstance(term, Literal) and term.direction:
-            yield _like(one, one.subject, one.predicate, in_row(term))
+            yield _like(quad, quad.subject, quad.predicate, in_row(term))
         else:
-            yield one
+            yield quad
 
 
 def in_row(term: Term | None) -> Term | None:
@@ -96,23 +96,23 @@ def from_rdf11(quads: Iterable[Quad]) -> list[Quad]:
 
 
 def _description(
-    term: Triple, one: Triple | Quad, described: set[tuple[NamedNode, Graph | None]]
+    term: Triple, quad: Triple | Quad, described: set[tuple[NamedNode, Graph | None]]
 ) -> Iterator[Triple | Quad]:
     node = _node(term)
-    key = node, one.graph_name if isinstance(one, Quad) else None
+    key = node, quad.graph_name if isinstance(quad, Quad) else None
     if key in described:
         return
     described.add(key)
-    yield _like(one, node, RDF.subject, term.subject)
-    yield _like(one, node, RDF.predicate, term.predicate)
-    yield _like(one, node, RDF.object, in_row(term.object))
+    yield _like(quad, node, RDF.subject, term.subject)
+    yield _like(quad, node, RDF.predicate, term.predicate)
+    yield _like(quad, node, RDF.object, in_row(term.object))
     if isinstance(term.object, Triple):
-        yield from _description(term.object, one, described)
+        yield from _description(term.object, quad, described)
 
 
-def _like(one: Triple | Quad, s: object, p: NamedNode, o: object) -> Triple | Quad:
-    if isinstance(one, Quad):
-        return Quad(s, p, o, one.graph_name)  # type: ignore[arg-type]
+def _like(quad: Triple | Quad, s: object, p: NamedNode, o: object) -> Triple | Quad:
+    if isinstance(quad, Quad):
+        return Quad(s, p, o, quad.graph_name)  # type: ignore[arg-type]
     return Triple(s, p, o)  # type: ignore[arg-type]
 
 
@@ -125,10 +125,10 @@ def _is_node(term: object) -> bool:
 
 
 def _directed(term: Literal) -> Literal:
-    found = _DIRECTED.fullmatch(term.datatype.value)
-    if found is None:
+    match = _DIRECTED.fullmatch(term.datatype.value)
+    if match is None:
         return term
-    return Literal(term.value, language=found[1], direction=BaseDirection(found[2]))
+    return Literal(term.value, language=match[1], direction=BaseDirection(match[2]))
 
 
 def _refused(node: object) -> UsageError:

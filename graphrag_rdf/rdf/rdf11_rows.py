@@ -112,23 +112,23 @@ class _Rdf11Output:
         """Write what is held, up to a boundary or the end."""
         data, parts, done = bytes(self._held), [], 0
         some = any(sign in data for sign in self._syntax.signs)
-        for found in self._syntax.found.finditer(data) if some else ():
-            if done <= found.start() < limit:
-                end = found.end() if found[1] else self._syntax.end(data, found.start())
+        for match in self._syntax.found.finditer(data) if some else ():
+            if done <= match.start() < limit:
+                end = match.end() if match[1] else self._syntax.end(data, match.start())
                 if end is None:
-                    limit = found.start()
+                    limit = match.start()
                     break
-                parts += [data[done : found.start()], self._instead(found, data[found.start() : end])]
+                parts += [data[done : match.start()], self._instead(match, data[match.start() : end])]
                 done = end
         limit = max(limit, done)
         parts.append(data[done:limit])
         self._output.write(b"".join(parts))
         del self._held[:limit]
 
-    def _instead(self, found: re.Match[bytes], data: bytes) -> bytes:
+    def _instead(self, match: re.Match[bytes], data: bytes) -> bytes:
         syntax = self._syntax
-        if found[1]:
-            return syntax.datatype % b"%s%s_%s" % (I18N.encode(), found[1], found[2])
+        if match[1]:
+            return syntax.datatype % b"%s%s_%s" % (I18N.encode(), match[1], match[2])
         before, after = syntax.document
         rows = parse_query_results(before + data + after, self._form)
         term = next(iter(rows))[0]  # type: ignore[arg-type]
@@ -136,8 +136,8 @@ class _Rdf11Output:
         return syntax.node % statement(term.subject, term.predicate, term.object).value.encode()
 
 
-def write_rdf11(found: QuerySolutions, output: Output, form: QueryResultsFormat) -> None:
+def write_rdf11(results: QuerySolutions, output: Output, form: QueryResultsFormat) -> None:
     """Write solutions in JSON, XML or TSV, in the thread that ran the query."""
     plain = _Rdf11Output(output, form)
-    found.serialize(plain, format=form)  # type: ignore[arg-type]
+    results.serialize(plain, format=form)  # type: ignore[arg-type]
     plain.close()

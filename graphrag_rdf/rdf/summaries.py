@@ -38,24 +38,24 @@ class SummaryFacts:
     made: Activity
 
 
-def summary(found: SummaryFacts) -> Iterator[Quad]:
+def summary(facts: SummaryFacts) -> Iterator[Quad]:
     """A merged description, and the activity that made it."""
-    node = iris.summary(found.element)
+    node = iris.summary(facts.element)
     activity = iris.activity(node)
     yield _quad(node, RDF.type, RAG.ElementSummary)
-    if isinstance(found.element, NamedNode):
-        yield _quad(node, RAG.summaryOf, found.element)
+    if isinstance(facts.element, NamedNode):
+        yield _quad(node, RAG.summaryOf, facts.element)
     else:
-        yield _quad(node, RDF.reifies, Triple(*found.element))
-    yield _quad(node, DCTERMS.description, Literal(found.text))
-    yield _quad(node, RAG.inputHash, Literal(found.hash))
-    yield _quad(node, RAG.sourceCount, integer(found.sources))
-    if found.weight is not None:
-        yield _quad(node, RAG.confidenceSum, double(found.weight))
-    for one in found.derived_from:
-        yield _quad(node, PROV.wasDerivedFrom, one)
+        yield _quad(node, RDF.reifies, Triple(*facts.element))
+    yield _quad(node, DCTERMS.description, Literal(facts.text))
+    yield _quad(node, RAG.inputHash, Literal(facts.hash))
+    yield _quad(node, RAG.sourceCount, integer(facts.sources))
+    if facts.weight is not None:
+        yield _quad(node, RAG.confidenceSum, double(facts.weight))
+    for source in facts.derived_from:
+        yield _quad(node, PROV.wasDerivedFrom, source)
     yield _quad(node, PROV.wasGeneratedBy, activity)
-    yield from build_activity(activity, found.made, Graphs.DERIVED)
+    yield from build_activity(activity, facts.made, Graphs.DERIVED)
 
 
 def _quad(s: NamedNode, p: NamedNode, o: Term | Triple) -> Quad:

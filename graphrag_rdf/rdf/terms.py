@@ -182,8 +182,8 @@ def one_label(rows: Iterable[R], language: str | None = None, *, thing: str = "t
     """
     best: dict[Term, R] = {}
     for row in rows:
-        known = best.get(row[thing])
-        if known is None or _rank(row.get("label"), language) < _rank(known.get("label"), language):
+        current = best.get(row[thing])
+        if current is None or _rank(row.get("label"), language) < _rank(current.get("label"), language):
             best[row[thing]] = row
     return list(best.values())
 

@@ -95,8 +95,8 @@ def validation_report(report: NamedNode, facts: ValidationFacts) -> Iterator[Qua
         yield source(node, SH.resultSeverity, SH[each.severity])
         yield source(node, SH.resultMessage, Literal(each.message))
         yield source(node, SH.sourceConstraintComponent, SH[each.component])
-        told = (SH.focusNode, each.focus), (SH.resultPath, each.path), (SH.value, each.value)
-        for predicate, term in (*told, (SH.sourceShape, each.shape)):
+        properties = (SH.focusNode, each.focus), (SH.resultPath, each.path), (SH.value, each.value)
+        for predicate, term in (*properties, (SH.sourceShape, each.shape)):
             if isinstance(term, NamedNode | Literal):
                 yield source(node, predicate, term)
         for subgraph in subgraphs:

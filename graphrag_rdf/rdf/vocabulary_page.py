@@ -157,8 +157,10 @@ def page() -> str:
     parts = [
         _INTRODUCTION,
         *(
-            "\n".join([f"## {found.title}", "", found.introduction, "", *_table(found.terms), ""])
-            for found in vocabularies()
+            "\n".join(
+                [f"## {vocabulary.title}", "", vocabulary.introduction, "", *_table(vocabulary.terms), ""]
+            )
+            for vocabulary in vocabularies()
         ),
     ]
     rows = [f"| {older} | {today} |" for older, today in _OLD_NAMES]
@@ -179,8 +181,12 @@ def _signature(graph: Graph, term: Node, kind: str) -> str:
 
     if kind == "class":
         parents = sorted(_short(parent) for parent in graph.objects(term, RDFS.subClassOf))
-        same = [_expression(graph, other) for other in graph.objects(term, OWL_TERMS.equivalentClass)]
-        return " ".join(["⊑ " + ", ".join(parents)] * bool(parents) + ["≡ " + other for other in same])
+        same = [
+            _expression(graph, equivalent) for equivalent in graph.objects(term, OWL_TERMS.equivalentClass)
+        ]
+        return " ".join(
+            ["⊑ " + ", ".join(parents)] * bool(parents) + ["≡ " + equivalent for equivalent in same]
+        )
     domain, range_ = (_expression(graph, graph.value(term, p)) for p in (RDFS.domain, RDFS.range))
     inverse = graph.value(term, OWL_TERMS.inverseOf)
     return f"{domain} → {range_}" + (f" (inverse of {_short(inverse)})" if inverse else "")

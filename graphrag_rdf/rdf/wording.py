@@ -38,8 +38,8 @@ def words_of(iri: str) -> str:
 
 def phrase_of(iri: str) -> str:
     """How a relation without a label reads between a subject and an object."""
-    known = _relations().get(local_name(iri))
-    return known[0] if known else words_of(iri)
+    wordings = _relations().get(local_name(iri))
+    return wordings[0] if wordings else words_of(iri)
 
 
 def between(iri: str, label: str) -> str:
@@ -48,8 +48,8 @@ def between(iri: str, label: str) -> str:
     A label of a term of another vocabulary may be a noun of `data/relations.toml`: "place of birth". What
     extraction minted is a phrase already.
     """
-    known = None if _MINTED.search(iri) else _relations().get(_key(label))
-    return known[0] if known else label
+    wordings = None if _MINTED.search(iri) else _relations().get(_key(label))
+    return wordings[0] if wordings else label
 
 
 def words_asking_for(iri: str, label: str | None = None) -> str:
@@ -59,8 +59,8 @@ def words_asking_for(iri: str, label: str | None = None) -> str:
         label: its own, if it has one.
     """
     key = local_name(iri) if label is None else _key(label)
-    known = None if _MINTED.search(iri) else _relations().get(key)
-    return f"{label or words_of(iri)} {known[1]}" if known else ""
+    wordings = None if _MINTED.search(iri) else _relations().get(key)
+    return f"{label or words_of(iri)} {wordings[1]}" if wordings else ""
 
 
 def defines(iri: str, label: str) -> bool:
@@ -80,8 +80,8 @@ def words_of_value(value: Literal) -> str:
 
 def _key(label: str) -> str:
     """`placeOfBirth` of "place of birth"."""
-    first, *rest = label.split() or [""]
-    return first + "".join(word[:1].upper() + word[1:] for word in rest)
+    first, *words = label.split() or [""]
+    return first + "".join(word[:1].upper() + word[1:] for word in words)
 
 
 @cache
@@ -89,6 +89,6 @@ def _relations() -> Mapping[str, tuple[str, str]]:
     path = Path(__file__).with_name("data") / "relations.toml"
     rows = tomllib.loads(path.read_text("utf-8"))
     return {
-        name: (said.strip(), asked.strip())
-        for name, (said, _, asked) in ((name, text.partition("|")) for name, text in rows.items())
+        name: (statement.strip(), asked.strip())
+        for name, (statement, _, asked) in ((name, text.partition("|")) for name, text in rows.items())
     }

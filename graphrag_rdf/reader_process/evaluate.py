@@ -121,32 +121,34 @@ def evaluate(store: ox.Store, job: Job, output: Output, functions: Functions) ->
         raise QueryFailed(400, complaint(job.text, error)) from error.with_traceback(None)
     except (ValueError, RuntimeError) as error:
         status = evaluation_status(str(error))
-        told = tr("the SPARQL cannot be evaluated: {error}").format(error=error)
-        raise QueryFailed(status, told) from error.with_traceback(None)
+        message = tr("the SPARQL cannot be evaluated: {error}").format(error=error)
+        raise QueryFailed(status, message) from error.with_traceback(None)
 
 
 def _query(store: ox.Store, job: Job, output: Output, functions: Functions) -> None:
     if job.masked is not None:
         _judge(job.masked, job.text)
-    found = run_query(store, job.text, base_iri=job.base, custom_functions=functions, **_dataset(store, job))
+    results = run_query(
+        store, job.text, base_iri=job.base, custom_functions=functions, **_dataset(store, job)
+    )
     try:
-        if isinstance(found, ox.QueryTriples):
-            write_graph(found, job, output)
+        if isinstance(results, ox.QueryTriples):
+            write_graph(results, job, output)
             return
-        assert isinstance(found, ox.QuerySolutions | ox.QueryBoolean)  # noqa: S101
-        write_results(found, job, output)
+        assert isinstance(results, ox.QuerySolutions | ox.QueryBoolean)  # noqa: S101
+        write_results(results, job, output)
     finally:
-        del found
+        del results
 
 
-def write_results(found: ox.QuerySolutions | ox.QueryBoolean, job: Job, output: Output) -> None:
+def write_results(results: ox.QuerySolutions | ox.QueryBoolean, job: Job, output: Output) -> None:
     """Write solutions or a truth value in the format and within the limits of a job.
 
     Raises:
         QueryFailed: see `evaluate`.
     """
     wanted = _wanted(job.results, _ROWS)
-    variables = len(found.variables) if isinstance(found, ox.QuerySolutions) else 1
+    variables = len(results.variables) if isinstance(results, ox.QuerySolutions) else 1
     output.begin(wanted.content_type)
     bounded = _Bounded(output, job, _row_counter(wanted.media_type, variables))
     try:
@@ -154,18 +156,18 @@ def write_results(found: ox.QuerySolutions | ox.QueryBoolean, job: Job, output: 
         assert form is not None  # noqa: S101 - negotiated
         stream = XmlOutput(bounded) if form == ox.QueryResultsFormat.XML else bounded
         classic = wanted.dialect == "classic"
-        if isinstance(found, ox.QueryBoolean):
-            found.serialize(stream, format=form)  # type: ignore[arg-type]
+        if isinstance(results, ox.QueryBoolean):
+            results.serialize(stream, format=form)  # type: ignore[arg-type]
             bounded.write(line_end(wanted.media_type))
         elif form == ox.QueryResultsFormat.CSV:
-            rows = (map(in_row, row) for row in found) if classic else found
-            write_csv([variable.value for variable in found.variables], rows, bounded)
+            rows = (map(in_row, row) for row in results) if classic else results
+            write_csv([variable.value for variable in results.variables], rows, bounded)
         elif classic:
-            write_rdf11(found, stream, form)
+            write_rdf11(results, stream, form)
         else:
-            found.serialize(stream, format=form)  # type: ignore[arg-type]
+            results.serialize(stream, format=form)  # type: ignore[arg-type]
     finally:
-        del found  # an error's traceback would keep it, and another thread may free that
+        del results  # an error's traceback would keep it, and another thread may free that
 
 
 def _judge(masked: str, text: str) -> None:
@@ -184,8 +186,8 @@ def _dataset(store: ox.Store, job: Job) -> dict[str, Any]:
                 "named_graphs": [NamedNode(iri) for iri in job.named_graphs or ()],
             }
         except ValueError as error:
-            told = tr("a graph of the dataset has no valid IRI: {error}").format(error=error)
-            raise QueryFailed(400, told) from None
+            message = tr("a graph of the dataset has no valid IRI: {error}").format(error=error)
+            raise QueryFailed(400, message) from None
     if not job.roams and not job.union:
         return {}
     named = [graph for graph in store.named_graphs() if graph != Graphs.SYSTEM]
@@ -201,8 +203,8 @@ def _dump(store: ox.Store, job: Job, output: Output, _: Functions) -> None:
         write_graph(quads, job, output)
         return
     graph = NamedNode(job.target) if job.target else DefaultGraph()
-    found = store.quads_for_pattern(None, None, None, graph)
-    write_graph((quad.triple for quad in found), job, output)
+    stored = store.quads_for_pattern(None, None, None, graph)
+    write_graph((quad.triple for quad in stored), job, output)
 
 
 def _exists(store: ox.Store, job: Job, output: Output, _: Functions) -> None:
@@ -215,18 +217,18 @@ def _require_graph(store: ox.Store, job: Job) -> None:
         raise QueryFailed(404, tr("there is no graph {graph}").format(graph=NamedNode(job.target)))
 
 
-def write_graph(found: Iterable[Triple | Quad], job: Job, output: Output) -> None:
+def write_graph(statements: Iterable[Triple | Quad], job: Job, output: Output) -> None:
     """Write statements, as `write_results` writes solutions."""
     wanted = _wanted(job.graph, _RDF)
     output.begin(wanted.content_type)
     try:
-        serialize_graph(_at_most(found, job.max_rows), _Bounded(output, job), wanted)
+        serialize_graph(_at_most(statements, job.max_rows), _Bounded(output, job), wanted)
     except TypeError as error:
         raise QueryFailed(406, str(error)) from error.with_traceback(None)
 
 
 def serialize_graph(
-    found: Iterable[Triple | Quad],
+    statements: Iterable[Triple | Quad],
     output: Stream,
     wanted: Wanted,
     prefixes: Mapping[str, str] = PREFIXES,
@@ -246,27 +248,29 @@ def serialize_graph(
             raise TypeError(
                 tr("{media_type} has no syntax for RDF-star").format(media_type=wanted.media_type)
             )
-        write_star(found, output, rdf_format)
+        write_star(statements, output, rdf_format)
         return
     if rdf_format == ox.RdfFormat.JSON_LD:
-        write_jsonld(as_rdf11(found, directions=True), output, json.loads(wanted.context), wanted.context_url)
+        write_jsonld(
+            as_rdf11(statements, directions=True), output, json.loads(wanted.context), wanted.context_url
+        )
         return
     if rdf_format == ox.RdfFormat.RDF_XML:
         output = XmlOutput(output)
     ox.serialize(
-        as_rdf11(found) if wanted.dialect == "classic" else found,  # type: ignore[arg-type]
+        as_rdf11(statements) if wanted.dialect == "classic" else statements,  # type: ignore[arg-type]
         output,  # type: ignore[arg-type]
         format=rdf_format,
         prefixes=dict(prefixes) if rdf_format in _WITH_PREFIXES else None,
     )
 
 
-def _at_most(found: Iterable[Triple | Quad], limit: int) -> Iterator[Triple | Quad]:
-    for number, one in enumerate(found):
+def _at_most(statements: Iterable[Triple | Quad], limit: int) -> Iterator[Triple | Quad]:
+    for number, statement in enumerate(statements):
         if number >= limit:
-            told = tr("the answer has more than {most:,} statements: ask for fewer (LIMIT)")
-            raise QueryFailed(503, told.format(most=limit))
-        yield one
+            message = tr("the answer has more than {most:,} statements: ask for fewer (LIMIT)")
+            raise QueryFailed(503, message.format(most=limit))
+        yield statement
 
 
 _ROWS = later("SELECT and ASK give json, xml, csv or tsv")
@@ -275,8 +279,8 @@ _RDF = later("CONSTRUCT, DESCRIBE and graphs give turtle, nt, trig, nq, rdfxml o
 
 def _wanted(wanted: Wanted | None, what: str) -> Wanted:
     if wanted is None:
-        told = tr("Accept or format names no format for this result: {what}").format(what=tr(what))
-        raise QueryFailed(406, told)
+        message = tr("Accept or format names no format for this result: {what}").format(what=tr(what))
+        raise QueryFailed(406, message)
     return wanted
 
 
@@ -303,11 +307,11 @@ class _Bounded:
         """Pass a part on."""
         self._bytes += len(data)
         if self._bytes > self._job.max_bytes:
-            told = tr("the answer is larger than {max_bytes:,} bytes")
-            raise QueryFailed(503, told.format(max_bytes=self._job.max_bytes))
+            message = tr("the answer is larger than {max_bytes:,} bytes")
+            raise QueryFailed(503, message.format(max_bytes=self._job.max_bytes))
         if self._rows is not None and self._rows(data) > self._job.max_rows:
-            told = tr("the answer has more than {most:,} rows: ask for fewer (LIMIT)")
-            raise QueryFailed(503, told.format(most=self._job.max_rows))
+            message = tr("the answer has more than {most:,} rows: ask for fewer (LIMIT)")
+            raise QueryFailed(503, message.format(most=self._job.max_rows))
         return self._output.write(data)
 
     def flush(self) -> None:

@@ -81,8 +81,8 @@ class LimitedQueries:
         try:
             reader.run(job, output)
         except QueryFailed as failure:
-            told = f"the query took longer than {self._seconds:g} s" if late.is_set() else failure.detail
-            raise UsageError(told) from None
+            message = f"the query took longer than {self._seconds:g} s" if late.is_set() else failure.detail
+            raise UsageError(message) from None
         finally:
             timer.cancel()
         return _counted(read_json(bytes(output.data)), rows)
@@ -128,13 +128,13 @@ class LimitedQueries:
         return Snapshot(self._own.database, 0, 0.0)
 
 
-def _counted(found: Answer, most: int) -> Answer:
+def _counted(answer: Answer, most: int) -> Answer:
     """A result without too many rows: a reader counts rows with unbound variables for less than one."""
-    if len(found.rows or ()) > most:
+    if len(answer.rows or ()) > most:
         raise UsageError(
             tr("the answer has more than {most:,} rows: ask for fewer (LIMIT)").format(most=most)
         )
-    return found
+    return answer
 
 
 class _Gathered:

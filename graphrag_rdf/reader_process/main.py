@@ -88,8 +88,8 @@ def serve(connection: Connection, memory: Memory, functions: Functions) -> None:
         except MemoryError:
             os._exit(MEMORY_EXIT)
         except (OSError, RecursionError) as error:
-            told = tr("the engine failed: {error}").format(error=f"{type(error).__name__}: {error}")
-            connection.send_bytes(_failed(500, told))
+            message = tr("the engine failed: {error}").format(error=f"{type(error).__name__}: {error}")
+            connection.send_bytes(_failed(500, message))
             continue
         sender.send()
         leaving = memory.megabytes > _RESTED_MB

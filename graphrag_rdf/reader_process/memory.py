@@ -54,9 +54,9 @@ def limit_address_space(limit_mb: int) -> None:
     import resource
 
     with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
-        now = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        in_use = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     # address space is more than memory: stacks, mapped files
-    ceiling = now + 2 * (limit_mb << 20) + (1 << 30)
+    ceiling = in_use + 2 * (limit_mb << 20) + (1 << 30)
     limits = [limit for limit in resource.getrlimit(resource.RLIMIT_AS) if limit != resource.RLIM_INFINITY]
     lowest = min([ceiling, *limits])
     resource.setrlimit(resource.RLIMIT_AS, (lowest, lowest))

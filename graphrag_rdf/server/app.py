@@ -47,8 +47,8 @@ class _Localised:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        if (found := _language(_header(scope["headers"], b"accept-language"))) is not None:
-            i18n.set_language(found)
+        if (language := _language(_header(scope["headers"], b"accept-language"))) is not None:
+            i18n.set_language(language)
 
         async def told(message: Message) -> None:
             starts = message["type"] == "http.response.start"

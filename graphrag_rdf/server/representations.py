@@ -95,11 +95,13 @@ async def represent(request: Request, forms: Callable[[Service], Forms]) -> Resp
     context = context_of(request)
 
     def make() -> tuple[str, bytes]:
-        found = forms(service)
-        choice = negotiate(accept, found.formats, dialect=dialect, version=service.settings.rdf_version)
+        representations = forms(service)
+        choice = negotiate(
+            accept, representations.formats, dialect=dialect, version=service.settings.rdf_version
+        )
         if choice is None:
             raise Problem(406, tr("Accept names no supported format"))
-        return choice.content_type, _written(found, choice, context)
+        return choice.content_type, _written(representations, choice, context)
 
     commit = service.engine.store.commit_number()
     with service.concurrency.slot(client_of(request)):

@@ -221,10 +221,10 @@ class Server(uvicorn.Server):
 
     async def _cut_off(self) -> None:
         """Disconnect the remaining clients."""
-        left = list(self.server_state.connections)
-        if left or self.server_state.tasks:
-            log.warning("requests that did not end in time were cut off: %s", len(left))
-        for connection in left:
+        connections = list(self.server_state.connections)
+        if connections or self.server_state.tasks:
+            log.warning("requests that did not end in time were cut off: %s", len(connections))
+        for connection in connections:
             if isinstance(connection, BoundedProtocol):
                 connection.give_up()
             else:

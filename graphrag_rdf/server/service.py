@@ -176,9 +176,9 @@ class Service:
         Raises:
             NotPurgedError: they cannot be rewritten.
         """
-        left = await self.writes.run(lambda: rewrite_files(self.engine), long=True)
+        warning = await self.writes.run(lambda: rewrite_files(self.engine), long=True)
         if await self.purged():
-            return left
+            return warning
         return tr("a query or command still reads the old database; its files are deleted when it ends")
 
     def rewrite_later(self) -> None:
@@ -190,8 +190,8 @@ class Service:
         await asyncio.sleep(self.engine.settings.forget.rewrite_after)
         while is_pending(self.engine.store):
             try:
-                if (left := await self.rewrite()) is not None:
-                    log.warning("%s", left)
+                if (warning := await self.rewrite()) is not None:
+                    log.warning("%s", warning)
             except (GraphRagError, Problem) as error:
                 log.warning("the files of the store still hold forgotten text: %s", error)
                 await asyncio.sleep(_AGAIN)
@@ -325,8 +325,8 @@ class Service:
 
 def service_of(connection: HTTPConnection) -> Service:
     """The service of a request's app."""
-    found: Service = connection.app.state.service
-    return found
+    service: Service = connection.app.state.service
+    return service
 
 
 def site_of(connection: HTTPConnection) -> str:
@@ -342,8 +342,8 @@ def address_of(connection: HTTPConnection) -> str:
 
 def client_of(connection: HTTPConnection) -> str:
     """The client that limits apply to: its token, else its address."""
-    found: str = connection.scope["state"]["client"]
-    return found
+    client: str = connection.scope["state"]["client"]
+    return client
 
 
 def _processes(asked: int | None) -> int:

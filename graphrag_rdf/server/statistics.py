@@ -212,6 +212,8 @@ def _count_graph(store: Store, graph: NamedNode | None) -> GraphCounts:
 def _partitions(store: Store) -> Iterator[Partition]:
     for row in store.select("schema/partitions", limit=_PARTITIONS):
         named = [row.get(name) for name in ("class", "property", "target", "datatype")]
-        class_, property_, target, datatype = (one if isinstance(one, NamedNode) else None for one in named)
+        class_, property_, target, datatype = (
+            node if isinstance(node, NamedNode) else None for node in named
+        )
         if class_ is not None and property_ is not None:
             yield Partition(class_, property_, target, datatype, rows.whole(row, "triples") or 0)

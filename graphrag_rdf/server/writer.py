@@ -88,13 +88,13 @@ class WriteQueue:
 
     def _work(self, write: Callable[[], Any], done: Future[Any]) -> None:
         try:
-            found = write()
+            outcome = write()
         except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
             self.trouble = error if isinstance(error, StoreError) else self.trouble
             done.set_exception(error)
         else:
             self.trouble = None
-            done.set_result(found)
+            done.set_result(outcome)
 
     def _finished(self, done: asyncio.Future[Any]) -> None:
         self.waiting -= 1

@@ -64,12 +64,12 @@ def read_results(reply: Reply) -> Answer:
         EndpointError: when it is in another format, or incomplete.
     """
     try:
-        found = read_json(reply.body)
+        answer = read_json(reply.body)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _unreadable(reply, "SPARQL results in JSON", error) from error
-    if found.variables == (_TRUTH,):
-        return Answer(boolean=any(bool(to_python(row[_TRUTH])) for row in found.rows or ()))
-    return found
+    if answer.variables == (_TRUTH,):
+        return Answer(boolean=any(bool(to_python(row[_TRUTH])) for row in answer.rows or ()))
+    return answer
 
 
 def read_json(data: bytes) -> Answer:
@@ -78,12 +78,12 @@ def read_json(data: bytes) -> Answer:
     Raises:
         ValueError, KeyError, TypeError, AttributeError: when it is something else.
     """
-    found: dict[str, Any] = json.loads(data)
-    if isinstance(found.get("boolean"), bool):
-        return Answer(boolean=found["boolean"])
+    reply: dict[str, Any] = json.loads(data)
+    if isinstance(reply.get("boolean"), bool):
+        return Answer(boolean=reply["boolean"])
     memory: dict[str, Term] = {}
-    rows = [_row(binding, memory) for binding in found["results"]["bindings"]]
-    return Answer(variables=tuple(found["head"].get("vars", ())), rows=rows)
+    rows = [_row(binding, memory) for binding in reply["results"]["bindings"]]
+    return Answer(variables=tuple(reply["head"].get("vars", ())), rows=rows)
 
 
 def stream_results(answer: Stream) -> QuerySolutions | QueryBoolean:
@@ -93,12 +93,12 @@ def stream_results(answer: Stream) -> QuerySolutions | QueryBoolean:
         SyntaxError, ValueError: when it is not SPARQL results in JSON.
         OSError, http.client.HTTPException: when the connection breaks.
     """
-    found = parse_query_results(answer, QueryResultsFormat.JSON)  # type: ignore[arg-type]
-    if isinstance(found, QueryBoolean) or [variable.value for variable in found.variables] != [_TRUTH]:
-        return found
-    truth = any(bool(to_python(row[0])) for row in found if row[0] is not None)
-    said = json.dumps({"head": {}, "boolean": truth}).encode()
-    return parse_query_results(said, QueryResultsFormat.JSON)
+    results = parse_query_results(answer, QueryResultsFormat.JSON)  # type: ignore[arg-type]
+    if isinstance(results, QueryBoolean) or [variable.value for variable in results.variables] != [_TRUTH]:
+        return results
+    truth = any(bool(to_python(row[0])) for row in results if row[0] is not None)
+    reply = json.dumps({"head": {}, "boolean": truth}).encode()
+    return parse_query_results(reply, QueryResultsFormat.JSON)
 
 
 def _row(binding: dict[str, Any], memory: dict[str, Term]) -> Solution:
@@ -139,7 +139,7 @@ def _triples(reply: Reply, form: RdfFormat, dialect: Dialect) -> Iterator[Triple
         return
     whole: IO[bytes] | bytes = reply.file
     if dialect == "rdf-star":
-        whole = _STAR.sub(lambda found: _BRACKETS.get(found[0], found[0]), reply.body.decode()).encode()
+        whole = _STAR.sub(lambda match: _BRACKETS.get(match[0], match[0]), reply.body.decode()).encode()
     for quad in parse(whole, format=form):
         yield quad.triple
 
@@ -164,7 +164,7 @@ def graph_lines(answer: Stream | IO[bytes], dialect: Dialect) -> Iterator[Triple
 
 def _star_lines(lines: list[bytes]) -> Iterator[Triple]:
     text = b"\n".join(lines).decode()
-    brackets = _STAR.sub(lambda found: _BRACKETS.get(found[0], found[0]), text)
+    brackets = _STAR.sub(lambda match: _BRACKETS.get(match[0], match[0]), text)
     for quad in parse(brackets, format=RdfFormat.N_TRIPLES):
         yield quad.triple
 
@@ -213,8 +213,8 @@ class ExactRows:
         same = self._rows.get(_printed(row))
         if not same:
             return None
-        found = same.popleft()
-        return {name: _exact(term, found[name]) for name, term in row.items()}
+        digits = same.popleft()
+        return {name: _exact(term, digits[name]) for name, term in row.items()}
 
 
 def exact_results(reply: Reply) -> ExactRows:
@@ -340,7 +340,7 @@ class Reader:
             except (MalformedError, EndpointError) as error:
                 _tell(error)
                 return answer
-            rows = [found for row in answer.rows if (found := exact.of(row)) is not None]
+            rows = [exact_row for row in answer.rows if (exact_row := exact.of(row)) is not None]
             if len(rows) == len(answer.rows):
                 return replace(answer, rows=rows)
         url = self._endpoint.addresses.query
@@ -358,15 +358,15 @@ class Reader:
             UsageError: when the endpoint reports a malformed query.
             EndpointError: when there is no response, or a visibly incomplete one.
         """
-        found = read_graph(self._endpoint.query(sparql, GRAPH), self._dialect)
+        triples = read_graph(self._endpoint.query(sparql, GRAPH), self._dialect)
         if self._digits:
-            return found
+            return triples
         try:
             exact = exact_triples(self._endpoint.query(sparql, TURTLE))
         except (MalformedError, EndpointError) as error:
             _tell(error)
-            return found
-        return (_with_digits(triple, exact) for triple in found)
+            return triples
+        return (_with_digits(triple, exact) for triple in triples)
 
     def graph(self, sparql: str) -> list[Triple]:
         """All triples of a CONSTRUCT or DESCRIBE.
@@ -377,17 +377,17 @@ class Reader:
         Raises:
             UsageError, EndpointError: as `triples`, or when it does not.
         """
-        found = list(self.triples(sparql))
-        if len(found) > self._rows_given:
-            self.results(self._rows(len(found) + 1))
-        return found
+        triples = list(self.triples(sparql))
+        if len(triples) > self._rows_given:
+            self.results(self._rows(len(triples) + 1))
+        return triples
 
 
 def _with_digits(triple: Triple, exact: ExactRows) -> Triple:
     if not is_double(triple.object):
         return triple
-    found = exact.of({"s": triple.subject, "p": triple.predicate, "o": triple.object})
-    return triple if found is None else Triple(triple.subject, triple.predicate, found["o"])
+    exact_triple = exact.of({"s": triple.subject, "p": triple.predicate, "o": triple.object})
+    return triple if exact_triple is None else Triple(triple.subject, triple.predicate, exact_triple["o"])
 
 
 def _tell(error: MalformedError | EndpointError) -> None:

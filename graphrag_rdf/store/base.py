@@ -298,32 +298,32 @@ def run_query(engine: ox.Store, query: str, **options: Any) -> QuerySolutions | 
     Args:
         options: of the engine.
     """
-    found = engine.query(query, **options)
-    if isinstance(found, QuerySolutions):
-        named = without_star(query, [variable.value for variable in found.variables])
-        return found if named is None else engine.query(named, **options)
-    return found
+    results = engine.query(query, **options)
+    if isinstance(results, QuerySolutions):
+        named = without_star(query, [variable.value for variable in results.variables])
+        return results if named is None else engine.query(named, **options)
+    return results
 
 
 def write_found(
-    found: QuerySolutions | QueryBoolean | QueryTriples, output: IO[bytes], media_type: str
+    results: QuerySolutions | QueryBoolean | QueryTriples, output: IO[bytes], media_type: str
 ) -> None:
     """Write the result of a query, in the thread that ran it.
 
     Raises:
         UsageError: when the result cannot be written in this format.
     """
-    if isinstance(found, QueryTriples):
-        _write_triples(found, output, media_type)
+    if isinstance(results, QueryTriples):
+        _write_triples(results, output, media_type)
         return
     form = QueryResultsFormat.from_media_type(media_type)
     if form is None:
         raise UsageError(tr("query results cannot be written as {media_type}").format(media_type=media_type))
-    if isinstance(found, QuerySolutions) and form == QueryResultsFormat.CSV:
-        write_csv([variable.value for variable in found.variables], found, output)
+    if isinstance(results, QuerySolutions) and form == QueryResultsFormat.CSV:
+        write_csv([variable.value for variable in results.variables], results, output)
         return
-    found.serialize(output, format=form)
-    if isinstance(found, QueryBoolean):
+    results.serialize(output, format=form)
+    if isinstance(results, QueryBoolean):
         output.write(line_end(form.media_type))
 
 
@@ -336,19 +336,19 @@ def write_answer(answer: Answer, output: IO[bytes], media_type: str) -> None:
     if answer.triples is not None:
         _write_triples(answer.triples, output, media_type)
     elif answer.boolean is not None:
-        said = json.dumps({"head": {}, "boolean": answer.boolean}).encode()
-        write_found(ox.parse_query_results(said, QueryResultsFormat.JSON), output, media_type)
+        reply = json.dumps({"head": {}, "boolean": answer.boolean}).encode()
+        write_found(ox.parse_query_results(reply, QueryResultsFormat.JSON), output, media_type)
     else:
         rows = (map(row.get, answer.variables) for row in answer.rows or ())
         write_found(solutions(answer.variables, rows), output, media_type)
 
 
-def _write_triples(found: Iterable[Triple], output: IO[bytes], media_type: str) -> None:
+def _write_triples(triples: Iterable[Triple], output: IO[bytes], media_type: str) -> None:
     form = RdfFormat.from_media_type(media_type)
     if form is None:
         raise UsageError(tr("a graph cannot be written as {media_type}").format(media_type=media_type))
     prefixes = PREFIXES if form in (RdfFormat.TURTLE, RdfFormat.TRIG) else None
-    ox.serialize(found, output, format=form, prefixes=prefixes)
+    ox.serialize(triples, output, format=form, prefixes=prefixes)
 
 
 # --- queries with many values: so many at once, and no more --------------------------------------------
@@ -361,8 +361,8 @@ BATCH = 500
 
 def in_batches(things: Iterable[T], size: int = BATCH) -> Iterator[list[T]]:
     """Lists of at most `size` things, in order; no list if there is nothing."""
-    left = iter(things)
-    while batch := list(islice(left, size)):
+    remaining = iter(things)
+    while batch := list(islice(remaining, size)):
         yield batch
 
 

@@ -166,29 +166,29 @@ class EmbeddedStore(TemplateStore):
             UsageError: when the query is malformed.
         """
         with self.reading() as engine, _query_errors(sparql):
-            found = run_query(
+            results = run_query(
                 engine, sparql, custom_functions=self.functions, **_dataset(engine, union=union)
             )
             try:
-                if isinstance(found, QueryBoolean):
-                    return Answer(boolean=bool(found))
-                if isinstance(found, QueryTriples):
-                    return Answer(triples=list(found))
-                names = tuple(variable.value for variable in found.variables)
+                if isinstance(results, QueryBoolean):
+                    return Answer(boolean=bool(results))
+                if isinstance(results, QueryTriples):
+                    return Answer(triples=list(results))
+                names = tuple(variable.value for variable in results.variables)
                 rows: list[Row] = [
                     {name: term for name, term in zip(names, solution, strict=True) if term is not None}
-                    for solution in found
+                    for solution in results
                 ]
                 return Answer(variables=names, rows=rows)
             finally:
-                del found  # an error's traceback would keep it, and another thread may free that
+                del results  # an error's traceback would keep it, and another thread may free that
 
     def write_results(self, sparql: str, output: IO[bytes], media_type: str, *, union: bool = False) -> None:
         """See `Store.write_results`."""
         with self.reading() as engine, _query_errors(sparql):
             dataset = _dataset(engine, union=union)
-            found = run_query(engine, sparql, custom_functions=self.functions, **dataset)
-            write_found(found, output, media_type)
+            results = run_query(engine, sparql, custom_functions=self.functions, **dataset)
+            write_found(results, output, media_type)
 
     def has_graph(self, graph: NamedNode) -> bool:
         """Whether there is a named graph, even an empty one."""
@@ -372,12 +372,12 @@ class EmbeddedStore(TemplateStore):
 
     def _read_number(self, predicate: NamedNode) -> int:
         """The greatest number. Smaller ones, which a killed process left, are removed."""
-        found = list(self._engine.quads_for_pattern(STORE_NODE, predicate, None, Graphs.SYSTEM))
-        found.sort(key=lambda quad: int(quad.object.value))  # type: ignore[union-attr]
+        quads = list(self._engine.quads_for_pattern(STORE_NODE, predicate, None, Graphs.SYSTEM))
+        quads.sort(key=lambda quad: int(quad.object.value))  # type: ignore[union-attr]
         if not self.read_only:
-            for quad in found[:-1]:
+            for quad in quads[:-1]:
                 self._engine.remove(quad)
-        return int(found[-1].object.value) if found else 0  # type: ignore[union-attr]
+        return int(quads[-1].object.value) if quads else 0  # type: ignore[union-attr]
 
     def _inference_marks(self) -> list[Quad]:
         """The triple that says that inferences are complete, but for noted changes."""
@@ -498,10 +498,10 @@ def _open(path: Path | None, *, read_only: bool) -> Generation:
 
 
 def _cause(error: Exception) -> str:
-    said = short_cause(error)
-    if is_out_of_files(said) and (limit := process_limit("RLIMIT_NOFILE")) is not None:
+    cause = short_cause(error)
+    if is_out_of_files(cause) and (limit := process_limit("RLIMIT_NOFILE")) is not None:
         return tr("this process may open only {limit} files at once (ulimit -n)").format(limit=limit)
-    return said
+    return cause
 
 
 def _require_memory(path: Path) -> None:
@@ -523,8 +523,8 @@ def process_limit(name: str) -> int | None:
         import resource
     except ImportError:  # Windows
         return None
-    found = resource.getrlimit(getattr(resource, name))[0]
-    return None if found == resource.RLIM_INFINITY else found
+    limit = resource.getrlimit(getattr(resource, name))[0]
+    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def _way_out(error: Exception) -> str:

@@ -371,8 +371,8 @@ def _refused(reply: Reply, settings: RemoteSettings, *, update: bool) -> Endpoin
     """The error for an HTTP status."""
     url, status = reply.url, reply.status
     if status == 400:
-        told = tr("{url} reports a malformed update") if update else tr("{url} reports a malformed query")
-        return MalformedError(_with_cause(reply, told.format(url=url)), url)
+        template = tr("{url} reports a malformed update") if update else tr("{url} reports a malformed query")
+        return MalformedError(_with_cause(reply, template.format(url=url)), url)
     if status in (503, 504):
         kind: EndpointErrorKind = "unreachable" if status == 503 else "timeout"
         message = _with_cause(reply, _failed(url, status, update=update))
@@ -434,12 +434,12 @@ def _in_words(reply: Reply, settings: RemoteSettings, *, update: bool) -> tuple[
 
 
 def _failed(url: str, status: int, *, update: bool) -> str:
-    told = (
+    message = (
         tr("{url} failed to run the update (status {status})")
         if update
         else tr("{url} failed to run the query (status {status})")
     )
-    return told.format(url=url, status=status)
+    return message.format(url=url, status=status)
 
 
 def _with_cause(reply: Reply, message: str) -> str:

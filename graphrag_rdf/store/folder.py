@@ -185,10 +185,10 @@ class StoreFolder(layout.StorePaths):
     def locked(self) -> StoreLockedError:
         """The error that names the process with the store open."""
         note = self._noted()
-        known = {"pid", "command", "since"} <= note.keys()
+        complete = {"pid", "command", "since"} <= note.keys()
         who = (
             f"process {note['pid']} ({note['command']}, since {str(note['since'])[:19]})"
-            if known
+            if complete
             else "another process"
         )
         server = self.served

@@ -26,9 +26,9 @@ def functions(blobs: BlobStore | None) -> Functions:
 
     def text(*arguments: Term) -> Term | None:
         """The text of a blob; no value if it is unknown, erased or not an IRI."""
-        found = None
+        content = None
         if len(arguments) == 1 and isinstance(arguments[0], NamedNode):
-            found = blobs.text(arguments[0])
-        return None if found is None else Literal(found)
+            content = blobs.text(arguments[0])
+        return None if content is None else Literal(content)
 
     return {RAG.text: text}

@@ -55,9 +55,9 @@ def folder_of(path: Path) -> Path:
         named = _pointer(path).read_text(encoding="ascii")
     except (OSError, ValueError):
         return path
-    others = sorted(_copies(path), key=_number, reverse=True)
-    first = [folder for folder in others if folder.name == named]
-    return next((folder for folder in (*first, path, *others) if is_database(folder)), path)
+    copies = sorted(_copies(path), key=_number, reverse=True)
+    first = [folder for folder in copies if folder.name == named]
+    return next((folder for folder in (*first, path, *copies) if is_database(folder)), path)
 
 
 def is_database(folder: Path) -> bool:
@@ -71,19 +71,19 @@ def settle(path: Path) -> Path:
     Only for the only process that has the store open, with the database closed.
     """
     _settle_older(path)
-    found = folder_of(path)
-    if is_database(found):
+    database = folder_of(path)
+    if is_database(database):
         with suppress(OSError):  # it stays in its folder
-            if found != path:
+            if database != path:
                 layout.remove(path, layout.DATABASE)
-                found.rename(path)
-                found = path
+                database.rename(path)
+                database = path
             _pointer(path).unlink(missing_ok=True)
             layout.remove_unfinished(path.parent)
         for copy in _copies(path):
-            if copy != found:
+            if copy != database:
                 layout.remove(copy, layout.DATABASE)
-    return found
+    return database
 
 
 def _settle_older(path: Path) -> None:
@@ -150,9 +150,9 @@ def _fill(engine: ox.Store, source: ox.Store) -> tuple[ox.Store, _Sum]:
 
 def _tally(engine: ox.Store) -> tuple[_Sum, set[object]]:
     """The quads and the named graphs."""
-    found = _Sum()
-    found.add(engine)
-    return found, set(engine.named_graphs())
+    tally = _Sum()
+    tally.add(engine)
+    return tally, set(engine.named_graphs())
 
 
 def _name(path: Path, folder: Path, former: Path | None) -> None:
@@ -190,8 +190,8 @@ _FILE = re.compile(r"[^\s:]*/(?:[0-9]+\.(?:sst|log)|MANIFEST-[0-9]+|CURRENT|OPTI
 
 def file_of(message: str) -> str | None:
     """The file that an error of the engine names."""
-    found = _FILE.search(message)
-    return found[0] if found else None
+    match = _FILE.search(message)
+    return match[0] if match else None
 
 
 def engine_faults(engine: ox.Store) -> Iterator[str]:
@@ -213,10 +213,10 @@ def engine_faults(engine: ox.Store) -> Iterator[str]:
         )
     for part in ("subject", "predicate", "object"):
         yield from _compared(f"by {part}", whole, _by(engine, part, None))
-    found = {graph: _Sum() for graph in graphs}
+    sums = {graph: _Sum() for graph in graphs}
     for quad in engine:
-        found.setdefault(quad.graph_name, _Sum()).add((quad,))
-    for graph, expected in found.items():
+        sums.setdefault(quad.graph_name, _Sum()).add((quad,))
+    for graph, expected in sums.items():
         place = (
             tr("in {graph}").format(graph=graph)
             if graph in graphs
@@ -241,11 +241,11 @@ class _Sum:
 
 
 def _compared(place: str, expected: _Sum, quads: Iterable[Quad]) -> Iterator[str]:
-    found = _Sum()
-    found.add(quads)
-    if found != expected:
+    actual = _Sum()
+    actual.add(quads)
+    if actual != expected:
         yield tr("the index {place} has {count:,} quads, or others, instead of {expected:,}").format(
-            place=place, count=found.count, expected=expected.count
+            place=place, count=actual.count, expected=expected.count
         )
 
 
@@ -254,14 +254,14 @@ def _by(engine: ox.Store, part: str, graph: Graph | None) -> Iterator[Quad]:
     seen: set[int] = set()  # hashes: the terms would take several times the memory
     for quad in engine.quads_for_pattern(None, None, None, graph):
         term = getattr(quad, part)
-        if (known := hash(term)) in seen:
+        if (term_hash := hash(term)) in seen:
             continue
-        seen.add(known)
+        seen.add(term_hash)
         pattern = {
             "subject": (term, None, None),
             "predicate": (None, term, None),
             "object": (None, None, term),
         }
         # For 255, the engine (0.5.13) also returns 256: it misses the end of a range at the byte 0xff.
-        found = engine.quads_for_pattern(*pattern[part], graph)
-        yield from (quad for quad in found if getattr(quad, part) == term)
+        quads = engine.quads_for_pattern(*pattern[part], graph)
+        yield from (quad for quad in quads if getattr(quad, part) == term)

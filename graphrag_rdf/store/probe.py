@@ -121,7 +121,7 @@ class Probe:
         Raises:
             StoreError: when it accepts no updates, or does not store them.
         """
-        others = self._graphs("remote/other-graphs")
+        other_graphs = self._graphs("remote/other-graphs")
         try:
             dialect = next((name for name in DIALECTS if self._keeps(name)), None)
             if dialect is None:
@@ -134,17 +134,19 @@ class Probe:
             own = not self._ask("remote/probe-union", node=_PROBE) and self._has_default_graph()
         finally:
             self._endpoint.update(self._render("remote/clear-named"))
-        return self._with(dialect, None if own else Graphs.FACTS, others)
+        return self._with(dialect, None if own else Graphs.FACTS, other_graphs)
 
-    def _with(self, dialect: Dialect, facts: NamedNode | None, others: frozenset[NamedNode]) -> Capabilities:
+    def _with(
+        self, dialect: Dialect, facts: NamedNode | None, other_graphs: frozenset[NamedNode]
+    ) -> Capabilities:
         lateral, digits = self._knows_lateral(), self._prints_digits()
-        return Capabilities(dialect, facts, lateral, self._numbered, digits, others)
+        return Capabilities(dialect, facts, lateral, self._numbered, digits, other_graphs)
 
     def _graphs(self, template: str) -> frozenset[NamedNode]:
         rows = read_results(self._endpoint.query(self._render(template))).rows or []
         ours = {_PROBE, *_OURS}  # left by an interrupted run
-        found = (row["graph"] for row in rows)
-        return frozenset(graph for graph in found if isinstance(graph, NamedNode) and graph not in ours)
+        graphs = (row["graph"] for row in rows)
+        return frozenset(graph for graph in graphs if isinstance(graph, NamedNode) and graph not in ours)
 
     def _render(self, template: str, renderer: Renderer | None = None, **values: object) -> str:
         return self._templates[template].render(renderer or self._plain, **values)
@@ -175,9 +177,9 @@ class Probe:
             self._endpoint.update(self._render("remote/write-default", node=_PROBE))
         except (UsageError, StoreError):
             return False
-        found = self._ask("remote/probe-default", node=_PROBE)
+        visible = self._ask("remote/probe-default", node=_PROBE)
         self._endpoint.update(self._render("remote/clear-default", node=_PROBE))
-        return found
+        return visible
 
     def _knows_lateral(self) -> bool:
         try:

@@ -151,16 +151,16 @@ class RemoteStore(TemplateStore):
         Raises:
             EndpointError: when there are fewer than the endpoint counts.
         """
-        promised, given = self._size(graph), 0
+        promised, received = self._size(graph), 0
         name = "remote/default" if graph is None else "remote/graph"
         for triple in read(self.render(name, **({} if graph is None else {"graph": graph}))):
-            given += 1
+            received += 1
             yield triple
-        if given < promised:
+        if received < promised:
             url = self.endpoint.addresses.query
             raise EndpointError(
                 tr("{url} sent {given} of the {promised} triples of {graph}").format(
-                    url=url, given=given, promised=promised, graph=graph or tr("the default graph")
+                    url=url, given=received, promised=promised, graph=graph or tr("the default graph")
                 ),
                 "refused",
                 hint=tr("raise its limit (in virtuoso.ini: ResultSetMaxRows), or stop programs that delete"),
@@ -169,13 +169,13 @@ class RemoteStore(TemplateStore):
 
     def _sizes(self) -> dict[NamedNode, int]:
         """Named graph of the store → number of quads. Our own server does not list the system graph."""
-        found = {}
+        sizes = {}
         for row in self.select("remote/graphs"):
             if isinstance(row["graph"], NamedNode) and row["graph"] not in self.capabilities.others:
-                found[row["graph"]] = _number(row["quads"])
-        if Graphs.SYSTEM not in found:
-            found[Graphs.SYSTEM] = self._size(Graphs.SYSTEM)
-        return found
+                sizes[row["graph"]] = _number(row["quads"])
+        if Graphs.SYSTEM not in sizes:
+            sizes[Graphs.SYSTEM] = self._size(Graphs.SYSTEM)
+        return sizes
 
     def _size(self, graph: NamedNode | None) -> int:
         """The number of quads of a graph; None for the default graph."""
@@ -233,8 +233,10 @@ class RemoteStore(TemplateStore):
         batches = list(self._batches(add))
         for batch in batches[:-1]:
             yield self._data("INSERT", batch)
-        rest = batches[-1] if batches else []
-        yield sequence(filter(None, [self._data("INSERT", [*rest, *marks]), self._data("DELETE", stale)]))
+        additions = batches[-1] if batches else []
+        yield sequence(
+            filter(None, [self._data("INSERT", [*additions, *marks]), self._data("DELETE", stale)])
+        )
 
     def update(self, sparql: str, base: str | None = None, *, content: bool = True) -> int:
         """See `Store.update`.
@@ -310,17 +312,17 @@ class RemoteStore(TemplateStore):
     # --- commit numbers ----------------------------------------------------------------------------
 
     def _read_numbers(self) -> dict[NamedNode, set[int]]:
-        found: dict[NamedNode, set[int]] = {}
+        numbers: dict[NamedNode, set[int]] = {}
         for row in self.select("remote/commits"):
             predicate = row["property"]
             assert isinstance(predicate, NamedNode)  # noqa: S101
-            found.setdefault(predicate, set()).add(_number(row["number"]))
-        return found
+            numbers.setdefault(predicate, set()).add(_number(row["number"]))
+        return numbers
 
     def _look_out(self, *, content: bool) -> None:
         """Read the commit numbers. Raise EndpointError if another program changed the content."""
-        known, self._numbers = self._numbers, self._read_numbers()
-        if content and known.get(RAG.contentCommit) != self._numbers.get(RAG.contentCommit):
+        previous, self._numbers = self._numbers, self._read_numbers()
+        if content and previous.get(RAG.contentCommit) != self._numbers.get(RAG.contentCommit):
             raise EndpointError(
                 tr("another program changed the content of {update} meanwhile").format(
                     update=self.endpoint.addresses.update

@@ -71,9 +71,9 @@ class RemoteGraphs:
 
     def names(self) -> list[NamedNode]:
         """The named graphs, without the system graph and those older than the store."""
-        found = {row["graph"] for row in self._store.select("remote/other-graphs")}
-        found -= {Graphs.SYSTEM, *self._store.capabilities.others}
-        return sorted((graph for graph in found if isinstance(graph, NamedNode)), key=str)
+        graphs = {row["graph"] for row in self._store.select("remote/other-graphs")}
+        graphs -= {Graphs.SYSTEM, *self._store.capabilities.others}
+        return sorted((graph for graph in graphs if isinstance(graph, NamedNode)), key=str)
 
     def write_graph(self, graph: NamedNode | None, triples: Iterable[Triple], *, replace: bool) -> int:
         """Put triples into a graph; return the new commit number.

@@ -51,7 +51,7 @@ def read_in_force(store: Store) -> dict[str, Value]:
     Raises:
         ConfigError: when a setting lacks its key or value, has several, or has one that is not a literal.
     """
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     for row in store.select("settings/in-force"):
         if "key" not in row:
             raise ConfigError(
@@ -67,15 +67,15 @@ def read_in_force(store: Store) -> dict[str, Value]:
                 tr("invalid setting in the store: {key} has no rag:settingValue").format(key=key), hint=hint
             )
         value = _value(key, row["value"], hint)
-        if key in found and found[key] != value:
+        if key in values and values[key] != value:
             raise ConfigError(
                 tr("invalid setting in the store: {key} has two values, {found!r} and {value!r}").format(
-                    key=key, found=found[key], value=value
+                    key=key, found=values[key], value=value
                 ),
                 hint=hint,
             )
-        found[key] = value
-    return found
+        values[key] = value
+    return values
 
 
 def unset(store: Store, key: str) -> bool:
@@ -101,16 +101,16 @@ def read_versions(store: Store) -> list[Version]:
     """All versions, newest first."""
     rows = store.select("settings/versions")
     contents = _contents(store, [node_of(row["version"]) for row in rows]) if rows else {}
-    found = []
+    versions = []
     for row in rows:
         iri, number = node_of(row["version"]), _number(row)
         values = contents.get(iri, {})
-        made = to_python(row["made"])
-        assert isinstance(made, datetime)  # noqa: S101 - as it was written
+        created = to_python(row["made"])
+        assert isinstance(created, datetime)  # noqa: S101 - as it was written
         reason = text_of(row["reason"]) if "reason" in row else ""
         altered = iri != _version_iri(number, values)
-        found.append(Version(iri, number, made, reason, values, altered))
-    return found
+        versions.append(Version(iri, number, created, reason, values, altered))
+    return versions
 
 
 def write_version(store: Store, values: Mapping[str, Value], reason: str) -> NamedNode:
@@ -151,11 +151,11 @@ def _version_iri(number: int, values: Mapping[str, Value]) -> NamedNode:
 
 
 def _contents(store: Store, versions: Sequence[NamedNode]) -> dict[NamedNode, dict[str, Value]]:
-    found: dict[NamedNode, dict[str, Value]] = {}
+    contents: dict[NamedNode, dict[str, Value]] = {}
     for row in store.select("settings/of-versions", versions=versions):
         key = text_of(row["key"])
-        found.setdefault(node_of(row["version"]), {})[key] = _value(key, row["value"], None)
-    return found
+        contents.setdefault(node_of(row["version"]), {})[key] = _value(key, row["value"], None)
+    return contents
 
 
 def _value(key: str, term: Term, hint: str | None) -> Value:

@@ -93,8 +93,8 @@ def canonical_term(term: Term) -> Term:
     if isinstance(term, Literal):
         return term if term.datatype in _TEXTS else _canonical_literal(term)
     if isinstance(term, Triple):
-        found = canonical_term(term.object)
-        return term if found is term.object else Triple(term.subject, term.predicate, found)
+        inner = canonical_term(term.object)
+        return term if inner is term.object else Triple(term.subject, term.predicate, inner)
     return term
 
 
@@ -102,8 +102,8 @@ def canonical_term(term: Term) -> Term:
 def _canonical_literal(literal: Literal) -> Term:
     store = Store()
     store.add(Quad(_ANY, _ANY, literal))
-    found: Term = next(iter(store)).object
-    return found
+    canonical: Term = next(iter(store)).object
+    return canonical
 
 
 def placed(quads: Iterable[Quad], facts: NamedNode | None) -> Iterator[Quad]:

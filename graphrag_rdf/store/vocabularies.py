@@ -18,10 +18,10 @@ from graphrag_rdf.store.embedded import EmbeddedStore
 
 def vocabulary_triples() -> list[Triple]:
     """The vocabularies as one ontology, ours: its imports cannot be fetched by everybody."""
-    found = [quad.triple for name in FILES for quad in parse(path=str(folder("ontology") / name))]
+    triples = [quad.triple for name in FILES for quad in parse(path=str(folder("ontology") / name))]
     ours = NamedNode(str(RAG).rstrip("#"))
-    others = {t.subject for t in found if (t.predicate, t.object) == (RDF.type, OWL.Ontology)} - {ours}
-    return [t for t in found if t.subject not in others and t.predicate != OWL.imports]
+    imported = {t.subject for t in triples if (t.predicate, t.object) == (RDF.type, OWL.Ontology)} - {ours}
+    return [t for t in triples if t.subject not in imported and t.predicate != OWL.imports]
 
 
 @cache

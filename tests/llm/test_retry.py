@@ -88,10 +88,10 @@ def test_waits_stay_between_zero_and_the_cap(retry, drawn):
     ],
 )
 def test_retry_after_header(value, seconds):
-    assert parse_retry_after(value, now=1_000_000.0) == seconds
+    assert parse_retry_after(value, start=1_000_000.0) == seconds
 
 
 @given(st.text())
 def test_retry_after_never_raises(value):
-    seconds = parse_retry_after(value, now=0.0)
+    seconds = parse_retry_after(value, start=0.0)
     assert seconds is None or seconds >= 0

@@ -189,10 +189,10 @@ def read_bytes(
     except DocumentError:
         raise
     except Exception as error:
-        found = damage(error)
-        if found is None:
+        problem = damage(error)
+        if problem is None:
             raise
-        raise DocumentError(name, str(found), found.hint) from error
+        raise DocumentError(name, str(problem), problem.hint) from error
     return _finish(content, name, kind)
 
 
@@ -236,12 +236,12 @@ def _media_type(name: str, media_type: str | None, data: bytes) -> str:
         )
     if is_text(data[:SAMPLE]):
         return "text/plain"
-    told = (
+    message = (
         tr("unsupported format {suffix!r}, and no text")
         if suffix
         else tr("no suffix that tells the format, and no text")
     )
-    raise DocumentError(name, told.format(suffix=suffix), readable())
+    raise DocumentError(name, message.format(suffix=suffix), readable())
 
 
 def readable() -> str:
@@ -264,9 +264,9 @@ def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
     own = one_line(content.title)[:MAX_TITLE]
     title = title_of(own, one_line(content.heading), text)
     language = language or _language(text, content)
-    known = {each.offset for each in content.headings}
+    offsets = {each.offset for each in content.headings}
     headings = [replace(each, text=one_line(each.text)) for each in content.headings]
-    headings += [each for each in glued_headings(text, language) if each.offset not in known]
+    headings += [each for each in glued_headings(text, language) if each.offset not in offsets]
     instead = [] if own in ("", title) else [(ALTERNATIVE, own)]
     return ParsedDocument(
         text=text,

@@ -76,12 +76,12 @@ def read_chats(value: Any, folder: Path | None = None) -> Content | None:
 def _telegram(value: Any, _: Names) -> list[Chat]:
     """`result.json` of Telegram Desktop: one chat, or all of an account."""
     listed = _field(_field(value, "chats"), "list")
-    found = [chat for chat in (listed if isinstance(listed, list) else [value]) if _field(chat, "messages")]
-    if not all(_all(chat["messages"], id=str, date=str, type=str) for chat in found):
+    chats = [chat for chat in (listed if isinstance(listed, list) else [value]) if _field(chat, "messages")]
+    if not all(_all(chat["messages"], id=str, date=str, type=str) for chat in chats):
         return []
-    if any("text" not in message for chat in found for message in chat["messages"]):
+    if any("text" not in message for chat in chats for message in chat["messages"]):
         return []
-    return [Chat(_text(chat.get("name")), [*map(_of_telegram, chat["messages"])]) for chat in found]
+    return [Chat(_text(chat.get("name")), [*map(_of_telegram, chat["messages"])]) for chat in chats]
 
 
 def _of_telegram(message: dict[str, Any]) -> Message:
@@ -101,34 +101,34 @@ def _slack(value: Any, names: Names) -> list[Chat]:
     """A day of a channel in a Slack export: a list of messages."""
     if not _all(value, ts=str) or any(message.get("type") != "message" for message in value):
         return []
-    known: dict[str, str] = {**names()}
+    users: dict[str, str] = {**names()}
     for message in value:
         profile = message.get("user_profile")
         if name := _first(profile, "real_name", "display_name", "name"):
-            known.setdefault(_text(message.get("user")), name)
-    return [Chat("", [_of_slack(message, known) for message in value])]
+            users.setdefault(_text(message.get("user")), name)
+    return [Chat("", [_of_slack(message, users) for message in value])]
 
 
-def _of_slack(message: dict[str, Any], known: Mapping[str, str]) -> Message:
-    def link(found: re.Match[str]) -> str:
-        mark, target, label = found.groups()
+def _of_slack(message: dict[str, Any], users: Mapping[str, str]) -> Message:
+    def link(match: re.Match[str]) -> str:
+        mark, target, label = match.groups()
         if mark == "@":
-            return "@" + (known.get(target) or label or target)
+            return "@" + (users.get(target) or label or target)
         return ("" if mark == "" else mark.replace("!", "@")) + (label or target)
 
     user = _text(message.get("user"))
-    speaker = known.get(user) or _first(message, "username") or user or _text(message.get("bot_id"))
+    speaker = users.get(user) or _first(message, "username") or user or _text(message.get("bot_id"))
     words = html.unescape(_LINK.sub(link, _text(message.get("text"))))
-    told = _text(message.get("subtype")) in _TOLD_BY_SLACK
+    by_person = _text(message.get("subtype")) in _TOLD_BY_SLACK
     if not words:
         files = message.get("files")
-        told = False
+        by_person = False
         words = ", ".join(_first(file, "name", "title") for file in files) if isinstance(files, list) else ""
     try:
         time = f"{datetime.fromtimestamp(float(message['ts']), UTC):%Y-%m-%d %H:%M}"
     except (ValueError, OverflowError, OSError):
         time = ""
-    return Message(speaker, time, words, told)
+    return Message(speaker, time, words, by_person)
 
 
 def _discord(value: Any, _: Names) -> list[Chat]:
@@ -140,13 +140,13 @@ def _discord(value: Any, _: Names) -> list[Chat]:
 
 
 def _of_discord(message: dict[str, Any]) -> Message:
-    words, told = message["content"], message.get("type", "Default") in _TOLD_BY_DISCORD
+    words, by_person = message["content"], message.get("type", "Default") in _TOLD_BY_DISCORD
     if not words:
         files = message.get("attachments")
-        told = False
+        by_person = False
         words = ", ".join(_first(file, "fileName") for file in files) if isinstance(files, list) else ""
     speaker = _first(message["author"], "nickname", "name")
-    return Message(speaker, _minute(message["timestamp"]), words, told)
+    return Message(speaker, _minute(message["timestamp"]), words, by_person)
 
 
 _EXPORTS: tuple[Callable[[Any, Names], list[Chat]], ...] = (_telegram, _slack, _discord)
@@ -157,16 +157,16 @@ def _content(chats: list[Chat]) -> Content:
     turns: list[Turn] = []
     unsaid: list[Span] = []
     for chat, page in zip(chats, pages, strict=True):
-        said: list[Turn] = []
+        chat_turns: list[Turn] = []
         start = page.offset
         for message in chat.messages:
             end = start + len(_line(message))
             if message.told and message.speaker.strip() and message.words.strip():
-                said.append(_turn(message, start, end))
+                chat_turns.append(_turn(message, start, end))
             else:
                 unsaid.append((start, end))
             start = end + 1
-        turns += with_listeners(said)
+        turns += with_listeners(chat_turns)
     several = len(chats) > 1
     title = "" if several else chats[0].name
     return Content(text, pages if several else (), title=title, unsaid=tuple(unsaid), turns=tuple(turns))
@@ -239,8 +239,8 @@ def _first(value: Any, *names: str) -> str:
 
 def _minute(time: str) -> str:
     """Day and minute of an ISO time; "" if it is none."""
-    found = re.match(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}", time)
-    return found[0].replace("T", " ") if found else ""
+    match = re.match(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}", time)
+    return match[0].replace("T", " ") if match else ""
 
 
 # --- subtitles -----------------------------------------------------------------------------------------
@@ -268,16 +268,16 @@ def read_subtitles(data: bytes) -> Content:
 
 
 def _turns(text: str, unsaid: tuple[Span, ...]) -> tuple[Turn, ...]:
-    found = [(match.start(), match.span(1), match.end(), True) for match in _VOICE.finditer(text)]
-    if not found:
+    marks = [(match.start(), match.span(1), match.end(), True) for match in _VOICE.finditer(text)]
+    if not marks:
         cues = [
             match for match in _NAMED.finditer(text) if not any(a <= match.start() < b for a, b in unsaid)
         ]
-        found = [(match.start(), match.span(1), match.end(), False) for match in cues]
-    ends = [*(start for start, *_ in found), len(text)][1:]
+        marks = [(match.start(), match.span(1), match.end(), False) for match in cues]
+    ends = [*(start for start, *_ in marks), len(text)][1:]
     turns = (
-        Turn(text[slice(*name)].strip(), None, start, name, words, end, told)
-        for (start, name, words, told), end in zip(found, ends, strict=True)
+        Turn(text[slice(*name)].strip(), None, start, name, words, end, marked)
+        for (start, name, words, marked), end in zip(marks, ends, strict=True)
     )
     whole = [
         replace(turn, name=(turn.name[0], turn.name[0] + len(turn.speaker))) for turn in turns if turn.speaker

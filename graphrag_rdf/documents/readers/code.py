@@ -59,10 +59,10 @@ def read_code(language: str, data: bytes) -> Content:
     """
     text, encoding = decode(data)
     written = len(text) <= LONGEST and all(len(line) <= LONGEST_LINE for line in text.split("\n"))
-    said = list(_sentences(text, language)) if written else []
+    sentences = list(_sentences(text, language)) if written else []
     unsaid: list[Span] = []
     position = 0
-    for start, end in [*said, (len(text), len(text))]:
+    for start, end in [*sentences, (len(text), len(text))]:
         if text[position:start].strip():
             unsaid.append((position, start))
         position = end

@@ -162,13 +162,13 @@ def layout(blocks: Iterable[Block | Grid]) -> tuple[str, tuple[Table, ...]]:
 
 
 def _table(grid: Grid, add: Callable[[BlockKind, str], Span]) -> Table | None:
-    found = grid.head()
-    if found is None:
+    table = grid.head()
+    if table is None:
         for cells in grid.lines:
             if block := row(cell.text for cell in cells):
                 add(*block)
         return None
-    head, lines = found
+    head, lines = table
     for line in lines[: head.titles]:
         add("paragraph", next(filter(None, line)))
     below = head.titles + head.lines
@@ -191,14 +191,14 @@ def row(cells: Iterable[str]) -> Block | None:
 
 def headings_in(text: str, blocks: Iterable[Block | Grid]) -> tuple[Heading, ...]:
     """The headings among the blocks that `layout` made a text of."""
-    found: list[Heading] = []
+    headings: list[Heading] = []
     position = 0
     for block in blocks:
         if not isinstance(block, Grid) and (place := text.find(block[1], position)) >= 0:
             position = place + len(block[1])
             if block[0] == "heading":
-                found.append(Heading(place, 1, " ".join(block[1].split())))
-    return tuple(found)
+                headings.append(Heading(place, 1, " ".join(block[1].split())))
+    return tuple(headings)
 
 
 def first_heading(blocks: Iterable[Block | Grid]) -> str:
@@ -284,8 +284,8 @@ class Grid:
         top = [
             self._across(number, plain[number]) for number in range(min(len(plain), SAMPLE + _LINES_OF_HEAD))
         ]
-        found = find_head(top, declared=self.declared)
-        return (found, plain) if found else None
+        head = find_head(top, declared=self.declared)
+        return (head, plain) if head else None
 
     def _spread(self) -> Iterator[list[str]]:
         width = max(sum(cell.across for cell in line) for line in self.lines)
@@ -307,11 +307,11 @@ class Grid:
                     for place in range(column, min(column + cell.across, width)):
                         from_above[place] = (repeated if place == column else "", cell.down)
                 column += cell.across
-            for place, (text, left) in list(from_above.items()):
+            for place, (text, remaining) in list(from_above.items()):
                 if not cells[place]:
                     cells[place] = text
-                if left > 1:
-                    from_above[place] = text, left - 1
+                if remaining > 1:
+                    from_above[place] = text, remaining - 1
                 else:
                     del from_above[place]
             yield cells

@@ -155,15 +155,15 @@ def unpacked(data: bytes, max_bytes: int) -> bytes:
     """
     try:
         with gzip.open(BytesIO(data)) as file:
-            found = file.read(max_bytes + 1)
+            content = file.read(max_bytes + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise UnreadableError(tr("damaged: {cause}").format(cause=error)) from error
-    if len(found) > max_bytes:
+    if len(content) > max_bytes:
         raise UnreadableError(
             tr("larger than {max_bytes:,} bytes when unpacked").format(max_bytes=max_bytes),
             tr("split it, or raise the limit"),
         )
-    return found
+    return content
 
 
 def beginning(sample: bytes, most: int) -> bytes:

@@ -98,13 +98,13 @@ def _pages(mail: EmailMessage, headers: dict[str, str], depth: int) -> Iterator[
     words, tables = _words(body) if body is not None else ("", ())
     words = words.rstrip()
     head = "\n".join(f"{name.title()}: {value}" for name, value in headers.items() if value)
-    senders, others = _names(headers["from"]), _names(f"{headers['to']}, {headers['cc']}")
+    senders, recipients = _names(headers["from"]), _names(f"{headers['to']}, {headers['cc']}")
     turns: tuple[Turn, ...] = ()
     if len(senders) == 1:
-        listener = others[0] if len(others) == 1 and others != senders else None
+        listener = recipients[0] if len(recipients) == 1 and recipients != senders else None
         turns = (Turn(senders[0], listener, 0, (0, 0), 0, len(words), True),)
-    said = c.Content(words, tables=tables, unsaid=tuple(_not_own(words)), turns=turns)
-    parts = [(c.Content(head, unsaid=((0, len(head)),)), None), (said, None)]
+    letter = c.Content(words, tables=tables, unsaid=tuple(_not_own(words)), turns=turns)
+    parts = [(c.Content(head, unsaid=((0, len(head)),)), None), (letter, None)]
     yield c.joined(parts, paged=False), headers["subject"] or None
     for part in islice(mail.iter_attachments(), _MOST_PARTS):
         yield _attached(part, depth)
@@ -124,8 +124,8 @@ def _header(mail: EmailMessage, name: str) -> str:
 
 def _names(header: str) -> list[str]:
     """Who is called in a header, by name, else by address."""
-    found = (name or address for name, address in getaddresses([header]))
-    return list(dict.fromkeys(name.strip("'\"") for name in found if name))
+    addresses = (name or address for name, address in getaddresses([header]))
+    return list(dict.fromkeys(name.strip("'\"") for name in addresses if name))
 
 
 def _metadata(mail: EmailMessage, headers: dict[str, str]) -> Iterator[tuple[str, str]]:

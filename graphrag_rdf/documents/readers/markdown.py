@@ -121,7 +121,7 @@ def _line_by_line(front: str) -> dict[str, str] | None:
     lines = [line for line in front.splitlines() if line.strip()]
     if not all(map(_LIKE_YAML.match, lines)):
         return None
-    pairs = [found for line in lines if (found := _PAIR.match(line))]
+    pairs = [match for line in lines if (match := _PAIR.match(line))]
     return {pair[1]: pair[2].strip().strip("\"'") for pair in pairs}
 
 
@@ -184,16 +184,16 @@ def read_org(data: bytes) -> c.Content:
         UnreadableError: it is not text.
     """
     text, encoding = decode(data)
-    told = [(name.lower(), value) for name, value in _KEYWORD.findall(text) if value]
+    keywords = [(name.lower(), value) for name, value in _KEYWORD.findall(text) if value]
     heading = _HEADING.search(text)
     tables = barred_tables(text, dashes=_DASHES)
     return c.Content(
         text,
-        title=next((value for name, value in told if name == "title"), ""),
+        title=next((value for name, value in keywords if name == "title"), ""),
         heading=heading[1] if heading else "",
-        language=next((value for name, value in told if name == "language"), None),
+        language=next((value for name, value in keywords if name == "language"), None),
         encoding=encoding,
-        metadata=tuple((c.PROPERTIES[name], value) for name, value in told if name in c.PROPERTIES),
+        metadata=tuple((c.PROPERTIES[name], value) for name, value in keywords if name in c.PROPERTIES),
         tables=tables,
         unsaid=_silent(text, [span for table in tables for span in (table.header, *table.rows) if span]),
     )
@@ -223,15 +223,15 @@ def barred_tables(text: str, *, start: int = 0, dashes: re.Pattern[str] = DASHES
         start: where to begin looking, code points.
         dashes: what such a line looks like.
     """
-    found = []
+    tables = []
     for block in _blocks(text, start):
         lines = [text[slice(*span)] for span in block]
         starts = [
             n for n, line in enumerate(lines[1:]) if dashes.fullmatch(line) and not dashes.fullmatch(lines[n])
         ]
         for first, end in pairwise([*starts, len(block)]):
-            found.append(_table(text, block[first:end]))
-    return tuple(table for table in found if table is not None)
+            tables.append(_table(text, block[first:end]))
+    return tuple(table for table in tables if table is not None)
 
 
 def _table(text: str, lines: list[Span]) -> Table | None:

@@ -104,12 +104,16 @@ def _read(data: bytes, kind: str, lay_out: Callable[[Any], c.Content]) -> c.Cont
         meta = parse_part(package.read("meta.xml")) if "meta.xml" in names else None
     if body is None:
         raise c.UnreadableError(tr("damaged: no {kind} in it").format(kind=kind))
-    told = [(element.tag, "".join(element.itertext())) for element in meta.iter()] if meta is not None else []
+    properties = (
+        [(element.tag, "".join(element.itertext())) for element in meta.iter()] if meta is not None else []
+    )
     return replace(
         lay_out(body),
-        title=next((text for tag, text in told if tag == f"{_DC}title"), ""),
-        language=next((text for tag, text in told if tag == f"{_DC}language"), None),
-        metadata=tuple((iri, text) for name, iri in _PROPERTIES.items() for tag, text in told if tag == name),
+        title=next((text for tag, text in properties if tag == f"{_DC}title"), ""),
+        language=next((text for tag, text in properties if tag == f"{_DC}language"), None),
+        metadata=tuple(
+            (iri, text) for name, iri in _PROPERTIES.items() for tag, text in properties if tag == name
+        ),
     )
 
 
@@ -179,12 +183,12 @@ def _grid(table: Any) -> Grid:
     for line, header in _lines(table):
         cells: list[GridCell] = []
         for cell in line.iterchildren(f"{_TABLE}table-cell"):
-            one = GridCell(
+            grid_cell = GridCell(
                 _words(cell),
                 min(_number(cell, f"{_TABLE}number-columns-spanned"), MOST_COLUMNS),
                 _number(cell, f"{_TABLE}number-rows-spanned"),
             )
-            cells += [one] * min(_number(cell, f"{_TABLE}number-columns-repeated"), MOST_COLUMNS)
+            cells += [grid_cell] * min(_number(cell, f"{_TABLE}number-columns-repeated"), MOST_COLUMNS)
         if header:
             grid.declared = len(grid.lines) + 1
         grid.lines.append(cells)
@@ -237,7 +241,7 @@ def _value(cell: Any) -> Any:
 
 
 def _merged(sheet: Any) -> dict[int, list[sheets.Merged]]:
-    found: dict[int, list[sheets.Merged]] = {}
+    by_row: dict[int, list[sheets.Merged]] = {}
     number = 0
     for line, _ in _lines(sheet):
         column = 0
@@ -246,7 +250,7 @@ def _merged(sheet: Any) -> dict[int, list[sheets.Merged]]:
             down = _number(cell, f"{_TABLE}number-rows-spanned")
             if across > 1 or down > 1:
                 merged = sheets.Merged(number, column, number + down - 1, column + across - 1)
-                found.setdefault(number, []).append(merged)
+                by_row.setdefault(number, []).append(merged)
             column += _number(cell, f"{_TABLE}number-columns-repeated")
         number += _number(line, f"{_TABLE}number-rows-repeated")
-    return found
+    return by_row

@@ -206,7 +206,7 @@ def _rows_of_page(document: Any, index: int) -> PageRows:
     with _PDFIUM:
         try:
             with closing(document[index]) as page, closing(page.get_textpage()) as text_page:
-                main, *others = [rows_of(words) for words in read_words(text_page)] or [[]]
+                main, *columns = [rows_of(words) for words in read_words(text_page)] or [[]]
                 mark_bold(text_page, main)
                 tabular = looks_tabular(main)
                 rules = read_rules(page) if tabular else []
@@ -218,7 +218,7 @@ def _rows_of_page(document: Any, index: int) -> PageRows:
     if picture is not None:
         main = rows_of(read_picture(picture))
         scan, tabular = bool(main), looks_tabular(main)
-    return PageRows(index + 1, main, others, tabular, rules, scan)
+    return PageRows(index + 1, main, columns, tabular, rules, scan)
 
 
 @dataclass(slots=True)
@@ -236,12 +236,12 @@ class Part:
 
 def _parts(page: PageRows, headings: Container[str]) -> Iterator[Part]:
     for column in (*columns(page.rows), *page.others):
-        for found in find_tables(column, page.rules) if page.tabular else [column]:
-            if isinstance(found, FoundTable):
-                yield Part("\n\n", found.text, found)
+        for part in find_tables(column, page.rules) if page.tabular else [column]:
+            if isinstance(part, FoundTable):
+                yield Part("\n\n", part.text, part)
                 continue
             alone = True  # what begins a column, and what stands after a heading
-            for gap, text in paragraphs(found):
+            for gap, text in paragraphs(part):
                 heading = _squeezed(text) in headings
                 yield Part("\n\n" if alone or heading else gap, text)
                 alone = heading
@@ -252,13 +252,13 @@ def _parts(page: PageRows, headings: Container[str]) -> Iterator[Part]:
 
 def _outline(document: Any) -> dict[int, set[str]]:
     """Titles of sections by the number of the page where they begin."""
-    found: dict[int, set[str]] = {}
+    titles: dict[int, set[str]] = {}
     for bookmark in document.get_toc(max_depth=15):
         destination = bookmark.get_dest()
         index = destination.get_index() if destination else None
         if index is not None:
-            found.setdefault(index + 1, set()).add(_squeezed(bookmark.get_title()))
-    return found
+            titles.setdefault(index + 1, set()).add(_squeezed(bookmark.get_title()))
+    return titles
 
 
 def _squeezed(text: str) -> str:

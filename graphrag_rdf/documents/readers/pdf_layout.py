@@ -68,16 +68,18 @@ def _band(rows: Sequence[Row], start: int) -> tuple[int, Interval | None]:
     for row in rows[start:]:
         needed = _NARROWEST_GUTTER * row.height
         edges = [(float("-inf"), row.x0), *_gaps(row), (row.x1, float("inf"))]
-        left = [(max(a, c), min(b, d)) for a, b in free for c, d in edges if min(b, d) - max(a, c) >= needed]
-        inner = [gap for gap in left if any(gap[0] < b and a < gap[1] for a, b in gaps)]
+        free_here = [
+            (max(a, c), min(b, d)) for a, b in free for c, d in edges if min(b, d) - max(a, c) >= needed
+        ]
+        inner = [gap for gap in free_here if any(gap[0] < b and a < gap[1] for a, b in gaps)]
         if not inner:
             break
         free = inner
         end += 1
-    found = rows[start:end]
-    left_edge, right_edge = min(row.x0 for row in found), max(row.x1 for row in found)
+    band = rows[start:end]
+    left_edge, right_edge = min(row.x0 for row in band), max(row.x1 for row in band)
     for gutter in sorted(free):
-        if left_edge < gutter[0] and gutter[1] < right_edge and _prose_beside(found, gutter):
+        if left_edge < gutter[0] and gutter[1] < right_edge and _prose_beside(band, gutter):
             return end, gutter
     return start + 1, None
 
@@ -282,7 +284,8 @@ def _part(page: PageRows, near: Iterable[PageRows], fewest: int) -> tuple[PageRo
     again = {
         place
         for place, (mark, y) in page.ends.items()
-        if sum(_has(other, mark, y) for other in near if abs(other.number - page.number) <= NEAR) >= fewest
+        if sum(_has(neighbour, mark, y) for neighbour in near if abs(neighbour.number - page.number) <= NEAR)
+        >= fewest
     }
     if not again:
         return page, []
@@ -292,7 +295,7 @@ def _part(page: PageRows, near: Iterable[PageRows], fewest: int) -> tuple[PageRo
 
 def _has(page: PageRows, mark: str, y: float) -> bool:
     close = 0.0 if mark == "number" else _SAME_PLACE
-    return any(mark == other and abs(y - at) <= close for other, at in page.ends.values())
+    return any(mark == end_mark and abs(y - at) <= close for end_mark, at in page.ends.values())
 
 
 # --- words divided at the end of a line ----------------------------------------------------------------
@@ -311,13 +314,13 @@ def mend(texts: Iterable[str]) -> list[str]:
     parts = [text.replace(HYPHEN, "-") for text in texts]
     if not any(MAYBE_HYPHEN in part for part in parts):
         return parts
-    known = {word for part in parts for word in _WORD.findall(_DIVIDED.sub(" ", part).lower())}
+    words = {word for part in parts for word in _WORD.findall(_DIVIDED.sub(" ", part).lower())}
 
     def whole(match: re.Match[str]) -> str:
         left, right = match[1], match[2]
         first, second = left.lower(), right.lower()
-        compound = f"{first}-{second}" in known or (first in known and second in known)
-        return left + ("-" if first + second not in known and compound else "") + right
+        compound = f"{first}-{second}" in words or (first in words and second in words)
+        return left + ("-" if first + second not in words and compound else "") + right
 
     # thrice: a long compound may be divided more than once
     for _ in range(3):

@@ -60,11 +60,11 @@ def picture_of(page: Any) -> Any | None:
 def read_picture(picture: Any) -> list[Word]:
     """The words in a picture, with places in points as of a page; what is hardly legible is left out."""
     with _ENGINE:
-        found = _engine()(picture)
+        reading = _engine()(picture)
     words: list[Word] = []
-    if found.txts is None:
+    if reading.txts is None:
         return words
-    for text, corners, score in zip(found.txts, found.boxes, found.scores, strict=True):
+    for text, corners, score in zip(reading.txts, reading.boxes, reading.scores, strict=True):
         if score < _LEAST_SCORE:
             continue
         x0, y0 = (float(value) / _DOTS_PER_POINT for value in corners[0])

@@ -104,9 +104,9 @@ def find_tables(rows: Sequence[Row], rules: Sequence[Rule]) -> Iterator[FoundTab
             number += 1
             continue
         end = _end(rows, cells, number)
-        found = _table(rows, cells, number, end, rules, done)
-        if found is not None:
-            start, table = found
+        table_at = _table(rows, cells, number, end, rules, done)
+        if table_at is not None:
+            start, table = table_at
             if start > done:
                 yield list(rows[done:start])
             yield table
@@ -144,14 +144,14 @@ def _end(rows: Sequence[Row], cells: Sequence[Sequence[Cell]], start: int) -> in
         row, above = rows[number], rows[number - 1]
         if row.y - above.y > _FAR * max(row.height, above.height):
             break
-        found = cells[number]
-        if _values(found):
+        row_cells = cells[number]
+        if _values(row_cells):
             last = number
-            left = min([left, *(c.x0 for c in found[1:] if c.value)])
-            right = max(right, found[-1].x1)
-        elif _bare(found):
+            left = min([left, *(c.x0 for c in row_cells[1:] if c.value)])
+            right = max(right, row_cells[-1].x1)
+        elif _bare(row_cells):
             last = number
-        elif not _heads_rows(found, left, right) or number - last > 4:
+        elif not _heads_rows(row_cells, left, right) or number - last > 4:
             break
     return last + 1
 
@@ -226,11 +226,11 @@ def _columns_of_shares(lines: Sequence[_Line], columns: Sequence[Extent]) -> set
 
 
 def _by_column(lines: Sequence[_Line], columns: Sequence[Extent]) -> dict[int, list[Cell]]:
-    found: dict[int, list[Cell]] = {}
+    by_column: dict[int, list[Cell]] = {}
     for cell in (cell for line in lines for cell in line.cells):
         number = next(n for n, (x0, x1) in enumerate(columns) if x0 <= cell.middle <= x1)
-        found.setdefault(number, []).append(cell)
-    return found
+        by_column.setdefault(number, []).append(cell)
+    return by_column
 
 
 # --- names of columns ------------------------------------------------------------------------------------
@@ -328,15 +328,19 @@ def _names(
             or _overlapped(cell, extents, _NEAR_COLUMN * row.height)
             for place, cell in enumerate(over)
         ]
-        spread += [(c, row.y, found) for c, found in zip(over, reached, strict=True) if len(found) > 1]
-        for cell, found in zip(over, reached, strict=True):
-            if not found:
+        spread += [
+            (c, row.y, reached_columns)
+            for c, reached_columns in zip(over, reached, strict=True)
+            if len(reached_columns) > 1
+        ]
+        for cell, reached_columns in zip(over, reached, strict=True):
+            if not reached_columns:
                 doubtful.update(_touched(cell, extents))
-            for column in found:
+            for column in reached_columns:
                 parts[column].insert(0, cell.text)
-            if len(found) == 1:
-                x0, x1 = extents[found[0]]
-                extents[found[0]] = (min(x0, cell.x0), max(x1, cell.x1))
+            if len(reached_columns) == 1:
+                x0, x1 = extents[reached_columns[0]]
+                extents[reached_columns[0]] = (min(x0, cell.x0), max(x1, cell.x1))
     names = ["" if number in doubtful else _joined(part) for number, part in enumerate(parts)]
     label = _joined(stub)
     if _PERIOD_BEFORE_YEAR.search(label) and any(_YEAR.fullmatch(name) for name in names):
@@ -349,17 +353,17 @@ def _names(
 def _beside(head: Sequence[Row], number: int, rules: Sequence[Rule]) -> list[Cell]:
     """Texts in lines of a head near a line, with no rule between: names have as many lines as they need."""
     row = head[number]
-    found = []
-    for other in head:
-        if other is row or abs(other.y - row.y) >= _TIGHT * row.height:
+    beside = []
+    for neighbour in head:
+        if neighbour is row or abs(neighbour.y - row.y) >= _TIGHT * row.height:
             continue
-        above, below = sorted((row.y, other.y))
-        found += [
+        above, below = sorted((row.y, neighbour.y))
+        beside += [
             cell
-            for cell in cells_of(other, _HEAD_APART)
+            for cell in cells_of(neighbour, _HEAD_APART)
             if not any(above - 1 < y < below and x0 <= cell.middle <= x1 for x0, x1, y in rules)
         ]
-    return found
+    return beside
 
 
 def _line_below(cell: Cell, row: Row, spread: Sequence[tuple[Cell, float, list[int]]]) -> list[int]:
@@ -394,7 +398,7 @@ def _certain(names: Sequence[str], shares: Collection[int]) -> list[str]:
 
 def _under(
     cell: Cell,
-    others: Sequence[Cell],
+    neighbours: Sequence[Cell],
     row: Row,
     below: float,
     columns: Sequence[Extent],
@@ -403,19 +407,23 @@ def _under(
     """The columns above which a rule is drawn below the middle of a name, and below no other one.
 
     Args:
-        others: names in the same line and in lines that may belong to it.
+        neighbours: names in the same line and in lines that may belong to it.
         below: where the line below is.
     """
-    found = [
+    widths = [
         (x1 - x0, x0, x1)
         for x0, x1, y in rules
         if row.y - 0.1 * row.height < y < min(below, row.y + row.height)
         and x0 <= cell.middle <= x1
-        and all(abs(other.middle - cell.middle) < row.height for other in others if x0 <= other.middle <= x1)
+        and all(
+            abs(neighbour.middle - cell.middle) < row.height
+            for neighbour in neighbours
+            if x0 <= neighbour.middle <= x1
+        )
     ]
-    if not found:
+    if not widths:
         return []
-    width, x0, x1 = min(found)
+    width, x0, x1 = min(widths)
     if x0 < columns[0][0] - 4 * row.height:  # it is drawn below the labels, too
         return []
     reached = [n for n, column in enumerate(columns) if x0 <= (column[0] + column[1]) / 2 <= x1]
@@ -457,8 +465,8 @@ def _overlapped(cell: Cell, columns: Sequence[Extent], near: float) -> list[int]
         return reached
     distances = [max(x0 - cell.x1, cell.x0 - x1, 0.0) for x0, x1 in columns]
     best = min(distances)
-    found = [n for n, distance in enumerate(distances) if distance == best]
-    return found if best < min(near, cell.x1 - cell.x0) and len(found) == 1 else []
+    nearest = [n for n, distance in enumerate(distances) if distance == best]
+    return nearest if best < min(near, cell.x1 - cell.x0) and len(nearest) == 1 else []
 
 
 def _touched(cell: Cell, columns: Sequence[Extent]) -> list[int]:
@@ -495,16 +503,16 @@ def _written(
     headings = _headings(merged)
     labels = [line.label for line in merged]
     often = Counter(label for label, line in zip(labels, merged, strict=True) if line.cells)
-    told = [
+    row_labels = [
         f"{heading}: {label}" if heading and label and (often[label] > 1 or label.lower() in _BARE) else label
         for label, heading in zip(labels, headings, strict=True)
     ]
-    again = Counter(label for label, line in zip(told, merged, strict=True) if line.cells)
+    again = Counter(label for label, line in zip(row_labels, merged, strict=True) if line.cells)
     parts = [barred([stub, *names])]
     header = (0, len(parts[0]))
     position = len(parts[0]) + 1
     spans = []
-    for line, label in zip(merged, told, strict=True):
+    for line, label in zip(merged, row_labels, strict=True):
         placed = _placed(line.cells, columns)
         if not line.cells:
             text = line.label
@@ -577,8 +585,8 @@ def _goes_on(line: _Line, below: _Line, following: _Line | None, usual: float) -
     return following is None or below.row.y - line.row.y <= following.row.y - below.row.y
 
 
-def _close(one: Row, other: Row, usual: float) -> bool:
-    return 0 < other.y - one.y < min(0.85 * usual, 1.3 * one.height)
+def _close(upper: Row, lower: Row, usual: float) -> bool:
+    return 0 < lower.y - upper.y < min(0.85 * usual, 1.3 * upper.height)
 
 
 def _whole_headings(lines: Sequence[_Line], usual: float) -> Iterator[_Line]:
@@ -603,7 +611,7 @@ def _headings(lines: Sequence[_Line]) -> list[str]:
     A heading reaches down to what is not indented more than itself; if already its first row is not
     indented, down to the next heading or to a total.
     """
-    found = []
+    headings = []
     open_: list[tuple[float, bool, str]] = []  # where each heading begins, whether its rows are not indented
     flat: bool | None = None
     for line in lines:
@@ -613,7 +621,7 @@ def _headings(lines: Sequence[_Line]) -> list[str]:
                 open_.pop()
             open_.append((line.x0, False, line.label.rstrip(": ")))
             flat = None
-            found.append("")
+            headings.append("")
             continue
         if flat is None:
             flat = bool(open_) and line.x0 <= open_[-1][0] + indent
@@ -621,7 +629,7 @@ def _headings(lines: Sequence[_Line]) -> list[str]:
                 open_[-1] = (open_[-1][0], True, open_[-1][2])
         while open_ and not open_[-1][1] and open_[-1][0] >= line.x0 - indent:
             open_.pop()
-        found.append(open_[-1][2] if open_ and line.label else "")
+        headings.append(open_[-1][2] if open_ and line.label else "")
         if open_ and open_[-1][1] and line.label.lower().startswith("total"):
             open_.pop()
-    return found
+    return headings

@@ -174,7 +174,9 @@ def rows_of(words: Iterable[Word]) -> list[Row]:
     rows: list[Row] = []
     for word in sorted(words, key=lambda w: (w.y, w.x0)):
         for row in reversed(rows[-3:]):
-            if _together(row.main, word) and not any(_overlap(word, other) for other in row.words):
+            if _together(row.main, word) and not any(
+                _overlap(word, word_of_row) for word_of_row in row.words
+            ):
                 row.words.append(word)
                 break
         else:
@@ -184,17 +186,17 @@ def rows_of(words: Iterable[Word]) -> list[Row]:
     return rows
 
 
-def _together(one: Word, other: Word) -> bool:
+def _together(first: Word, second: Word) -> bool:
     """Whether two words stand in a row: the smaller one is beside the larger one for half of its height."""
-    top = max(one.y - 0.75 * one.height, other.y - 0.75 * other.height)
-    bottom = min(one.y + 0.25 * one.height, other.y + 0.25 * other.height)
-    return bottom - top >= 0.5 * min(one.height, other.height)
+    top = max(first.y - 0.75 * first.height, second.y - 0.75 * second.height)
+    bottom = min(first.y + 0.25 * first.height, second.y + 0.25 * second.height)
+    return bottom - top >= 0.5 * min(first.height, second.height)
 
 
-def _overlap(one: Word, other: Word) -> bool:
+def _overlap(first: Word, second: Word) -> bool:
     """Whether two words stand above each other: lines of cells may be set off by half a line."""
-    shared = min(one.x1, other.x1) - max(one.x0, other.x0)
-    return shared > 0.3 * min(one.x1 - one.x0, other.x1 - other.x0)
+    shared = min(first.x1, second.x1) - max(first.x0, second.x0)
+    return shared > 0.3 * min(first.x1 - first.x0, second.x1 - second.x0)
 
 
 def mark_bold(text_page: Any, rows: Sequence[Row]) -> None:

@@ -168,9 +168,9 @@ def _table(text: str, spans: Sequence[Span]) -> Table | None:
     for start, end in spans:
         if end - start > _LONGEST_RECORD:
             return None
-        found = members(text[start:end])
-        names.update((member.name, None) for member in found)
-        prose += any(len(member.value) > _LONGEST_VALUE for member in found)
+        row_members = members(text[start:end])
+        names.update((member.name, None) for member in row_members)
+        prose += any(len(member.value) > _LONGEST_VALUE for member in row_members)
         if len(names) > MOST_COLUMNS:
             return None
     if len(names) < 2 or 2 * prose >= len(spans):

@@ -97,9 +97,9 @@ def _accept(text: str) -> None:
             self.state.nested_parse(self.content, self.content_offset, box)
             return [box]
 
-    def role(_name: str, raw: str, said: str, *_: Any, **__: Any) -> Any:
-        target = _TARGET.fullmatch(said)
-        return [nodes.inline(raw, (target[1] if target else said).lstrip("~!"))], []
+    def role(_name: str, raw: str, content: str, *_: Any, **__: Any) -> Any:
+        target = _TARGET.fullmatch(content)
+        return [nodes.inline(raw, (target[1] if target else content).lstrip("~!"))], []
 
     for name in set(_DIRECTIVE.findall(text)):
         if name.lower() not in en.directives:

@@ -37,7 +37,7 @@ def read_rtf(data: bytes) -> c.Content:
         raise c.UnreadableError(tr("not RTF, though it is called so"), tr("rename it as what it is"))
     source = data.decode("latin-1")
     top = source[:_LONGEST_INFO]
-    told = {
+    properties = {
         name: rtf_to_text(f"{{\\rtf1 {value}}}", errors="ignore").strip()
         for name, value in _FIELD.findall(top)
     }
@@ -46,9 +46,9 @@ def read_rtf(data: bytes) -> c.Content:
     text, tables = c.layout(_blocks(plain))
     return c.Content(
         text,
-        title=told.get("title", ""),
+        title=properties.get("title", ""),
         metadata=(
-            *((iri, told[name]) for name, iri in _INFO.items() if iri and name in told),
+            *((iri, properties[name]) for name, iri in _INFO.items() if iri and name in properties),
             *(
                 (iri, times[name])
                 for name, iri in (("creatim", c.CREATED), ("revtim", c.MODIFIED))

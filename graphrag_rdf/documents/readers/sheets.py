@@ -115,19 +115,23 @@ def _spread(
                 del open_[column]
             elif column < len(row) and row[column] in (None, ""):
                 row[column] = value
-        for one in merged.get(number, ()):
-            if one.bottom > number and one.left < len(row) and len(str(row[one.left])) <= _LONGEST_REPEATED:
-                open_[one.left] = one.bottom, row[one.left]
+        for cells in merged.get(number, ()):
+            if (
+                cells.bottom > number
+                and cells.left < len(row)
+                and len(str(row[cells.left])) <= _LONGEST_REPEATED
+            ):
+                open_[cells.left] = cells.bottom, row[cells.left]
         yield number, row
 
 
 def _across(number: int, row: Sequence[Any], merged: Mapping[int, list[Merged]]) -> list[Any]:
     """A row in which what spans columns stands in each of them."""
     spread = list(row)
-    for one in merged.get(number, ()):
-        for column in range(one.left + 1, min(one.right + 1, len(spread))):
+    for cells in merged.get(number, ()):
+        for column in range(cells.left + 1, min(cells.right + 1, len(spread))):
             if spread[column] in (None, ""):
-                spread[column] = spread[one.left]
+                spread[column] = spread[cells.left]
     return spread
 
 
@@ -206,20 +210,20 @@ def _merged(sheet: Any) -> dict[int, list[Merged]]:
     """The merged cells of a sheet, by their first row. The library does not tell them when it reads row by
     row, and they stand behind the rows.
     """
-    found: dict[int, list[Merged]] = {}
-    rest = b""
+    by_row: dict[int, list[Merged]] = {}
+    buffer = b""
     with sheet._get_source() as part:
         while piece := part.read(_PIECE):
-            rest += piece
-            end = max(len(rest) - _LONGEST_MARK, 0)
-            for match in _MERGE.finditer(rest):
+            buffer += piece
+            end = max(len(buffer) - _LONGEST_MARK, 0)
+            for match in _MERGE.finditer(buffer):
                 left, top, right, bottom = match.groups()
-                found.setdefault(int(top) - 1, []).append(
+                by_row.setdefault(int(top) - 1, []).append(
                     Merged(int(top) - 1, _column(left), int(bottom) - 1, _column(right))
                 )
                 end = max(end, match.end())
-            rest = rest[end:]
-    return found
+            buffer = buffer[end:]
+    return by_row
 
 
 def _column(letters: bytes) -> int:

@@ -54,12 +54,12 @@ def read_tex(data: bytes) -> c.Content:
             tr("more than {longest:,} characters").format(longest=LONGEST), tr("split it, or save it as .txt")
         )
     source = _COMMENT.sub("", text)
-    found = _BODY.search(source)
+    body = _BODY.search(source)
     try:
-        told = {name: _said(value) for name, value in _TOLD.findall(source)}
+        commands = {name: _said(value) for name, value in _TOLD.findall(source)}
         blocks = [
             block
-            for block in _blocks(_UNSAID.sub("", found[1] if found else source))
+            for block in _blocks(_UNSAID.sub("", body[1] if body else source))
             if isinstance(block, Grid) or block[1]
         ]
     except RecursionError:
@@ -68,11 +68,11 @@ def read_tex(data: bytes) -> c.Content:
     authors = [_said(name) for part in _AUTHORS.findall(source)[:1] for name in re.split(r"\\and\b", part)]
     return c.Content(
         laid_out,
-        title=" ".join(told.get("title", "").split()),
+        title=" ".join(commands.get("title", "").split()),
         heading=c.first_heading(blocks),
         headings=c.headings_in(laid_out, blocks),
         encoding=encoding,
-        metadata=(*((c.CREATOR, author) for author in authors), (c.CREATED, told.get("date", ""))),
+        metadata=(*((c.CREATOR, author) for author in authors), (c.CREATED, commands.get("date", ""))),
         tables=tables,
     )
 

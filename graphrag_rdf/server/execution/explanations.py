@@ -35,18 +35,18 @@ class Explanations:
         """
         if query in self._kept:
             return self._kept[query]
-        now = time.monotonic()
-        self._left = min(_SAVED, self._left + _SHARE * (now - self._since))
-        self._since = now
+        start = time.monotonic()
+        self._left = min(_SAVED, self._left + _SHARE * (start - self._since))
+        self._since = start
         if self._busy or self._left < _BRIEF:
             return None
         self._busy = True
         try:
-            found = await explain(_BRIEF)
+            explanation = await explain(_BRIEF)
         finally:
             self._busy = False
-            self._left -= time.monotonic() - now
+            self._left -= time.monotonic() - start
         if len(self._kept) >= _KEPT:
             self._kept.clear()
-        self._kept[query] = found
-        return found
+        self._kept[query] = explanation
+        return explanation

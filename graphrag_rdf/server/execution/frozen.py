@@ -51,11 +51,11 @@ class FrozenCopies:
     async def unread(self, seconds: float) -> bool:
         """Wait until no process reads one of the present copies; whether that was so in time."""
         end = time.monotonic() + seconds
-        present = left = await asyncio.to_thread(in_use, self._folder)
-        while left and time.monotonic() < end:
+        present = readers = await asyncio.to_thread(in_use, self._folder)
+        while readers and time.monotonic() < end:
             await asyncio.sleep(_LOOK)
-            left = present & await asyncio.to_thread(in_use, self._folder)
-        return not left
+            readers = present & await asyncio.to_thread(in_use, self._folder)
+        return not readers
 
     def close(self) -> None:
         """Make no more, and delete those that nobody reads."""

@@ -84,8 +84,8 @@ def _query(store: RemoteStore, job: Job, asking: Asking, output: Output) -> None
         _judge(job.masked, job.text)
     text = with_base(query_outside_bookkeeping(job.text) if job.roams else job.text, job.base)
     if form not in _RESULTS:
-        found = asking(text, GRAPH, _dataset(job))
-        write_graph(_triples(found, store, job), job, output)
+        reply = asking(text, GRAPH, _dataset(job))
+        write_graph(_triples(reply, store, job), job, output)
         return
     answer = asking(text, RESULTS, _dataset(job))
     _require_end(answer)
@@ -109,8 +109,8 @@ def _judge(masked: str, text: str) -> None:
     data = _data(masked)
     if masked[data:] != text[data:]:
         raise QueryFailed(400, tr(NO_CALLS))
-    if (said := _malformed(masked[:data], text)) is not None:
-        raise QueryFailed(400, f"{said}\n{tr(NO_CALLS)}")
+    if (problem := _malformed(masked[:data], text)) is not None:
+        raise QueryFailed(400, f"{problem}\n{tr(NO_CALLS)}")
 
 
 def _in_our_words(text: str) -> str | None:
@@ -141,8 +141,8 @@ def _malformed(query: str, text: str) -> str | None:
 
 def _data(text: str) -> int:
     """Offset of the VALUES after the pattern; the length of the text without any."""
-    found = list(tokens(text))
-    return next((found[index].offset for index in outermost(found, "VALUES")), len(text))
+    words = list(tokens(text))
+    return next((words[index].offset for index in outermost(words, "VALUES")), len(text))
 
 
 def _dataset(job: Job) -> list[tuple[str, str]]:

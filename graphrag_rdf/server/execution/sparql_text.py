@@ -115,10 +115,10 @@ def refuse_rdf11(update: str) -> None:
         )
 
 
-def _roams(found: Sequence[Token]) -> bool:
-    if next(outermost(found, "FROM"), None) is not None:
+def _roams(words: Sequence[Token]) -> bool:
+    if next(outermost(words, "FROM"), None) is not None:
         return False
-    return any(is_word(word, "GRAPH") and name.kind == "variable" for word, name in pairwise(found))
+    return any(is_word(word, "GRAPH") and name.kind == "variable" for word, name in pairwise(words))
 
 
 def _masked(text: str, allowed: frozenset[str]) -> str | None:
@@ -150,14 +150,14 @@ def with_dataset(update: str, default: Sequence[str], named: Sequence[str]) -> s
     """
     if not default and not named:
         return update
-    found = list(tokens(update))
+    words = list(tokens(update))
     clauses = "".join([f"USING <{iri}> " for iri in default] + [f"USING NAMED <{iri}> " for iri in named])
     for word in ("USING", "WITH"):
-        if next(outermost(found, word), None) is not None:
+        if next(outermost(words, word), None) is not None:
             raise Problem(
                 400, tr("the update has {word}, so the request cannot name a dataset too").format(word=word)
             )
-    return _changed(update, [_clauses_before(update, found, at, clauses) for at in outermost(found, "WHERE")])
+    return _changed(update, [_clauses_before(update, words, at, clauses) for at in outermost(words, "WHERE")])
 
 
 def outside_bookkeeping(update: str) -> str:
@@ -165,10 +165,10 @@ def outside_bookkeeping(update: str) -> str:
 
     Operations with USING, and graphs that are named by an IRI, stay as they are.
     """
-    found = list(tokens(update))
+    words = list(tokens(update))
     changes: list[Change] = []
-    for start, end in operations(found):
-        operation = found[start:end]
+    for start, end in operations(words):
+        operation = words[start:end]
         where = next((i for i in outermost(operation, "WHERE")), None)
         if where is None or next(outermost(operation, "USING"), None) is not None:
             continue
@@ -191,58 +191,58 @@ def nothing_missed(update: str, allowed: Collection[str] = ()) -> str:
         allowed: IRIs that LOAD may call.
     """
     update = clearing_silently(update)
-    found = list(tokens(update))
+    words = list(tokens(update))
     changes: list[Change] = []
-    for start, end in operations(found):
-        operation = found[start:end]
+    for start, end in operations(words):
+        operation = words[start:end]
         for index in outermost(operation, "LOAD"):
             load = operation[index:]
-            if _is_silent_load(load) and _called(found, start + index + 2) not in allowed:
+            if _is_silent_load(load) and _called(words, start + index + 2) not in allowed:
                 changes.append((load[0].offset, load[-1].offset + len(load[-1].text), _NOTHING))
     return _changed(update, changes)
 
 
-def _filters(found: Sequence[Token], where: int) -> Iterator[Change]:
+def _filters(words: Sequence[Token], where: int) -> Iterator[Change]:
     """The filter after each `GRAPH ?g { … }` that follows a WHERE."""
-    for index in range(where + 1, len(found) - 2):
-        word, variable, opened = found[index : index + 3]
+    for index in range(where + 1, len(words) - 2):
+        word, variable, opened = words[index : index + 3]
         if is_word(word, "GRAPH") and variable.kind == "variable" and opened.text == "{":
-            end = found[_closing(found, index + 2)]
+            end = words[_closing(words, index + 2)]
             yield _inserted(end.offset + 1, f" FILTER({variable.text} != <{Graphs.SYSTEM.value}>)")
 
 
-def _clauses_before(update: str, found: Sequence[Token], where: int, clauses: str) -> Change:
+def _clauses_before(update: str, words: Sequence[Token], where: int, clauses: str) -> Change:
     """Put the clauses before a WHERE. `DELETE WHERE { p }` is short for `DELETE { p } WHERE { p }`."""
-    is_short = where and found[where - 1].text.upper() == "DELETE" and where + 1 < len(found)
-    pattern = f"{_pattern(update, found, where)} " if is_short else ""
-    return _inserted(found[where].offset, pattern + clauses)
+    is_short = where and words[where - 1].text.upper() == "DELETE" and where + 1 < len(words)
+    pattern = f"{_pattern(update, words, where)} " if is_short else ""
+    return _inserted(words[where].offset, pattern + clauses)
 
 
-def _pattern(update: str, found: Sequence[Token], where: int) -> str:
+def _pattern(update: str, words: Sequence[Token], where: int) -> str:
     """The braces after a WHERE, with what they hold."""
-    return update[found[where + 1].offset : found[_closing(found, where + 1)].offset + 1]
+    return update[words[where + 1].offset : words[_closing(words, where + 1)].offset + 1]
 
 
-def _closing(found: Sequence[Token], opened: int) -> int:
+def _closing(words: Sequence[Token], opened: int) -> int:
     """Position of the closing brace; the last token if there is none, which the engine will report."""
     depth = 0
-    for index in range(opened, len(found)):
-        depth += {"{": 1, "}": -1}.get(found[index].text, 0)
+    for index in range(opened, len(words)):
+        depth += {"{": 1, "}": -1}.get(words[index].text, 0)
         if depth == 0:
             return index
-    return len(found) - 1
+    return len(words) - 1
 
 
-def _called(found: Sequence[Token], place: int) -> str | None:
+def _called(words: Sequence[Token], place: int) -> str | None:
     """The IRI that a token stands for, in full or by the prefix that was declared last before it."""
-    token = found[place]
+    token = words[place]
     if token.kind == "iri":
         return token.text[1:-1]
     prefix, colon, local = token.text.partition(":")
     if not colon:
         return None
     for index in range(place - 3, -1, -1):
-        word, name, iri = found[index : index + 3]
+        word, name, iri = words[index : index + 3]
         if word.text.upper() == "PREFIX" and name.text == f"{prefix}:" and iri.kind == "iri":
             return iri.text[1:-1] + local.replace("\\", "")
     return None

@@ -56,8 +56,8 @@ def graph_rag(connection: HTTPConnection, request: Mapping[str, Any]) -> Replies
     """Answer from the graph, with the pipeline of the setting `gateway.graph_rag`."""
     service = allowed_to_ask(connection)
     asked = read_request(RagRequest, dict(request))
-    given = {name: request[key] for key, name in _NUMBERS.items() if request.get(key) is not None}
-    numbers = read_request(AskRequest, {"question": asked.question, **given}).steps()
+    parameters = {name: request[key] for key, name in _NUMBERS.items() if request.get(key) is not None}
+    numbers = read_request(AskRequest, {"question": asked.question, **parameters}).steps()
     pipeline = service.engine.settings.gateway.graph_rag
     return _run(connection, asked, pipeline, {**numbers, **_others(request)}, _rag_frames)
 
@@ -171,15 +171,15 @@ def _agent_frames(message: GraphRagResponse, streaming: bool) -> Iterator[dict[s
 
 
 def _usage(message: GraphRagResponse) -> dict[str, Any]:
-    known = {"in_token": message.in_token, "out_token": message.out_token, "model": message.model}
-    return {name: value for name, value in known.items() if value is not None}
+    usage = {"in_token": message.in_token, "out_token": message.out_token, "model": message.model}
+    return {name: value for name, value in usage.items() if value is not None}
 
 
 def _sources(answer: Mapping[str, Any]) -> list[dict[str, str]]:
     """The documents that an answer cites."""
     cited = (source for citation in answer["citations"] for source in citation["sources"])
-    found = {source["document"]: source["title"] for source in cited}
-    return [{"uri": uri, "title": title} for uri, title in sorted(found.items())]
+    titles = {source["document"]: source["title"] for source in cited}
+    return [{"uri": uri, "title": title} for uri, title in sorted(titles.items())]
 
 
 def _explained(message: GraphRagResponse) -> Iterator[dict[str, Any]]:
@@ -209,7 +209,7 @@ def _explained(message: GraphRagResponse) -> Iterator[dict[str, Any]]:
             for quad in quads
             if message.kind == "question" and quad.predicate == PROV.generatedAtTime
         ]
-        classes = [Quad(one.subject, RDF.type, PROV.Activity, one.graph_name) for one in times]
+        classes = [Quad(quad.subject, RDF.type, PROV.Activity, quad.graph_name) for quad in times]
         yield {
             "message_type": "explain",
             "explain_id": node.value,

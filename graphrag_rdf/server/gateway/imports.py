@@ -92,11 +92,11 @@ async def _texts(socket: WebSocket) -> AsyncIterator[str]:
 
 
 def _batch(text: str) -> dict[str, Any]:
-    found = read_object(text)
-    about, triples = found.get("metadata") or {}, found.get("triples") or []
+    batch = read_object(text)
+    about, triples = batch.get("metadata") or {}, batch.get("triples") or []
     if not isinstance(about, Mapping) or not isinstance(triples, list):
         raise Problem(400, tr("a message of an import is not a JSON object with metadata and triples"))
-    return found
+    return batch
 
 
 def _quad(data: Any) -> Quad:

@@ -78,17 +78,19 @@ async def _bytes(connection: HTTPConnection, name: str) -> bytes:
 async def _documents(connection: HTTPConnection, request: Request) -> dict[str, Any]:
     require(connection, "read")
     del request
-    found = await asyncio.to_thread(list_documents, service_of(connection).engine.store)
-    return {"document-metadatas": [_metadata(one) for one in found if one.bytes is not None]}
+    documents = await asyncio.to_thread(list_documents, service_of(connection).engine.store)
+    return {
+        "document-metadatas": [_metadata(document) for document in documents if document.bytes is not None]
+    }
 
 
 async def _document(connection: HTTPConnection, request: Request) -> dict[str, Any]:
     require(connection, "read")
     name = _named(request, "document-id")
     listed = await asyncio.to_thread(list_documents, service_of(connection).engine.store)
-    for one in listed:
-        if one.iri == name:
-            return {"document-metadata": _metadata(one)}
+    for document in listed:
+        if document.iri == name:
+            return {"document-metadata": _metadata(document)}
     raise Problem(404, tr("there is no document {name}").format(name=name))
 
 
@@ -131,7 +133,7 @@ async def _add(connection: HTTPConnection, request: Request) -> dict[str, Any]:
 def _identity(name: str, kind: str) -> str:
     """The name of a document here: its own, with the suffix of its media type if it has none."""
     if suffix_of(name) not in MEDIA_TYPES:
-        name += next((suffix for suffix, known in MEDIA_TYPES.items() if known == kind), "")
+        name += next((suffix for suffix, media_type in MEDIA_TYPES.items() if media_type == kind), "")
     return iri_of(name).value if "://" in name or name.startswith("urn:") else identity_of(name)
 
 
@@ -140,8 +142,11 @@ async def _process(connection: HTTPConnection, request: Request) -> dict[str, An
     require(connection, "write")
     about = request.get("processing-metadata")
     name = _named(about if isinstance(about, Mapping) else {}, "document-id")
-    known = {one.iri for one in await asyncio.to_thread(list_documents, service_of(connection).engine.store)}
-    if not known & _documents_named(connection, name):
+    documents = {
+        document.iri
+        for document in await asyncio.to_thread(list_documents, service_of(connection).engine.store)
+    }
+    if not documents & _documents_named(connection, name):
         raise Problem(
             404,
             tr("there is no document {name}").format(name=name),
@@ -154,14 +159,14 @@ def _documents_named(connection: HTTPConnection, name: str) -> set[str]:
     """The IRIs that a document of this name can have here."""
     identities = {_identity(name, kind) for kind in ("", *MEDIA_TYPES.values())}
     bases = (service_of(connection).engine.settings.extract.namespace, iris.DEFAULT_NAMESPACE)
-    return {iris.document(one, base).value for one in identities for base in bases}
+    return {iris.document(identity, base).value for identity in identities for base in bases}
 
 
 def _named(request: Request, key: str) -> str:
-    found = request.get(key)
-    if not isinstance(found, str) or not found:
+    value = request.get(key)
+    if not isinstance(value, str) or not value:
         raise Problem(400, tr("{key} is missing").format(key=key))
-    return found
+    return value
 
 
 _OPERATIONS: Mapping[str, Callable[[HTTPConnection, Request], Awaitable[dict[str, Any]]]] = {

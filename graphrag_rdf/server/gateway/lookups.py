@@ -80,15 +80,15 @@ async def triples(connection: HTTPConnection, request: Mapping[str, Any]) -> Rep
     asked = read_request(TriplesRequest, dict(request))
     store = service_of(connection).engine.store
     with service_of(connection).concurrency.slot(client_of(connection)):
-        found = await asyncio.to_thread(look_up, store, asked)
-    for batch, last in _batches(found, asked):
+        matches = await asyncio.to_thread(look_up, store, asked)
+    for batch, last in _batches(matches, asked):
         yield {"response": batch}, last
 
 
-def _batches(found: Sequence[Any], asked: _Batches) -> Iterator[tuple[Sequence[Any], bool]]:
-    size = asked.batch_size if asked.streaming else max(1, len(found))
-    for start in range(0, max(1, len(found)), size):
-        yield found[start : start + size], start + size >= len(found)
+def _batches(matches: Sequence[Any], asked: _Batches) -> Iterator[tuple[Sequence[Any], bool]]:
+    size = asked.batch_size if asked.streaming else max(1, len(matches))
+    for start in range(0, max(1, len(matches)), size):
+        yield matches[start : start + size], start + size >= len(matches)
 
 
 def look_up(store: Store, asked: TriplesRequest) -> list[Found]:
@@ -143,16 +143,16 @@ def _next_steps(rows: Sequence[Row], node: NamedNode) -> list[Term]:
 
     def latest(step: Term) -> Term | None:
         """None for what derives from itself alone: anybody can store such a trace."""
-        found: set[Term] = set()
+        steps: set[Term] = set()
         ahead, seen = [step], {step}
         while ahead:
-            for one in before[ahead.pop()] - seen:
-                seen.add(one)
-                if one in shown or one not in places:  # the question is in no row
-                    found.add(one)
+            for step_before in before[ahead.pop()] - seen:
+                seen.add(step_before)
+                if step_before in shown or step_before not in places:  # the question is in no row
+                    steps.add(step_before)
                 else:
-                    ahead.append(one)
-        return max(found, key=lambda one: places.get(one, -1), default=None)
+                    ahead.append(step_before)
+        return max(steps, key=lambda place_of: places.get(place_of, -1), default=None)
 
     return [step for step in shown if node == latest(step)]
 
@@ -183,13 +183,13 @@ def _matching(
     if o is not None and untyped(o) and not by_text:  # names have the language of their document
         objects = spellings([text_of(o)], languages_of(store.select))
     rows = [
-        row if one is None else {"o": one, **row}
-        for one in objects
+        row if object_ is None else {"o": object_, **row}
+        for object_ in objects
         for row in store.select(
             "gateway/triples",
             subject=_one(s),
             predicate=_one(p),
-            object=_one(one),
+            object=_one(object_),
             text=_one(o if by_text else None),
             named=_one(graph),
             facts_only=asked.g == "",
@@ -197,18 +197,18 @@ def _matching(
         )
     ]
     bound = {name: term for name, term in (("s", s), ("p", p), ("o", o), ("g", graph)) if term is not None}
-    found: list[Row] = [{**bound, **row} for row in rows]
+    bound_rows: list[Row] = [{**bound, **row} for row in rows]
     if not thing:
-        found = found[:most]
-    if not found and p == RDFS.label and s is not None and o is None and graph is None:
-        found = _called(store, s)
+        bound_rows = bound_rows[:most]
+    if not bound_rows and p == RDFS.label and s is not None and o is None and graph is None:
+        bound_rows = _called(store, s)
     if s is not None and o is None:
-        found = [*_added(store, s, p, graph, asked), *_ordered(store, s, found)][:most]
+        bound_rows = [*_added(store, s, p, graph, asked), *_ordered(store, s, bound_rows)][:most]
     facts = store.renderer.facts_graph
-    graphs = (row.get("g") for row in found)
+    graphs = (row.get("g") for row in bound_rows)
     return [
         triple_to_wire(row["s"], row["p"], row["o"], None if g == facts else g)
-        for row, g in zip(found, graphs, strict=True)
+        for row, g in zip(bound_rows, graphs, strict=True)
     ]
 
 
@@ -233,19 +233,19 @@ def _added(
     return [{"s": s, **row} for row in rows if p in (None, row["p"]) and graph in (None, row["g"])]
 
 
-def _ordered(store: Store, s: NamedNode, found: list[Row]) -> list[Row]:
+def _ordered(store: Store, s: NamedNode, statements: list[Row]) -> list[Row]:
     """The values of each predicate in their order: numbered things by number, parts of a plan as planned."""
-    of_plan = any(row["p"] in (TG.planStep, TG.subagentGoal) for row in found)
+    of_plan = any(row["p"] in (TG.planStep, TG.subagentGoal) for row in statements)
     parts = [row["text"] for row in store.select("gateway/parts", step=s)] if of_plan else []
     places = {term: number for number, term in enumerate(parts)}
-    groups = {p: number for number, p in enumerate(dict.fromkeys(row["p"] for row in found))}
+    groups = {p: number for number, p in enumerate(dict.fromkeys(row["p"] for row in statements))}
 
     def place(row: Row) -> tuple[int, int]:
         value = row["o"]
         number = _NUMBERED.search(value.value) if isinstance(value, NamedNode) else None
         return groups[row["p"]], int(number[1]) if number else places.get(value, 0)
 
-    return sorted(found, key=place)
+    return sorted(statements, key=place)
 
 
 _LINKS: Mapping[NamedNode, NamedNode] = {
@@ -273,7 +273,7 @@ def _statements(
         subject, predicate, text = stated
         rows = store.select("gateway/literals", subject=subject, predicate=predicate, text=text)
         edges += [(subject, predicate, row["o"]) for row in rows if row["o"] != text]
-    found: list[Found] = []
+    statements: list[Found] = []
     for link, place in _LINKS.items():
         at = store.renderer.trace_graph if place == Graphs.RETRIEVAL else place
         if p in (None, link) and graph in (None, at):
@@ -288,8 +288,8 @@ def _statements(
             )
             for row in rows:
                 statement = Triple(node_of(row["o_s"]), node_of(row["o_p"]), row["o_o"])
-                found.append(triple_to_wire(row["s"], link, statement, at))
-    return found[: asked.limit]
+                statements.append(triple_to_wire(row["s"], link, statement, at))
+    return statements[: asked.limit]
 
 
 # --- sparql ---------------------------------------------------------------------------------------------
@@ -310,10 +310,10 @@ async def sparql(connection: HTTPConnection, request: Mapping[str, Any]) -> Repl
     with service.concurrency.slot(client_of(connection)):
         content_type, data = await service.queries.whole(job, service.min_commit(connection))
     if content_type.startswith("application/n-triples"):
-        made = [
+        triples = [
             triple_to_wire(t.subject, t.predicate, t.object) for t in ox.parse(data, ox.RdfFormat.N_TRIPLES)
         ]
-        yield {"query-type": "construct", "triples": made[: asked.limit]}, True
+        yield {"query-type": "construct", "triples": triples[: asked.limit]}, True
         return
     result = json.loads(data)
     if "boolean" in result:

@@ -105,12 +105,12 @@ async def post(request: Request) -> Response:
     limit = service_of(request).settings.max_body_mb << 20
     try:
         asked = read_object((await read_body(request, limit)).decode("utf-8", "replace"))
-        found: dict[str, Any] = {}
+        reply: dict[str, Any] = {}
         async for response, _ in _replies(request, name, asked):
-            found = response
+            reply = response
     except Exception as error:  # noqa: BLE001 - told to the client, and logged
-        found = _error(error, name)
-    return JSONResponse(found, headers={"Cache-Control": "no-store"})
+        reply = _error(error, name)
+    return JSONResponse(reply, headers={"Cache-Control": "no-store"})
 
 
 def _replies(connection: HTTPConnection, name: str, asked: Any) -> Replies:

@@ -26,10 +26,10 @@ def to_wire(term: Term) -> dict[str, Any]:
             return {"t": "b", "d": term.value}
         case Triple():
             return {"t": "t", "tr": _parts(term.subject, term.predicate, term.object)}
-    found = {"t": "l", "v": term.value}
+    wire = {"t": "l", "v": term.value}
     if term.language:
-        return {**found, "ln": term.language}
-    return found if term.datatype == XSD.string else {**found, "dt": term.datatype.value}
+        return {**wire, "ln": term.language}
+    return wire if term.datatype == XSD.string else {**wire, "dt": term.datatype.value}
 
 
 def triple_to_wire(s: Term, p: Term, o: Term, graph: Term | None = None) -> dict[str, Any]:

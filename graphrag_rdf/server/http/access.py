@@ -67,12 +67,12 @@ class Access:
         Raises:
             ConfigError: when the file is missing or malformed.
         """
-        given: list[tuple[Role, SecretStr | None]] = [
+        configured: list[tuple[Role, SecretStr | None]] = [
             ("read", settings.read_token),
             ("write", settings.write_token),
             ("admin", settings.admin_token),
         ]
-        tokens = [(role, token) for role, token in given if token is not None]
+        tokens = [(role, token) for role, token in configured if token is not None]
         if settings.token_file is not None:
             tokens += read_tokens(settings.token_file)
         return cls(tokens, settings.anonymous)
@@ -107,8 +107,8 @@ class Access:
         digest = _digest(token)
         found: Role | None = None
         own: tuple[bytes, Role] = (_digest(self.own), "write")
-        for known, role in (*self._known, own):  # all of them: the time reveals nothing
-            if hmac.compare_digest(known, digest):
+        for known_digest, role in (*self._known, own):  # all of them: the time reveals nothing
+            if hmac.compare_digest(known_digest, digest):
                 found = role
         if found is None:
             raise Problem(401, tr("the token is not known"), headers={**_SCHEME})
@@ -118,13 +118,15 @@ class Access:
         """Whether a token grants a role."""
         return any(ROLES.index(role) >= ROLES.index(needed) for _, role in self._known)
 
-    def refuse(self, role: Role, needed: Role, *, known: bool) -> Problem:
-        """The refusal for a client whose role is too small; `known`: it sent a token."""
-        if not known:
+    def refuse(self, role: Role, needed: Role, *, identified: bool) -> Problem:
+        """The refusal for a client whose role is too small; `identified`: it sent a token."""
+        if not identified:
             hint = tr("send: Authorization: Bearer TOKEN")
             if not self._known:
-                told = tr("this server has no tokens: start it with --token-file FILE, or --anonymous {role}")
-                hint = told.format(role=needed)
+                hint_text = tr(
+                    "this server has no tokens: start it with --token-file FILE, or --anonymous {role}"
+                )
+                hint = hint_text.format(role=needed)
             return Problem(
                 401,
                 tr("this needs a token of role {needed}").format(needed=needed),
@@ -165,7 +167,7 @@ def require(connection: HTTPConnection, needed: Role) -> None:
     if not may(connection, needed):
         access: Access = connection.app.state.access
         state = connection.scope["state"]
-        raise access.refuse(state["role"], needed, known=state["token"] is not None)
+        raise access.refuse(state["role"], needed, identified=state["token"] is not None)
 
 
 def read_tokens(path: Path) -> list[tuple[Role, SecretStr]]:
@@ -182,7 +184,7 @@ def read_tokens(path: Path) -> list[tuple[Role, SecretStr]]:
         raise ConfigError(
             tr("{path} cannot be read: {cause}").format(path=path, cause=system_cause(error))
         ) from error
-    found: list[tuple[Role, SecretStr]] = []
+    tokens: list[tuple[Role, SecretStr]] = []
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.partition("#")[0].split()
         if not words:
@@ -193,8 +195,8 @@ def read_tokens(path: Path) -> list[tuple[Role, SecretStr]]:
                 tr("{path}, line {number}: not of the form 'role token'").format(path=path, number=number),
                 hint=tr("roles: read, write, admin"),
             )
-        found.append((role, SecretStr(words[1])))
-    return found
+        tokens.append((role, SecretStr(words[1])))
+    return tokens
 
 
 def _password(credentials: str) -> str:

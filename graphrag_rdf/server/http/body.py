@@ -53,8 +53,8 @@ async def read_body(request: Request, limit: int, *, length_required: bool = Tru
     body, more = bytearray(), True
     try:
         async with asyncio.timeout(PATIENCE) as patience:
-            now = asyncio.get_running_loop().time
-            start = now()
+            clock = asyncio.get_running_loop().time
+            start = clock()
             while more:
                 message = await request.receive()
                 if message["type"] == "http.disconnect":
@@ -64,7 +64,7 @@ async def read_body(request: Request, limit: int, *, length_required: bool = Tru
                 if len(body) > limit:
                     raise _too_large(limit)
                 if more:
-                    patience.reschedule(PATIENCE + min(now(), start + len(body) / _SLOWEST))
+                    patience.reschedule(PATIENCE + min(clock(), start + len(body) / _SLOWEST))
     except TimeoutError:
         raise Problem(408, tr("the body came too slowly, or not at all"), headers=_CLOSE) from None
     return _uncompressed(bytes(body), headers.get("content-encoding", "identity"), limit)
@@ -185,8 +185,8 @@ class Parameters:
         """Those of a form's body."""
         return cls(_decoded(raw, "the form"))
 
-    def __add__(self, other: Parameters) -> Parameters:
-        return Parameters(self._pairs + other._pairs)
+    def __add__(self, more: Parameters) -> Parameters:
+        return Parameters(self._pairs + more._pairs)
 
     def __contains__(self, name: str) -> bool:
         return any(key == name for key, _ in self._pairs)
@@ -215,8 +215,8 @@ class Parameters:
 _APPENDED = re.compile(rb"(?<![^&])(?:(?:dialect|format|union-default-graph)(?:=[^&?]*)?\?)+")
 
 
-def _divided(found: re.Match[bytes]) -> bytes:
-    return found[0].replace(b"?", b"&")
+def _divided(match: re.Match[bytes]) -> bytes:
+    return match[0].replace(b"?", b"&")
 
 
 def _decoded(raw: bytes, where: str) -> list[tuple[str, str]]:
@@ -235,14 +235,14 @@ def _decoded(raw: bytes, where: str) -> list[tuple[str, str]]:
 
 
 def _unquoted(text: str) -> str:
-    spaced, found, start = text.replace("+", " "), [], 0
+    spaced, parts, start = text.replace("+", " "), [], 0
     while start < len(spaced):
         end = start + _PIECE
         if (escape := spaced.rfind("%", end - 2, end)) > start:  # not to be cut in two
             end = escape
-        found.append(unquote_to_bytes(spaced[start:end]))
+        parts.append(unquote_to_bytes(spaced[start:end]))
         start = end
-    return b"".join(found).decode("utf-8")
+    return b"".join(parts).decode("utf-8")
 
 
 FORM = "application/x-www-form-urlencoded"

@@ -60,7 +60,7 @@ def _joined(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     names = [name for name, _ in headers if name in _LISTS]
     if len(names) == len(set(names)):
         return headers
-    lists = [(name, b", ".join(value for other, value in headers if other == name)) for name in set(names)]
+    lists = [(name, b", ".join(value for header, value in headers if header == name)) for name in set(names)]
     return [*(header for header in headers if header[0] not in _LISTS), *lists]
 
 

@@ -48,14 +48,14 @@ class Gate:
             Problem: it may not pass.
         """
         headers: list[tuple[bytes, bytes]] = scope["headers"]
-        known = dict(headers)
+        by_name = dict(headers)
         if sum(name == b"host" for name, _ in headers) != 1:
             raise Problem(400, tr("a request must name exactly one host"))
         reads = scope.get("method", "GET") in _READING  # a WebSocket begins as a GET
-        place = map(known.get, (b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode"))
+        place = map(by_name.get, (b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode"))
         self._check_place(*place, reads)
         self.count(scope)  # before the token: guessing is slow
-        role, token = self._access.identify(known.get(b"authorization"))
+        role, token = self._access.identify(by_name.get(b"authorization"))
         scope.setdefault("state", {}).update(role=role, token=token, client=token or _address(scope))
 
     def count(self, scope: Scope) -> None:
@@ -179,18 +179,18 @@ class Rate:
         """
         if self.per_minute is None:
             return
-        now = time.monotonic()
-        level, then = self._buckets.pop(client, (float(self.per_minute), now))
-        level = min(self.per_minute, level + (now - then) * self.per_minute / 60)
+        moment = time.monotonic()
+        level, then = self._buckets.pop(client, (float(self.per_minute), moment))
+        level = min(self.per_minute, level + (moment - then) * self.per_minute / 60)
         if level < 1:
-            self._buckets[client] = level, now
+            self._buckets[client] = level, moment
             wait = int((1 - level) * 60 / self.per_minute) + 1
             raise Problem(
                 429,
                 tr("more than {per_minute} requests in a minute").format(per_minute=self.per_minute),
                 headers={"Retry-After": str(wait)},
             )
-        self._buckets[client] = level - 1, now
+        self._buckets[client] = level - 1, moment
         if len(self._buckets) > _CLIENTS:
             self._buckets.popitem(last=False)
 

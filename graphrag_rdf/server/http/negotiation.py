@@ -148,8 +148,8 @@ class MediaRange:
         """How precisely the range names a media type: 0 for `*/*` up to 2; None when it does not."""
         if self.type == media_type:
             return 2
-        kind, _, rest = self.type.partition("/")
-        if rest == "*" and kind == media_type.partition("/")[0]:
+        kind, _, subtype = self.type.partition("/")
+        if subtype == "*" and kind == media_type.partition("/")[0]:
             return 1
         return 0 if self.type == "*/*" else None
 
@@ -187,10 +187,10 @@ def wanted(choice: Choice, context_url: str = "") -> Wanted:
     Args:
         context_url: the address of our JSON-LD context; without it, JSON-LD has the context in it.
     """
-    found = Wanted(choice.format.media_type, choice.content_type, choice.dialect)
+    format_wanted = Wanted(choice.format.media_type, choice.content_type, choice.dialect)
     if choice.format.engine != RdfFormat.JSON_LD:
-        return found
-    return replace(found, context=_context(), context_url=context_url)
+        return format_wanted
+    return replace(format_wanted, context=_context(), context_url=context_url)
 
 
 @cache
@@ -210,8 +210,8 @@ def accepted(header: str | None, asked: Sequence[str]) -> str | None:
     """
     named = [name.replace(" ", "+") for name in asked if name]
     for name in named:
-        if (found := name if "/" in name else FORMATS.get(name)) is not None:
-            return found
+        if (media_type := name if "/" in name else FORMATS.get(name)) is not None:
+            return media_type
     if named:
         raise Problem(
             400,
@@ -270,8 +270,10 @@ def takes_gzip(header: str) -> bool:
 
 def parse_accept_language(header: str) -> list[str]:
     """The tags of an Accept-Language header (RFC 9110 §12.5.4), the best first, without those of `q=0`."""
-    found = [(tag, quality) for tag, _, quality in _weighted(header) if quality > 0 and tag not in ("", "*")]
-    return [tag for tag, _ in sorted(found, key=lambda one: -one[1])]
+    weighted = [
+        (tag, quality) for tag, _, quality in _weighted(header) if quality > 0 and tag not in ("", "*")
+    ]
+    return [tag for tag, _ in sorted(weighted, key=lambda pair: -pair[1])]
 
 
 def content_type(header: str | None) -> tuple[str, dict[str, str]]:
@@ -285,10 +287,10 @@ def _quality(ranges: Iterable[MediaRange], candidate: Format) -> tuple[float, Me
     best: tuple[int, float, bool, MediaRange] | None = None
     for media_range in ranges:
         for name in candidate.accepted:
-            found = media_range.specificity(name)
-            if found is None:
+            specificity = media_range.specificity(name)
+            if specificity is None:
                 continue
-            rank = found, media_range.quality, ("version", "1.2") in media_range.parameters
+            rank = specificity, media_range.quality, ("version", "1.2") in media_range.parameters
             if best is None or rank > best[:3]:
                 best = *rank, media_range
     return (best[1], best[3]) if best else (0.0, None)
@@ -297,8 +299,8 @@ def _quality(ranges: Iterable[MediaRange], candidate: Format) -> tuple[float, Me
 def _weighted(header: str) -> Iterator[tuple[str, dict[str, str], float]]:
     """(name in lower case, parameters, quality) of each part of a header whose name begins with Accept."""
     for part in _split(header, ","):
-        name, *rest = _split(part, ";")
-        parameters = _parameters(rest)
+        name, *parameter_texts = _split(part, ";")
+        parameters = _parameters(parameter_texts)
         quality = _number(parameters.pop("q", "1"))
         yield name.strip().lower(), parameters, quality
 

@@ -112,8 +112,8 @@ _OF_ROUTES = {
 def problem_from(error: Exception) -> Problem:
     """The problem for what a route raised, Starlette's refusals and known errors included."""
     if isinstance(error, HTTPException):
-        said = {name: tr(text) for name, text in _OF_ROUTES.get(error.status_code, {}).items()}
-        return Problem(error.status_code, headers=error.headers, **(said or {"detail": error.detail}))
+        texts = {name: tr(text) for name, text in _OF_ROUTES.get(error.status_code, {}).items()}
+        return Problem(error.status_code, headers=error.headers, **(texts or {"detail": error.detail}))
     if isinstance(error, GraphRagError):
         return problem_of(error)
     assert isinstance(error, Problem)  # noqa: S101 - there are no others that it is registered for

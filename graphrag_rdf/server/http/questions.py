@@ -36,7 +36,7 @@ PipelineName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$
 _FullName = Annotated[
     str, StringConstraints(pattern=r"^(urn:[a-z:]{1,40}:)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 ]
-Session = Annotated[_FullName | None, BeforeValidator(lambda given: None if given == "" else given)]
+Session = Annotated[_FullName | None, BeforeValidator(lambda text: None if text == "" else text)]
 """A full name: on a server, `last` may be another client's. An empty one, as older clients send, is none."""
 Names = Annotated[list[Name], Field(max_length=50)]
 
@@ -61,10 +61,10 @@ class _Request(BaseModel):
 
     def steps(self) -> dict[str, str]:
         """`step.parameter` → value, of the parameters that were given; false asks for nothing."""
-        given = self.model_dump(include=set(_STEPS), exclude_none=True)
+        values = self.model_dump(include=set(_STEPS), exclude_none=True)
         return {
             _STEPS[name]: "true" if value is True else str(value)
-            for name, value in given.items()
+            for name, value in values.items()
             if value is not False
         }
 
@@ -140,12 +140,12 @@ def read_object(text: str) -> dict[str, Any]:
         Problem: 400 if it is not a JSON object.
     """
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        value = None
+    if not isinstance(value, dict):
         raise Problem(400, tr("the message is not a JSON object"))
-    return found
+    return value
 
 
 def read_request(model: type[R], data: bytes | str | dict[str, Any]) -> R:

@@ -78,8 +78,8 @@ def build(service: Service, caller_of: Callable[[Any], Caller]) -> Server[Any]:
 
     async def list_tools(context: ServerRequestContext[Any], params: Any) -> types.ListToolsResult:
         del params
-        found = tools_for(service, caller_of(context.request))
-        return types.ListToolsResult(tools=[_described(tool, service) for tool in found])
+        tools = tools_for(service, caller_of(context.request))
+        return types.ListToolsResult(tools=[_described(tool, service) for tool in tools])
 
     async def call_tool(
         context: ServerRequestContext[Any], params: types.CallToolRequestParams
@@ -114,11 +114,11 @@ def build(service: Service, caller_of: Callable[[Any], Caller]) -> Server[Any]:
 async def _run(call: Call, name: str, arguments: dict[str, Any]) -> Any:
     tool = next((tool for tool in TOOLS if tool.name == name and tool.offered(call.service)), None)
     if tool is None:
-        known = ", ".join(tool.name for tool in tools_for(call.service, call.caller))
+        names = ", ".join(tool.name for tool in tools_for(call.service, call.caller))
         raise Problem(
             404,
             tr("there is no tool {name!r}").format(name=name[:80]),
-            hint=tr("there are: {known}").format(known=known),
+            hint=tr("there are: {known}").format(known=names),
         )
     call.caller.require(tool.role)
     asked = read_request(tool.arguments, arguments)
@@ -258,8 +258,8 @@ class _Lines:
         held = bytearray()
         with suppress(RuntimeError):  # the loop is closed: the program ends
             while data := os.read(self._descriptor, 1 << 16):
-                *whole, rest = (bytes(held) + data).split(b"\n")
-                held = bytearray(rest)
+                *whole, partial = (bytes(held) + data).split(b"\n")
+                held = bytearray(partial)
                 for line in whole:
                     self._pass_on(line.decode("utf-8", "replace"))
                 if len(held) > _LONGEST:

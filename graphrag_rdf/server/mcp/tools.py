@@ -62,8 +62,8 @@ class Caller:
     def of_request(cls, connection: HTTPConnection) -> Caller:
         """The client of a request."""
         state = connection.scope["state"]
-        known = state["token"] is not None
-        return cls(state["role"], client_of(connection), known, connection.app.state.access)
+        identified = state["token"] is not None
+        return cls(state["role"], client_of(connection), identified, connection.app.state.access)
 
     @classmethod
     def local(cls) -> Caller:
@@ -77,7 +77,7 @@ class Caller:
     def require(self, needed: Role) -> None:
         """Raises Problem 401 or 403 without a role."""
         if not self.may(needed):
-            raise self.access.refuse(self.role, needed, known=self.known)
+            raise self.access.refuse(self.role, needed, identified=self.known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class Tool:
 
 async def _ask(call: Call, asked: AskRequest) -> Outcome:
     service = call.service
-    call.caller.require(ask.role_to_ask(service, known=call.caller.known))
+    call.caller.require(ask.role_to_ask(service, identified=call.caller.known))
     run = service.runs.start(lambda: ask.begin(service, asked))
     session, last, done = "", None, 0
     try:
@@ -205,8 +205,8 @@ async def _ask(call: Call, asked: AskRequest) -> Outcome:
                 await call.progress(done, None, message.kind)
             elif message.response and message.kind != "answer":  # what an agent thinks, does, and sees
                 done += 1
-                said = one_line(message.response)[:_LONGEST_REMARK]
-                await call.progress(done, None, f"{message.kind}: {said}")
+                remark = one_line(message.response)[:_LONGEST_REMARK]
+                await call.progress(done, None, f"{message.kind}: {remark}")
     finally:
         run.close()
     if last is None:
@@ -218,9 +218,9 @@ async def _ask(call: Call, asked: AskRequest) -> Outcome:
 
 async def _retrieve(call: Call, asked: RetrieveRequest) -> Outcome:
     service = call.service
-    call.caller.require(ask.role_to_ask(service, known=call.caller.known))
-    found = await service.runs.call(lambda: ask.ranked(service, asked))
-    return Outcome(found, _text_of_passages(found))
+    call.caller.require(ask.role_to_ask(service, identified=call.caller.known))
+    ranking = await service.runs.call(lambda: ask.ranked(service, asked))
+    return Outcome(ranking, _text_of_passages(ranking))
 
 
 async def _sparql(call: Call, asked: SparqlArguments) -> Outcome:
@@ -237,8 +237,8 @@ async def _sparql(call: Call, asked: SparqlArguments) -> Outcome:
     if content_type.startswith("text/turtle"):
         turtle = data.decode()
         return Outcome({"turtle": turtle}, turtle)
-    found: dict[str, Any] = json.loads(data)
-    return Outcome(found, _text_of_results(found))
+    results: dict[str, Any] = json.loads(data)
+    return Outcome(results, _text_of_results(results))
 
 
 async def _trace(call: Call, asked: TraceArguments) -> Outcome:
@@ -249,16 +249,16 @@ async def _trace(call: Call, asked: TraceArguments) -> Outcome:
             listed = list_traces(engine.store, asked.limit)
             return Outcome({"traces": to_json(listed)}, _text_of_traces(listed))
         session = find_trace(engine.store, asked.trace)
-        found = read_trace(engine.store, session, engine.blobs)
-        return Outcome(to_json(found), _text_of_trace(found))
+        trace = read_trace(engine.store, session, engine.blobs)
+        return Outcome(to_json(trace), _text_of_trace(trace))
 
     return await asyncio.to_thread(look)
 
 
 async def _source_of_fact(call: Call, asked: FactArguments) -> Outcome:
     store = call.service.engine.store
-    found = await asyncio.to_thread(source_fact, store, asked.subject, asked.predicate, asked.object)
-    return Outcome({"sources": to_json(found)}, _text_of_sources(found))
+    sources = await asyncio.to_thread(source_fact, store, asked.subject, asked.predicate, asked.object)
+    return Outcome({"sources": to_json(sources)}, _text_of_sources(sources))
 
 
 async def _ingest(call: Call, asked: IngestArguments) -> Outcome:
@@ -360,21 +360,21 @@ def _text_of_answer(answer: Mapping[str, Any], trace: str) -> str:
     return "\n\n".join(parts)
 
 
-def _text_of_passages(found: Mapping[str, Any]) -> str:
+def _text_of_passages(ranking: Mapping[str, Any]) -> str:
     """The passages with their scores, then the facts."""
-    passages = [f"{r['rank']}. {r['name']} (score {r['score']:.2f})\n{r['text']}" for r in found["results"]]
-    facts = [f"- {_fact(edge)} (score {edge['score']:.2f})" for edge in found["edges"]]
-    warnings = [f"Warning: {w['detail']} ({w['type']})" for w in found["warnings"]]
+    passages = [f"{r['rank']}. {r['name']} (score {r['score']:.2f})\n{r['text']}" for r in ranking["results"]]
+    facts = [f"- {_fact(edge)} (score {edge['score']:.2f})" for edge in ranking["edges"]]
+    warnings = [f"Warning: {w['detail']} ({w['type']})" for w in ranking["warnings"]]
     parts = [*passages, *(["Facts:\n" + "\n".join(facts)] if facts else []), *warnings]
     return "\n\n".join(parts) or "Nothing was found."
 
 
-def _text_of_results(found: Mapping[str, Any]) -> str:
+def _text_of_results(results: Mapping[str, Any]) -> str:
     """Solutions as lines with tabs, or yes and no."""
-    if "boolean" in found:
-        return "yes" if found["boolean"] else "no"
-    variables = found["head"]["vars"]
-    rows = ["\t".join(_term(row.get(name)) for name in variables) for row in found["results"]["bindings"]]
+    if "boolean" in results:
+        return "yes" if results["boolean"] else "no"
+    variables = results["head"]["vars"]
+    rows = ["\t".join(_term(row.get(name)) for name in variables) for row in results["results"]["bindings"]]
     return "\n".join(["\t".join(f"?{name}" for name in variables), *rows])
 
 
@@ -388,9 +388,9 @@ def _text_of_traces(listed: Sequence[TraceSummary]) -> str:
     return render_list(listed, width=_WIDTH) or "There are no traces yet."
 
 
-def _text_of_sources(found: Sequence[FactSource]) -> str:
+def _text_of_sources(sources: Sequence[FactSource]) -> str:
     """As `source fact`."""
-    return render_fact_sources(found, width=_WIDTH)
+    return render_fact_sources(sources, width=_WIDTH)
 
 
 def _text_of_report(report: Any) -> str:

@@ -43,8 +43,8 @@ class Links:
 
     def trace(self, iri: str) -> str:
         """The page of a trace, also of one whose first node has another form."""
-        found = self(iri)
-        return found if found.startswith("/traces/") else f"/traces/{_quoted(iri)}"
+        path = self(iri)
+        return path if path.startswith("/traces/") else f"/traces/{_quoted(iri)}"
 
     def document(self, iri: str) -> str:
         """The page of a document."""
@@ -101,9 +101,11 @@ def run_call(iri: str) -> str:
 
 def _local(iri: str, base: str) -> str:
     """The local part of one of our IRIs; else the full IRI, also where the local part looks like one."""
-    rest = iri.removeprefix(base)
-    plain = rest != iri and ":" not in rest and not any(part in ("", ".", "..") for part in rest.split("/"))
-    return quote(rest) if plain else _quoted(iri)
+    local = iri.removeprefix(base)
+    plain = (
+        local != iri and ":" not in local and not any(part in ("", ".", "..") for part in local.split("/"))
+    )
+    return quote(local) if plain else _quoted(iri)
 
 
 def _quoted(text: str) -> str:

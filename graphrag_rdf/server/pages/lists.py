@@ -60,11 +60,11 @@ class Listing:
     more: Sequence[tuple[str, str]] = ()
 
 
-def list_page(listing: Listing, part: Part, found: int | None = None) -> str:
+def list_page(listing: Listing, part: Part, count: int | None = None) -> str:
     """A page of a list.
 
     Args:
-        found: items that count towards the limit, if not all rows do.
+        count: items that count towards the limit, if not all rows do.
     """
     chosen = {**listing.chosen, **({"match": part.match} if part.match else {})}
     return render(
@@ -74,7 +74,7 @@ def list_page(listing: Listing, part: Part, found: int | None = None) -> str:
         match=part.match,
         run=f"/sparql-editor?{urlencode({'query': listing.query})}",
         **turns(
-            listing.path, part.limit, part.offset, len(listing.rows) if found is None else found, **chosen
+            listing.path, part.limit, part.offset, len(listing.rows) if count is None else count, **chosen
         ),
     )
 
@@ -190,11 +190,11 @@ def facts_page(service: Service, facts: Sequence[Fact], part: Part) -> str:
     return list_page(listing, part)
 
 
-def turns(path: str, limit: int, offset: int, found: int, **more: Any) -> dict[str, str | None]:
+def turns(path: str, limit: int, offset: int, count: int, **more: Any) -> dict[str, str | None]:
     """The addresses of the previous and next page.
 
     Args:
-        found: items on this page; a full page is assumed to have a next one.
+        count: items on this page; a full page is assumed to have a next one.
     """
 
     def at(place: int) -> str:
@@ -203,7 +203,7 @@ def turns(path: str, limit: int, offset: int, found: int, **more: Any) -> dict[s
 
     return {
         "before": at(max(0, offset - limit)) if offset > 0 else None,
-        "after": at(offset + limit) if 0 < limit <= found else None,
+        "after": at(offset + limit) if 0 < limit <= count else None,
     }
 
 

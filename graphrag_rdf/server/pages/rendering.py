@@ -92,8 +92,10 @@ PROBLEMS = (Format((MEDIA_TYPE, "application/json"), None, ""), HTML)
 def _methods(connection: HTTPConnection) -> list[str]:
     """The methods of a path (RFC 9110 §15.5.6): each has a route, and Starlette reports only one."""
     routes = (route for route in connection.app.routes if isinstance(route, Route))
-    found = (route.methods or () for route in routes if route.matches(connection.scope)[0] is not Match.NONE)
-    return sorted({method for methods in found for method in methods})
+    methods_of_routes = (
+        route.methods or () for route in routes if route.matches(connection.scope)[0] is not Match.NONE
+    )
+    return sorted({method for methods in methods_of_routes for method in methods})
 
 
 async def on_error(connection: HTTPConnection, error: Exception) -> Response:

@@ -106,8 +106,8 @@ async def _ranked(request: Request, model: type[RetrieveRequest]) -> Response:
     service = allowed_to_ask(request)
     asked = await read_json(request, model, _BODY)
     with service.concurrency.slot(client_of(request)):
-        found = await service.runs.call(lambda: ranked(service, asked))
-        return JSONResponse(found, headers=_headers(service))
+        ranking = await service.runs.call(lambda: ranked(service, asked))
+        return JSONResponse(ranking, headers=_headers(service))
 
 
 async def ask_socket(socket: WebSocket) -> None:
@@ -171,20 +171,20 @@ def seen(connection: HTTPConnection) -> None:
 def allowed_to_ask(connection: HTTPConnection) -> Service:
     """The service, if the client may ask."""
     service = service_of(connection)
-    require(connection, role_to_ask(service, known=connection.scope["state"].get("token") is not None))
+    require(connection, role_to_ask(service, identified=connection.scope["state"].get("token") is not None))
     return service
 
 
-def role_to_ask(service: Service, *, known: bool) -> Role:
+def role_to_ask(service: Service, *, identified: bool) -> Role:
     """The role that asking needs. Models that answer or rerank cost money, so with one a client
     needs a token, or the role to write.
 
     Args:
-        known: whether the client has a token.
+        identified: whether the client has a token.
     """
     settings = service.engine.settings
     costs = settings.llm.model is not None or settings.rerank.calls_provider
-    return "write" if costs and not known else "read"
+    return "write" if costs and not identified else "read"
 
 
 def begin(service: Service, asked: AskRequest) -> Messages:
@@ -314,7 +314,7 @@ async def submit(request: Request) -> Response:
 
 def needs_token(connection: HTTPConnection) -> bool:
     """Whether asking needs a token."""
-    return lacks(connection, role_to_ask(service_of(connection), known=False))
+    return lacks(connection, role_to_ask(service_of(connection), identified=False))
 
 
 def lacks(connection: HTTPConnection, needed: Role) -> bool:
@@ -351,7 +351,7 @@ def _quotes(service: Service, answer: dict[str, Any]) -> list[dict[str, Any]]:
     links = links_of(service)
     names = ("document", "title", "uri", "chunk", "char_offset", "char_length", "verified")
 
-    def quotes(found: Iterable[CitedSource]) -> list[dict[str, Any]]:
+    def quotes(cited: Iterable[CitedSource]) -> list[dict[str, Any]]:
         return [
             {
                 "quote": source["quote"],
@@ -359,7 +359,7 @@ def _quotes(service: Service, answer: dict[str, Any]) -> list[dict[str, Any]]:
                 "name": source["name"],
                 "address": links.source(Source(**{name: source[name] for name in names}), None),
             }
-            for edge, source in found
+            for edge, source in cited
         ]
 
     return [

@@ -199,7 +199,9 @@ def _graph(data: NamedNode, counts: GraphCounts, site: str) -> Iterator[Triple]:
         yield Triple(node, VOID.classPartition, part)
         yield Triple(part, VOID["class"], class_)
         yield Triple(part, VOID.entities, integer(things))
-        yield from _properties(part, [one for one in counts.partitions if one.class_ == class_])
+        yield from _properties(
+            part, [partition for partition in counts.partitions if partition.class_ == class_]
+        )
     for property_, triples in counts.property_parts:
         part = BlankNode()
         yield Triple(node, VOID.propertyPartition, part)
@@ -210,23 +212,23 @@ def _graph(data: NamedNode, counts: GraphCounts, site: str) -> Iterator[Triple]:
 def _properties(class_part: BlankNode, partitions: Sequence[Partition]) -> Iterator[Triple]:
     """The properties of the things of a class, with the classes and datatypes of their objects."""
     nodes: dict[NamedNode, BlankNode] = {}
-    for one in partitions:
-        if one.property_ not in nodes:
-            nodes[one.property_] = part = BlankNode()
+    for partition in partitions:
+        if partition.property_ not in nodes:
+            nodes[partition.property_] = part = BlankNode()
             yield Triple(class_part, VOID.propertyPartition, part)
-            yield Triple(part, VOID.property, one.property_)
-        part = nodes[one.property_]
-        if one.target is None and one.datatype is None:
-            yield Triple(part, VOID.triples, integer(one.triples))
+            yield Triple(part, VOID.property, partition.property_)
+        part = nodes[partition.property_]
+        if partition.target is None and partition.datatype is None:
+            yield Triple(part, VOID.triples, integer(partition.triples))
             continue
         inner = BlankNode()
-        if one.target is not None:
+        if partition.target is not None:
             yield Triple(part, VOID.classPartition, inner)
-            yield Triple(inner, VOID["class"], one.target)
-        elif one.datatype is not None:
+            yield Triple(inner, VOID["class"], partition.target)
+        elif partition.datatype is not None:
             yield Triple(part, VOID_EXT.datatypePartition, inner)
-            yield Triple(inner, VOID_EXT.datatype, one.datatype)
-        yield Triple(inner, VOID.triples, integer(one.triples))
+            yield Triple(inner, VOID_EXT.datatype, partition.datatype)
+        yield Triple(inner, VOID.triples, integer(partition.triples))
 
 
 def _as_json(counts: Counts) -> dict[str, Any]:
@@ -310,9 +312,9 @@ def dataset_iri(site: str) -> NamedNode:
 
 def _languages(service: Service) -> tuple[NamedNode, ...]:
     """The languages of queries and updates; an endpoint has 1.2 if it supports triple terms."""
-    known = 3 if service.remote is None or service.remote.dialect == "rdf12" else 2
-    updates = () if service.read_only else _UPDATE[: known - 1]
-    return (*_QUERY[:known], *updates)
+    versions = 3 if service.remote is None or service.remote.dialect == "rdf12" else 2
+    updates = () if service.read_only else _UPDATE[: versions - 1]
+    return (*_QUERY[:versions], *updates)
 
 
 def _service(service: Service, endpoint: NamedNode, dataset: NamedNode) -> Iterator[Triple]:
@@ -322,10 +324,10 @@ def _service(service: Service, endpoint: NamedNode, dataset: NamedNode) -> Itera
     yield Triple(node, SD.endpoint, endpoint)
     for language in _languages(service):
         yield Triple(node, SD.supportedLanguage, language)
-    for known in (*RESULTS, *GRAPHS):
-        yield Triple(node, SD.resultFormat, NamedNode(known.iri))
-    for known in GRAPHS:
-        yield Triple(node, SD.inputFormat, NamedNode(known.iri))
+    for form in (*RESULTS, *GRAPHS):
+        yield Triple(node, SD.resultFormat, NamedNode(form.iri))
+    for form in GRAPHS:
+        yield Triple(node, SD.inputFormat, NamedNode(form.iri))
     if service.remote is None:
         yield Triple(node, SD.feature, SD.EmptyGraphs)
         if service.settings.union_default_graph:

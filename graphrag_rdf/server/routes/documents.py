@@ -65,29 +65,29 @@ async def document_list(request: Request) -> Response:
 
     def forms(service: Service) -> Forms:
         store = service.engine.store
-        found = list_documents(store, **asdict(asked))
+        documents = list_documents(store, **asdict(asked))
         return Forms(
-            json=lambda: listed([_item(document) for document in found], limit=limit, offset=offset),
-            rdf=lambda: _described(store, [document.iri for document in found]),
-            html=lambda: documents_page(request, service, found, asked),
+            json=lambda: listed([_item(document) for document in documents], limit=limit, offset=offset),
+            rdf=lambda: _described(store, [document.iri for document in documents]),
+            html=lambda: documents_page(request, service, documents, asked),
         )
 
     return await represent(request, forms)
 
 
 def _duplicates(service: Service) -> Forms:
-    found = find_duplicates(service.engine.store, service.engine.blobs)
+    pairs = find_duplicates(service.engine.store, service.engine.blobs)
     return Forms(
-        json=lambda: listed([pair.as_json() for pair in found]),
-        html=lambda: duplicates_page(service, found),
+        json=lambda: listed([pair.as_json() for pair in pairs]),
+        html=lambda: duplicates_page(service, pairs),
     )
 
 
 def _described(store: Store, documents: list[str]) -> list[Triple]:
     """Documents with their current versions and failures."""
     nodes = [NamedNode(iri) for iri in documents]
-    known = [] if not nodes else store.construct("documents/described", documents=nodes)
-    return [*of_list(store, documents), *known]
+    statements_of_documents = [] if not nodes else store.construct("documents/described", documents=nodes)
+    return [*of_list(store, documents), *statements_of_documents]
 
 
 def _item(document: DocumentSummary) -> dict[str, Any]:
@@ -206,18 +206,18 @@ def upload_area(connection: HTTPConnection, service: Service) -> UploadArea:
 
 
 def documents_page(
-    request: Request, service: Service, found: Sequence[DocumentSummary], asked: ListRequest
+    request: Request, service: Service, documents: Sequence[DocumentSummary], asked: ListRequest
 ) -> str:
     """A page of the list, with a search box."""
     return render(
         "documents",
         "/documents",
-        documents=found,
+        documents=documents,
         asked=asked,
         columns=[(*column, _sorted_by(column[0], asked)) for column in _COLUMNS],
         links=links_of(service),
         upload=upload_area(request, service),
-        **turns("/documents", asked.limit, asked.offset, len(found), **asked.chosen),
+        **turns("/documents", asked.limit, asked.offset, len(documents), **asked.chosen),
     )
 
 
@@ -226,9 +226,9 @@ def report_page(request: Request, service: Service, report: Mapping[str, Any]) -
     return render("uploaded", "/documents", report=report, upload=upload_area(request, service))
 
 
-def duplicates_page(service: Service, found: Sequence[Duplicate]) -> str:
+def duplicates_page(service: Service, pairs: Sequence[Duplicate]) -> str:
     """Pairs of duplicates."""
-    return render("duplicates", "/documents", pairs=found, links=links_of(service))
+    return render("duplicates", "/documents", pairs=pairs, links=links_of(service))
 
 
 def _sorted_by(name: str, asked: ListRequest) -> str:
@@ -324,17 +324,17 @@ def _is(places: list[Row], chunk: str | None, page: int | None) -> bool:
 
 def _listed(store: Store, iri: NamedNode) -> dict[str, list[Row]]:
     """The chunks in order, each with a row for each page that it touches."""
-    found: dict[str, list[Row]] = {}
+    by_chunk: dict[str, list[Row]] = {}
     for row in store.select("provenance/document-chunks", document=iri, shown=1):
-        found.setdefault(rows.must(row, "chunk"), []).append(row)
-    return found
+        by_chunk.setdefault(rows.must(row, "chunk"), []).append(row)
+    return by_chunk
 
 
 def _stated(store: Store, document: NamedNode) -> list[Fact]:
     """The facts that the document's metadata state."""
-    found = sorted(store.select("server/chunk-facts", chunks=[document]), key=_place)
-    labels = read_labels(store, [row[name] for row in found for name in "spo"])
-    return [fact_of(row, labels) for row in found]
+    rows_of_document = sorted(store.select("server/chunk-facts", chunks=[document]), key=_place)
+    labels = read_labels(store, [row[name] for row in rows_of_document for name in "spo"])
+    return [fact_of(row, labels) for row in rows_of_document]
 
 
 def _parts(

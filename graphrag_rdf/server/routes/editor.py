@@ -134,15 +134,15 @@ def _text(service: Service, fields: Parameters) -> tuple[str, bool]:
     if query is not None:
         return query.replace("\r\n", "\n"), bool(query.strip())
     if call is not None:
-        found = engine.store.select("server/call-query", call=iri_of(call))
-        text = engine.blobs.text(found[0]["sparql"].value) if found else None
+        rows = engine.store.select("server/call-query", call=iri_of(call))
+        text = engine.blobs.text(rows[0]["sparql"].value) if rows else None
         if text is None:
             raise Problem(404, tr("the query of this call was not kept"))
         return text, True
     if template:
         try:
-            known = engine.store.templates[template]
-            return engine.store.render(template, **known.samples()), False
+            template_here = engine.store.templates[template]
+            return engine.store.render(template, **template_here.samples()), False
         except TemplateError as error:
             raise Problem(400, error.message) from None
     return prologue(_BEGINNING) + _BEGINNING, False
@@ -207,13 +207,13 @@ def _table(service: Service, data: bytes, content_type: str) -> Table:
         variables: tuple[str, ...] = ("subject", "predicate", "object")
         rows: list[Sequence[object]] = [(t.subject, t.predicate, t.object) for t in triples]
     else:
-        found = ox.parse_query_results(
+        results = ox.parse_query_results(
             data.rstrip(b"\n") if data.strip() in _TRUTHS else data, ox.QueryResultsFormat.TSV
         )
-        if isinstance(found, ox.QueryBoolean):
-            return Table((), (), boolean=bool(found))
-        variables = tuple(variable.value for variable in found.variables)
-        rows = [tuple(row) for row in found]
+        if isinstance(results, ox.QueryBoolean):
+            return Table((), (), boolean=bool(results))
+        variables = tuple(variable.value for variable in results.variables)
+        rows = [tuple(row) for row in results]
     labels = read_labels(service.engine.store, named_in(t for row in rows for t in row))
     href = links_of(service)
     return Table(

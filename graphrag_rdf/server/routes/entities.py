@@ -70,12 +70,12 @@ async def entity(request: Request) -> Response:
     def forms(service: Service) -> Forms:
         namespace = service.engine.settings.extract.namespace
         iri: NamedNode = iri_of(name if ":" in name else f"{namespace}e/{name}")
-        found = statements(service.engine.store, iri)
-        if not found:
+        triples = statements(service.engine.store, iri)
+        if not triples:
             raise Problem(404, tr("nothing is known of {iri}").format(iri=iri))
         return Forms(
-            json=lambda: described(iri, found),
-            rdf=lambda: found,
+            json=lambda: described(iri, triples),
+            rdf=lambda: triples,
             html=lambda: entity_page(service, iri, facts_from=facts, mentions_from=mentions),
         )
 
@@ -95,9 +95,9 @@ def entity_page(service: Service, iri: NamedNode, *, facts_from: int = 0, mentio
         facts_from, mentions_from: facts and sentences to pass over.
     """
     store, links = service.engine.store, links_of(service)
-    found = store.select("server/members", entity=iri)
-    members = [rows.node(row, "member") for row in found] or [iri]
-    canonical = rows.node(found[0], "canonical") if found else iri
+    rows_of_members = store.select("server/members", entity=iri)
+    members = [rows.node(row, "member") for row in rows_of_members] or [iri]
+    canonical = rows.node(rows_of_members[0], "canonical") if rows_of_members else iri
     names = store.select("server/entity-names", members=members)
     facts = store.select("server/entity-facts", members=members, limit=_FACTS, offset=facts_from)
     (count,) = store.select("server/entity-fact-count", members=members)
@@ -178,12 +178,12 @@ def _drawing(
             edges.setdefault((ends[0], ends[1], fact.p_label), Edge(ends[0], ends[1], fact.p_label))
     joined = {end for edge in edges.values() for end in (edge.source, edge.target)}
     for row in near:
-        other, count = text_of(row["entity"]), rows.whole(row, "count") or 0
-        if other in joined or len(nodes) > _DRAWN:
+        neighbour, count = text_of(row["entity"]), rows.whole(row, "count") or 0
+        if neighbour in joined or len(nodes) > _DRAWN:
             continue
-        nodes[other] = Node(other, text_of(row["name"]), links(other))
-        told = ngettext("named together in {count} sentence", "named together in {count} sentences", count)
-        edges[centre.value, other, ""] = Edge(centre.value, other, told.format(count=count))
+        nodes[neighbour] = Node(neighbour, text_of(row["name"]), links(neighbour))
+        title = ngettext("named together in {count} sentence", "named together in {count} sentences", count)
+        edges[centre.value, neighbour, ""] = Edge(centre.value, neighbour, title.format(count=count))
     if not edges:
         return None
     return draw_for_screens(

@@ -79,9 +79,9 @@ async def fact_list(request: Request) -> Response:
     def forms(service: Service) -> Forms:
         store = service.engine.store
         texts = [part.match] if part.match else []
-        found = store.select("facts/list", texts=texts, limit=part.limit, offset=part.offset)
-        labels = read_labels(store, [row[name] for row in found for name in "spo"])
-        facts = [fact_of(row, labels) for row in found]
+        rows = store.select("facts/list", texts=texts, limit=part.limit, offset=part.offset)
+        labels = read_labels(store, [row[name] for row in rows for name in "spo"])
+        facts = [fact_of(row, labels) for row in rows]
         return Forms(
             json=lambda: listed(to_json(facts), **asdict(part)),
             rdf=lambda: [Triple(fact.s, fact.p, fact.o) for fact in facts],
@@ -97,10 +97,10 @@ async def decisions(request: Request) -> Response:
 
     def forms(service: Service) -> Forms:
         facts = service.engine.facts
-        found = facts.decisions(every=every)
+        decisions_here = facts.decisions(every=every)
         return Forms(
-            json=lambda: listed(facts.as_json(found)),
-            html=lambda: decisions_page(service, found, every=every),
+            json=lambda: listed(facts.as_json(decisions_here)),
+            html=lambda: decisions_page(service, decisions_here, every=every),
         )
 
     return await represent(request, forms)
@@ -115,14 +115,14 @@ async def _sources(request: Request, s: str | None, p: str | None, o: str | None
         edges: list[Edge] = []
         try:
             edges = facts_called(store, s, p, o)
-            found = source_fact(store, s, p, o)
+            sources = source_fact(store, s, p, o)
         except UsageError as error:
             if len(edges) != 1 or not store.ask("server/is-fact", **dict(zip("spo", edges[0], strict=True))):
                 raise Problem(404, error.message, **hint_of(error)) from None
-            found = []  # stated, but without a source
+            sources = []  # stated, but without a source
         return Forms(
-            json=lambda: listed(to_json(found)),
-            html=lambda: fact_page(service, request, edges, found),
+            json=lambda: listed(to_json(sources)),
+            html=lambda: fact_page(service, request, edges, sources),
         )
 
     return await represent(request, forms)
@@ -164,10 +164,10 @@ async def _decide_by_form(request: Request) -> Response:
             tr("the form has a correction, but asks to remove the fact"),
             hint=tr("press “Correct it”, or leave “Instead of” empty; nothing was changed"),
         )
-    given = {name: text for name in ("by", "reason") if (text := (form.one(name) or "").strip())}
+    author_fields = {name: text for name in ("by", "reason") if (text := (form.one(name) or "").strip())}
     wrong = {"with_sentences": form.one("with_sentences") is not None}
     asked = read_request(
-        FactRequest, fact | given | wrong | ({"instead": instead} if act == "correct" else {})
+        FactRequest, fact | author_fields | wrong | ({"instead": instead} if act == "correct" else {})
     )
     facts = service_of(request).engine.facts
     named = asked.subject, asked.predicate, asked.object
@@ -184,8 +184,11 @@ async def undo(request: Request) -> Response:
     `facts undo --format json`; with `dry_run=true` only report.
     """
     require(request, "write")
-    given = Parameters.of_query_string(request.scope["query_string"])
-    names, fact = given.all("decision"), [given.one(name) for name in ("subject", "predicate", "object")]
+    parameters = Parameters.of_query_string(request.scope["query_string"])
+    names, fact = (
+        parameters.all("decision"),
+        [parameters.one(name) for name in ("subject", "predicate", "object")],
+    )
     dry_run = truth(request, "dry_run")
     facts = service_of(request).engine.facts
     if names and all(names) and not any(fact):
@@ -231,8 +234,8 @@ def decisions_page(service: Service, decisions: Sequence[FactDecision], *, every
     Args:
         every: whether undone ones are included.
     """
-    said = [fact for one in decisions for fact in (one.fact, one.instead) if fact]
-    labels = read_labels(service.engine.store, [term for fact in said for term in fact])
+    statements = [fact for decision in decisions for fact in (decision.fact, decision.instead) if fact]
+    labels = read_labels(service.engine.store, [term for fact in statements for term in fact])
 
     def shown(decision: FactDecision) -> dict[str, object]:
         return {
@@ -256,20 +259,20 @@ def fact_page(
 ) -> str:
     """A fact, or all facts with these labels, with their sources, if any."""
     labels = read_labels(service.engine.store, [term for edge in edges for term in edge])
-    found: dict[Fact, list[FactSource]] = {}
+    by_fact: dict[Fact, list[FactSource]] = {}
     for edge in edges:
-        found[Fact(*edge, *(label_of(term, labels) for term in edge))] = []
+        by_fact[Fact(*edge, *(label_of(term, labels) for term in edge))] = []
     for source in sources:
-        found.setdefault(source.inferred or source.fact, []).append(source)
-    answers = {fact: _answers(service, fact) for fact in found}
+        by_fact.setdefault(source.inferred or source.fact, []).append(source)
+    answers = {fact: _answers(service, fact) for fact in by_fact}
     return render(
         "fact",
         "/facts",
-        facts=found,
+        facts=by_fact,
         answers=answers,
         most=_ANSWERS,
         links=links_of(service),
-        deciding=not service.read_only and len(found) == 1,
+        deciding=not service.read_only and len(by_fact) == 1,
         token=lacks(connection, "write"),
     )
 

@@ -279,28 +279,28 @@ def _quads(service: Service, data: str, rdf: Format, base: str, *, named: bool) 
 
 async def _parts(request: Request, limit: int) -> list[tuple[str, Format]]:
     """The files of a form (§5.5: each is a graph; they are merged)."""
-    found: list[tuple[str, Format]] = []
+    parts: list[tuple[str, Format]] = []
     for part in await read_parts(request, limit, files=_PARTS, fields=_PARTS, length_required=False):
         media_type, _ = content_type(part.header)
         rdf = _format("") if part.name is None else _format_of_file(part.name, media_type)
-        found.append((_text(part.data, part.header, rdf, limit), rdf))
-    return found
+        parts.append((_text(part.data, part.header, rdf, limit), rdf))
+    return parts
 
 
 def _format_of_file(name: str, media_type: str) -> Format:
     """By a file's media type, else by the extension of its name: browsers and curl know no types of RDF."""
     if media_type in ("", "application/octet-stream"):
         named = ox.RdfFormat.from_extension(name.rpartition(".")[2].lower())
-        found = next((f for f in GRAPHS if f.engine == named), None)
-        if named is not None and found is not None:
-            return found
+        form = next((f for f in GRAPHS if f.engine == named), None)
+        if named is not None and form is not None:
+            return form
     return _format(media_type)
 
 
 def _dataset_format(request: Request) -> Format | None:
     media_type, _ = content_type(request.headers.get("content-type"))
-    known: Mapping[str, Format] = {name: f for f in DATASETS[:2] for name in f.accepted}
-    return known.get(media_type)
+    by_type: Mapping[str, Format] = {name: f for f in DATASETS[:2] for name in f.accepted}
+    return by_type.get(media_type)
 
 
 async def _add_dataset(request: Request, service: Service, rdf: Format) -> Response:

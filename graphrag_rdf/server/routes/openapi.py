@@ -229,13 +229,13 @@ _ROUTES = (
 
 def routes() -> list[BaseRoute]:
     """The routes of the app."""
-    found = [Route(one.path, one.endpoint, methods=one.methods.split()) for one in _ROUTES]
+    http_routes = [Route(route.path, route.endpoint, methods=route.methods.split()) for route in _ROUTES]
     sockets = [
         WebSocketRoute("/ask/ws", ask.ask_socket),
         WebSocketRoute("/api/v1/socket", requests.socket),
         WebSocketRoute("/api/v1/flow/{flow}/import/{kind}", imports.import_socket),
     ]
-    return [*sockets, *found]
+    return [*sockets, *http_routes]
 
 
 _IN_PATH = re.compile(r"\{(\w+)\}")

@@ -33,11 +33,11 @@ async def query_list(request: Request) -> Response:
     """All templates; as JSON, their headers; as RDF, `sh:SPARQLExecutable`s."""
 
     def forms(service: Service) -> Forms:
-        found = [template for _, template in sorted(service.engine.store.templates.items())]
+        templates = [template for _, template in sorted(service.engine.store.templates.items())]
         return Forms(
-            json=lambda: listed([_described(template) for template in found]),
-            rdf=lambda: executables(found, service.engine.store.renderer, *_places(request)),
-            html=lambda: render("queries", "/queries", templates=found),
+            json=lambda: listed([_described(template) for template in templates]),
+            rdf=lambda: executables(templates, service.engine.store.renderer, *_places(request)),
+            html=lambda: render("queries", "/queries", templates=templates),
             prefixes=_PREFIXES,
         )
 
@@ -138,7 +138,7 @@ def _terms() -> dict[str, Any]:
 @cache
 def _page(_: str) -> str:
     """Made once for each language: the files belong to the program."""
-    found = vocabularies()
+    vocabularies_here = vocabularies()
     shown = [
         (
             vocabulary.title.replace("`", ""),
@@ -146,10 +146,10 @@ def _page(_: str) -> str:
             vocabulary.introduction,
             [_section(tr(heading), kind, vocabulary.terms) for kind, heading in _KINDS.items()],
         )
-        for vocabulary in found
+        for vocabulary in vocabularies_here
     ]
-    known = {row.term for vocabulary in found for row in vocabulary.terms}
-    return render("ontology", "/ontology", vocabularies=shown, known=known)
+    terms = {row.term for vocabulary in vocabularies_here for row in vocabulary.terms}
+    return render("ontology", "/ontology", vocabularies=shown, known=terms)
 
 
 def _section(heading: str, kind: str, rows: Iterable[TermRow]) -> Section:

@@ -53,19 +53,19 @@ async def resource(request: Request) -> Response:
         raise Problem(400, tr("name what to look up: ?iri=…"))
     iri = iri_of(name)
     service = service_of(request)
-    found = await asyncio.to_thread(statements, service.engine.store, iri)
+    triples = await asyncio.to_thread(statements, service.engine.store, iri)
     text = await asyncio.to_thread(read_text, service.engine, iri)
     if text is None:
-        found = found or await _inside(request, iri)
-        if not found:
+        triples = triples or await _inside(request, iri)
+        if not triples:
             raise Problem(404, tr("nothing is known of {iri}").format(iri=iri))
-    shown = None if Triple(iri, RDF.type, TG.Document) in found else text
+    shown = None if Triple(iri, RDF.type, TG.Document) in triples else text
     if shown is not None and len(shown) <= _WITH_TEXT:
-        found = list(dict.fromkeys([Triple(iri, TG.content, Literal(shown)), *found]))
+        triples = list(dict.fromkeys([Triple(iri, TG.content, Literal(shown)), *triples]))
     forms = Forms(
-        json=lambda: described(iri, found),
-        rdf=lambda: found,
-        html=lambda: thing_page(service, iri, found, shown),
+        json=lambda: described(iri, triples),
+        rdf=lambda: triples,
+        html=lambda: thing_page(service, iri, triples, shown),
         text=None if text is None else lambda: text,
     )
     return await represent(request, lambda _: forms)
@@ -88,7 +88,7 @@ async def own(request: Request) -> Response:
     if kind == "doc":
         iri = f"{iris.documents(namespace)}{name}"
     else:
-        iri = f"{namespace}{kind}/{_OTHER_LETTERS.sub(lambda found: unquote(found[0]), name)}"
+        iri = f"{namespace}{kind}/{_OTHER_LETTERS.sub(lambda match: unquote(match[0]), name)}"
     return RedirectResponse(links_of(service)(iri_of(iri).value), 303)
 
 
@@ -155,41 +155,41 @@ def _defined(iri: NamedNode) -> Iterator[Triple]:
 @cache
 def _vocabularies() -> ox.Store:
     """Read once: the files belong to the program."""
-    found = ox.Store()
+    store = ox.Store()
     for name in ("graphrag-rdf", "trustgraph", "prov-o"):
-        found.load(path=folder("ontology") / f"{name}.ttl", format=ox.RdfFormat.TURTLE)
-    return found
+        store.load(path=folder("ontology") / f"{name}.ttl", format=ox.RdfFormat.TURTLE)
+    return store
 
 
-def described(iri: NamedNode, found: list[Triple]) -> dict[str, Any]:
+def described(iri: NamedNode, triples: list[Triple]) -> dict[str, Any]:
     """JSON: `facts[{p,o}]`, `mentions[{s,p}]`, `used[{s,o}]`, `inside[{s,p,o}]`; terms as in SPARQL JSON."""
     return {
         "iri": iri.value,
         "facts": [
             {"p": to_sparql_json(t.predicate), "o": to_sparql_json(t.object)}
-            for t in found
+            for t in triples
             if t.subject == iri
         ],
         "mentions": [
             {"s": to_sparql_json(t.subject), "p": to_sparql_json(t.predicate)}
-            for t in found
+            for t in triples
             if t.object == iri and t.subject != iri
         ],
         "used": [
             {"s": to_sparql_json(t.subject), "o": to_sparql_json(t.object)}
-            for t in found
+            for t in triples
             if t.predicate == iri and iri not in (t.subject, t.object)
         ],
         "inside": [
             {"s": to_sparql_json(t.subject), "p": to_sparql_json(t.predicate), "o": to_sparql_json(t.object)}
-            for t in statements_with(iri, found)
+            for t in statements_with(iri, triples)
         ],
     }
 
 
-def statements_with(iri: NamedNode, found: Iterable[Triple]) -> Iterator[Triple]:
+def statements_with(iri: NamedNode, triples: Iterable[Triple]) -> Iterator[Triple]:
     """Those whose objects are statements that a thing is a part of."""
-    for t in found:
+    for t in triples:
         if isinstance(t.object, Triple) and iri in (t.object.subject, t.object.predicate, t.object.object):
             yield t
 
@@ -200,15 +200,15 @@ _SHOWN = 200_000
 """Characters of a stored text that the page shows."""
 
 
-def thing_page(service: Service, iri: NamedNode, found: list[Triple], text: str | None = None) -> str:
+def thing_page(service: Service, iri: NamedNode, triples: list[Triple], text: str | None = None) -> str:
     """The triples with a thing as subject, as object, and as predicate; and its text."""
-    labels = read_labels(service.engine.store, [iri, *named_in(found)])
+    labels = read_labels(service.engine.store, [iri, *named_in(triples)])
     links = links_of(service)
 
     def view(term: object) -> TermView:
         return view_term(term, links, labels)
 
-    own = [t for t in found if t.subject == iri]
+    own = [t for t in triples if t.subject == iri]
     types = {t.object for t in own if t.predicate == RDF.type}
     better = links.document(iri.value) if TG.Document in types else links(iri.value)
     label = labels.get(iri.value) or next(
@@ -223,15 +223,15 @@ def thing_page(service: Service, iri: NamedNode, found: list[Triple], text: str 
         label=label or prefixed(iri) or iri.value,
         better=better if better != resource_page(iri.value) else None,
         out=[(view(t.predicate), view(t.object)) for t in own if text is None or t.predicate != TG.content],
-        into=[(view(t.subject), view(t.predicate)) for t in found if t.object == iri and t.subject != iri],
+        into=[(view(t.subject), view(t.predicate)) for t in triples if t.object == iri and t.subject != iri],
         inside=[
             (view(t.subject), view(t.object))
-            for t in found
+            for t in triples
             if isinstance(t.object, Triple) and iri in named_in([t.object]) and t.subject != iri
         ],
         used=[
             (view(t.subject), view(t.object))
-            for t in found
+            for t in triples
             if t.predicate == iri and iri not in (t.subject, t.object)
         ],
     )
@@ -257,13 +257,13 @@ class TermView:
 
 def named_in(terms: Iterable[object]) -> list[NamedNode]:
     """The IRIs among terms, those inside triple terms too."""
-    found: list[NamedNode] = []
+    nodes: list[NamedNode] = []
     for term in terms:
         if isinstance(term, Triple):
-            found += named_in((term.subject, term.predicate, term.object))
+            nodes += named_in((term.subject, term.predicate, term.object))
         elif isinstance(term, NamedNode):
-            found.append(term)
-    return found
+            nodes.append(term)
+    return nodes
 
 
 def view_term(term: object, href: Callable[[str], str | None], labels: Mapping[str, str]) -> TermView:

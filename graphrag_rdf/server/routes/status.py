@@ -40,7 +40,7 @@ async def health(request: Request) -> Response:
     problem: GraphRagError | None = service.writes.trouble
     if service.remote is not None:
         problem = await asyncio.to_thread(service.remote.trouble)
-    found: dict[str, Any] = {
+    body: dict[str, Any] = {
         "status": "ok" if problem is None else "unavailable",
         "version": __version__,
         "commit": service.engine.store.commit_number(),
@@ -49,17 +49,17 @@ async def health(request: Request) -> Response:
         "seconds": round(time.time() - service.started, 1),
     }
     if service.remote is not None:
-        found |= {"dialect": service.remote.dialect, "not_available": _NOT_IN_FRONT_OF_A_REMOTE_STORE}
+        body |= {"dialect": service.remote.dialect, "not_available": _NOT_IN_FRONT_OF_A_REMOTE_STORE}
     if problem is not None:
-        found |= {"detail": problem_of(problem).detail}
-    return JSONResponse(found, 200 if problem is None else 503, headers={"Cache-Control": "no-store"})
+        body |= {"detail": problem_of(problem).detail}
+    return JSONResponse(body, 200 if problem is None else 503, headers={"Cache-Control": "no-store"})
 
 
 async def metrics(request: Request) -> Response:
     """Figures for Prometheus."""
     require(request, "read")
-    found: Metrics = request.app.state.metrics
-    return Response(found.text(), headers={"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store"})
+    registry: Metrics = request.app.state.metrics
+    return Response(registry.text(), headers={"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store"})
 
 
 async def diagnostics(request: Request) -> Response:
@@ -70,8 +70,8 @@ async def diagnostics(request: Request) -> Response:
     from graphrag_rdf.checks import diagnosis
 
     service = service_of(request)
-    found = await asyncio.to_thread(diagnosis.diagnostics, service.engine)
-    return JSONResponse(found, headers={"Cache-Control": "no-store"})
+    report = await asyncio.to_thread(diagnosis.diagnostics, service.engine)
+    return JSONResponse(report, headers={"Cache-Control": "no-store"})
 
 
 def _is_private(request: Request) -> bool:
@@ -98,8 +98,8 @@ async def frozen(request: Request) -> Response:
 async def cache(request: Request) -> Response:
     """Statistics, as `cache stats --format json`."""
     require(request, "read")
-    found = await asyncio.to_thread(cache_stats, service_of(request).engine)
-    return JSONResponse(found, headers={"Cache-Control": "no-store"})
+    stats = await asyncio.to_thread(cache_stats, service_of(request).engine)
+    return JSONResponse(stats, headers={"Cache-Control": "no-store"})
 
 
 async def empty_cache(request: Request) -> Response:

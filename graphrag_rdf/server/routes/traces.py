@@ -49,12 +49,12 @@ async def trace_list(request: Request) -> Response:
 
     def forms(service: Service) -> Forms:
         store = service.engine.store
-        found = list_traces(store, part.limit, kind, outcome=outcome, match=part.match, offset=part.offset)
+        traces = list_traces(store, part.limit, kind, outcome=outcome, match=part.match, offset=part.offset)
         counts = count_outcomes(store)
         return Forms(
-            json=lambda: listed(to_json(found), **asdict(part), outcomes=counts),
-            rdf=lambda: of_list(service.engine.store, [trace.iri for trace in found]),
-            html=lambda: traces_page(service, found, part, counts, kind, outcome),
+            json=lambda: listed(to_json(traces), **asdict(part), outcomes=counts),
+            rdf=lambda: of_list(service.engine.store, [trace.iri for trace in traces]),
+            html=lambda: traces_page(service, traces, part, counts, kind, outcome),
         )
 
     return await represent(request, forms)
@@ -260,13 +260,13 @@ async def _again(
         asyncio.run_coroutine_threadsafe(service.writes.run(copied), loop).result()
 
     def again() -> dict[str, Any]:
-        found: dict[str, Any] = to_json(work(_trace(service, request.path_params["id"]), alone))
-        return found
+        outcome: dict[str, Any] = to_json(work(_trace(service, request.path_params["id"]), alone))
+        return outcome
 
     with service.concurrency.slot(client_of(request)):
         async with service.copies:
-            found = await service.runs.call(again)
-    return JSONResponse(found, headers={"Cache-Control": "no-store"})
+            outcome = await service.runs.call(again)
+    return JSONResponse(outcome, headers={"Cache-Control": "no-store"})
 
 
 def _trace(service: Service, name: str) -> str:

@@ -59,10 +59,10 @@ async def upload(request: Request) -> Response:
         lines = _lines(request, files, refresh)
         return StreamingResponse(lines, media_type=EVENTS, headers={"Cache-Control": "no-store"})
     report: dict[str, Any] = {}
-    async for found in _ingested(request, files, refresh, _LOOK):
+    async for progress in _ingested(request, files, refresh, _LOOK):
         if await request.is_disconnected():
             raise Problem(CLIENT_LEFT, tr("the client disconnected"))
-        report = found[1] if found is not None else report
+        report = progress[1] if progress is not None else report
     headers = _headers(service)
     choice = negotiate(request.headers.get("accept"), (JSON, HTML))
     if choice is not None and choice.format is HTML:
@@ -86,29 +86,29 @@ async def forget(request: Request) -> Response:
 
     def work() -> Forgotten:
         engine = service.engine
-        known = engine.store.select("provenance/find-document", name=iri)
+        documents = engine.store.select("provenance/find-document", name=iri)
         unfinished = is_pending(engine.store) if wait else engine.store.select("forget/unfinished")
-        if not known and not unfinished:
+        if not documents and not unfinished:
             raise Problem(404, tr("there is no document {name}").format(name=iri))
         with engine.keeping_indexes():
             return forget_named(engine, [iri], rewrite=False)
 
-    found = await service.writes.run(work, long=True)
-    if found.pending:
+    forgotten = await service.writes.run(work, long=True)
+    if forgotten.pending:
         service.rewrite_later()
-    if found.pending and wait:
-        if (left := await service.rewrite()) is not None:
-            found.warn("not_purged", left)
-        found.pending = False
+    if forgotten.pending and wait:
+        if (warning := await service.rewrite()) is not None:
+            forgotten.warn("not_purged", warning)
+        forgotten.pending = False
     service.wrote(request, service.engine.store.commit_number())
-    return JSONResponse(found.as_json(), headers=_headers(service))
+    return JSONResponse(forgotten.as_json(), headers=_headers(service))
 
 
 async def _lines(request: Request, files: list[Upload], refresh: bool) -> AsyncIterator[str]:
     """Progress and report of an ingest as server-sent events."""
     try:
-        async for found in _ingested(request, files, refresh, BEAT):
-            yield ALIVE if found is None else event(*found)
+        async for progress in _ingested(request, files, refresh, BEAT):
+            yield ALIVE if progress is None else event(*progress)
     except (GraphRagError, Problem) as error:
         problem = error if isinstance(error, Problem) else problem_of(error)
         yield event("error", problem.document())
@@ -166,15 +166,15 @@ async def _files(request: Request) -> list[Upload]:
         raise Problem(
             415, tr("send documents as multipart/form-data"), headers={"Accept-Post": "multipart/form-data"}
         )
-    found: dict[str, Upload] = {}
+    by_identity: dict[str, Upload] = {}
     for part in await read_parts(request, service_of(request).settings.max_body_mb << 20, files=_FILES):
         identity = identity_of(part.name or "")
-        if identity in found:
+        if identity in by_identity:
             raise Problem(400, tr("two files are named {identity}").format(identity=identity))
-        found[identity] = Upload(identity, part.data)
-    if not found:
+        by_identity[identity] = Upload(identity, part.data)
+    if not by_identity:
         raise Problem(400, tr("the form has no file"))
-    return list(found.values())
+    return list(by_identity.values())
 
 
 def identity_of(name: str) -> str:

@@ -33,7 +33,6 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.exchange.ontologies import load_ontologies
 from graphrag_rdf.extract.names import fold
 from graphrag_rdf.ingest import entity_links
-from graphrag_rdf.rdf.terms import text_of
 
 SETS = {"hotpot": "hotpot_train100.json", "musique": "musique_train100.json"}
 _NS = "http://example.org/pages/"
@@ -112,7 +111,7 @@ def _judge(chosen: str, sets: Mapping[str, Any], *, verbose: bool) -> list[str]:
             title, text = own[number]["title"], own[number]["text"]
             (documents / f"{number}.md").write_text(f"# {title}\n\n{text}\n", "utf-8")
         engine.ingest([documents])
-        called = {fold(text_of(row["name"])) for row in engine.store.select("entities/all-names")}
+        called = {fold(row["name"].value) for row in engine.store.select("entities/all-names")}
         known = gold.meant.keys() & called
         begun = time.process_time()
         found = _linked(engine, gold.vocabulary(set()), folder)

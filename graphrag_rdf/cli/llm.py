@@ -12,7 +12,6 @@ from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.output import format_option, pairs, safe, say, styled
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.i18n import later, tr
-from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.trace.lines import human_size
 
 if TYPE_CHECKING:
@@ -60,20 +59,19 @@ def _calls(engine: Engine, limit: int, trace: str | None) -> list[dict[str, Any]
 
 def _extraction(engine: Engine, row: Row) -> dict[str, Any]:
     """An extraction of facts, with the keys of a call of a trace."""
-    prompt, answer = engine.gateway.kept_texts(text_of(row["hash"])) or (None, None)
-    started: Any = to_python(row["started"])
+    prompt, answer = engine.gateway.kept_texts(row["hash"]) or (None, None)
     return {
-        "call": text_of(row["call"]),
+        "call": row["call"],
         "session": None,
         "question": None,
-        "step": text_of(row["document"]),
-        "chunk": text_of(row["chunk"]),
+        "step": row["document"],
+        "chunk": row["chunk"],
         "purpose": "extract",
-        "model": text_of(row["model"]),
-        "time": started.isoformat(),
-        "in_tokens": to_python(row["in_tokens"]) if "in_tokens" in row else None,
-        "out_tokens": to_python(row["out_tokens"]) if "out_tokens" in row else None,
-        "cached_in_tokens": to_python(row["cached_in_tokens"]) if "cached_in_tokens" in row else None,
+        "model": row["model"],
+        "time": row["started"].isoformat(),
+        "in_tokens": row["in_tokens"],
+        "out_tokens": row["out_tokens"],
+        "cached_in_tokens": row["cached_in_tokens"],
         "milliseconds": None,
         "cached": None,
         "prompt": prompt,
@@ -82,25 +80,22 @@ def _extraction(engine: Engine, row: Row) -> dict[str, Any]:
 
 
 def _call(engine: Engine, row: Row) -> dict[str, Any]:
-    def value(name: str) -> Any:
-        return to_python(row[name]) if name in row else None
-
     def stored(name: str) -> str | None:
-        return engine.blobs.text(text_of(row[name])) if name in row else None
+        return None if row[name] is None else engine.blobs.text(row[name].value)
 
     return {
-        "call": text_of(row["call"]),
-        "session": text_of(row["session"]),
-        "question": value("query"),
-        "step": value("step_label"),
-        "purpose": value("purpose"),
-        "model": value("model"),
-        "time": value("started").isoformat(),
-        "in_tokens": value("in_tokens"),
-        "out_tokens": value("out_tokens"),
-        "cached_in_tokens": value("cached_in_tokens"),
-        "milliseconds": value("milliseconds"),
-        "cached": value("cached"),
+        "call": row["call"],
+        "session": row["session"],
+        "question": row["query"],
+        "step": row["step_label"],
+        "purpose": row["purpose"],
+        "model": row["model"],
+        "time": row["started"].isoformat(),
+        "in_tokens": row["in_tokens"],
+        "out_tokens": row["out_tokens"],
+        "cached_in_tokens": row["cached_in_tokens"],
+        "milliseconds": row["milliseconds"],
+        "cached": row["cached"],
         "prompt": stored("prompt"),
         "completion": stored("completion"),
     }

@@ -25,7 +25,7 @@ from graphrag_rdf.cli.process import DONE, FAILED, outcome, stop_requests
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import later, listed, tr
-from graphrag_rdf.rdf.terms import local_name, text_of
+from graphrag_rdf.rdf.terms import local_name
 
 if TYPE_CHECKING:
     from pyoxigraph import NamedNode
@@ -412,7 +412,7 @@ def schema(form: str) -> None:
         engine.indexer.recover()
         engine.indexer.observe_schema()
         rows = engine.store.select("ontology/observed-kinds")
-    found = {local_name(text_of(row["kind"])): int(text_of(row["terms"])) for row in rows}
+    found = {local_name(row["kind"].value): row["terms"] for row in rows}
     if not output.write(form, found):
         pairs([(name, f"{number:,}") for name, number in found.items()] or [(tr("declared"), tr("nothing"))])
 

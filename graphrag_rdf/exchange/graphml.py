@@ -55,7 +55,7 @@ def write_graphml(store: Store, facts: Iterable[Quad], output: IO[bytes]) -> tup
         (entities, relations and co-occurrences, values, facts left out because their object is neither an
         entity nor a value)
     """
-    labels = {row["thing"]: text_of(row["label"]) for row in one_label(store.select("exchange/labels"))}
+    labels = {row["thing"]: row["label"].value for row in one_label(store.select("exchange/labels"))}
     keys = _Keys(store, labels)
     output.write(f'{_HEAD}{keys.declared()}  <graph id="facts" edgedefault="directed">\n'.encode())
     values = keys.values(store)
@@ -95,7 +95,7 @@ def _co_occurrences(
     name = {"label": "co-occurs with", "iri": RAG.coOccursWith.value}
     for batch in in_batches(nodes):
         found = {
-            (node_of(row["one"]), node_of(row["other"])): text_of(row["count"])
+            (row["one"], row["other"]): row["count"].value
             for row in store.select("derived/known-pairs", entities=batch, every=True, pairs=[])
             if row["other"] in nodes
         }
@@ -108,7 +108,7 @@ def _details(store: Store, edges: Sequence[Fact]) -> dict[Fact, dict[str, str]]:
     """Weight and description of facts, as attributes."""
     details: dict[Fact, dict[str, str]] = {}
     for row in store.select("exchange/relation-weights", edges=edges):
-        weight = float(text_of(row["given"])) or float(text_of(row["quotes"]))
+        weight = row["given"] or row["quotes"]
         details[row["s"], row["p"], row["o"]] = {"weight": f"{weight:g}"} if weight else {}
     for row in store.select("derived/fact-descriptions", edges=edges):
         own = details.setdefault((row["s"], row["p"], row["o"]), {})
@@ -129,12 +129,12 @@ class _Keys:
         self.count = 0
         taken = {name for name, *_ in _OWN}
         for row in store.select("exchange/literal-properties"):
-            p = node_of(row["property"])
+            p = row["property"]
             name = labels.get(p, _readable(p))
             name = name if name not in taken else p.value
             taken.add(name)
-            single = text_of(row["most"]) == "1" and row["first"] == row["last"]
-            self._names[p] = (name, _KINDS.get(text_of(row["first"]), "string") if single else "string")
+            single = row["most"] == 1 and row["first"] == row["last"]
+            self._names[p] = (name, _KINDS.get(row["first"], "string") if single else "string")
         self._ids = {p: f"p{number}" for number, p in enumerate(self._names)}
 
     def declared(self) -> str:
@@ -147,7 +147,7 @@ class _Keys:
         found: dict[Term, dict[str, str]] = {}
         for row in store.select("exchange/literals"):
             own, key = found.setdefault(row["entity"], {}), self._ids[row["property"]]
-            own[key] = f"{own[key]}{_JOIN}{text_of(row['value'])}" if key in own else text_of(row["value"])
+            own[key] = f"{own[key]}{_JOIN}{row['value']}" if key in own else row["value"]
             self.count += 1
         return found
 
@@ -158,7 +158,7 @@ def _write_nodes(
     """Write the nodes; entity → id."""
     types: dict[Term, list[str]] = {}
     for row in store.select("exchange/types"):
-        types.setdefault(row["entity"], []).append(text_of(row["label"]))
+        types.setdefault(row["entity"], []).append(row["label"])
     nodes: dict[Term, str] = {}
     for row in store.select("exchange/entities"):
         entity = row["entity"]
@@ -167,7 +167,7 @@ def _write_nodes(
             "label": labels.get(entity, local_name(text_of(entity))),
             "iri": text_of(entity),
             "type": _JOIN.join(dict.fromkeys(types.get(entity, ()))),
-            "canonical": "" if row["canonical"] == entity else text_of(row["canonical"]),
+            "canonical": "" if row["canonical"] == entity else row["canonical"].value,
             **values.get(entity, {}),
         }
         output.write(f'    <node id="{nodes[entity]}">{_data(data)}</node>\n'.encode())

@@ -343,7 +343,7 @@ def _hash_of(file: Path) -> str:
 
 def _refuse_other_versions(engine: Engine, file: Path, summary: DumpSummary) -> None:
     rows = engine.store.select("exchange/versions")
-    here = {(text_of(row["document"]), text_of(row["version"])) for row in rows}
+    here = {(row["document"], row["version"]) for row in rows}
     documents = {document for document, _ in here}
     other = sorted({document for document, _ in summary.versions - here if document in documents})
     if other:

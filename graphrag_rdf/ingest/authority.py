@@ -15,7 +15,6 @@ from pyoxigraph import NamedNode, Quad
 from graphrag_rdf.rdf.namespaces import RAG, Graphs
 from graphrag_rdf.rdf.terms import Term, double
 from graphrag_rdf.store.base import Changes, Store
-from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.sources import find_document
 
 
@@ -37,19 +36,16 @@ def apply_authority(
     by_glob = sorted((_rule(line) for line in rules), key=lambda rule: -len(rule[0]))
     changes, changed = Changes(), 0
     for row in store.select("documents/authority-rules"):
-        document, before, own = (rows.node(row, "document"), row.get("authority"), row.get("own"))
-        hand = rows.number(row, "assigned")
-        if assigned and document in assigned:
-            hand = assigned[document]
-        path = rows.must(row, "path").casefold()
+        document, before, own = row["document"], row["authority"], row["own"]
+        hand = assigned[document] if assigned and document in assigned else row["assigned"]
+        path = row["path"].casefold()
         value = next((number for glob, number in by_glob if fnmatchcase(path, glob)), None)
         after = hand if hand is not None else value
         changed += _set(changes, document, RAG.authority, before, after)
         _set(changes, document, RAG.assignedAuthority, own, hand)
-        if "moved" in row:  # what it replaces counts no more
-            before_move = rows.node(row, "moved")
-            _set(changes, before_move, RAG.authority, row.get("former_authority"), None)
-            _set(changes, before_move, RAG.assignedAuthority, row.get("former"), None)
+        if row["moved"] is not None:  # what it replaces counts no more
+            _set(changes, row["moved"], RAG.authority, row["former_authority"], None)
+            _set(changes, row["moved"], RAG.assignedAuthority, row["former"], None)
     if changes.add or changes.remove:
         store.commit(changes)
     return changed

@@ -27,7 +27,7 @@ from graphrag_rdf.ingest.duplicates import words_of
 from graphrag_rdf.ingest.names import undrawn
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, XSD, Graphs
-from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.rdf.terms import node_of
 from graphrag_rdf.store.base import Changes, Store, in_batches
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def mark_boilerplate(store: Store, *, changed: bool = True) -> int:
         return 0
     wanted = set(_wanted(store))
     known = {
-        Quad(node_of(row["thing"]), node_of(row["mark"]), row["value"], Graphs.DERIVED)
+        Quad(row["thing"], row["mark"], row["value"], Graphs.DERIVED)
         for row in store.select("boilerplate/marks")
     }
     changes = Changes(
@@ -113,13 +113,13 @@ def _hash(words: Sequence[str]) -> int:
 
 
 def _make_fingerprints(store: Store) -> int:
-    texts = {text_of(row["chunk"]): text_of(row["text"]) for row in store.select("boilerplate/unread")}
+    texts = {row["chunk"]: row["text"] for row in store.select("boilerplate/unread")}
     for batch in in_batches(texts):
         places: dict[str, list[tuple[int, int, int]]] = {chunk: [] for chunk in batch}
         for row in store.select("index/sentences", chunks=[NamedNode(chunk) for chunk in batch]):
-            number = int(text_of(row["sentence"]).rpartition("#s")[2])
-            offset, length = int(text_of(row["offset"])), int(text_of(row["length"]))
-            places[text_of(row["chunk"])].append((number, offset, length))
+            number = int(row["sentence"].value.rpartition("#s")[2])
+            offset, length = row["offset"], row["length"]
+            places[row["chunk"].value].append((number, offset, length))
         quads = [
             Quad(NamedNode(chunk), RAG.fingerprint, fingerprint(texts[chunk], places[chunk]), Graphs.SOURCE)
             for chunk in batch
@@ -151,9 +151,9 @@ def _wanted(store: Store) -> Iterator[Quad]:
     chunks, documents, fingerprints = [], [], []
     numbers: dict[str, int] = {}
     for row in store.select("boilerplate/fingerprints"):
-        chunks.append(text_of(row["chunk"]))
-        documents.append(numbers.setdefault(text_of(row["document"]), len(numbers)))
-        fingerprints.append(b64decode(text_of(row["fingerprint"])))
+        chunks.append(row["chunk"])
+        documents.append(numbers.setdefault(row["document"], len(numbers)))
+        fingerprints.append(b64decode(row["fingerprint"]))
     if not chunks:
         return
     start = _SKETCH * _HASH

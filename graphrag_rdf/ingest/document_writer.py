@@ -128,12 +128,12 @@ class DocumentWriter:
             changes.updates.append(("derived/part", {"pairs": parted}))
         if reused and _context(old, iri) != _context(wanted, iri):
             changes.updates.append(("ingest/outdate-chunks", {"chunks": [chunk.iri for chunk in reused]}))
-        self._run.indexer.removed([*gone, *(node_of(row["sentence"]) for row in sentences)])
+        self._run.indexer.removed([*gone, *(row["sentence"] for row in sentences)])
         self._run.journal.commit(changes)
         self._run.report.chunks.added += len(fresh)
         self._run.report.chunks.reused += len(reused)
         self._run.report.chunks.removed += len(gone)
-        retired = {text_of(row["chunk"]) for row in self._run.store.select("ingest/tombstones", document=iri)}
+        retired = {row["chunk"] for row in self._run.store.select("ingest/tombstones", document=iri)}
         return [
             *(Task(document, chunk, parsed, retired=chunk.iri.value in retired) for chunk in fresh),
             *self._unfinished(document, parsed, reused, contexts),
@@ -164,8 +164,7 @@ class DocumentWriter:
         found: dict[str, dict[NamedNode, str | None]] = {}
         done = set()
         for row in self._run.store.select("ingest/chunk-extractors", document=document.plan.iri):
-            key = text_of(row["extractor"]) if "extractor" in row else None
-            found.setdefault(text_of(row["chunk"]), {})[node_of(row["subgraph"])] = key
+            found.setdefault(row["chunk"], {})[row["subgraph"]] = row["extractor"]
             done.add(extraction_of(row))
         family = _family(self._run.extractor.key)
         for chunk in reused:
@@ -187,16 +186,15 @@ class DocumentWriter:
         )
         in_facts = self._run.store.select("ingest/document-facts", document=document)
         return [
-            *(prov.source(node_of(row["s"]), node_of(row["p"]), row["o"]) for row in in_source),
-            *(prov.fact(document, node_of(row["p"]), row["o"]) for row in in_facts),
+            *(prov.source(row["s"], row["p"], row["o"]) for row in in_source),
+            *(prov.fact(document, row["p"], row["o"]) for row in in_facts),
         ]
 
     def _places(self, document: NamedNode) -> dict[str, list[Quad]]:
         places: dict[str, list[Quad]] = {}
         for row in self._run.store.select("ingest/chunk-places", document=document):
-            chunk = node_of(row["chunk"])
-            quad = prov.source(chunk, node_of(row["property"]), row["value"])
-            places.setdefault(chunk.value, []).append(quad)
+            quad = prov.source(row["chunk"], row["property"], row["value"])
+            places.setdefault(row["chunk"].value, []).append(quad)
         return places
 
 
@@ -213,8 +211,7 @@ def chunk_contexts(parsed: ParsedDocument, placed: Sequence[PlacedChunk], extrac
 
 def extraction_of(row: Row) -> tuple[str, str, str]:
     """(chunk, key of the extractor, hash of its context) of a row of `ingest/chunk-extractors`."""
-    key, context = (text_of(row[name]) if name in row else "" for name in ("extractor", "context"))
-    return text_of(row["chunk"]), key, context
+    return row["chunk"], row["extractor"] or "", row["context"] or ""
 
 
 def place_quads(document: NamedNode, placed: PlacedChunk) -> Iterator[Quad]:

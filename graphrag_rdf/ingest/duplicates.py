@@ -162,11 +162,7 @@ def _like(store: Store, few: Sequence[NamedNode], sharing: Iterable[str]) -> dic
     own = _known(store, documents=few)
     texts = sorted({document.text for document in own.values()})
     names = {_place(document.path)[-1] for document in own.values()}
-    called = (
-        text_of(row["document"])
-        for row in store.select("documents/paths")
-        if _place(text_of(row["path"]))[-1] in names
-    )
+    called = (row["document"] for row in store.select("documents/paths") if _place(row["path"])[-1] in names)
     others = sorted({*sharing, *called} - own.keys())
     same = _known(store, texts=[NamedNode(text) for text in texts]) if texts else {}
     return own | same | (_known(store, documents=[NamedNode(iri) for iri in others]) if others else {})
@@ -184,7 +180,7 @@ def _shared(store: Store, few: Sequence[NamedNode]) -> Counter[tuple[str, str]]:
     """How many chunks two documents have in common."""
     found: Counter[tuple[str, str]] = Counter()
     for row in store.select("documents/shared-chunks", documents=few, most=_MOST):
-        together = sorted(text_of(row["shared"]).split("\n"))
+        together = sorted(row["shared"].split("\n"))
         found.update(combinations(together, 2))
     return found
 

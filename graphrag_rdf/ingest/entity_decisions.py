@@ -66,7 +66,7 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
         present = {row["thing"] for row in store.select("entities/named", things=together)}
         have: dict[NamedNode, list[NamedNode]] = {}
         for row in store.select("ingest/canonical-links", entities=batch):
-            have.setdefault(node_of(row["entity"]), []).append(node_of(row["canonical"]))
+            have.setdefault(row["entity"], []).append(row["canonical"])
         standing = {
             entity: groups.links(entity)
             for entity in batch

@@ -51,11 +51,11 @@ def update_graph(store: Store, noted: Sequence[NamedNode] | None, min_count: int
     parameters = Literal(json.dumps({"min_count": min_count, "version": _VERSION}))
     text = parameters_of(store, ENTITIES)
     before = None if text is None else Literal(text)
-    marked = [node_of(row["thing"]) for row in store.select("derived/undrawn")]
+    marked = [row["thing"] for row in store.select("derived/undrawn")]
     pairs = store.select("derived/undrawn-pairs")
     if noted is None or before != parameters or len(noted) + len(marked) > MANY:
         more, _ = _mark(store, [[]])
-        entities = [node_of(row["entity"]) for row in store.select("derived/canonical")]
+        entities = [row["entity"] for row in store.select("derived/canonical")]
         more += _pair(store, entities, min_count, every=True)
     else:
         again = [*_touched(store, marked), *_touched(store, noted, gained=True)]
@@ -81,7 +81,7 @@ def built_with(store: Store, default: int) -> int:
 def _touched(store: Store, things: Sequence[NamedNode], *, gained: bool = False) -> list[NamedNode]:
     """The canonical entities that changed things may hide, or show if they have only gained something."""
     rows = select_in_batches(store, "derived/touched", "things", things, gained=gained)
-    return sorted({node_of(row["entity"]) for row in rows}, key=str)
+    return sorted({row["entity"] for row in rows}, key=str)
 
 
 def _mark(store: Store, batches: Iterable[Sequence[NamedNode]]) -> tuple[int, list[NamedNode]]:
@@ -93,10 +93,9 @@ def _mark(store: Store, batches: Iterable[Sequence[NamedNode]]) -> tuple[int, li
     changes = Changes(content=False)
     for some in batches:
         for row in store.select("derived/shown", entities=some):
-            entity = node_of(row["entity"])
-            if "before" in row:
-                changes.remove.append(Quad(entity, RAG.shown, row["before"], Graphs.DERIVED))
-            changes.add.append(Quad(entity, RAG.shown, row["shown"], Graphs.DERIVED))
+            if row["before"] is not None:
+                changes.remove.append(Quad(row["entity"], RAG.shown, row["before"], Graphs.DERIVED))
+            changes.add.append(Quad(row["entity"], RAG.shown, row["shown"], Graphs.DERIVED))
     store.commit(changes)
     return len(changes.add) - len(changes.remove), [node_of(quad.subject) for quad in changes.add]
 
@@ -117,7 +116,7 @@ def _pair(store: Store, entities: Sequence[NamedNode], min_count: int, *, every:
 
 def _count_again(store: Store, pairs: Iterable[Row], min_count: int) -> int:
     """Count the sentences of these pairs again; how many quads the store has more."""
-    found = sorted({(node_of(row["one"]), node_of(row["other"])) for row in pairs}, key=str)
+    found: list[tuple[NamedNode, NamedNode]] = sorted({(row["one"], row["other"]) for row in pairs}, key=str)
     ends = sorted({end for pair in found for end in pair}, key=str)
     rows = select_in_batches(store, "retrieval/counts", "entities", ends)
     chunks = {node_of(row["entity"]): int(text_of(row["chunks"])) for row in rows}
@@ -145,7 +144,7 @@ def _quads(pairs: Iterable[Row]) -> dict[Quad, None]:
 
 
 def _co_occurrence(row: Row) -> Iterator[Quad]:
-    one, other = sorted((node_of(row["one"]), node_of(row["other"])), key=str)
+    one, other = sorted((row["one"], row["other"]), key=str)
     name = hashlib.sha1(f"{one.value} {other.value}".encode(), usedforsecurity=False).hexdigest()
     relation = NamedNode(f"urn:graphrag-rdf:co-occurrence:{name}")
     yield Quad(one, RAG.coOccursWith, other, Graphs.DERIVED)
@@ -164,6 +163,4 @@ def sentences_of_pairs(
 ) -> dict[tuple[NamedNode, NamedNode], str]:
     """A sentence that names both entities of each pair, on one line."""
     rows = select_in_batches(store, "derived/co-occurrence-sentences", "pairs", pairs)
-    return {
-        (node_of(row["one"]), node_of(row["other"])): " ".join(text_of(row["text"]).split()) for row in rows
-    }
+    return {(row["one"], row["other"]): " ".join(row["text"].split()) for row in rows}

@@ -30,7 +30,6 @@ from graphrag_rdf.ingest.report import ChunkCounts, Documents, FailureReport
 from graphrag_rdf.ingest.schedule import UnexpectedError, attempt
 from graphrag_rdf.ingest.stages import IngestPipeline, ingest_pipeline
 from graphrag_rdf.llm.budget import LlmUsage
-from graphrag_rdf.rdf.terms import text_of, to_python
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
@@ -156,7 +155,7 @@ def _add(
         return
     settings = ingest_settings(engine.settings)
     placed = place_chunks(plan.iri, parsed, settings.chunks)
-    stands = {text_of(row["chunk"]) for row in engine.store.select("ingest/chunk-places", document=plan.iri)}
+    stands = {row["chunk"].value for row in engine.store.select("ingest/chunk-places", document=plan.iri)}
     extracted = {*map(extraction_of, engine.store.select("ingest/chunk-extractors", document=plan.iri))}
     contexts = chunk_contexts(parsed, placed, key)
     now = {chunk.iri.value: (chunk, context) for chunk, context in zip(placed, contexts, strict=True)}
@@ -273,8 +272,8 @@ class ExpectedTokens:
         )
         if len(rows) < _ENOUGH:
             return None
-        texts = [text_of(row["text"]) for row in rows]
-        wrote = sum(int(str(to_python(row["tokens"]))) for row in rows)
+        texts = [row["text"] for row in rows]
+        wrote: int = sum(row["tokens"] for row in rows)
         return wrote / self._rounds / sum(map(written_tokens, texts))
 
     def counts(self) -> LlmUsage:

@@ -52,7 +52,6 @@ from graphrag_rdf.ingest.summaries import refresh_summaries
 from graphrag_rdf.ingest.synonyms import apply_synonyms
 from graphrag_rdf.ingest.validation import REASON, validate_written
 from graphrag_rdf.ingest.validation_reports import opened_shapes
-from graphrag_rdf.rdf.terms import Term, node_of
 from graphrag_rdf.schema.reasoning import NewTriples
 from graphrag_rdf.schema.shapes import Shapes
 from graphrag_rdf.store.base import Changes
@@ -409,7 +408,7 @@ def refresh_texts(
     begun = begin(engine, refresh=True, progress=progress, stop=stop, mentions_only=mentions_only)
     max_bytes = engine.settings.documents.max_bytes
     rows = engine.store.select("ingest/originals", documents=documents)
-    kept = {node_of(row["document"]).value: row["original"] for row in rows}
+    kept: dict[str, NamedNode] = {row["document"].value: row["original"] for row in rows}
     known = stored_documents(engine.store, map(NamedNode, kept)).values()
     chunker = ingest_settings(engine.settings).chunks.key
     skipped = [stored for stored in known if mentions_only and stored.chunker != chunker]
@@ -420,10 +419,10 @@ def refresh_texts(
 
 
 def _plans(
-    engine: NeededComponents, known: Sequence[Stored], kept: dict[str, Term]
+    engine: NeededComponents, known: Sequence[Stored], kept: Mapping[str, NamedNode]
 ) -> Iterator[DocumentPlan | DocumentError]:
     for stored in known:
-        data = engine.blobs.get(node_of(kept[stored.iri.value]))
+        data = engine.blobs.get(kept[stored.iri.value])
         if data is None:
             yield DocumentError(
                 stored.identity, tr("its bytes are not in the blob store"), tr("ingest it again")
@@ -444,7 +443,7 @@ def refresh_names(engine: NeededComponents, documents: Sequence[NamedNode]) -> i
     """
     store = engine.store
     engine.indexer.recover()
-    things = [node_of(row["thing"]) for row in store.select("ingest/named-in", documents=documents)]
+    things = [row["thing"] for row in store.select("ingest/named-in", documents=documents)]
     store.commit(Changes(add=list(unsettled(things)), content=False))
     settled = settle(store)
     engine.indexer.changed(entities=settled)

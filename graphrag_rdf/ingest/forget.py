@@ -23,7 +23,7 @@ from graphrag_rdf.ingest.relations import build_relations, built
 from graphrag_rdf.ingest.retract import retract_chunks, retract_metadata, retract_subgraphs
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RDF, Graphs
-from graphrag_rdf.rdf.terms import Statement, Term, local_name, node_of, now, text_of, to_python
+from graphrag_rdf.rdf.terms import Statement, Term, local_name, node_of, now
 from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches
 from graphrag_rdf.trace.kinds import erased_words, item_links
 from graphrag_rdf.trace.recorder import bar_runs
@@ -134,7 +134,7 @@ def forget_documents(
     store, notify = engine.store, notify or (lambda _: None)
     erased = 0 if dry_run else finish_erasure(engine, notify)
     before = store.select("forget/predecessors", documents=documents) if documents else []
-    documents = [*documents, *(node_of(row["document"]) for row in before)]
+    documents = [*documents, *(row["document"] for row in before)]
     found = _find(store, documents)
     out = found.counts
     out.documents = len(documents) - len(before)
@@ -184,7 +184,7 @@ def _take_out(
     texts = _texts(engine, documents, found)
     made, inputs = _made_texts(store, found)
     words = [*_words(store, found, texts), *made]
-    objects = [text_of(row["object"]) for row in store.select("forget/objects", documents=documents)]
+    objects = [row["object"] for row in store.select("forget/objects", documents=documents)]
     known = _Known(texts, store.select("forget/named", sources=found.sources), objects, words, inputs)
     if found.traces:
         _note_traces(store, found.traces, known)
@@ -194,14 +194,14 @@ def _take_out(
     _forget_decisions(store, found.lost, changes)
     changes.updates.append(("forget/documents", {"documents": documents, "now": now()}))
     store.commit(changes)
-    engine.indexer.removed([*found.chunks, *(node_of(row["sentence"]) for row in sentences)])
+    engine.indexer.removed([*found.chunks, *(row["sentence"] for row in sentences)])
     found.counts.erased += _erase_rest(engine, documents, known, notify)
 
 
 def _note_traces(store: Store, traces: Sequence[NamedNode], known: _Known) -> None:
     """Note questions and objects of traces that are erased."""
     rows = store.select("forget/questions", traces=traces)
-    known.answered += [text_of(row["question"]) for row in rows]
+    known.answered += [row["question"] for row in rows]
     known.objects += _objects_of(store, traces)
 
 
@@ -271,7 +271,7 @@ def _erase_texts(engine: NeededComponents, known: _Known, gone: Mapping[NamedNod
 
 def _erase_unnamed(engine: NeededComponents) -> int:
     store, erased = engine.store, 0
-    if traces := [node_of(row["trace"]) for row in store.select("forget/erased-traces")]:
+    if traces := [row["trace"] for row in store.select("forget/erased-traces")]:
         erased += len(_erase_objects(engine, _objects_of(store, traces), (), ()))
     return erased + sweep_blobs(engine) + _with_answers(engine, lambda cache: cache.clear())
 
@@ -329,29 +329,27 @@ class _Found:
 
 def _find(store: Store, documents: Sequence[NamedNode]) -> _Found:
     rows = store.select("forget/chunks", documents=documents) if documents else []
-    chunks = [node_of(row["chunk"]) for row in rows]
+    chunks = [row["chunk"] for row in rows]
     sources = [*chunks, *documents]
-    texts = [text_of(row["text"]) for row in rows]
+    texts = [row["text"] for row in rows]
     found = _Found(sources, chunks, texts, [], Forgotten(chunks=len(chunks)))
     if not sources:
         return found
     lost = found.lost
     for row in store.select("forget/facts", sources=sources):
-        if bool(to_python(row["alone"])):
-            lost.append((node_of(row["s"]), node_of(row["p"]), row["o"]))
+        if row["alone"]:
+            lost.append((row["s"], row["p"], row["o"]))
         elif row["p"] != RDF.type:
             found.counts.kept_facts += 1
-    traces = {node_of(row["trace"]) for row in store.select("forget/traces", sources=sources)}
+    traces = {row["trace"] for row in store.select("forget/traces", sources=sources)}
     by_fact = select_in_batches(store, "forget/traces-of-facts", "edges", lost, _BATCH)
-    traces.update(node_of(row["trace"]) for row in by_fact)
-    entities = [node_of(row["entity"]) for row in store.select("forget/entities", sources=sources)]
+    traces.update(row["trace"] for row in by_fact)
+    entities = [row["entity"] for row in store.select("forget/entities", sources=sources)]
     by_name = select_in_batches(store, "forget/traces-of-names", "entities", entities, _BATCH)
-    traces.update(node_of(row["trace"]) for row in by_name)
+    traces.update(row["trace"] for row in by_name)
     if rows := store.select("forget/query-texts"):
         words = _words(store, found, found.texts)
-        traces |= {
-            node_of(row["trace"]) for row in rows if any(word in text_of(row["text"]) for word in words)
-        }
+        traces |= {row["trace"] for row in rows if any(word in row["text"] for word in words)}
     fresh = traces
     while fresh:  # a run that another run started, or that started it, may hold the same words
         related = store.select("trace/related-runs", sessions=sorted(fresh, key=str))
@@ -373,13 +371,13 @@ def _forget_decisions(store: Store, facts: Sequence[Statement], changes: Changes
     subgraphs: dict[NamedNode, None] = {}
     while about:
         rows = [*select_in_batches(store, "forget/corrections", "edges", about, _BATCH)]
-        decisions |= dict.fromkeys(node_of(row["decision"]) for row in rows)
-        corrections = [row for row in rows if "subgraph" in row]
-        subgraphs |= dict.fromkeys(node_of(row["subgraph"]) for row in corrections)
+        decisions |= dict.fromkeys(row["decision"] for row in rows)
+        corrections = [row for row in rows if row["subgraph"] is not None]
+        subgraphs |= dict.fromkeys(row["subgraph"] for row in corrections)
         about = {}
-        corrected = list(dict.fromkeys(node_of(row["decision"]) for row in corrections))
+        corrected = list(dict.fromkeys(row["decision"] for row in corrections))
         for row in store.select("forget/asserted-instead", decisions=corrected) if corrected else ():
-            instead: Statement = (node_of(row["s"]), node_of(row["p"]), row["o"])
+            instead: Statement = (row["s"], row["p"], row["o"])
             holding = store.select("facts/containers", edges=[instead])
             if instead not in decided and all(node_of(held["subgraph"]) in subgraphs for held in holding):
                 about[instead] = decided[instead] = None
@@ -414,7 +412,7 @@ def _warn_of_prompt(engine: NeededComponents, found: _Found) -> None:
 def _texts(engine: NeededComponents, documents: Sequence[NamedNode], found: _Found) -> list[str]:
     """Chunks, and the texts of all versions."""
     kept = engine.store.select("forget/texts", documents=documents)
-    return [*found.texts, *(engine.blobs.text(text_of(row["object"])) or "" for row in kept)]
+    return [*found.texts, *(engine.blobs.text(row["object"].value) or "" for row in kept)]
 
 
 def _words(store: Store, found: _Found, texts: Iterable[str]) -> list[str]:
@@ -423,9 +421,7 @@ def _words(store: Store, found: _Found, texts: Iterable[str]) -> list[str]:
     for text in texts:
         words.update((text[s.offset : s.offset + s.length], None) for s in split_sentences(text, None))
     if found.chunks:
-        words.update(
-            (text_of(row["quote"]), None) for row in store.select("forget/quotes", chunks=found.chunks)
-        )
+        words.update((row["quote"], None) for row in store.select("forget/quotes", chunks=found.chunks))
     return [text for text in words if len(text) >= _TELLING]
 
 
@@ -436,10 +432,10 @@ def _made_texts(store: Store, found: _Found) -> tuple[list[str], list[str]]:
     dropped = drop_made(store, Changes(), sources=found.sources)
     reports = select_in_batches(store, "communities/report-texts", "reports", dropped.reports)
     summaries = [*select_in_batches(store, "summaries/texts", "summaries", dropped.summaries)]
-    merged = [row for row in summaries if to_python(row["merged"])]
-    inputs = [row for row in summaries if not to_python(row["merged"])]
+    merged = [row for row in summaries if row["merged"]]
+    inputs = [row for row in summaries if not row["merged"]]
     made, read = (
-        [text for row in rows if len(text := text_of(row["text"])) >= _TELLING]
+        [text for row in rows if len(text := row["text"]) >= _TELLING]
         for rows in ([*reports, *merged], inputs)
     )
     return made, read
@@ -447,9 +443,9 @@ def _made_texts(store: Store, found: _Found) -> tuple[list[str], list[str]]:
 
 def _objects_of(store: Store, traces: Sequence[NamedNode]) -> list[str]:
     """Objects of the blob store that only these traces use: "I don't know" is the answer of many."""
-    objects = [node_of(row["object"]) for row in store.select("forget/trace-objects", traces=traces)]
+    objects = [row["object"] for row in store.select("forget/trace-objects", traces=traces)]
     others = {
-        node_of(row["object"])
+        row["object"]
         for row in select_in_batches(
             store, "forget/objects-of-others", "objects", objects, _BATCH, traces=traces
         )
@@ -471,7 +467,7 @@ def _names_gone(
     """
     gone: dict[NamedNode, list[str]] = {}
     for row in named:
-        gone.setdefault(node_of(row["thing"]), []).append(text_of(row["name"]))
+        gone.setdefault(row["thing"], []).append(row["name"])
     held = [row["thing"] for name in ("nameless", "nameless-hits") for row in store.select(f"forget/{name}")]
     held += [term for decision in read_decisions(store, FACTS) for term in decision.fact]
     said = None if texts is None else "\n".join(f" {_plain(text)} " for text in texts)
@@ -480,7 +476,7 @@ def _names_gone(
         if said is None or f" {_plain(name)} " in said:
             gone.setdefault(thing, [name])
     for row in select_in_batches(store, "forget/spoken-of", "things", list(gone), _BATCH):
-        gone.pop(node_of(row["thing"]), None)
+        gone.pop(row["thing"], None)
     return gone
 
 
@@ -522,7 +518,7 @@ def _mark_erased(store: Store, erased: Sequence[str]) -> None:
     for some in in_batches(erased, _BATCH):
         updates: list[tuple[str, dict[str, Any]]] = [("forget/drop-objects", {"objects": some})]
         rows = store.select("forget/traces-of-objects", objects=some)
-        if traces := [node_of(row["trace"]) for row in rows]:
+        if traces := [row["trace"] for row in rows]:
             updates.append(_mark(traces))
         store.commit(Changes(updates=updates, content=False))
 
@@ -544,7 +540,7 @@ def _erase_objects(
         the IRIs of those erased.
     """
     blobs = engine.blobs
-    kept = {text_of(row["object"]) for row in engine.store.select("forget/kept-objects")}
+    kept = {row["object"] for row in engine.store.select("forget/kept-objects")}
     erased = [iri for iri in objects if iri not in kept and blobs.delete(iri)]
     needles = [word.encode() for word in words]
     named = {name.value.encode() for name in names}

@@ -53,9 +53,9 @@ class IndexFeed:
         """Every record of the store."""
         chunks = [node_of(row["chunk"]) for row in self._store.select("index/all-chunks")]
         yield from self.chunks(chunks)
-        entities = [node_of(row["entity"]) for row in self._store.select("index/all-entities")]
+        entities = [row["entity"] for row in self._store.select("index/all-entities")]
         yield from self.entities(entities)
-        reports = [node_of(row["report"]) for row in self._store.select("index/all-reports")]
+        reports = [row["report"] for row in self._store.select("index/all-reports")]
         yield from self.reports(reports)
 
     def chunks(
@@ -79,8 +79,8 @@ class IndexFeed:
                     yield _sentence(iri, chunk, sentence.offset, sentence.length)
             unread = [node for node in found if node.value not in written]
             for row in self._store.select("index/sentences", chunks=unread) if unread else ():
-                place = int(text_of(row["offset"])), int(text_of(row["length"]))
-                yield _sentence(text_of(row["sentence"]), found[node_of(row["chunk"])], *place)
+                place = row["offset"], row["length"]
+                yield _sentence(row["sentence"].value, found[row["chunk"]], *place)
 
     def entities(self, entities: Iterable[NamedNode]) -> Iterator[Record]:
         """The records of entities; none for those that have no name any more."""
@@ -89,8 +89,8 @@ class IndexFeed:
             definitions: dict[str, set[str]] = {}
             for row in self._store.select("index/entities", entities=batch):
                 into = definitions if row["property"] == SKOS.definition else names
-                if text := text_of(row["value"]).strip():
-                    into.setdefault(node_of(row["entity"]).value, set()).add(text)
+                if text := row["value"].strip():
+                    into.setdefault(row["entity"].value, set()).add(text)
             for iri in sorted(names):
                 text = "\n".join(sorted(definitions.get(iri, ())))
                 yield Record(iri, "entity", text, tuple(sorted(names[iri])), None)
@@ -100,15 +100,15 @@ class IndexFeed:
         for batch in in_batches(reports, _BATCH):
             languages: dict[str, str] = {}
             for row in self._store.select("index/report-languages", reports=batch):
-                languages.setdefault(text_of(row["report"]), text_of(row["language"]))
+                languages.setdefault(row["report"], row["language"])
             findings: dict[str, list[str]] = {}
             for row in self._store.select("index/findings", reports=batch):
-                said = [text_of(row["label"]), text_of(row["explanation"])]
-                findings.setdefault(text_of(row["report"]), []).extend(said)
+                said = [row["label"], row["explanation"]]
+                findings.setdefault(row["report"], []).extend(said)
             for row in self._store.select("index/reports", reports=batch):
-                iri = text_of(row["report"])
-                text = "\n".join([text_of(row["summary"]), *findings.get(iri, ())])
-                yield Record(iri, "report", text, (text_of(row["title"]),), languages.get(iri))
+                iri = row["report"]
+                text = "\n".join([row["summary"], *findings.get(iri, ())])
+                yield Record(iri, "report", text, (row["title"],), languages.get(iri))
 
 
 def _chunk(row: Row) -> Record:
@@ -218,7 +218,7 @@ class StoreIndexer:
 
     def _note_reports(self) -> None:
         """Note which reports an index lacks, and which of its reports are gone."""
-        there = {text_of(row["report"]) for row in self._store.select("index/all-reports")}
+        there = {row["report"].value for row in self._store.select("index/all-reports")}
         for index in self._indexes():
             known = {*index.iris("report")}
             self._reports.update((iri, NamedNode(iri)) for iri in there - known)
@@ -282,7 +282,7 @@ class StoreIndexer:
 
     def update_graph(self) -> int:
         """Bring the graph of entities up to date; how many quads the store has more."""
-        marked = [node_of(row["thing"]) for row in self._store.select("links/unlinked")]
+        marked = [row["thing"] for row in self._store.select("links/unlinked")]
         touched = None if self._touched is None else [*dict.fromkeys([*marked, *self._touched.values()])]
         more = update_graph(self._store, touched, self._min_count)
         self._touched = {}

@@ -26,7 +26,7 @@ from graphrag_rdf.extract.names import Word, fold, slug, words_of
 from graphrag_rdf.index.analyse import stop_words
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
-from graphrag_rdf.rdf.terms import Term, node_of, text_of, to_python
+from graphrag_rdf.rdf.terms import Term, node_of, text_of
 from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def undrawn_pairs(store: Store, chunks: Sequence[NamedNode]) -> list[Quad]:
 
 def undrawn_pair(pair: Row) -> Quad:
     """The mark of two entities whose sentences have to be counted again."""
-    return Quad(node_of(pair["one"]), RAG.undrawnWith, node_of(pair["other"]), Graphs.SYSTEM)
+    return Quad(pair["one"], RAG.undrawnWith, pair["other"], Graphs.SYSTEM)
 
 
 # --- links ---
@@ -208,11 +208,11 @@ def link_names(store: Store, index: TextIndex) -> int:
         how many links and counts there are more.
     """
     more = 0
-    marked = [node_of(row["thing"]) for row in store.select("links/unlinked")]
+    marked = [row["thing"] for row in store.select("links/unlinked")]
     chunks: dict[str, NamedNode] = {}
     for batch in in_batches(marked, _BATCH):
         rows = store.select("links/chunks", things=batch)
-        chunks.update((text_of(row["chunk"]), node_of(row["chunk"])) for row in rows)
+        chunks.update((row["chunk"].value, row["chunk"]) for row in rows)
         for names in _topics(store, batch).values():
             found = (iri for name in names for iri in index.holding(name, kind="chunk"))
             chunks.update((iri, NamedNode(iri)) for iri in found)
@@ -235,8 +235,7 @@ def counted(store: Store, things: Sequence[NamedNode]) -> Changes:
     """The changes that correct the numbers of chunks that mention entities or are about them."""
     noted: dict[bool, set[Quad]] = {True: set(), False: set()}
     for row in store.select("derived/counts", things=list(things)):
-        quad = Quad(node_of(row["entity"]), node_of(row["count"]), as_literal(row["number"]), Graphs.DERIVED)
-        noted[to_python(row["noted"]) is True].add(quad)
+        noted[row["noted"]].add(Quad(row["entity"], row["count"], row["number"], Graphs.DERIVED))
     old, new = noted[True], noted[False]
     return Changes(remove=sorted(old - new, key=str), add=sorted(new - old, key=str), content=False)
 
@@ -247,9 +246,8 @@ def _topics(store: Store, things: Sequence[NamedNode]) -> dict[NamedNode, set[st
     """
     found: dict[NamedNode, set[str]] = {}
     for row in store.select("links/topics", things=list(things)):
-        name = text_of(row["name"])
-        if _can_be_linked(name):
-            found.setdefault(node_of(row["entity"]), set()).add(name)
+        if _can_be_linked(row["name"]):
+            found.setdefault(row["entity"], set()).add(row["name"])
     return found
 
 
@@ -263,19 +261,18 @@ def _relinked(store: Store, index: TextIndex, chunks: Sequence[NamedNode]) -> tu
     }
     read: dict[NamedNode, set[str]] = {chunk: set() for chunk in texts}
     for row in store.select("links/names-in", chunks=wanted):
-        read[node_of(row["chunk"])].add(text_of(row["name"]))
-    mentioned: dict[Term, set[Term]] = {}
+        read[row["chunk"]].add(row["name"])
+    mentioned: dict[NamedNode, set[NamedNode]] = {}
     old: set[Quad] = set()
     for row in store.select("links/mentioned", chunks=wanted):
-        if "linked" in row:
+        if row["linked"] is not None:
             old.add(_link(row["sentence"], row["linked"]))
         else:
             mentioned.setdefault(row["sentence"], set()).add(row["entity"])
     places = []
     for row in store.select("index/sentences", chunks=wanted):
-        chunk = node_of(row["chunk"])
-        start = int(text_of(row["offset"]))
-        places.append((row["sentence"], chunk, start, start + int(text_of(row["length"]))))
+        start = row["offset"]
+        places.append((row["sentence"], row["chunk"], start, start + row["length"]))
     spans = {sentence: list(_spans(texts[chunk], start, end)) for sentence, chunk, start, end in places}
     called = _called(store, index, {name for found in spans.values() for _, _, name in found})
     new: set[Quad] = set()
@@ -291,11 +288,11 @@ def _relinked(store: Store, index: TextIndex, chunks: Sequence[NamedNode]) -> tu
     return changes, {node_of(entity) for entity in (*found, *(link.object for link in old | new))}
 
 
-def _called(store: Store, index: TextIndex, names: set[str]) -> Mapping[str, set[Term]]:
+def _called(store: Store, index: TextIndex, names: set[str]) -> Mapping[str, set[NamedNode]]:
     """The topics with these names, by name."""
     exact = index.exact(sorted(names))
     entities = sorted({iri for iris in exact.values() for iri in iris})
-    found: dict[str, set[Term]] = {}
+    found: dict[str, set[NamedNode]] = {}
     for batch in in_batches(entities, _BATCH):
         for entity, own in _topics(store, [NamedNode(iri) for iri in batch]).items():
             for name in own & names:
@@ -344,8 +341,8 @@ def _occurrences(text: str, names: Iterable[str], start: int, end: int) -> Itera
             place = text.find(name, place + 1, end)
 
 
-def _link(sentence: Term, entity: Term) -> Quad:
-    return Quad(node_of(sentence), RAG.mentions, node_of(entity), Graphs.DERIVED)
+def _link(sentence: NamedNode, entity: NamedNode) -> Quad:
+    return Quad(sentence, RAG.mentions, entity, Graphs.DERIVED)
 
 
 def names_of_groups(store: Store) -> dict[NamedNode, dict[str, bool]]:

@@ -27,7 +27,7 @@ from graphrag_rdf.extract.table_columns import TableReading
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.terms import node_of, now, text_of, to_python
+from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.store.base import Row, Store, select_in_batches
 
 _NEAR = 3  # documents that a message about an unknown name suggests
@@ -197,22 +197,21 @@ def _same_file(name: str, location: str) -> bool:
 def documents_at(store: Store, locations: Iterable[str]) -> dict[str, NamedNode]:
     """The documents that were read from these files, by the files' IRIs."""
     return {
-        text_of(row["location"]): node_of(row["document"])
+        row["location"]: row["document"]
         for row in select_in_batches(store, "ingest/locations", "locations", locations)
     }
 
 
 def _stored(row: Row) -> Stored:
-    text = {name: str(to_python(row[name])) for name in ("identity", "location", "title", "hash", "chunker")}
     return Stored(
-        iri=node_of(row["document"]),
-        identity=text["identity"],
-        location=text["location"],
-        title=text["title"],
-        content_hash=text["hash"],
-        chunker=text["chunker"],
-        chunks=int(to_python(row["chunks"])),  # type: ignore[arg-type]
-        objects=tuple(text_of(row[name]) for name in ("original", "text") if name in row),
+        iri=row["document"],
+        identity=row["identity"],
+        location=row["location"],
+        title=row["title"],
+        content_hash=row["hash"],
+        chunker=row["chunker"],
+        chunks=row["chunks"],
+        objects=tuple(row[name].value for name in ("original", "text") if row[name] is not None),
     )
 
 
@@ -243,7 +242,7 @@ class Planner:
         self._by_location = {stored.location: stored for stored in self._known.values()}
         known = [stored.iri for stored in self._known.values()]
         self._done = {
-            text_of(row["document"]): int(to_python(row["done"]))  # type: ignore[arg-type]
+            row["document"]: row["done"]
             for row in select_in_batches(store, "ingest/extracted", "documents", known, extractor=extractor)
         }
         self._chunker = chunker
@@ -354,9 +353,9 @@ def missing_documents(store: Store, sources: Sequence[Source], paths: Sequence[s
     present = {source.location for source in sources}
     prefixes = tuple(location_of(folder) + "/" for folder in folders)
     gone = [
-        node_of(row["document"])
+        row["document"]
         for row in store.select("ingest/locations")
-        if (location := text_of(row["location"])).startswith(prefixes)
+        if (location := row["location"]).startswith(prefixes)
         and location not in present
         and not is_there(location)
     ]

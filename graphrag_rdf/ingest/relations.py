@@ -42,7 +42,6 @@ from graphrag_rdf.ingest.report import StageReport, since
 from graphrag_rdf.llm.budget import LlmUsage
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, XSD, Graphs, prefixed
-from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store, updates_in_batches
 from graphrag_rdf.store.records import RELATIONS, parameters_of
 
@@ -108,7 +107,7 @@ def build_relations(store: Store, settings: RelationSettings, documents: Sequenc
     if documents and before is not None:
         before.require(settings)
     rows = store.select("derived/chunks", documents=documents)
-    chunks = [node_of(row["chunk"]) for row in rows]
+    chunks = [row["chunk"] for row in rows]
     every = not documents
     total = len(chunks) if every else len(store.select("derived/chunks", documents=[]))
     updates: list[tuple[str, dict[str, Any]]] = []
@@ -139,7 +138,7 @@ def _weights(chunks: int, hub_limit: int) -> list[tuple[int, Literal]]:
 def _follows(rows: Sequence[Row]) -> Iterator[Quad]:
     for before, after in pairwise(rows):
         if before["document"] == after["document"]:
-            yield Quad(node_of(after["chunk"]), RAG.follows, node_of(before["chunk"]), Graphs.DERIVED)
+            yield Quad(after["chunk"], RAG.follows, before["chunk"], Graphs.DERIVED)
 
 
 def _record(build: Built) -> Iterator[Quad]:
@@ -156,8 +155,7 @@ def _said(settings: RelationSettings) -> str:
 def relation_counts(store: Store) -> dict[str, int]:
     """The number of relations of each kind, by IRI, without zeros."""
     rows = store.select("system/derived-counts")
-    counts = {text_of(row["relation"]): to_python(row["number"]) for row in rows}
-    return {relation: number for relation, number in counts.items() if isinstance(number, int) and number}
+    return {row["relation"]: row["number"] for row in rows if row["number"]}
 
 
 NO_LLM = later(

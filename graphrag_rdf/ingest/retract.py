@@ -17,7 +17,7 @@ from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.names import undrawn, undrawn_pairs, unsettled
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import METADATA_KEY, RDFS, SKOS
-from graphrag_rdf.rdf.terms import node_of, now
+from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.store.base import Changes, Row, Store
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def retract_chunks(
     candidates = store.select("ingest/contained-in-chunks", chunks=chunks)
     cited = set() if erase else {row["chunk"] for row in store.select("ingest/cited-chunks", chunks=chunks)}
     gone = [chunk for chunk in chunks if chunk not in cited]
-    mentioned = [row.get("linked") or row["entity"] for row in store.select("links/mentioned", chunks=chunks)]
-    changes.add += unsettled(sorted({node_of(entity) for entity in mentioned}, key=str))  # to be counted
+    mentioned = [row["linked"] or row["entity"] for row in store.select("links/mentioned", chunks=chunks)]
+    changes.add += unsettled(sorted(set(mentioned), key=str))  # to be counted
     changes.add += undrawn_pairs(store, chunks)
     changes.updates.append(("links/drop", {"chunks": chunks}))
     if gone:
@@ -68,7 +68,7 @@ def retract_subgraphs(store: Store, subgraphs: Sequence[NamedNode], changes: Cha
         return
     candidates = store.select("ingest/contained-in-subgraphs", subgraphs=subgraphs)
     sources = store.select("ingest/sources-of-subgraphs", subgraphs=subgraphs)
-    drop_made(store, changes, sources=[node_of(row["source"]) for row in sources])
+    drop_made(store, changes, sources=[row["source"] for row in sources])
     changes.updates.append(("ingest/retract-subgraphs", {"subgraphs": subgraphs}))
     _retract_facts(candidates, changes)
 
@@ -87,7 +87,7 @@ def retire_documents(store: Store, documents: Sequence[NamedNode], indexer: Stor
         how many chunks were removed.
     """
     rows = store.select("forget/chunks", documents=documents)
-    chunks = [node_of(row["chunk"]) for row in rows]
+    chunks = [row["chunk"] for row in rows]
     changes = Changes()
     retract_metadata(store, documents, changes)
     changes.updates.append(("ingest/retire-documents", {"documents": documents, "now": now()}))
@@ -110,7 +110,7 @@ def retire_chunks(
         changes.updates += more.updates
         changes.add += more.add
     store.commit(changes)
-    indexer.removed([*chunks, *(node_of(row["sentence"]) for row in sentences)])
+    indexer.removed([*chunks, *(row["sentence"] for row in sentences)])
     indexer.changed(entities=settle(store))
     indexer.flush(final=True)
 

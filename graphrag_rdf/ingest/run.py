@@ -54,7 +54,7 @@ from graphrag_rdf.ingest.schedule import (
 )
 from graphrag_rdf.rdf import iris, prompts, prov
 from graphrag_rdf.rdf.namespaces import RAG
-from graphrag_rdf.rdf.terms import now, text_of
+from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.store.base import Changes, Store
 from graphrag_rdf.store.blobs import BlobStore
 
@@ -400,7 +400,7 @@ class ChunkWriter:
         changes.add += unlinked([chunk])
         if task.stored:  # noted before the commit: a note without a chunk does no harm
             rows = self._run.store.select("ingest/sentences-of", chunks=[chunk])
-            self._run.indexer.removed(NamedNode(text_of(row["sentence"])) for row in rows)
+            self._run.indexer.removed(row["sentence"] for row in rows)
         self._run.indexer.written(chunk, task.sentences, entities)
         self._run.journal.commit(changes)
         self._agents_written = True
@@ -449,7 +449,7 @@ class ChunkWriter:
                 key, context = self._run.extractor.key, task.context.hash
                 without = [] if self._run.extractor.waits else [*without, iris.subgraph(chunk, key, context)]
             rows = self._run.store.select("ingest/names-in-chunk", chunk=chunk, without=without)
-            elsewhere.update(text_of(row["name"]) for row in rows)
+            elsewhere.update(row["name"] for row in rows)
         found: Sequence[Mention] = ()
         known = set(elsewhere)
         if extracted is not None:

@@ -44,13 +44,13 @@ Rejection: TypeAlias = tuple[Statement, Result]
 def validate_written(engine: NeededComponents, shapes: Shapes) -> ValidationCounts | None:
     """Validate the facts that were written since the last validation; None if there are none."""
     store, settings = engine.store, engine.settings.validation
-    marked = [node_of(row["subgraph"]) for row in store.select("validation/marked")]
+    marked = [row["subgraph"] for row in store.select("validation/marked")]
     if not marked:
         return None
     started = now()
     containers: defaultdict[Statement, list[NamedNode]] = defaultdict(list)
     for row in select_in_batches(store, "validation/facts-of", "subgraphs", marked, _BATCH):
-        containers[row["s"], row["p"], row["o"]].append(node_of(row["subgraph"]))
+        containers[row["s"], row["p"], row["o"]].append(row["subgraph"])
     found = validate_nodes(store, shapes, list(containers))
     rejected = _offending(store, found, containers) if settings.mode == "reject" else []
     changes = Changes(remove=[*prov.unvalidated(marked)])
@@ -157,4 +157,4 @@ def _reject(
     subgraphs = sorted({place[0] for place in places}, key=str)
     for each in in_batches(subgraphs, _BATCH):
         sources = store.select("ingest/sources-of-subgraphs", subgraphs=each)
-        drop_made(store, changes, sources=[node_of(row["source"]) for row in sources])
+        drop_made(store, changes, sources=[row["source"] for row in sources])

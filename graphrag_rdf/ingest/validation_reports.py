@@ -119,7 +119,7 @@ def keep_report(store: Store, report: Sequence[Quad], changes: Changes, keep: in
     """
     rows = store.select("validation/old-reports", keep=max(0, keep - 1))
     if rows:
-        old = [node_of(row["report"]) for row in rows]
+        old = [row["report"] for row in rows]
         changes.updates.append(("validation/drop-reports", {"reports": old}))
     if keep:
         changes.add += report

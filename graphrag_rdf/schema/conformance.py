@@ -20,7 +20,7 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import match_key
 from graphrag_rdf.rdf.namespaces import XSD
-from graphrag_rdf.rdf.terms import Term, local_name, node_of, text_of
+from graphrag_rdf.rdf.terms import Term, local_name, text_of
 from graphrag_rdf.schema.units import compare, read_quantity, unit_of
 from graphrag_rdf.store.base import Row, Store
 
@@ -112,9 +112,9 @@ def _ends(store: Store, candidates: Iterable[Candidate]) -> dict[int, Verdict]:
     properties = [(each.number, each.property) for each in candidates if each.number in typed]
     found: dict[int, Verdict] = {}
     for row in store.select("conformance/ends", candidates=properties, types=types):
-        rule = text_of(row["rule"])
-        why = f"the {_SIDES[rule]} is {text_of(row['found'])}, not {text_of(row['allowed'])}"
-        found.setdefault(_number(row), Verdict(rule, node_of(row["axiom"]), why))
+        rule: str = row["rule"]
+        why = f"the {_SIDES[rule]} is {row['found']}, not {row['allowed']}"
+        found.setdefault(row["number"], Verdict(rule, row["axiom"], why))
     return found
 
 
@@ -139,10 +139,10 @@ def _quantities(store: Store, candidates: Sequence[Candidate]) -> dict[int, _Qua
     axioms: dict[Term, NamedNode] = {}
     declared: defaultdict[Term, dict[str, None]] = defaultdict(dict)
     for row in store.select("conformance/units", properties=asked) if asked else ():
-        axioms[row["property"]] = node_of(row["axiom"])
+        axioms[row["property"]] = row["axiom"]
         unit = row["unit"]
         own = local_name(unit.value) if isinstance(unit, NamedNode) else text_of(unit)
-        declared[row["property"]] |= dict.fromkeys([own, *([text_of(row["name"])] if "name" in row else [])])
+        declared[row["property"]] |= dict.fromkeys([own, *([row["name"]] if row["name"] is not None else [])])
     found: dict[int, _Quantity] = {}
     for each in candidates:
         if each.number in read and (wanted := declared.get(each.property)):
@@ -166,8 +166,8 @@ def _values(
     cast: dict[int, Term | None] = {}
     wanted: dict[int, str] = {}
     for row in store.select("conformance/values", candidates=rows) if rows else ():
-        cast[_number(row)] = cast.get(_number(row)) or row.get("value")
-        wanted[_number(row)] = text_of(row["datatype"]).rpartition("#")[2]
+        cast[row["number"]] = cast.get(row["number"]) or row["value"]
+        wanted[row["number"]] = row["datatype"].rpartition("#")[2]
     found = {}
     for each in candidates:
         value, quantity = cast.get(each.number), quantities.get(each.number)
@@ -192,9 +192,9 @@ def _facets(
     rows = [(each.number, each.property, value) for each, value in cast if value is not None]
     found: dict[int, Verdict] = {}
     for row in store.select("conformance/facets", candidates=rows) if rows else ():
-        facet = text_of(row["facet"]).rpartition("#")[2]
-        why = f"the datatype of the value has {facet} {text_of(row['bound'])}"
-        found.setdefault(_number(row), Verdict("datatype", node_of(row["axiom"]), why))
+        facet = row["facet"].rpartition("#")[2]
+        why = f"the datatype of the value has {facet} {row['bound']}"
+        found.setdefault(row["number"], Verdict("datatype", row["axiom"], why))
     return found
 
 
@@ -204,13 +204,13 @@ def _members(store: Store, candidates: Sequence[Candidate]) -> dict[int, Verdict
     sets: defaultdict[Term, dict[str, Row]] = defaultdict(dict)
     rows = (store.select(f"conformance/{kind}", properties=asked) for kind in ("members", "concepts"))
     for row in chain.from_iterable(rows):
-        axioms[row["property"]] = node_of(row["axiom"])
-        sets[row["property"]].setdefault(match_key(text_of(row["name"])), row)
+        axioms[row["property"]] = row["axiom"]
+        sets[row["property"]].setdefault(match_key(row["name"]), row)
     found = {}
     for each in candidates:
         if members := sets.get(each.property):
             fitting = members.get(match_key(each.object))
-            names = ", ".join(text_of(row["name"]) for row in members.values())
+            names = ", ".join(row["name"] for row in members.values())
             found[each.number] = (
                 Verdict(value=fitting["member"])
                 if fitting
@@ -233,7 +233,7 @@ def check_together(store: Store, candidates: Sequence[Candidate]) -> dict[int, V
     found: dict[int, Verdict] = {}
     rows = store.select("conformance/limits", candidates=properties) if properties else []
     groups: defaultdict[tuple[str, NamedNode, str], list[Candidate]] = defaultdict(list)
-    limited = {(_number(row), text_of(row["rule"]), node_of(row["axiom"])) for row in rows}
+    limited = {(row["number"], row["rule"], row["axiom"]) for row in rows}
     for number, rule, axiom in sorted(limited, key=str):
         each = by_number[number]
         end = each.object if rule == "inverse_functional" else each.subject
@@ -253,10 +253,10 @@ def _cardinalities(
     rows = store.select("conformance/cardinalities", candidates=properties, types=types)
     by_number = {each.number: each for each in ranked}
     pairs = {
-        (kind, node_of(row["counted"]))
+        (kind, row["counted"])
         for row in rows
-        if "counted" in row
-        for kind in by_number[_number(row)].object_classes
+        if row["counted"] is not None
+        for kind in by_number[row["number"]].object_classes
     }
     asked = sorted(pairs, key=str)
     within = {
@@ -265,11 +265,10 @@ def _cardinalities(
     }
     groups: defaultdict[tuple[str, NamedNode, int, str], list[Candidate]] = defaultdict(list)
     for row in rows:
-        each = by_number[_number(row)]
-        counted = row.get("counted")
+        each = by_number[row["number"]]
+        counted = row["counted"]
         if counted is None or any((kind, counted) in within for kind in each.object_classes):
-            most = int(text_of(row["most"]))
-            key = (str(row["restriction"]), node_of(row["axiom"]), most, match_key(each.subject))
+            key = (str(row["restriction"]), row["axiom"], row["most"], match_key(each.subject))
             if each not in groups[key]:
                 groups[key].append(each)
     found: dict[int, Verdict] = {}
@@ -317,8 +316,4 @@ def disjoint_pairs(
     """Those of the pairs of classes that loaded ontologies declare disjoint."""
     asked = sorted(set(pairs), key=str)
     rows = store.select("conformance/disjoint", pairs=asked) if asked else ()
-    return {(node_of(row["one"]), node_of(row["other"])) for row in rows}
-
-
-def _number(row: Row) -> int:
-    return int(text_of(row["number"]))
+    return {(row["one"], row["other"]) for row in rows}

@@ -26,9 +26,9 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import analyse, fold, match_key, spoken_by, stop_words
 from graphrag_rdf.rdf.iris import OBSERVED_SCHEMA
 from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, RAG, RDF, RDFS, SCHEMA, SKOS
-from graphrag_rdf.rdf.terms import Term, best_label, integer, node_of, text_of
+from graphrag_rdf.rdf.terms import Term, best_label, integer, text_of
 from graphrag_rdf.rdf.wording import phrase_of
-from graphrag_rdf.store.base import Store, select_in_batches
+from graphrag_rdf.store.base import Row, Store, select_in_batches
 
 Kind = Choice["class", "object", "value"]
 """A class, a property of things (its objects are things), or a property of values."""
@@ -178,20 +178,13 @@ def find_terms(store: Store, namespace: str, request: DraftRequest) -> tuple[lis
 def _types(store: Store, request: DraftRequest) -> list[tuple[Kind, NamedNode, int]]:
     limits = {"least": request.least, "limit": request.classes, "proposed": request.proposed}
     rows = store.select("ontology/draft-types", **limits)
-    return [("class", node_of(row["type"]), int(text_of(row["things"]))) for row in rows]
+    return [("class", row["type"], row["things"]) for row in rows]
 
 
 def _relations(store: Store, request: DraftRequest) -> list[tuple[Kind, NamedNode, int]]:
     limits = {"least": request.least, "limit": request.properties, "proposed": request.proposed}
     rows = store.select("ontology/draft-relations", **limits)
-    return [
-        (
-            "value" if text_of(row["literal"]) == "true" else "object",
-            node_of(row["relation"]),
-            int(text_of(row["facts"])),
-        )
-        for row in rows
-    ]
+    return [("value" if row["literal"] else "object", row["relation"], row["facts"]) for row in rows]
 
 
 def _labels(store: Store, terms: Sequence[NamedNode]) -> dict[NamedNode, Literal]:
@@ -318,14 +311,14 @@ class _Draft:
                 for row in self._select(
                     "ends", relations=relations, objects=objects, classes=self._classes, some=0.1
                 ):
-                    yield Triple(name, node_of(row["holds"]), row["class"])
+                    yield Triple(name, row["holds"], row["class"])
         if group.kind == "value":
             for row in self._select("datatypes", relations=relations):
-                yield Triple(name, node_of(row["holds"]), row["datatype"])
+                yield Triple(name, row["holds"], row["datatype"])
         limits = {"sample": 200, "longest": 300, "limit": self._request.examples}
         for row in self._select("evidence", relations=relations, **limits):
             told = [(DCTERMS.source, row["document"]), (DCTERMS.title, row["title"])]
-            told += [(RAG.quotedPage, row["page"])] if "page" in row else []
+            told += [(RAG.quotedPage, row["page"])] if row["page"] is not None else []
             yield from self._annotated(Triple(name, SKOS.example, row["quote"]), told)
             self.report.examples += 1
 
@@ -350,8 +343,8 @@ class _Draft:
         found: dict[NamedNode, tuple[NamedNode, str]] = {}
         if self._classes:
             for row in self._select("subclasses", classes=self._classes):
-                reason = f"all its {text_of(row['things'])} things are also of the other class"
-                found.setdefault(node_of(row["lower"]), (node_of(row["upper"]), reason))
+                reason = f"all its {row['things']} things are also of the other class"
+                found.setdefault(row["lower"], (row["upper"], reason))
         classes = self._of("class")
         by_name = {match_key(group.name.value): name for group, name in classes}
         for group, name in classes:
@@ -375,7 +368,7 @@ class _Draft:
         for predicate, value in told:
             yield Triple(axiom, predicate, value)
 
-    def _select(self, name: str, **values: Any) -> Sequence[Any]:
+    def _select(self, name: str, **values: Any) -> Sequence[Row]:
         if name in ("ends", "subclasses"):
             values["least"] = self._request.least
         if name == "ends":

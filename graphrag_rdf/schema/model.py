@@ -152,7 +152,7 @@ def read_ontology(store: Store, ontologies: Sequence[str] = ()) -> Ontology:
     for row in rows:
         term, kind, relation, value = row["term"], row["kind"], row["property"], row["value"]
         digest.update(f"{term} {kind} {relation} {value}\n".encode())
-        known = terms.setdefault(text_of(term), OntologyTerm(text_of(term), _KINDS[kind]))
+        known = terms.setdefault(term.value, OntologyTerm(term.value, _KINDS[kind]))
         if known.kind == "property":  # the others say more
             known.kind = _KINDS[kind]
         if (name := _FIELDS.get(relation)) is None:

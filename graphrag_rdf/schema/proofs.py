@@ -14,7 +14,6 @@ from typing import TypeAlias
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
 
-from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.schema.reasoning import RULES, step
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.embedded import EmbeddedStore
@@ -72,7 +71,7 @@ class _Search:
         unknown = [fact for fact in facts if fact not in self.held]
         self.held.update({fact: set() for fact in unknown})
         for row in self._store.select("reasoning/where", edges=unknown) if unknown else ():
-            self.held[node_of(row["s"]), node_of(row["p"]), row["o"]].add(text_of(row["held"]))
+            self.held[row["s"], row["p"], row["o"]].add(row["held"])
 
     def proof(self, fact: Statement, path: frozenset[Statement]) -> dict[Statement, Inferred] | None:
         """The steps that prove a fact without those of the path; None if there are none."""

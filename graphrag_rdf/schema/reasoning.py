@@ -18,7 +18,7 @@ from pyoxigraph import Literal as RdfLiteral
 from pyoxigraph import NamedNode, Quad, Triple
 
 from graphrag_rdf.rdf.namespaces import Graphs
-from graphrag_rdf.rdf.terms import Term, node_of, text_of
+from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.store.base import Changes, Store, in_batches
 
 Profile: TypeAlias = Literal["rdfs", "rl"]
@@ -306,7 +306,7 @@ def find_inconsistencies(store: Store, limit: int = 100) -> Iterator[Inconsisten
             named = (("a1", "a2", "a3"), ("focus", "p1", "o1"), ("s2", "p2", "o2"))
             premises = [Triple(*(row[name] for name in names)) for names in named]
             said = tuple(dict.fromkeys(premises))
-            yield Inconsistency(rule, text_of(row["focus"]), text_of(row["message"]), said)
+            yield Inconsistency(rule, row["focus"].value, row["message"], said)
 
 
 def derivations(store: Store, subject: NamedNode, relation: NamedNode, value: Term) -> list[Derivation]:
@@ -315,7 +315,7 @@ def derivations(store: Store, subject: NamedNode, relation: NamedNode, value: Te
     Empty if `urn:graph:inferred` does not have the triple.
     """
     edge = (subject, relation, value)
-    held = {text_of(row["held"]) for row in store.select("reasoning/where", edges=[edge])}
+    held = {row["held"] for row in store.select("reasoning/where", edges=[edge])}
     if "inferred" not in held:
         return []
     found = [
@@ -328,4 +328,4 @@ def _placed(store: Store, premises: list[Triple]) -> list[tuple[Triple, str]]:
     """The premises, each with where it is held; twice if two graphs hold it."""
     edges = [(each.subject, each.predicate, each.object) for each in premises]
     rows = store.select("reasoning/where", edges=edges)
-    return [(Triple(node_of(row["s"]), node_of(row["p"]), row["o"]), text_of(row["held"])) for row in rows]
+    return [(Triple(row["s"], row["p"], row["o"]), row["held"]) for row in rows]

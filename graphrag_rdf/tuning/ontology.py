@@ -25,7 +25,6 @@ from graphrag_rdf.llm.budget import LlmUsage
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.llm.repair import ask_for, in_form
 from graphrag_rdf.rdf.namespaces import PREFIXES
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.schema.draft import DraftReport, DraftRequest, Found, Group, draft, find_terms, terms_of
 from graphrag_rdf.steps.prompts import render
 
@@ -156,11 +155,11 @@ def _shown(engine: Engine, key: str, group: Group) -> dict[str, Any]:
     """An entry of the prompt."""
     if group.kind == "class":
         rows = engine.store.select("ontology/draft-things", types=group.iris, limit=3)
-        examples = [text_of(row["name"]) for row in rows]
+        examples = [row["name"].value for row in rows]
     else:
         limits = {"sample": 200, "longest": _LONGEST, "limit": _EXAMPLES}
         rows = engine.store.select("ontology/draft-evidence", relations=group.iris, **limits)
-        examples = [text_of(row["quote"]) for row in rows]
+        examples = [row["quote"].value for row in rows]
     return {
         "id": key,
         "name": one_line(group.name.value)[:_LONGEST],

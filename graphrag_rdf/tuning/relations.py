@@ -20,7 +20,6 @@ from graphrag_rdf.ingest.relation_decisions import Objects
 from graphrag_rdf.ingest.relation_normalisation import Known, Pair, grouped, inverses
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.llm.repair import ask_for, in_form
-from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.prompts import render
 from graphrag_rdf.store.base import in_batches, select_in_batches
 
@@ -67,7 +66,7 @@ def _asked(
     engine: Engine, known: Known, shown: Mapping[str, NamedNode], model: str, *, things: bool
 ) -> Answer:
     examples = {
-        node_of(row["relation"]): text_of(row["example"])
+        row["relation"]: row["example"]
         for row in select_in_batches(engine.store, "predicates/examples", "relations", list(shown.values()))
     }
     prompt = render(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.store.base import Store
 
 
@@ -31,5 +30,5 @@ def draw(store: Store, *, limit: int, seed: int) -> Sample:
     """Sample chunks of a store at random. The same store and seed give the same sample."""
     (row,) = store.select("tuning/count-passages")
     rows = store.select("tuning/random-passages", seed=str(seed), limit=limit)
-    passages = (Passage(node_of(row["chunk"]), text_of(row["text"]), text_of(row["title"])) for row in rows)
-    return Sample(tuple(passages), int(str(to_python(row["number"]))))
+    passages = (Passage(row["chunk"], row["text"], row["title"]) for row in rows)
+    return Sample(tuple(passages), row["number"])

@@ -15,7 +15,6 @@ from graphrag_rdf.checks.diagnosis import index_status
 from graphrag_rdf.config import load_settings
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Changes
 from tests.support.scripted_server import ScriptedServer
 from tests.support.stores import open_engine
@@ -50,7 +49,7 @@ def engine(tmp_path: Path, documents: Path) -> Iterator[Engine]:
 
 
 def reports(engine: Engine) -> set[str]:
-    return {text_of(row["report"]) for row in engine.store.select("index/all-reports")}
+    return {row["report"].value for row in engine.store.select("index/all-reports")}
 
 
 def require_in_step(engine: Engine) -> None:
@@ -66,7 +65,7 @@ def test_a_build_indexes_its_reports(engine: Engine) -> None:
     assert counts["report"] == len(reports(engine)) > 1
     (best, *_) = engine.text_index.search("Who taught Lin Yuhua?", kind="report", k=5, language="en")
     rows = engine.store.select("index/findings", reports=[NamedNode(best.iri)])
-    assert "Chen Liwen taught Lin Yuhua." in {text_of(row["explanation"]) for row in rows}
+    assert "Chen Liwen taught Lin Yuhua." in {row["explanation"] for row in rows}
     engine.rebuild_indexes()
     require_in_step(engine)
 
@@ -78,7 +77,7 @@ def test_a_report_speaks_the_language_of_its_documents(engine: Engine, documents
     engine.ingest([documents])
     engine.build_communities()
     spoken = {
-        text_of(row["report"]): text_of(row["language"])
+        row["report"]: row["language"]
         for row in reversed(
             engine.store.select("index/report-languages", reports=map(NamedNode, reports(engine)))
         )

@@ -146,7 +146,7 @@ def test_what_findings_cite_leads_to_chunks(open_one: Any) -> None:
     source = {quad.subject: quad for quad in decode(engine.store.quads(Graphs.SOURCE))}
     assert of(engine, RAG.cites)
     assert all(NamedNode(iri) in source for iri in of(engine, RAG.cites))
-    chunks = {text_of(row["chunk"]) for row in engine.store.select("derived/chunks", documents=[])}
+    chunks = {row["chunk"].value for row in engine.store.select("derived/chunks", documents=[])}
     assert {*of(engine, PROV.used)} <= chunks
 
 

@@ -364,7 +364,7 @@ def test_any_title_is_a_document(empty: Engine, tmp_path: Path, title: str) -> N
     tables["documents"][0]["title"] = title
     report = import_tables(empty, write_parquet(tmp_path, tables))
     assert report.tables["documents"].imported == 2
-    documents = [text_of(row["document"]) for row in empty.store.select("ingest/documents", documents=[])]
+    documents = [row["document"].value for row in empty.store.select("ingest/documents", documents=[])]
     assert all(document.startswith("https://trustgraph.ai/doc/ms-graphrag/") for document in documents)
     assert [*run_checks(empty.store, empty.blobs, empty.text_index)] == []
 
@@ -377,7 +377,7 @@ def test_documents_with_equal_titles_or_ids(empty: Engine, tmp_path: Path) -> No
     assert ("documents", "2", "duplicate") in {
         (each.table, each.row, each.reason) for each in report.problems
     }
-    titles = [text_of(row["title"]) for row in empty.store.select("ingest/documents", documents=[])]
+    titles = [row["title"] for row in empty.store.select("ingest/documents", documents=[])]
     assert titles == ["harbour.txt", "harbour.txt"]
 
 

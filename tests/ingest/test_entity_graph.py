@@ -146,7 +146,7 @@ def test_edits_leave_what_a_rebuild_makes(edits: list[tuple[str, int, list[str]]
         docs = Path(folder)
         for what, number, sentences in edits:
             path = docs / f"{number}.txt"
-            stored = {node_of(row["entity"]) for row in engine.store.select("index/all-entities")}
+            stored = {row["entity"] for row in engine.store.select("index/all-entities")}
             canonical = engine.store.select("retrieval/canonical", entities=pair)
             if what == "write":
                 path.write_text(" ".join(sentences) + "\n")
@@ -166,12 +166,10 @@ def test_edits_leave_what_a_rebuild_makes(edits: list[tuple[str, int, list[str]]
 
 def pairs(engine: Engine) -> dict[tuple[str, str], int]:
     """Local names of entities that co-occur → the number of sentences."""
-    entities = [node_of(row["entity"]) for row in engine.store.select("derived/canonical")]
+    entities = [row["entity"] for row in engine.store.select("derived/canonical")]
     rows = engine.store.select("derived/known-pairs", entities=entities, every=True, pairs=[])
     return {
-        (node_of(row["one"]).value.rpartition("/")[2], node_of(row["other"]).value.rpartition("/")[2]): int(
-            text_of(row["count"])
-        )
+        (row["one"].value.rpartition("/")[2], row["other"].value.rpartition("/")[2]): int(row["count"].value)
         for row in rows
     }
 
@@ -239,7 +237,7 @@ def test_counts_are_those_of_the_definition(
     expected = Counter(pair for named in whole for pair in combinations(sorted(named & shown), 2))
     nodes = [NamedNode(f"http://trustgraph.ai/e/ent-{letter}") for letter in "abcde"]
     rows = store.select("derived/known-pairs", entities=nodes, every=True, pairs=[])
-    found = {(nodes.index(r["one"]), nodes.index(r["other"])): int(text_of(r["count"])) for r in rows}  # type: ignore[arg-type]
+    found = {(nodes.index(r["one"]), nodes.index(r["other"])): int(r["count"].value) for r in rows}  # type: ignore[arg-type]
     assert found == {pair: count for pair, count in expected.items() if count >= min_count}
 
 

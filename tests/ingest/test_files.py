@@ -25,7 +25,7 @@ MET = "Ada Lovelace met Charles Babbage in London."
 
 
 def documents(engine: object) -> set[str]:
-    return {row["identity"].value for row in engine.store.select("ingest/documents")}  # type: ignore[attr-defined]
+    return {row["identity"] for row in engine.store.select("ingest/documents")}  # type: ignore[attr-defined]
 
 
 def test_moved_file(docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer) -> None:

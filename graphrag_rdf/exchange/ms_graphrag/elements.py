@@ -17,7 +17,7 @@ from graphrag_rdf.ingest.fact_decisions import Withheld, read_withheld
 from graphrag_rdf.ingest.retract import retract_subgraphs
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, SKOS, TG
-from graphrag_rdf.rdf.terms import double, node_of
+from graphrag_rdf.rdf.terms import double
 from graphrag_rdf.store.base import Changes, Store, in_batches, select_in_batches
 
 KEY = f"ms-graphrag-elements/{VERSION}"
@@ -31,7 +31,7 @@ def write_elements(store: Store, found: Found) -> int:
     """
     wanted = dict(_wanted(found, read_withheld(store)))
     rows = select_in_batches(store, "exchange/elements", "chunks", found.texts, extractor=KEY)
-    there = {node_of(row["element"]) for row in rows}
+    there = {row["element"] for row in rows}
     gone, missing = sorted(there - wanted.keys(), key=str), [node for node in wanted if node not in there]
     for batch in in_batches(gone):
         changes = Changes()

@@ -20,7 +20,6 @@ from graphrag_rdf.exchange.ms_graphrag.exported import Exported, list_in
 from graphrag_rdf.exchange.ms_graphrag.tables import COLUMNS, write_table
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG, SKOS, XSD
-from graphrag_rdf.rdf.terms import Term, node_of, text_of, to_python
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.blobs import BlobStore
 
@@ -84,13 +83,11 @@ def export_tables(engine: Engine, folder: str | Path) -> TablesWritten:
 def _add_texts(store: Store, blobs: BlobStore, tables: Exported) -> None:
     parts: dict[object, list[str]] = {}
     for row in store.select("exchange/tables-texts"):
-        document, text = node_of(row["document"]), text_of(row["text"])
+        document, text = row["document"], row["text"]
         if document not in tables.documents:
             _add_document(document, row, blobs, tables)
         id_ = tables.documents.row(document)["id"]
-        unit = tables.text_units.add(
-            node_of(row["chunk"]), text=text, n_tokens=count_tokens(text), document_id=id_
-        )
+        unit = tables.text_units.add(row["chunk"], text=text, n_tokens=count_tokens(text), document_id=id_)
         list_in(tables.documents.row(document), "text_unit_ids").append(unit["id"])
         parts.setdefault(id_, []).append(text)
     for each in tables.documents:
@@ -99,31 +96,31 @@ def _add_texts(store: Store, blobs: BlobStore, tables: Exported) -> None:
 
 
 def _add_document(document: NamedNode, row: Row, blobs: BlobStore, tables: Exported) -> None:
-    read = str(to_python(row["read"]))
+    read = str(row["read"])
     tables.day = max(tables.day, read[:10])
-    stored = blobs.get(node_of(row["stored"])) if "stored" in row else None
+    stored = blobs.get(row["stored"]) if row["stored"] is not None else None
     tables.documents.add(
         document,
-        id=text_of(row["identifier"]) if "identifier" in row else None,
-        title=text_of(row["title"]),
+        id=row["identifier"],
+        title=row["title"],
         text=stored.decode("utf-8", "replace") if stored is not None else None,
         text_unit_ids=[],
-        creation_date=text_of(row["created"]) if "created" in row else read,
+        creation_date=row["created"] if row["created"] is not None else read,
     )
 
 
 def _add_claims(store: Store, tables: Exported) -> None:
     rows = store.select("exchange/tables-claimed")
-    about = {(node_of(row["claim"]), row["link"]): node_of(row["entity"]) for row in rows}
+    about = {(row["claim"], row["link"]): row["entity"] for row in rows}
 
-    def called(name: Term | None, entity: NamedNode | None) -> str:
+    def called(name: str | None, entity: NamedNode | None) -> str:
         """The title of the subject or object of a claim, its name if it is no entity."""
         if entity is not None and entity in tables.entities:
             return tables.title(entity)
-        return text_of(name) if name is not None else _NONE
+        return _NONE if name is None else name
 
     for row in store.select("exchange/tables-claims"):
-        claim, quote = node_of(row["claim"]), text_of(row["quote"])
+        claim, quote = row["claim"], row["quote"]
         if claim in tables.covariates:
             known = tables.covariates.row(claim)
             known["source_text"] = f"{known['source_text']} {quote}"
@@ -131,23 +128,22 @@ def _add_claims(store: Store, tables: Exported) -> None:
         tables.covariates.add(
             claim,
             covariate_type="claim",
-            type=text_of(row["type"]).upper(),
-            description=text_of(row["description"]),
+            type=row["type"].upper(),
+            description=row["description"],
             subject_id=called(row["subject"], about.get((claim, RAG.claimSubject))),
-            object_id=called(row.get("object"), about.get((claim, RAG.claimObject))),
-            status=text_of(row["status"]),
-            start_date=_date(row.get("start")),
-            end_date=_date(row.get("end")),
+            object_id=called(row["object"], about.get((claim, RAG.claimObject))),
+            status=row["status"],
+            start_date=_date(row["start"]),
+            end_date=_date(row["end"]),
             source_text=quote,
-            text_unit_id=tables.text_units.row(node_of(row["chunk"]))["id"],
+            text_unit_id=tables.text_units.row(row["chunk"])["id"],
         )
 
 
-def _date(term: Term | None) -> str:
+def _date(term: Literal | None) -> str:
     if term is None:
         return _NONE
-    whole = isinstance(term, Literal) and term.datatype == XSD.date
-    return f"{text_of(term)}T00:00:00" if whole else text_of(term)
+    return f"{term.value}T00:00:00" if term.datatype == XSD.date else term.value
 
 
 def _refer_back(tables: Exported) -> None:

@@ -21,14 +21,14 @@ def add_communities(store: Store, tables: Exported) -> None:
         "chunk": defaultdict(list),
     }
     for row in store.select("exchange/tables-members"):
-        kind = "member" if "member" in row else "chunk"
-        found[kind][node_of(row["community"])].append(node_of(row[kind]))
+        kind = "member" if row["member"] is not None else "chunk"
+        found[kind][row["community"]].append(row[kind])
     outgoing: dict[NamedNode, list[Pair]] = defaultdict(list)
     for pair in tables.relationships.things():
         outgoing[pair[0]].append(pair)
     rows = store.select("exchange/tables-communities")
     for number, row in enumerate(rows):
-        community = node_of(row["community"])
+        community = row["community"]
         members = found["member"][community]
         own = {*members}
         inside = [pair for member in members for pair in outgoing.get(member, ()) if pair[1] in own]
@@ -36,19 +36,19 @@ def add_communities(store: Store, tables: Exported) -> None:
         tables.communities.add(
             community,
             community=number,
-            level=int(text_of(row["level"])),
+            level=row["level"],
             parent=-1,
             children=[],
             title=f"Community {number}",
             entity_ids=entities,
             relationship_ids=tables.relationships.ids(inside),
             text_unit_ids=tables.text_units.ids(found["chunk"][community]),
-            period=text_of(row["day"]) if "day" in row else tables.day,
+            period=row["day"] if row["day"] is not None else tables.day,
             size=len(entities),
         )
     for row in rows:
-        if "parent" in row and node_of(row["parent"]) in tables.communities:
-            child, parent = (tables.communities.row(node_of(row[key])) for key in ("community", "parent"))
+        if row["parent"] in tables.communities:
+            child, parent = (tables.communities.row(row[key]) for key in ("community", "parent"))
             child["parent"] = parent["community"]
             list_in(parent, "children").append(child["community"])
 
@@ -81,7 +81,7 @@ def _findings(store: Store, tables: Exported) -> Mapping[NamedNode, list[dict[st
     for row in store.select("exchange/tables-citations"):
         for table, number in _cited(row, tables):
             if number is not None:
-                cited[node_of(row["finding"])][table].append(number)
+                cited[row["finding"]][table].append(number)
     found: dict[NamedNode, dict[NamedNode, dict[str, str]]] = defaultdict(dict)
     reports = list(tables.community_reports.things())
     for row in select_in_batches(store, "communities/findings", "reports", reports):
@@ -94,16 +94,16 @@ def _findings(store: Store, tables: Exported) -> Mapping[NamedNode, list[dict[st
 
 def _cited(row: Row, tables: Exported) -> Iterator[tuple[str, int | None]]:
     """The table and the number of what a finding cites; None if it has no row."""
-    if "entity" in row:
-        yield "entities", tables.entities.number(node_of(row["entity"]))
-    elif "one" in row:
-        yield "relationships", tables.relationships.number((node_of(row["one"]), node_of(row["other"])))
-    elif "claim" in row:
-        yield "covariates", tables.covariates.number(node_of(row["claim"]))
-    elif "chunk" in row:
-        yield "text_units", tables.text_units.number(node_of(row["chunk"]))
+    if row["entity"] is not None:
+        yield "entities", tables.entities.number(row["entity"])
+    elif row["one"] is not None:
+        yield "relationships", tables.relationships.number((row["one"], row["other"]))
+    elif row["claim"] is not None:
+        yield "covariates", tables.covariates.number(row["claim"])
+    elif row["chunk"] is not None:
+        yield "text_units", tables.text_units.number(row["chunk"])
     else:
-        yield "community_reports", tables.community_reports.number(node_of(row["report"]))
+        yield "community_reports", tables.community_reports.number(row["report"])
 
 
 def _content(report: Cells) -> Cells:

@@ -24,16 +24,16 @@ _MOST_QUOTES = 5  # of a fact
 def names_of_entities(store: Store) -> dict[NamedNode, str]:
     """The names of entities: titles of imported tables, else labels."""
     rows = one_label(store.select("exchange/labels"))
-    labels = {node_of(row["thing"]): text_of(row["label"]) for row in rows}
+    labels = {row["thing"]: row["label"].value for row in rows}
     given = store.select("exchange/tables-titles")
-    return labels | {node_of(row["entity"]): text_of(row["title"]) for row in given}
+    return labels | {row["entity"]: row["title"] for row in given}
 
 
 def add_entities(store: Store, tables: Exported) -> None:
     """Add the entities of which something is known."""
     sources: dict[NamedNode, list[NamedNode]] = defaultdict(list)
     for row in store.select("exchange/tables-entities"):
-        sources[node_of(row["entity"])].append(node_of(row["source"]))
+        sources[row["entity"]].append(row["source"])
     titles = _distinct({entity: tables.name(entity) for entity in sources})
     types, descriptions = _types(store, sources), _descriptions(store, sources)
     for entity in sorted(sources, key=lambda one: (titles[one], one.value)):
@@ -79,10 +79,10 @@ def add_relationships(store: Store, tables: Exported) -> None:
     facts: dict[Pair, dict[Fact, str]] = defaultdict(dict)
     sources: dict[Pair, dict[NamedNode, None]] = defaultdict(dict)
     for row in store.select("exchange/tables-relations"):
-        pair = node_of(row["one"]), node_of(row["other"])
-        label = text_of(row["label"]) if "label" in row else local_name(text_of(row["p"]))
+        pair = row["one"], row["other"]
+        label = row["label"] if row["label"] is not None else local_name(row["p"].value)
         facts[pair][row["s"], row["p"], row["o"]] = label
-        sources[pair][node_of(row["source"])] = None
+        sources[pair][row["source"]] = None
     tables.loops = sum(one == other for one, other in facts)
     every = [fact for own in facts.values() for fact in own]
     weights, said = _weights(store, every), _said(store, every)
@@ -111,7 +111,7 @@ def add_relationships(store: Store, tables: Exported) -> None:
 def _weights(store: Store, facts: Iterable[Fact]) -> Mapping[Fact, float]:
     """The weights of facts in imported tables."""
     rows = select_in_batches(store, "exchange/relation-weights", "edges", facts)
-    return {(row["s"], row["p"], row["o"]): float(text_of(row["given"])) for row in rows}
+    return {(row["s"], row["p"], row["o"]): row["given"] for row in rows}
 
 
 def _said(store: Store, facts: Iterable[Fact]) -> Mapping[Fact, list[str]]:

@@ -113,7 +113,7 @@ def _find_entities(
     minted = {row.title: minter.entity(row.title) for row in tables.entities if fold(row.title)}
     nodes = sorted({*minted.values()}, key=str)
     rows = select_in_batches(store, "ingest/canonical-links", "entities", nodes)
-    canonical = {node_of(row["entity"]): node_of(row["canonical"]) for row in rows}
+    canonical = {row["entity"]: row["canonical"] for row in rows}
     for row in tables.entities:
         if reason := fit.unfit(row.title):
             report.note("entities", row.name, "name", f"{row.title}: {reason}")

@@ -34,14 +34,11 @@ from graphrag_rdf.trace.reuse import find_answer, reuse_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.editing import Facts
-    from graphrag_rdf.ingest.claims import ClaimReport
-    from graphrag_rdf.ingest.community_reports import CommunitiesReport
     from graphrag_rdf.ingest.extractors import ChunkExtractor
     from graphrag_rdf.ingest.files import Upload
-    from graphrag_rdf.ingest.relations import RelationReport
+    from graphrag_rdf.ingest.model_stage import StageReport
     from graphrag_rdf.ingest.report import IngestReport
     from graphrag_rdf.ingest.schedule import Progress, Stop
-    from graphrag_rdf.ingest.summaries import SummaryReport
     from graphrag_rdf.replay import Replay, Without
     from graphrag_rdf.trace.traces import Traces
 
@@ -317,112 +314,38 @@ class Engine(Components):
         for key, value in self.live.now.untrusted.items():
             raise ConfigError(_untrusted(key, value), hint=tr(_TRUST_HINT))
 
-    def refresh_relations(
+    def refresh(
         self,
+        stage: str,
         documents: Sequence[NamedNode] = (),
         *,
         again: bool = False,
         progress: Progress | None = None,
         stop: Stop | None = None,
-    ) -> RelationReport:
-        """Relate passages and entities anew, by the settings `relations`: by a model, pair by pair, where one
-        is set (see `ingest.pair_relations`), and by what they share and how they stand (`ingest.relations`).
+    ) -> StageReport:
+        """Run a stage that follows the documents: `relations`, `claims`, `summaries` or `communities`.
 
         Args:
-            documents: only those that touch these; empty: all.
-            again: have the model read also the pairs that it has read before.
-            progress: hears of each finished pair.
-            stop: asked between pairs whether the run should end.
+            stage: its name; see `ingest.model_stages`.
+            documents: only what belongs to these, if the stage can do that; empty: all.
+            again: also do what is done, without the cache.
+            progress: called with each finished task.
+            stop: asked between tasks whether the run should end.
 
         Raises:
-            UsageError: when a part would be built with other settings than the rest.
-            ConfigError: when the store keeps settings that cannot be.
+            UsageError: there is no such stage, or relations of a part would be built with other settings than
+                the rest.
+            ConfigError: when a model is needed and none is set, a package is missing, or the store keeps
+                settings that cannot be.
             LlmError: when the model cannot be used at all.
         """
-        from graphrag_rdf.ingest.relations import refresh_relations
+        from graphrag_rdf.ingest.model_stage import refresh
+        from graphrag_rdf.ingest.stages import model_stage
 
         self._take_settings()
         self._require_trust()
-        return refresh_relations(self, documents, again=again, progress=progress, stop=stop)
-
-    def refresh_claims(
-        self,
-        documents: Sequence[NamedNode] = (),
-        *,
-        again: bool = False,
-        progress: Progress | None = None,
-        stop: Stop | None = None,
-    ) -> ClaimReport:
-        """Have a model read the claims of chunks that it has not read yet, by the settings `claims`.
-
-        Args:
-            documents: only their chunks; empty: all.
-            again: also the chunks that it has read before.
-            progress: hears of each finished chunk.
-            stop: asked between chunks whether the run should end.
-
-        Raises:
-            ConfigError: when no model is set, or the store keeps settings that cannot be.
-            LlmError: when the model cannot be used at all.
-        """
-        from graphrag_rdf.ingest.claims import refresh_claims
-
-        self._take_settings()
-        self._require_trust()
-        return refresh_claims(self, documents, again=again, progress=progress, stop=stop)
-
-    def refresh_summaries(
-        self,
-        *,
-        again: bool = False,
-        progress: Progress | None = None,
-        stop: Stop | None = None,
-    ) -> SummaryReport:
-        """Merge the descriptions of entities and facts that several texts describe, by the settings
-        `summaries` (see `ingest.summaries`).
-
-        Args:
-            again: also those whose texts have not changed, without the cache.
-            progress: called with each finished element.
-            stop: asked between elements whether the run should end.
-
-        Raises:
-            ConfigError: when the store keeps settings that cannot be, or a model is asked for and none is
-                set.
-            LlmError: when the model cannot be used at all.
-        """
-        from graphrag_rdf.ingest.summaries import refresh_summaries
-
-        self._take_settings()
-        self._require_trust()
-        return refresh_summaries(self, again=again, progress=progress, stop=stop)
-
-    def build_communities(
-        self,
-        *,
-        again: bool = False,
-        progress: Progress | None = None,
-        stop: Stop | None = None,
-    ) -> CommunitiesReport:
-        """Group the entities that belong together, and write the reports of the groups, by the settings
-        `communities` (see `communities.build` and `ingest.community_reports`).
-
-        Args:
-            again: cluster also when neither the content nor the settings changed since the last build. A
-                report is written again only when what it is written from has changed.
-            progress: called with each finished report.
-            stop: asked between reports whether the run should end.
-
-        Raises:
-            ConfigError: when the store keeps settings that cannot be, the clustering cannot be imported, or
-                a model is asked for and none is set.
-            LlmError: when the model cannot be used at all.
-        """
-        from graphrag_rdf.ingest.community_reports import refresh_communities
-
-        self._take_settings()
-        self._require_trust()
-        return refresh_communities(self, again=again, progress=progress, stop=stop)
+        kind = model_stage(stage)
+        return refresh(self, kind, documents, again=again, progress=progress, stop=stop)
 
     def extractor(self) -> ChunkExtractor:
         """The extractor that the settings ask for."""

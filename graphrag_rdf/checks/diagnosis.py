@@ -24,19 +24,12 @@ from graphrag_rdf.extract.names import LONGEST_NAME
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.index.manifest import read
 from graphrag_rdf.index.records import KINDS
-from graphrag_rdf.ingest.claims import failed_claims
 from graphrag_rdf.ingest.entity_graph import built_with
-from graphrag_rdf.ingest.extractors import (
-    choose_claim_reader,
-    choose_extractor,
-    choose_relation_reader,
-    prompt_data,
-    way_of,
-)
+from graphrag_rdf.ingest.extractors import choose_extractor, prompt_data, way_of
 from graphrag_rdf.ingest.files import ingest_settings
 from graphrag_rdf.ingest.forget import is_pending
-from graphrag_rdf.ingest.relations import built, fallback, relation_counts, relation_names, relation_settings
-from graphrag_rdf.ingest.stages import NORMALISING, ingest_pipeline
+from graphrag_rdf.ingest.relations import built, relation_counts, relation_names, relation_settings
+from graphrag_rdf.ingest.stages import NORMALISING, ingest_pipeline, model_stages
 from graphrag_rdf.layout import foreign
 from graphrag_rdf.live_settings import describe, step_values
 from graphrag_rdf.rdf.namespaces import prefixed
@@ -199,10 +192,9 @@ def warnings(engine: Engine, indexes: Mapping[str, Any]) -> list[dict[str, str]]
                 count=len(extract), extract=next(iter(extract.values()))
             ),
         )
-    if pairs := failures.get("relations"):
-        warn("relation_parse_fallback", fallback(len(pairs), next(iter(pairs.values()))))
-    if claims := failures.get("claims"):
-        warn("claims_failed", failed_claims(len(claims), next(iter(claims.values()))))
+    for kind in model_stages():
+        if reasons := failures.get(kind.failed_at):
+            warn(kind.warning, kind.failed(len(reasons), next(iter(reasons.values()))))
     return entries
 
 
@@ -419,7 +411,7 @@ def _number(term: Any) -> int:
 
 
 _AGAIN = later("make them again with: graphrag-rdf ingest DOCUMENTS")
-_RELATE, _CLAIM = "graphrag-rdf refresh relations", "graphrag-rdf refresh claims"
+_RELATE = "graphrag-rdf refresh relations"
 
 
 def config_drift(engine: Engine) -> list[dict[str, Any]]:
@@ -428,7 +420,7 @@ def config_drift(engine: Engine) -> list[dict[str, Any]]:
 
     Data of imports and evaluation sets do not depend on settings.
     """
-    comparisons = (_chunks, _facts, _vectors, _relations, _pairs, _claims)
+    comparisons = (_chunks, _facts, _vectors, _relations, _model_stages)
     return [entry for differing in comparisons for entry in differing(engine)]
 
 
@@ -489,25 +481,17 @@ def _relations(engine: Engine) -> Iterator[dict[str, Any]]:
         yield _entry(later("relations derived"), in_force, made_with, count, _RELATE)
 
 
-def _pairs(engine: Engine) -> Iterator[dict[str, Any]]:
-    try:
-        reader = choose_relation_reader(engine.settings)
-    except GraphRagError:  # there is no valid reader, which refresh reports
-        return
-    if reader is not None:
-        yield from _differing(
-            engine, "system/extractors", later("pairs of chunks read"), reader.key, ("relations/",), _RELATE
-        )
-
-
-def _claims(engine: Engine) -> Iterator[dict[str, Any]]:
-    try:
-        reader = choose_claim_reader(engine.settings)
-    except GraphRagError:
-        return
-    yield from _differing(
-        engine, "system/extractors", later("chunks read for claims"), reader.key, ("claims/",), _CLAIM
-    )
+def _model_stages(engine: Engine) -> Iterator[dict[str, Any]]:
+    """What was read by another model, or with another prompt or settings."""
+    for kind in model_stages():
+        try:
+            reader = kind(engine).chosen if kind.read_with is not None else None
+        except GraphRagError:  # there is no valid reader, which refresh reports
+            continue
+        if reader is not None and kind.read_with is not None:
+            prefix, what = kind.read_with
+            remedy = " ".join(("graphrag-rdf", *kind.command))
+            yield from _differing(engine, "system/extractors", what, reader.key, (prefix,), remedy)
 
 
 def _entry(what: str, in_force: str | None, made_with: str, count: object, remedy: str) -> dict[str, Any]:

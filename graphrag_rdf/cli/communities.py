@@ -9,18 +9,18 @@ import click
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Group, model_option
-from graphrag_rdf.cli.output import counts, format_option, made_by, model_rows, one_line, pairs, say
-from graphrag_rdf.cli.process import outcome, stop_requests
+from graphrag_rdf.cli.command import Group
+from graphrag_rdf.cli.output import format_option, one_line, pairs, say
 from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.cli.stage import stage_command
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import bracketed, later, listed, tr
+from graphrag_rdf.i18n import bracketed, later, tr
+from graphrag_rdf.ingest.model_stages.communities import Communities
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.store.base import select_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
-    from graphrag_rdf.ingest.community_reports import CommunitiesReport
     from graphrag_rdf.store.base import Row, Store
 
 _ALL = 10**9
@@ -39,67 +39,7 @@ def communities_command() -> None:
     """
 
 
-@communities_command.command(
-    "build",
-    examples=[
-        "graphrag-rdf communities build",
-        "graphrag-rdf communities build --model openai/gpt-4.1-mini",
-    ],
-)
-@click.option(
-    "--resolution",
-    type=click.FloatRange(0, min_open=True),
-    metavar="X",
-    help="Above 1: more and smaller communities (default: 1).",
-)
-@click.option(
-    "--max-size", type=click.IntRange(2), metavar="N", help="Divide larger communities (default: 10)."
-)
-@click.option("--seed", type=click.IntRange(0), metavar="N", help="Seed of the clustering (default: 0).")
-@click.option(
-    "--reports",
-    type=click.Choice(["auto", "extractive", "llm", "none"]),
-    help="How to write the reports: by a model, or by quoting (default: by a model, if one is set).",
-)
-@model_option
-@click.option("--again", is_flag=True, help="Build also if nothing has changed since the last build.")
-@format_option()
-def build(
-    resolution: float | None,
-    max_size: int | None,
-    seed: int | None,
-    reports: str | None,
-    model: str | None,
-    again: bool,
-    form: str,
-) -> int:
-    """Group all entities, replace the communities of the store, and write their reports.
-
-    Two entities belong together by facts between them, by sentences that name both, and by chunks about one
-    that name the other; the settings communities.*_weight weigh these. The same store and settings give the
-    same communities. With the setting communities.auto, each ingest that changes something builds them.
-
-    Each community with two entities at least gets a report. A report whose sources have not changed is not
-    written again, and a stopped run continues where it stopped.
-    """
-    from graphrag_rdf.cli.progress import IngestProgress
-
-    overrides = {
-        "communities.resolution": resolution,
-        "communities.max_size": max_size,
-        "communities.seed": seed,
-        "communities.reports": reports,
-        "llm.model": model,
-    }
-    with (
-        open_engine(overrides) as engine,
-        stop_requests() as stop,
-        IngestProgress(engine.budget, "reports") as progress,
-    ):
-        report = engine.build_communities(again=again, progress=progress, stop=stop)
-    if not output.write(form, report.as_json()):
-        _show_report(report)
-    return outcome(report.reports.stopped, failed=bool(report.reports.failures))
+communities_command.add_command(stage_command(Communities))
 
 
 _COLUMNS = (
@@ -110,49 +50,6 @@ _COLUMNS = (
     later("title"),
     later("iri"),
 )
-
-
-def _show_report(report: CommunitiesReport) -> None:
-    build, reports = report.build, report.reports
-    origins = build.origins
-    levels = listed(
-        tr("{number:,} of level {level}").format(number=number, level=level)
-        for level, number in build.communities.items()
-    )
-    changed = tr("{added:,} added, {kept:,} kept, {removed:,} removed").format(
-        added=build.added, kept=build.kept, removed=build.removed
-    )
-    numbers = {"written": reports.written, "kept": reports.kept, "failed": reports.failed}
-    written = counts(numbers) or tr("none")
-    rows: list[tuple[str, object]] = [
-        (tr("communities"), levels or tr("none")),
-        (tr("changed"), tr("nothing since the last build") if build.unchanged else changed),
-        (
-            tr("entities"),
-            tr("{entities:,}, of these {alone:,} alone").format(
-                entities=origins.entities, alone=origins.alone
-            ),
-        ),
-        (
-            tr("pairs"),
-            tr(
-                "{edges:,}: {by_facts:,} by facts, {by_sentences:,} by sentences, "
-                "{by_topics:,} by topics of chunks"
-            ).format(
-                edges=origins.edges,
-                by_facts=origins.by_facts,
-                by_sentences=origins.by_sentences,
-                by_topics=origins.by_topics,
-            ),
-        ),
-        (tr("reports"), tr("none") if reports.by == "none" else listed((written, made_by(reports.by)))),
-    ]
-    rows += model_rows(reports.dropped, report.llm)
-    pairs([*rows, (tr("time"), f"{report.seconds:.1f} s")])
-    for warning in report.warnings:
-        output.warn_of(warning)
-    if reports.stopped:
-        output.warn(tr("some reports were not written: run the same command again to continue"))
 
 
 @communities_command.command(

@@ -271,15 +271,15 @@ def _build_communities(engine: Engine) -> int:
     from graphrag_rdf.cli.progress import IngestProgress
 
     with stop_requests() as stop, IngestProgress(engine.budget, "reports") as progress:
-        report = engine.build_communities(progress=progress, stop=stop)
+        report = engine.refresh("communities", progress=progress, stop=stop)
     note(
         tr("communities: {communities:,}, reports: {written:,}").format(
-            communities=sum(report.build.communities.values()), written=report.reports.written
+            communities=report.stage.result(report), written=report.counts.done
         )
     )
     for warning in report.warnings:
         output.warn_of(warning)
-    return outcome(report.reports.stopped, failed=bool(report.reports.failures))
+    return outcome(report.stopped, failed=bool(report.failures))
 
 
 def _import_evalset(

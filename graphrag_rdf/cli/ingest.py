@@ -228,6 +228,8 @@ def require_documents(
 
 def show_report(report: IngestReport, by: str) -> None:
     """Print the report of a run; `by` names the model or rules."""
+    from graphrag_rdf.ingest.stages import model_stages
+
     documents, chunks = report.documents, report.chunks
     lines: list[tuple[str, object]] = [
         (tr("documents"), counts(documents) or tr("none")),
@@ -252,16 +254,13 @@ def show_report(report: IngestReport, by: str) -> None:
         )
     if report.validation is not None:
         lines.append((tr("shapes"), validated(report.validation)))
-    if report.relations:
-        lines.append((tr("relations"), counts(report.relations)))
-    if report.claims is not None:
-        lines.append((tr("claims"), tr("{claims:,} new").format(claims=report.claims)))
-    if report.summaries is not None:
-        lines.append((tr("descriptions"), tr("{summaries:,} merged").format(summaries=report.summaries)))
+    lines += [
+        kind.row(report.stages[kind.stage.name])
+        for kind in model_stages()
+        if report.stages.get(kind.stage.name, kind.unset) != kind.unset
+    ]
     if report.links is not None:
         lines.append((tr("links"), tr("{links:,} new, to vocabularies").format(links=report.links)))
-    if report.communities is not None:
-        lines.append((tr("communities"), f"{report.communities:,}"))
     if report.llm.calls or report.llm.cached:
         lines.append((tr("model"), usage(report.llm)))
     lines.append((tr("time"), f"{report.seconds:.1f} s"))
@@ -372,19 +371,21 @@ def _show_estimate(found: Estimate, by: str) -> None:
                 )
             )
     if found.uncounted:
-        what = tr(" and ").join(tr(_UNCOUNTED[stage]) for stage in found.uncounted)
+        what = tr(" and ").join(tr(_uncounted(stage)) for stage in found.uncounted)
         lines.append((tr("and"), tr("calls for {what}, as many as the facts will need").format(what=what)))
     say(tr("Nothing was written. This would be done:"))
     pairs(lines, indent="  ")
     _list_rest(found.failures, found.skipped, found.missing)
 
 
-_UNCOUNTED = {
-    "extract": later("corrections of facts that break the ontology"),
-    "summaries": later("merged descriptions"),
-    "communities": later("reports of communities"),
-}
+def _uncounted(stage: str) -> str:
+    from graphrag_rdf.ingest.stages import model_stages
 
+    made = {kind.stage.name: kind.uncounted for kind in model_stages()}
+    return made.get(stage) or _CORRECTIONS
+
+
+_CORRECTIONS = later("corrections of facts that break the ontology")
 _WITHOUT_MODEL = {"rules": later("rules"), "metadata": later("metadata")}
 
 
@@ -476,8 +477,6 @@ def send_documents(
     Raises:
         ServerError: when the server cannot be reached, refuses, or closes the connection.
     """
-    from pydantic import TypeAdapter
-
     from graphrag_rdf.ingest.report import FailureReport, IngestReport
     from graphrag_rdf.rdf.json_values import to_json
 
@@ -487,7 +486,7 @@ def send_documents(
         whole = merged(whole, client.ingest(batch, progress, refresh=refresh))
         if whole["stopped"]:
             break
-    report = TypeAdapter(IngestReport).validate_python(whole)
+    report = IngestReport.of_json(whole)
     report.failures = [*failures, *report.failures]
     report.documents.failed += len(failures)
     report.skipped = [f"{path}: {tr(why)}" for path, why in found.skipped]

@@ -91,7 +91,7 @@ def weights(
         ingest_corpus(engine, loaded, extraction, titles=not no_titles)
         current = stored or weights_in_force(engine, pipeline)
         if current.kind == "hybrid" or engine.settings.relations.build:
-            engine.refresh_relations()
+            engine.refresh("relations")
         gold = gold_chunks(loaded, chunk_indexes(engine, loaded))
         learned, result = tune(engine, gold, current, progress=progress)
     result = {"source": str(evalset), **result}

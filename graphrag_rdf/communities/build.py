@@ -13,12 +13,22 @@ from pyoxigraph import Literal, NamedNode, Quad
 from graphrag_rdf.communities.clustering import Cluster, cluster
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, Graphs
-from graphrag_rdf.rdf.terms import double, integer, node_of, text_of
-from graphrag_rdf.store.base import Changes, Row, Store, in_batches, updates_in_batches
+from graphrag_rdf.rdf.terms import double, integer, text_of
+from graphrag_rdf.store.base import Changes, Row, Store, updates_in_batches
+from graphrag_rdf.store.derivations import Made
 from graphrag_rdf.store.records import COMMUNITIES, parameters_of
 
 CENTRAL = 3
 """How many members stand for a community: those with the greatest weight within it."""
+REPORTS = Made(
+    "report",
+    "reports",
+    find="communities/reports-of",
+    drop="communities/drop-reports",
+    texts="communities/report-texts",
+    origins=("communities", "entities", "sources"),
+)
+"""Reports of communities; those that derive from others go with these."""
 _WEIGHTS = ("statement_weight", "sentence_weight", "topic_weight")
 _COUNTS = ("statements", "sentences", "chunks")
 
@@ -146,7 +156,7 @@ def build_communities(store: Store, settings: CommunitySettings, *, again: bool 
     quads = [*_quads(clusters, named, edges)]
     changes = Changes(updates=[("communities/clear", {})], add=quads, content=False)
     gone = previous.keys() - {iri.value for iri in named}
-    drop_reports(store, changes, communities=[*map(NamedNode, sorted(gone))])
+    REPORTS.drop_made(store, changes, communities=[*map(NamedNode, sorted(gone))])
     store.commit(changes)
     origins = Origins(
         len(entities), len(entities - paired), len(edges), *(_pairs(rows, key) for key in _COUNTS)
@@ -158,35 +168,6 @@ def build_communities(store: Store, settings: CommunitySettings, *, again: bool 
     store.commit(Changes(updates=updates, add=record, content=False))
     current = {iri.value: each.level for iri, each in zip(named, clusters, strict=True)}
     return _report(previous, current, origins, begun)
-
-
-def drop_reports(
-    store: Store,
-    changes: Changes,
-    *,
-    communities: Sequence[NamedNode] = (),
-    entities: Sequence[NamedNode] = (),
-    sources: Sequence[NamedNode] = (),
-) -> list[NamedNode]:
-    """Add to a transaction the removal of reports, and of all that derive from them.
-
-    Args:
-        communities: reports of these.
-        entities: reports of communities that have these as members.
-        sources: reports that were written from these chunks and documents.
-
-    Returns:
-        the reports.
-    """
-    wanted = {"communities": communities, "entities": entities, "sources": sources}
-    nodes: set[NamedNode] = set()
-    for name, things in wanted.items():
-        for batch in in_batches(things):
-            rows = store.select("communities/reports-of", **{**dict.fromkeys(wanted, ()), name: batch})
-            nodes.update(node_of(row["report"]) for row in rows)
-    reports = sorted(nodes, key=str)
-    changes.updates += updates_in_batches("communities/drop-reports", "reports", reports)
-    return reports
 
 
 def _levels(store: Store) -> dict[str, int]:

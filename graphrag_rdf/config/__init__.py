@@ -33,6 +33,7 @@ from graphrag_rdf.config.sections import (
     ServerSection,
     Settings,
     commented_toml,
+    field_of,
 )
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "commented_toml",
     "destinations",
     "explicit_values",
+    "field_of",
     "flat_values",
     "given_settings",
     "is_setting",

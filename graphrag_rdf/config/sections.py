@@ -16,6 +16,7 @@ from pydantic import (
     SecretStr,
     StringConstraints,
 )
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from graphrag_rdf.i18n import later, tr
@@ -587,6 +588,15 @@ class Settings(Section):
     gateway: GatewaySection = GatewaySection()
     client: ClientSection = ClientSection()
     remote: RemoteSection = RemoteSection()
+
+
+def field_of(key: str) -> FieldInfo:
+    """The field of a setting of a section, such as `relations.window`. Raises KeyError."""
+    section, _, name = key.partition(".")
+    model = Settings.model_fields[section].annotation
+    assert isinstance(model, type)  # noqa: S101 - see `Settings`
+    assert issubclass(model, Section)  # noqa: S101
+    return model.model_fields[name]
 
 
 def commented_toml() -> str:

@@ -27,12 +27,13 @@ from graphrag_rdf.extract.model import (
 from graphrag_rdf.extract.names import fold
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.boilerplate import mark_boilerplate
-from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted, choose_extractor, sum_known
+from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted, choose_extractor
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.plan import ChunkSettings, Incoming, IngestSettings, Planner
 from graphrag_rdf.ingest.report import IngestReport
 from graphrag_rdf.ingest.run import Ingest
 from graphrag_rdf.ingest.schedule import Progress, Stop
+from graphrag_rdf.llm.budget import sum_known
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS
 

@@ -106,7 +106,7 @@ def evaluate_pages(
     report = engine.ingest(files, root=folder.resolve(), progress=reading)
     require_whole(report)
     if engine.settings.relations.build:
-        engine.refresh_relations()
+        engine.refresh("relations")
     ingest_seconds = time.perf_counter() - start
     documents, pages = _pages(engine)
     chunks = _chunks(engine)

@@ -55,7 +55,7 @@ def evaluate_retrieval(
     names = [pipeline, *compare]
     kinds = {step.step for name in names for step in engine.pipeline(name).definition.steps}
     if engine.settings.relations.build or "hybrid" in kinds:
-        engine.refresh_relations()
+        engine.refresh("relations")
     ingest_seconds = time.perf_counter() - start
     index_of = chunk_indexes(engine, evalset)
     depth = max(*ks, *_PERFECT_AT, _DEPTH)

@@ -54,6 +54,9 @@ class SummaryWriter(Protocol):
     def write(self, name: str, texts: Sequence[str], *, use_cache: bool = True) -> Summary:
         """One description of a thing from its texts. Raises LlmError."""
 
+    def cost(self, name: str, texts: Sequence[str]) -> tuple[int, int, int]:
+        """Calls, and tokens that a model reads and writes at most."""
+
 
 class ExtractiveSummaries:
     """The most central texts, as they are.
@@ -73,6 +76,11 @@ class ExtractiveSummaries:
         """Quote the texts; see `SummaryWriter`."""
         del name, use_cache
         return Summary(" ".join(map(as_sentence, texts)))
+
+    def cost(self, name: str, texts: Sequence[str]) -> tuple[int, int, int]:
+        """Nothing."""
+        del name, texts
+        return 0, 0, 0
 
 
 class ModelSummaries:

@@ -20,19 +20,17 @@ from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.extract.model import ChunkContext, Passage
-from graphrag_rdf.ingest.claims import cost_of_claims
 from graphrag_rdf.ingest.document_writer import chunk_contexts, extraction_of
-from graphrag_rdf.ingest.extractors import choose_claim_reader, choose_extractor, choose_relation_reader
+from graphrag_rdf.ingest.extractors import choose_extractor
 from graphrag_rdf.ingest.files import find, ingest_settings, plans
-from graphrag_rdf.ingest.pair_relations import PER_PAIR
+from graphrag_rdf.ingest.model_stage import Cost
 from graphrag_rdf.ingest.plan import DocumentPlan, Planner, missing_documents, place_chunks
 from graphrag_rdf.ingest.report import ChunkCounts, Documents, FailureReport
 from graphrag_rdf.ingest.schedule import UnexpectedError, attempt
-from graphrag_rdf.ingest.stages import IngestPipeline, ingest_pipeline
+from graphrag_rdf.ingest.stages import IngestPipeline, ingest_pipeline, model_stages
 from graphrag_rdf.llm.budget import LlmUsage
 
 if TYPE_CHECKING:
-    from graphrag_rdf.config import Settings
     from graphrag_rdf.ingest import NeededComponents
     from graphrag_rdf.ingest.extractors import ChunkExtractor
 
@@ -115,20 +113,22 @@ def estimate(
     # without chunks to extract there is nothing to measure
     out.measured = bool(extractor.model and out.extracted) and tokens.measured is not None
     if out.extracted or out.chunks.removed:
-        out.uncounted = _later_calls(engine.settings, stages)
+        out.uncounted = _later_calls(engine, stages)
     return out
 
 
-def _later_calls(settings: Settings, stages: IngestPipeline) -> list[str]:
+def _later_calls(engine: NeededComponents, stages: IngestPipeline) -> list[str]:
     """What a model makes of the facts, and corrections of them."""
+    settings = engine.settings
     if settings.llm.model is None:
         return []
-    made = {
-        "extract": bool(settings.extract.ontology and settings.extract.ontology_repairs),
-        "summaries": settings.summaries.build and settings.summaries.use != "extractive",
-        "communities": settings.communities.auto and settings.communities.reports in ("auto", "llm"),
-    }
-    return [stage for stage, wanted in made.items() if wanted and stage in stages]
+    repairs = settings.extract.ontology and settings.extract.ontology_repairs
+    uncounted = ["extract"] if repairs and "extract" in stages else []
+    for kind in model_stages():
+        if kind.uncounted and kind.stage.name in stages and kind.is_wanted(settings):
+            reader = kind(engine).chosen
+            uncounted += [kind.stage.name] if reader is not None and reader.model else []
+    return uncounted
 
 
 def _failed(out: Estimate, error: DocumentError) -> None:
@@ -169,9 +169,7 @@ def _add(
     for chunk, context in due:
         chunk_context = ChunkContext(columns=columns_above(parsed, chunk.chunk), preceding=context)
         tokens.chunk(Passage(chunk.chunk.text, parsed.language, parsed.title, chunk_context))
-    for iri in now.keys() - stands:
-        tokens.claims(now[iri][0].chunk.text, parsed.title)
-    tokens.pairs([(chunk.chunk.text, chunk.iri.value not in stands) for chunk in placed])
+    tokens.document(parsed.title, [(chunk.chunk.text, chunk.iri.value not in stands) for chunk in placed])
 
 
 PER_TEXT_TOKEN, PER_NAME = 0.9, 34
@@ -195,10 +193,13 @@ class ExpectedTokens:
     ) -> None:
         self._extractor = extractor
         settings = engine.settings
-        relates = settings.relations.build and "relations" in stages
-        self._relates = choose_relation_reader(settings) if relates else None
-        claims = settings.claims.build and "claims" in stages and settings.llm.model is not None
-        self._claims = choose_claim_reader(settings) if claims else None
+        self._stages = [
+            kind(engine)
+            for kind in model_stages()
+            if kind.stage.name in stages
+            and kind.is_wanted(settings)
+            and not (kind.needs_model and settings.llm.model is None)
+        ]
         self._engine = engine
         self._rounds = 1 + engine.settings.extract.gleaning_rounds
         self._passages: list[Passage] = []
@@ -235,32 +236,12 @@ class ExpectedTokens:
                 self._calls += 1
                 self._in += read
 
-    def claims(self, text: str, title: str) -> None:
-        """Count a chunk that a model would read for claims, where the settings ask for that."""
-        if self._claims is not None:
-            calls, read, written = cost_of_claims(self._claims, text, title)
-            self._calls += calls
-            self._in += read
-            self._out += written
-
-    def pairs(self, chunks: Sequence[tuple[str, bool]]) -> None:
-        """Count the pairs of a document's chunks that a model would relate, where the settings ask for that.
-
-        Args:
-            chunks: each text in order, and whether it is new.
-        """
-        from graphrag_rdf.llm.model import estimate_tokens
-
-        settings = self._engine.settings
-        reader = self._relates
-        if reader is None:
-            return
-        for place, (first, is_new) in enumerate(chunks):
-            for second, is_new_too in chunks[place + 1 : place + 1 + settings.relations.window]:
-                if is_new or is_new_too:
-                    self._calls += 1
-                    self._in += estimate_tokens([{"role": "user", "content": reader.prompt(first, second)}])
-                    self._out += PER_PAIR
+    def document(self, title: str, chunks: Sequence[tuple[str, bool]]) -> None:
+        """Count what stages with a model ask about a document; see `ModelStage.cost_of_document`."""
+        cost = Cost.sum(stage.cost_of_document(title, chunks) for stage in self._stages)
+        self._calls += cost.calls
+        self._in += cost.read
+        self._out += cost.written
 
     @cached_property
     def measured(self) -> float | None:

@@ -13,12 +13,11 @@ from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.extract.model import ChunkContext, Extraction, Passage
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.llm.budget import sum_known
 from graphrag_rdf.resources import folder
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
-    from graphrag_rdf.extract.chunk_relations import RelationReader
-    from graphrag_rdf.extract.claims import ClaimReader
     from graphrag_rdf.extract.guided import Guide
     from graphrag_rdf.extract.llm import LlmExtractor
     from graphrag_rdf.extract.prompts import PromptData
@@ -135,12 +134,6 @@ class ChunkExtractor:
     def waits(self) -> bool:
         """Whether a call mostly waits, so that several may run at once."""
         return self.model is not None
-
-
-def sum_known(values: Iterable[int | None]) -> int | None:
-    """The sum of the known values; None if none is known."""
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
 
 
 def way_of(settings: Settings) -> str:
@@ -363,65 +356,6 @@ def prompt_data(settings: Settings) -> PromptData:
 
     path = settings.pipelines / "ingest" / FILE if settings.pipelines else None
     return read_prompt_data(path) if path is not None and path.is_file() else NO_DATA
-
-
-def choose_relation_reader(settings: Settings) -> RelationReader | None:
-    """The model that relates chunks; None for structure only.
-
-    Raises:
-        ConfigError: when a model is asked for and none is set.
-    """
-    relations, model = settings.relations, settings.llm.model
-    if relations.use == "llm" and model is None:
-        raise ConfigError(tr("relations.use is llm, but no model is set"), hint=tr("name one with --model"))
-    if relations.use == "structure" or model is None:
-        return None
-    from graphrag_rdf.extract.chunk_relations import RelationReader
-
-    return RelationReader(
-        prompt_folder(settings, "ingest", "relations.j2"),
-        model=model,
-        truncate=relations.truncate,
-        min_confidence=relations.min_confidence,
-    )
-
-
-def choose_claim_reader(settings: Settings) -> ClaimReader:
-    """The model that reads claims.
-
-    Raises:
-        ConfigError: when no model is set, or the prompt does not read what was tuned.
-    """
-    if settings.llm.model is None:
-        raise ConfigError(
-            tr("claims need a language model, and none is set"), hint=tr("name one with --model")
-        )
-    return claim_reader(settings, settings.llm.model, prompt_data(settings))
-
-
-def claim_reader(settings: Settings, model: str, data: PromptData) -> ClaimReader:
-    """The reader of claims, as the settings want it.
-
-    Args:
-        data: about the documents, for the prompt. Its description of claims counts unless the settings have
-            another one than by default.
-
-    Raises:
-        ConfigError: when there are data for claims, and the template does not read them.
-    """
-    from graphrag_rdf.extract.claims import GLEAN, PROMPT, ClaimReader
-
-    prompts = prompt_folder(settings, "ingest", PROMPT, GLEAN)
-    require_use(prompts / PROMPT, "claim_examples", given=bool(data.claim_examples))
-    usual = type(settings.claims).model_fields["description"].default
-    said = settings.claims.description
-    return ClaimReader(
-        prompts,
-        model=model,
-        description=(data.claim_description or said) if said == usual else said,
-        gleaning_rounds=settings.claims.gleaning_rounds,
-        data=data,
-    )
 
 
 def require_use(path: Path, name: str, *, given: bool) -> None:

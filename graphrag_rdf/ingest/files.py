@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
 from urllib.request import url2pathname
 
@@ -18,8 +18,6 @@ from graphrag_rdf.errors import DocumentError, LlmError
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.ingest.authority import apply_authority
 from graphrag_rdf.ingest.boilerplate import mark_boilerplate
-from graphrag_rdf.ingest.claims import NO_LLM, refresh_claims
-from graphrag_rdf.ingest.community_reports import STAGE, refresh_communities
 from graphrag_rdf.ingest.contradictions import report_contradictions
 from graphrag_rdf.ingest.duplicates import warn_of_duplicates
 from graphrag_rdf.ingest.entity_decisions import settle
@@ -30,6 +28,7 @@ from graphrag_rdf.ingest.extractors import choose_extractor
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.forget import forget_documents, is_pending
 from graphrag_rdf.ingest.joins import BY_ALIAS, BY_WRITING, join_by_names
+from graphrag_rdf.ingest.model_stage import ModelStage, refresh
 from graphrag_rdf.ingest.names import unsettled
 from graphrag_rdf.ingest.plan import (
     ChunkSettings,
@@ -41,17 +40,15 @@ from graphrag_rdf.ingest.plan import (
     missing_documents,
     stored_documents,
 )
-from graphrag_rdf.ingest.relations import refresh_relations, relation_names
-from graphrag_rdf.ingest.report import FailureReport, IngestReport, since
+from graphrag_rdf.ingest.report import FailureReport, IngestReport
 from graphrag_rdf.ingest.retract import retire_documents
 from graphrag_rdf.ingest.run import Ingest
 from graphrag_rdf.ingest.schedule import Progress, Stop
-from graphrag_rdf.ingest.stages import IngestPipeline, ingest_pipeline
-from graphrag_rdf.ingest.summaries import STAGE as SUMMARY
-from graphrag_rdf.ingest.summaries import refresh_summaries
+from graphrag_rdf.ingest.stages import IngestPipeline, ingest_pipeline, model_stages
 from graphrag_rdf.ingest.synonyms import apply_synonyms
 from graphrag_rdf.ingest.validation import REASON, validate_written
 from graphrag_rdf.ingest.validation_reports import opened_shapes
+from graphrag_rdf.llm.budget import LlmUsage, since
 from graphrag_rdf.schema.reasoning import NewTriples
 from graphrag_rdf.schema.shapes import Shapes
 from graphrag_rdf.store.base import Changes
@@ -60,7 +57,6 @@ from graphrag_rdf.store.folder import is_store
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
     from graphrag_rdf.ingest import NeededComponents
-    from graphrag_rdf.llm.budget import LlmUsage
 
 
 log = logging.getLogger(__name__)
@@ -202,9 +198,12 @@ def ended(begun: Begun) -> IngestReport:
     engine, report = begun.engine, begun.run.report
     if engine.indexer.error is not None:
         report.warn("embedding_failed", engine.indexer.error)
+    with_model = {kind.stage.name: kind for kind in model_stages()}
     for entry in begun.pipeline.end:
         if entry.stage in AFTER_DOCUMENTS:
             AFTER_DOCUMENTS[entry.stage](begun)
+        elif entry.stage in with_model:
+            _model_stage(begun, with_model[entry.stage])
     if engine.indexer.noted is not None:
         report_contradictions(engine.store, engine.indexer.noted, report)
         engine.indexer.noted = None
@@ -263,70 +262,27 @@ def _validate(begun: Begun) -> None:
         report.rejected[REASON] = report.rejected.get(REASON, 0) + found.rejected
 
 
-def _relations(begun: Begun) -> None:
-    """Build the relations, unless they are those of what the store holds."""
+def _model_stage(begun: Begun, kind: type[ModelStage[Any, Any, Any]]) -> None:
+    """Run a stage that the settings want. A stopped run leaves it to the next one."""
     engine, report = begun.engine, begun.run.report
-    if not engine.settings.relations.build or report.stopped is not None:
+    if not kind.is_wanted(engine.settings) or report.stopped is not None:
         return
-    found = refresh_relations(
-        engine,
-        again=frozenset(begun.run.refreshed),
-        lazily=True,
-        progress=begun.progress,
-        stop=begun.stop,
-    )
-    report.relations = relation_names(found.relations)
-    report.stopped = found.read.stopped
-    for warning in found.warnings:
-        report.warn(**warning)
-    failed = [(one.document, one.second, one.reason) for one in found.read.failures]
-    _report_failures(begun, "relations", failed)
-
-
-def _claims(begun: Begun) -> None:
-    engine, report = begun.engine, begun.run.report
-    if not engine.settings.claims.build or report.stopped is not None:
-        return
-    if engine.settings.llm.model is None:
-        report.warn("no_llm", tr(NO_LLM))
+    if kind.needs_model is not None and engine.settings.llm.model is None:
+        report.warn("no_llm", tr(kind.needs_model))
         return
     again = frozenset(begun.run.refreshed)
-    found = refresh_claims(engine, again=again, progress=begun.progress, stop=begun.stop)
-    report.claims, report.stopped = found.found, found.stopped
-    for warning in found.warnings:
+    outcome = refresh(engine, kind, again=again, lazily=True, progress=begun.progress, stop=begun.stop)
+    report.stages[kind.stage.name] = kind.result(outcome)
+    report.stopped = outcome.stopped
+    for warning in outcome.warnings:
         report.warn(**warning)
-    _report_failures(begun, "claims", [(one.document, one.chunk, one.reason) for one in found.failures])
-
-
-def _report_failures(begun: Begun, stage: str, failures: Sequence[tuple[str, str, str]]) -> None:
-    """Add failures to the report: (document, chunk, reason)."""
-    known = stored_documents(begun.engine.store, {NamedNode(document) for document, _, _ in failures})
-    for document, chunk, reason in failures:
-        place = known[document].location if document in known else document
-        begun.run.report.failures.append(FailureReport(place, chunk, stage, reason))
-
-
-def _summaries(begun: Begun) -> None:
-    engine, report = begun.engine, begun.run.report
-    if engine.settings.summaries.build and report.stopped is None:
-        found = refresh_summaries(engine, progress=begun.progress, stop=begun.stop)
-        report.summaries, report.stopped = found.summaries.written, found.stopped
-        for warning in found.warnings:
-            report.warn(**warning)
-        for failure in found.failures:
-            report.failures.append(FailureReport(failure.element, None, SUMMARY, failure.reason))
-
-
-def _communities(begun: Begun) -> None:
-    engine, report = begun.engine, begun.run.report
-    if engine.settings.communities.auto and report.stopped is None:
-        found = refresh_communities(engine, progress=begun.progress, stop=begun.stop)
-        report.communities = sum(found.build.communities.values())
-        report.stopped = found.reports.stopped
-        for warning in found.warnings:
-            report.warn(**warning)
-        for failure in found.reports.failures:
-            report.failures.append(FailureReport(failure.community, failure.community, STAGE, failure.reason))
+    names = [[*failure.names.values()] for failure in outcome.failures]
+    known = stored_documents(engine.store, [NamedNode(first) for first, *_ in names if ":" in first])
+    for failure, (first, *more) in zip(outcome.failures, names, strict=True):
+        place = known[first].location if first in known else first
+        report.failures.append(
+            FailureReport(place, more[-1] if more else None, kind.failed_at, failure.reason)
+        )
 
 
 AFTER_DOCUMENTS: Mapping[str, Callable[[Begun], None]] = {
@@ -337,12 +293,8 @@ AFTER_DOCUMENTS: Mapping[str, Callable[[Begun], None]] = {
     "aliases": _aliases,
     "vocabularies": _vocabularies,
     "validate": _validate,
-    "relations": _relations,
-    "claims": _claims,
-    "summaries": _summaries,
-    "communities": _communities,
 }
-"""The functions of the optional stages at the end of a run; `Ingest` runs the others."""
+"""The functions of the optional stages at the end of a run without a model; `Ingest` runs the others."""
 
 
 def _remove_gone(engine: NeededComponents, gone: Sequence[Stored], report: IngestReport) -> None:

@@ -429,16 +429,13 @@ def _made_texts(store: Store, found: _Found) -> tuple[list[str], list[str]]:
     """The texts of descriptions and reports that were made from the documents, or from such; and the texts
     from which the descriptions were made, which are only in prompts.
     """
-    dropped = drop_made(store, Changes(), sources=found.sources)
-    reports = select_in_batches(store, "communities/report-texts", "reports", dropped.reports)
-    summaries = [*select_in_batches(store, "summaries/texts", "summaries", dropped.summaries)]
-    merged = [row for row in summaries if row["merged"]]
-    inputs = [row for row in summaries if not row["merged"]]
-    made, read = (
-        [text for row in rows if len(text := row["text"]) >= _TELLING]
-        for rows in ([*reports, *merged], inputs)
-    )
-    return made, read
+    made: list[str] = []
+    inputs: list[str] = []
+    for kind, nodes in drop_made(store, Changes(), sources=found.sources):
+        for row in select_in_batches(store, kind.texts, kind.parameter, nodes):
+            if len(row["text"]) >= _TELLING:
+                (made if row.get("merged", True) else inputs).append(row["text"])
+    return made, inputs
 
 
 def _objects_of(store: Store, traces: Sequence[NamedNode]) -> list[str]:

@@ -1,12 +1,12 @@
-"""Relations between chunks: what a model reads, and what follows from the store.
+"""Relations between chunks that follow from the store.
 
 | relation | between | says |
 |---|---|---|
 | `rag:sharesEntityWith` | chunks | they name the same entities: how many, and the sum of the entities' idf |
 | `rag:follows` | chunks | it stands right after the other in their document |
 
-These are in `urn:graph:derived`: rebuilt, never edited. The relations that a model found (`pair_relations`)
-are stated there again whenever the others are built.
+These are in `urn:graph:derived`: rebuilt, never edited. The relations that a model finds
+(`model_stages.relations`) are stated there again whenever the others are built.
 
 An entity in more chunks than the hub limit makes no relation, as it passes on no activation: it would relate
 everything, and cost would grow with the square of the store. The idf is that of BM25 (Robertson and Zaragoza
@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import json
 import math
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -27,27 +26,13 @@ from typing import TYPE_CHECKING, Any
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import later, ngettext, tr
-from graphrag_rdf.ingest.extractors import choose_relation_reader
-from graphrag_rdf.ingest.pair_relations import (
-    PER_PAIR,
-    PairCounts,
-    PairReport,
-    PairSettings,
-    plan_pairs,
-    relate_pairs,
-    texts_of_pairs,
-)
-from graphrag_rdf.ingest.report import StageReport, since
-from graphrag_rdf.llm.budget import LlmUsage
-from graphrag_rdf.llm.model import estimate_tokens
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, XSD, Graphs, prefixed
 from graphrag_rdf.store.base import Changes, Row, Store, updates_in_batches
 from graphrag_rdf.store.records import RELATIONS, parameters_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
-    from graphrag_rdf.ingest import NeededComponents
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,134 +143,9 @@ def relation_counts(store: Store) -> dict[str, int]:
     return {row["relation"]: row["number"] for row in rows if row["number"]}
 
 
-NO_LLM = later(
-    "no model is set: chunks are related by shared entities and by their order, not by their content"
-)
-
-
-@dataclass(slots=True)
-class RelationReport(StageReport):
-    """The outcome of a refresh of relations.
-
-    Attributes:
-        relations: how many there are now of each kind, by IRI.
-        read: the calls to the model and their results.
-    """
-
-    relations: dict[str, int] = field(default_factory=dict)
-    read: PairReport = field(default_factory=PairReport)
-
-    def as_json(self) -> dict[str, Any]:
-        """The keys of `refresh relations --format json`."""
-        return {
-            "relations": relation_names(self.relations),
-            **asdict(self.read),
-            **self.shared_json(),
-        }
-
-
 def relation_settings(settings: Settings) -> RelationSettings:
     """How derived relations are built."""
     return RelationSettings(settings.relations.hub_limit)
-
-
-def pair_settings(settings: Settings, *, again: bool | frozenset[NamedNode] = False) -> PairSettings:
-    """How pairs of chunks are read."""
-    return PairSettings(settings.relations.window, settings.extract.jobs, again)
-
-
-def refresh_relations(
-    engine: NeededComponents,
-    documents: Sequence[NamedNode] = (),
-    *,
-    again: bool | frozenset[NamedNode] = False,
-    lazily: bool = False,
-    progress: Callable[[int, int, str], None] | None = None,
-    stop: Callable[[], bool] | None = None,
-) -> RelationReport:
-    """See `Engine.refresh_relations`.
-
-    Args:
-        again: may also name the documents whose pairs are read again.
-        lazily: leave the derived relations when they are those of what the store holds.
-    """
-    begun = time.perf_counter()
-    store, settings = engine.store, engine.settings
-    report, spent = RelationReport(), engine.budget.usage
-    structure = relation_settings(settings)
-    before = built(store)
-    if documents and before is not None:
-        before.require(structure)
-    reader = choose_relation_reader(settings)
-    if reader is not None:
-        report.read = relate_pairs(
-            store, reader, engine.gateway, pair_settings(settings, again=again), documents, progress, stop
-        )
-    elif settings.relations.use == "auto":
-        report.warn("no_llm", tr(NO_LLM))
-    read = report.read
-    changed = bool(read.pairs.asked or read.pairs.removed)
-    if changed or not lazily or before != Built(structure, store.content_commit()):
-        build_relations(store, structure, documents)
-    engine.indexer.update_graph()
-    if read.failures:
-        report.warn("relation_parse_fallback", fallback(read.pairs.failed, read.failures[0].reason))
-    if read.stopped == "budget":
-        report.warn("budget_spent", tr("the budget was used up before all pairs of chunks were read"))
-    report.relations = relation_counts(store)
-    report.llm = since(spent, engine.budget.usage)
-    report.seconds = round(time.perf_counter() - begun, 3)
-    return report
-
-
-@dataclass(frozen=True, slots=True)
-class RelationEstimate:
-    """What a model would be asked: pairs; calls and tokens at most, as answers in the cache cost nothing."""
-
-    pairs: PairCounts
-    llm: LlmUsage
-
-    def as_json(self) -> dict[str, Any]:
-        """The keys of `refresh relations --dry-run --format json`."""
-        return {"dry_run": True, "pairs": asdict(self.pairs), "llm": asdict(self.llm)}
-
-
-def estimate_relations(
-    engine: NeededComponents, documents: Sequence[NamedNode] = (), *, again: bool = False
-) -> RelationEstimate:
-    """Find out what `refresh_relations` would ask a model. Nothing is sent or written.
-
-    Raises:
-        ConfigError: when a model is asked for and none is set.
-    """
-    reader = choose_relation_reader(engine.settings)
-    if reader is None:
-        return RelationEstimate(PairCounts(), LlmUsage(0, 0, 0, 0, 0.0))
-    plan = plan_pairs(engine.store, reader.key, pair_settings(engine.settings, again=again), documents)
-    pairs = list(plan.todo)
-    read = sum(
-        estimate_tokens([{"role": "user", "content": reader.prompt(*texts)}])
-        for _, texts in texts_of_pairs(engine.store, pairs)
-    )
-    written = len(pairs) * PER_PAIR
-    cost = engine.gateway.price(read, written) if pairs else 0.0
-    counts = PairCounts(asked=len(pairs), kept=plan.kept, removed=len(plan.gone))
-    return RelationEstimate(counts, LlmUsage(len(pairs), 0, read, written, cost))
-
-
-def fallback(failed: int, reason: str) -> str:
-    """The text of the warning `relation_parse_fallback`: a model gave no readable answer for some pairs.
-
-    Args:
-        reason: of one of them.
-    """
-    return ngettext(
-        "{count:,} pair of chunks is related by order only, because no answer of the model could be read: "
-        "{reason}",
-        "{count:,} pairs of chunks are related by order only, because no answer of the model could be read: "
-        "{reason}",
-        failed,
-    ).format(count=failed, reason=reason)
 
 
 def relation_names(counts: Mapping[str, int]) -> dict[str, int]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.ingest.entity_decisions import read_groups
 from graphrag_rdf.ingest.fact_decisions import read_withheld
 from graphrag_rdf.ingest.plan import DocumentPlan, is_there, stored_documents
+from graphrag_rdf.ingest.stages import model_stages
 from graphrag_rdf.llm.budget import LlmUsage
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
@@ -25,9 +27,6 @@ if TYPE_CHECKING:
     from graphrag_rdf.store.blobs import BlobStore
 
 
-N = TypeVar("N", int, float)
-
-
 @dataclass(frozen=True, slots=True)
 class FailureReport:
     """One thing that failed while the rest went on.
@@ -35,7 +34,7 @@ class FailureReport:
     Attributes:
         path: the file.
         chunk: IRI of the chunk, None when the document as a whole failed.
-        stage: read, extract, relations, claims, summary or community report.
+        stage: read, extract, or that of a stage with a model (`ModelStage.failed_at`).
         reason: the cause, for people.
     """
 
@@ -92,39 +91,6 @@ class ChunkCounts:
     removed: int = 0
 
 
-@dataclass(slots=True, kw_only=True)
-class StageReport:
-    """What the reports of stages with a model have in common."""
-
-    warnings: list[dict[str, str]] = field(default_factory=list)
-    llm: LlmUsage = field(default_factory=LlmUsage)
-    seconds: float = 0.0
-
-    def warn(self, type: str, detail: str) -> None:  # noqa: A002 - the key of the JSON
-        """Add a warning."""
-        self.warnings.append({"type": type, "detail": detail})
-
-    def shared_json(self) -> dict[str, Any]:
-        """The last keys of the stage's `--format json`."""
-        return {"warnings": self.warnings, "llm": asdict(self.llm), "seconds": self.seconds}
-
-
-def since(before: LlmUsage, now: LlmUsage) -> LlmUsage:
-    """The usage between two readings."""
-    return LlmUsage(
-        calls=now.calls - before.calls,
-        cached=now.cached - before.cached,
-        in_tokens=_less(now.in_tokens, before.in_tokens),
-        out_tokens=_less(now.out_tokens, before.out_tokens),
-        cost_usd=_less(now.cost_usd, before.cost_usd),
-        cached_in_tokens=_less(now.cached_in_tokens, before.cached_in_tokens),
-    )
-
-
-def _less(now: N | None, before: N | None) -> N | None:
-    return None if now is None else now if before is None else now - before
-
-
 @dataclass(frozen=True, slots=True)
 class ValidationCounts:
     """What a validation with SHACL shapes found.
@@ -170,10 +136,7 @@ class IngestReport:
         by_content: of the facts, those without a quote that is in the text word for word, which a sentence
             states in other words.
         unverified: of the facts, those that no sentence was found to state.
-        relations: numbers of each kind between chunks and between entities in the store, if they were built.
-        claims: number found in chunks that were read for them, if they were read.
-        summaries: number of descriptions that were merged, if they were.
-        communities: number in the store, if they were built.
+        stages: what the stages with a model that ran have to report, by name; see `ModelStage.result`.
         links: number of entities that were linked to vocabularies, if that is set.
         validation: what a validation with SHACL shapes found, if there was one.
         contradictions: with the ontologies, that new facts make; None without any, or if inferences are not
@@ -192,10 +155,7 @@ class IngestReport:
     unread: int = 0
     by_content: int = 0
     unverified: int = 0
-    relations: dict[str, int] = field(default_factory=dict)
-    claims: int | None = None
-    summaries: int | None = None
-    communities: int | None = None
+    stages: dict[str, Any] = field(default_factory=dict)
     links: int | None = None
     validation: ValidationCounts | None = None
     contradictions: ContradictionCounts | None = None
@@ -212,6 +172,22 @@ class IngestReport:
         warning = {"type": type, "detail": detail}
         if warning not in reversed(self.warnings):  # as a rule it is that of the chunk before
             self.warnings.append(warning)
+
+    def json_object(self) -> dict[str, Any]:
+        """The keys of `ingest --format json`: each stage is one."""
+        keys = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "stages"}
+        results = {kind.stage.name: kind.unset for kind in model_stages()}
+        return {**keys, **results, **self.stages}
+
+    @classmethod
+    def of_json(cls, keys: Mapping[str, Any]) -> IngestReport:
+        """The report of a server."""
+        from pydantic import TypeAdapter
+
+        names = {each.name for each in fields(cls)}
+        own = {name: value for name, value in keys.items() if name in names}
+        stages = {name: keys[name] for name in keys.keys() - names if keys[name] not in (None, {})}
+        return TypeAdapter(cls).validate_python({**own, "stages": stages})
 
 
 Updates: TypeAlias = list[tuple[str, dict[str, Any]]]

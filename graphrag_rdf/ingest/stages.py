@@ -1,7 +1,7 @@
 """The stages of the ingest, and `pipelines/ingest/pipeline.yaml`, which says which of them run.
 
 The file lists the stages in four parts: once at the beginning of a run, for each document, for each chunk,
-and once at the end; and what each does, with its templates and prompts. `STAGES` declares what a stage needs
+and once at the end; and what each does, with its templates and prompts. `stages` says what a stage needs
 and obeys, and whether it can be left out. Those at the end run in the order of the file. A user's own copy of
 the folder takes the place of ours (setting `pipelines`).
 """
@@ -10,16 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from graphrag_rdf.config import CONFIG_FILE, Settings, check_stored, trust
-from graphrag_rdf.errors import ConfigError, short_cause
+from graphrag_rdf.config import CONFIG_FILE, Settings, check_stored, field_of, trust
+from graphrag_rdf.errors import ConfigError, UsageError, short_cause
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.resources import folder
+
+if TYPE_CHECKING:
+    from graphrag_rdf.ingest.model_stage import ModelStage
 
 NAME = "ingest"
 FILE = "pipeline.yaml"
@@ -51,12 +56,10 @@ class Stage:
         """What `use` may name; the first is the default."""
         if self.chooses is None:
             return ()
-        section, key = self.chooses.split(".")
-        model = Settings.model_fields[section].annotation
-        return get_args(model.model_fields[key].annotation)  # type: ignore[union-attr]
+        return get_args(field_of(self.chooses).annotation)
 
 
-STAGES: tuple[Stage, ...] = (
+_OWN: tuple[Stage, ...] = (
     Stage(
         "synonyms",
         "begin",
@@ -120,54 +123,41 @@ STAGES: tuple[Stage, ...] = (
         settings=("extract.link_entities", "embedding.model"),
     ),
     Stage("validate", "end", optional=True, needs=("names",)),
-    Stage(
-        "relations",
-        "end",
-        optional=True,
-        needs=("names",),
-        chooses="relations.use",
-        settings=(
-            *("relations.build", "relations.window", "relations.truncate", "relations.min_confidence"),
-            "relations.hub_limit",
-        ),
-        refresh="relations",
-    ),
-    Stage(
-        "claims",
-        "end",
-        optional=True,
-        needs=("names",),
-        settings=("claims.build", "claims.description", "claims.gleaning_rounds"),
-        refresh="claims",
-    ),
-    Stage(
-        "summaries",
-        "end",
-        optional=True,
-        needs=("names",),
-        chooses="summaries.use",
-        settings=(
-            *("summaries.build", "summaries.sentences", "summaries.max_texts"),
-            *("summaries.input_tokens", "summaries.max_words"),
-        ),
-        refresh="summaries",
-    ),
-    Stage(
-        "communities",
-        "end",
-        optional=True,
-        needs=("names",),
-        chooses="communities.reports",
-        settings=(
-            *("communities.auto", "communities.resolution", "communities.max_size", "communities.seed"),
-            *("communities.statement_weight", "communities.sentence_weight", "communities.topic_weight"),
-            "communities.report_tokens",
-        ),
-    ),
 )
-_BY_NAME: Mapping[str, Stage] = {stage.name: stage for stage in STAGES}
-NORMALISING = tuple(stage.name for stage in STAGES if "extract.normalise" in stage.settings)
+NORMALISING = tuple(stage.name for stage in _OWN if "extract.normalise" in stage.settings)
 """Stages that merge entities by their names."""
+
+
+@cache
+def model_stages() -> tuple[type[ModelStage[Any, Any, Any]], ...]:
+    """The stages in modules of `ingest.model_stages`, in the order of our file; others follow."""
+    import yaml
+
+    package = import_module("graphrag_rdf.ingest.model_stages")
+    names = sorted(module.name for module in iter_modules(package.__path__))
+    found = [import_module(f"{package.__name__}.{name}").STAGE for name in names]
+    listed = yaml.safe_load(_ours().read_text("utf-8"))["end"]
+    order = {entry["stage"]: place for place, entry in enumerate(listed)}
+    return tuple(sorted(found, key=lambda kind: order.get(kind.stage.name, len(order))))
+
+
+def model_stage(name: str) -> type[ModelStage[Any, Any, Any]]:
+    """The stage of that name. Raises UsageError."""
+    for kind in model_stages():
+        if kind.stage.name == name:
+            return kind
+    listed = ", ".join(kind.stage.name for kind in model_stages())
+    raise UsageError(
+        tr("there is no stage {name!r} with a model").format(name=name),
+        hint=tr("known: {known}").format(known=listed),
+    )
+
+
+@cache
+def stages() -> Mapping[str, Stage]:
+    """All stages by name."""
+    listed = (*_OWN, *(kind.stage for kind in model_stages()))
+    return {stage.name: stage for stage in listed}
 
 
 class StageEntry(BaseModel):
@@ -226,7 +216,11 @@ def ingest_pipeline(settings: Settings) -> IngestPipeline:
         ConfigError: the file is malformed; names an unknown stage, way, template, prompt or setting; lacks a
             stage; or lists one before a stage that it needs.
     """
-    pipeline = _read(_own(settings) or _ours())
+    own = _own(settings)
+    pipeline = _read(own or _ours())
+    if own is None:  # stages of other packages
+        more = [StageEntry(stage=name) for name in stages() if name not in pipeline]
+        pipeline = pipeline.model_copy(update={"end": (*pipeline.end, *more)})
     if settings.extract.normalise:
         return pipeline
     less: dict[str, Any] = {
@@ -275,7 +269,8 @@ def _parsed(path: Path, text: str) -> IngestPipeline:
     _check_order(pipeline, path)
     ours = {entry.stage: entry for entry in (pipeline if path == _ours() else _read(_ours())).entries()}
     for entry in pipeline.entries():
-        stage, our = _BY_NAME[entry.stage], ours[entry.stage]
+        stage = stages()[entry.stage]
+        our = ours.get(entry.stage, StageEntry(stage=entry.stage))
         _check_names(path, stage, "way", (entry.use,) if entry.use else (), stage.ways)
         _check_names(path, stage, "template", entry.templates or (), our.templates or ())
         _check_names(path, stage, "prompt", entry.prompts or (), our.prompts or ())
@@ -288,12 +283,12 @@ def _check_order(pipeline: IngestPipeline, path: Path) -> None:
     """Refuse unknown stages, stages in another part or twice, required ones that lack, and a wrong order."""
     listed: list[str] = []
     for part, entries in pipeline.parts():
-        known = [stage.name for stage in STAGES if stage.part == part]
+        known = [stage.name for stage in stages().values() if stage.part == part]
         for entry in entries:
             if entry.stage not in known:
                 told = (
                     tr("{path}: {part}: the stage {stage!r} belongs to another part")
-                    if entry.stage in _BY_NAME
+                    if entry.stage in stages()
                     else tr("{path}: {part}: the stage {stage!r} is unknown")
                 )
                 raise ConfigError(
@@ -306,15 +301,16 @@ def _check_order(pipeline: IngestPipeline, path: Path) -> None:
                         path=path, part=part, stage=entry.stage
                     )
                 )
-            if early := [need for need in _BY_NAME[entry.stage].needs if need not in listed]:
+            if early := [need for need in stages()[entry.stage].needs if need not in listed]:
                 raise ConfigError(
                     tr("{path}: {part}: the stage {stage!r} needs {early!r} before it").format(
                         path=path, part=part, stage=entry.stage, early=early[0]
                     )
                 )
             listed.append(entry.stage)
-    if lacking := [stage.name for stage in STAGES if not stage.optional and stage.name not in listed]:
-        optional = ", ".join(stage.name for stage in STAGES if stage.optional)
+    required = [stage.name for stage in stages().values() if not stage.optional]
+    if lacking := [name for name in required if name not in listed]:
+        optional = ", ".join(stage.name for stage in stages().values() if stage.optional)
         raise ConfigError(
             tr("{path}: the stage {lacking!r} is missing").format(path=path, lacking=lacking[0]),
             hint=tr("these can be left out: {optional}").format(optional=optional),
@@ -337,7 +333,7 @@ def _settings_of(pipeline: IngestPipeline, path: Path) -> Iterator[tuple[str, An
     """The settings that a pipeline says."""
     for entry in pipeline.entries():
         given = dict(entry.parameters)
-        stage = _BY_NAME[entry.stage]
+        stage = stages()[entry.stage]
         if stage.chooses and entry.use not in (None, stage.ways[0]):
             given[stage.chooses] = entry.use or ""
         for key, value in given.items():

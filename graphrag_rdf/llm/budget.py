@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -33,6 +33,28 @@ class LlmUsage:
     out_tokens: int | None = None
     cost_usd: float | None = None
     cached_in_tokens: int | None = None
+
+
+def since(before: LlmUsage, now: LlmUsage) -> LlmUsage:
+    """The usage between two readings."""
+    return LlmUsage(
+        calls=now.calls - before.calls,
+        cached=now.cached - before.cached,
+        in_tokens=_less(now.in_tokens, before.in_tokens),
+        out_tokens=_less(now.out_tokens, before.out_tokens),
+        cost_usd=_less(now.cost_usd, before.cost_usd),
+        cached_in_tokens=_less(now.cached_in_tokens, before.cached_in_tokens),
+    )
+
+
+def _less(now: N | None, before: N | None) -> N | None:
+    return None if now is None else now if before is None else now - before
+
+
+def sum_known(values: Iterable[int | None]) -> int | None:
+    """The sum of the known values; None if none is known."""
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if numbers else None
 
 
 @dataclass(frozen=True, slots=True)

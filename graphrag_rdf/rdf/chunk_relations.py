@@ -1,4 +1,4 @@
-"""Builders for relations that a model found between chunks, with their evidence, and for failures of pairs.
+"""Builders for relations that a model found between chunks, with their evidence.
 
 Everything goes to `urn:graph:source`, but for the relation itself, which is stated plainly in
 `urn:graph:derived`. See docs/architecture.md, "The RDF model".
@@ -7,18 +7,14 @@ Everything goes to `urn:graph:source`, but for the relation itself, which is sta
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 
-from pyoxigraph import Literal, NamedNode, Quad, Triple
+from pyoxigraph import NamedNode, Quad, Triple
 
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.model_calls import ModelCall, Quote, evidence, generated
-from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
+from graphrag_rdf.rdf.namespaces import RAG, RDF, Graphs
 from graphrag_rdf.rdf.prov import source
-from graphrag_rdf.rdf.terms import datetime_, double
-
-STAGE = "relations"
-"""The stage of failures of pairs."""
+from graphrag_rdf.rdf.terms import double
 
 
 def relation(
@@ -44,14 +40,3 @@ def relation(
     for quote in quotes:
         place = iris.digest(quote.text) if quote.chunk is None else quote.offset
         yield from evidence(call, node, iris.relation_evidence(node, quote.chunk, place), quote)
-
-
-def failure(first: NamedNode, second: NamedNode, reason: str, when: datetime) -> Iterator[Quad]:
-    """A failure of a pair of chunks; the next run tries again and removes it."""
-    node = iris.pair_failure(first, second)
-    yield source(node, RDF.type, RAG.Failure)
-    yield source(node, RAG.failureOf, first)
-    yield source(node, RAG.failureOf, second)
-    yield source(node, RAG.stage, Literal(STAGE))
-    yield source(node, RAG.reason, Literal(reason))
-    yield source(node, PROV.generatedAtTime, datetime_(when))

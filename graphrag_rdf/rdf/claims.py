@@ -12,9 +12,6 @@ from graphrag_rdf.rdf.model_calls import ModelCall, Quote, evidence, generated
 from graphrag_rdf.rdf.namespaces import DCTERMS, RAG, RDF
 from graphrag_rdf.rdf.prov import source
 
-STAGE = "claims"
-"""The stage of failures of chunks."""
-
 
 @dataclass(frozen=True, slots=True)
 class ClaimFacts:

@@ -341,9 +341,21 @@ def failure(
     about: NamedNode, stage: str, reason: str, when: datetime, path: str | None = None
 ) -> Iterator[Quad]:
     """A failure of a chunk or document; the next run tries again and removes it."""
-    node = iris.failure(about, stage)
+    yield from failure_of(iris.failure(about, stage), (about,), stage, reason, when, path)
+
+
+def failure_of(
+    node: NamedNode,
+    about: Iterable[NamedNode],
+    stage: str,
+    reason: str,
+    when: datetime,
+    path: str | None = None,
+) -> Iterator[Quad]:
+    """A failure of several things together, such as a pair of chunks."""
     yield source(node, RDF.type, RAG.Failure)
-    yield source(node, RAG.failureOf, about)
+    for thing in about:
+        yield source(node, RAG.failureOf, thing)
     yield source(node, RAG.stage, Literal(stage))
     yield source(node, RAG.reason, Literal(reason))
     yield source(node, PROV.generatedAtTime, datetime_(when))

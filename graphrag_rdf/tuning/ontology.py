@@ -20,8 +20,7 @@ from graphrag_rdf import __version__
 from graphrag_rdf.extract.prompts import one_line
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.extractors import prompt_folder
-from graphrag_rdf.ingest.report import since
-from graphrag_rdf.llm.budget import LlmUsage
+from graphrag_rdf.llm.budget import LlmUsage, since
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.llm.repair import ask_for, in_form
 from graphrag_rdf.rdf.namespaces import PREFIXES

@@ -23,8 +23,7 @@ from graphrag_rdf.extract.names import fold
 from graphrag_rdf.extract.prompts import FILE, Kind, PromptData, Sentence, as_yaml
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.extractors import choose_guide, llm_extractor, prompt_data, prompt_folder
-from graphrag_rdf.ingest.report import since
-from graphrag_rdf.llm.budget import LlmUsage
+from graphrag_rdf.llm.budget import LlmUsage, since
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.llm.repair import ask_for, in_form

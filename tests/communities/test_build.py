@@ -78,7 +78,7 @@ def test_a_run_that_changes_nothing_writes_nothing(documents: Path) -> None:
     engine = engine_of(documents)
     commit = engine.store.commit_number()
     engine.ingest([documents])
-    assert engine.build_communities().build.unchanged
+    assert engine.refresh("communities").results["unchanged"]
     assert engine.store.commit_number() == commit
 
 
@@ -86,8 +86,8 @@ def test_off_by_default(documents: Path) -> None:
     engine = open_engine(":memory:", config=Settings())
     engine.ingest([documents])
     assert built(engine.store) is None
-    report = engine.build_communities().build
-    assert report.added == sum(report.communities.values()) > 0
+    report = engine.refresh("communities").results
+    assert report["added"] == sum(report["communities"].values()) > 0
     assert not is_outdated(engine.store)
 
 
@@ -97,8 +97,8 @@ def test_unchanged_communities_keep_their_iri(documents: Path) -> None:
         "Hugh Sandison met Neil Corrigall. Neil Corrigall taught Hugh Sandison.\n"
     )
     engine.ingest([documents])
-    report = engine.build_communities(again=True).build
-    assert (report.added, report.removed) == (0, 0)
+    report = engine.refresh("communities", again=True).results
+    assert (report["added"], report["removed"]) == (0, 0)
     assert frozenset({"Hugh Sandison", "Neil Corrigall"}) in groups(engine)
     assert frozenset({"Lin Yuhua", "Chen Liwen"}) in groups(engine)
 
@@ -134,7 +134,7 @@ def test_merged_entities_count_as_one(documents: Path) -> None:
     merge(engine, [Merge(walter, (walter, beatrice))])
     assert is_outdated(engine.store)
     assert run_checks(engine.store, engine.blobs, engine.text_index) == [], "the member is gone at once"
-    engine.build_communities()
+    engine.refresh("communities")
     assert not any("Beatrice Pennock" in group for group in groups(engine))
 
 
@@ -157,7 +157,7 @@ def test_forgetting_a_document_is_as_if_it_had_never_been(documents: Path, name:
     for gone in {"b.txt": ["beatrice"], "d.txt": ["lin-yuhua", "chen-liwen"]}[name]:
         assert gone not in left, "before the next build"
     (documents / name).unlink()
-    engine.build_communities()
+    engine.refresh("communities")
     assert said(engine) == said(engine_of(documents))
 
 

@@ -59,7 +59,7 @@ def require_in_step(engine: Engine) -> None:
 
 def test_a_build_indexes_its_reports(engine: Engine) -> None:
     assert engine.text_index.count("report") == 0
-    engine.build_communities()
+    engine.refresh("communities")
     require_in_step(engine)
     counts = index_status(engine)["indexes"]["text"]["counts"]
     assert counts["report"] == len(reports(engine)) > 1
@@ -75,7 +75,7 @@ def test_a_report_speaks_the_language_of_its_documents(engine: Engine, documents
         text = "Der Leuchtturm wurde von Georg Asmussen gebaut. Er wohnte mit Anna Asmussen dort."
         (documents / f"de{number}.txt").write_text(f"{text} Das war im Jahr 190{number}.\n")
     engine.ingest([documents])
-    engine.build_communities()
+    engine.refresh("communities")
     spoken = {
         row["report"]: row["language"]
         for row in reversed(
@@ -86,7 +86,7 @@ def test_a_report_speaks_the_language_of_its_documents(engine: Engine, documents
 
 
 def test_reports_go_with_what_they_were_written_from(engine: Engine, documents: Path) -> None:
-    engine.build_communities()
+    engine.refresh("communities")
     before = reports(engine)
     forget_documents(engine, find_documents(engine.store, [str(documents / "d.txt")]))
     assert reports(engine) < before
@@ -97,16 +97,16 @@ def test_reports_go_with_what_they_were_written_from(engine: Engine, documents: 
 
 
 def test_without_reports_there_are_none_to_find(engine: Engine, tmp_path: Path, documents: Path) -> None:
-    engine.build_communities()
+    engine.refresh("communities")
     engine.close()
     with opened(tmp_path / "store", documents, **{"communities.reports": "none"}) as engine:
-        engine.build_communities()
+        engine.refresh("communities")
         require_in_step(engine)
         assert engine.text_index.count("report") == 0
 
 
 def test_a_question_catches_up_with_reports_that_were_never_indexed(engine: Engine) -> None:
-    engine.build_communities()
+    engine.refresh("communities")
     gone = sorted(reports(engine))[0]
     # a process that was killed between the removal of a report and the write of the index
     engine.store.commit(
@@ -120,7 +120,7 @@ def test_a_question_catches_up_with_reports_that_were_never_indexed(engine: Engi
 def test_vectors_of_reports(tmp_path: Path, documents: Path, scripted_server: ScriptedServer) -> None:
     place = {"embedding.model": "openai/embed", "llm.api_base": scripted_server.base_url, "llm.api_key": "k"}
     with opened(tmp_path / "store", documents, **place) as engine:
-        engine.build_communities()
+        engine.refresh("communities")
         assert engine.vectors is not None
         assert {*engine.vectors.iris("report")} == {*engine.text_index.iris("report")} == reports(engine)
         assert [*engine.indexer.differences()] == []
@@ -130,7 +130,7 @@ def test_vectors_of_reports(tmp_path: Path, documents: Path, scripted_server: Sc
 def test_an_index_of_an_earlier_version_gets_the_new_kind(engine: Engine, tmp_path: Path) -> None:
     assert engine.place is not None
     folder = engine.place.index / "text"
-    engine.build_communities()
+    engine.refresh("communities")
     engine.close()
     manifest = json.loads((folder / "manifest.json").read_text())
     for one in folder.glob("report-*"):

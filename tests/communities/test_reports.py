@@ -101,10 +101,10 @@ def require_sound(engine: Engine) -> None:
 
 def test_without_a_model_reports_quote(open_one: Any) -> None:
     engine = open_one()
-    found = engine.build_communities()
+    found = engine.refresh("communities")
     rows = engine.store.select("communities/to-report")
-    assert found.reports.by == "extractive"
-    assert found.reports.written == len(rows) > 1
+    assert found.by == "extractive"
+    assert found.counts.done == len(rows) > 1
     said = {"Lin Yuhua met Chen Liwen.", "Chen Liwen taught Lin Yuhua."}
     assert any(all(sentence in text for sentence in said) for text in of(engine, RAG.summary))
     assert said <= {*of(engine, RAG.explanation)}
@@ -115,7 +115,7 @@ def test_without_a_model_reports_quote(open_one: Any) -> None:
 
 def test_a_report_without_a_model_quotes_a_sentence_once(open_one: Any) -> None:
     engine = open_one()
-    engine.build_communities()
+    engine.refresh("communities")
     quads = [quad for quad in engine.store.quads(Graphs.COMMUNITY) if quad.predicate == RAG.explanation]
     report = {
         quad.subject: quad.object
@@ -142,7 +142,7 @@ def test_titles_leave_out_names_that_are_part_of_others(names: list[str], left: 
 
 def test_what_findings_cite_leads_to_chunks(open_one: Any) -> None:
     engine = open_one()
-    engine.build_communities()
+    engine.refresh("communities")
     source = {quad.subject: quad for quad in decode(engine.store.quads(Graphs.SOURCE))}
     assert of(engine, RAG.cites)
     assert all(NamedNode(iri) in source for iri in of(engine, RAG.cites))
@@ -154,13 +154,13 @@ def test_what_findings_cite_leads_to_chunks(open_one: Any) -> None:
 def test_reports_have_their_shapes(open_one: Any, scripted_server: ScriptedServer) -> None:
     scripted_server.answer_with(cite_all)
     for engine in (open_one(), open_one(scripted_server)):
-        engine.build_communities()
+        engine.refresh("communities")
         assert run_shapes(engine.store.quads()) == []
 
 
 def test_llm_without_a_model_is_refused(open_one: Any) -> None:
     with pytest.raises(ConfigError, match=r"communities\.reports is llm, but no model is set"):
-        open_one(communities__reports="llm").build_communities()
+        open_one(communities__reports="llm").refresh("communities")
 
 
 # --- by a model -----------------------------------------------------------------------------------------
@@ -181,14 +181,14 @@ def test_a_model_writes_reports_and_its_ids_become_what_they_stand_for(
         )
     )
     engine = open_one(scripted_server)
-    found = engine.build_communities()
+    found = engine.refresh("communities")
     number = len(engine.store.select("communities/to-report"))
-    assert (found.reports.by, found.reports.written) == ("openai/scripted", number)
+    assert (found.by, found.counts.done) == ("openai/scripted", number)
     assert found.llm.calls == number == len(scripted_server.requests)
     shown = [entries(request) for request in scripted_server.requests]
     unknown = sum(key not in each for each in shown for key in ("s1", "e1", "f1", "f99", "x7"))
     dropped = {"unknown_id": unknown, "uncited_finding": number}
-    assert found.reports.dropped == found.as_json()["reports"]["dropped"] == dropped
+    assert found.rejected == found.as_json()["reports"]["dropped"] == dropped
     pair = next(each for each in shown if "Chen Liwen" in each["e1"] + each["e2"] and len(each) < 8)
     assert "Lin Yuhua met Chen Liwen." in pair.values()
     kinds = {
@@ -208,20 +208,20 @@ def test_what_has_not_changed_is_not_asked_again(
     scripted_server.answer_with(cite_all)
     (documents / "b.txt").write_text("Beatrice Pennock succeeded Walter Pennock in 1911.\n")
     engine = open_one(scripted_server, cache__enabled=False)
-    engine.build_communities()
+    engine.refresh("communities")
     before, commit = {*of(engine, RAG.reportOf)}, engine.store.commit_number()
     scripted_server.reset()
-    assert engine.build_communities().reports.kept == len(before)
+    assert engine.refresh("communities").counts.kept == len(before)
     assert engine.store.commit_number() == commit
     (documents / "e.txt").write_text(
         "Hugh Sandison met Neil Corrigall. Neil Corrigall taught Hugh Sandison.\n"
     )
     engine.ingest([documents])
     scripted_server.answer_with(cite_all)
-    found = engine.build_communities()
-    assert (found.reports.written, found.reports.kept) == (1, len(before))
+    found = engine.refresh("communities")
+    assert (found.counts.done, found.counts.kept) == (1, len(before))
     assert ["Hugh Sandison" in str(request.prompt) for request in scripted_server.requests] == [True]
-    assert engine.build_communities(again=True).reports.written == 0
+    assert engine.refresh("communities", again=True).counts.done == 0
     require_sound(engine)
 
 
@@ -236,10 +236,10 @@ def test_an_answer_that_is_no_report_is_asked_for_once_more(
 
     scripted_server.answer_with(reply)
     engine = open_one(scripted_server)
-    found = engine.build_communities()
-    assert found.reports.written > 1
-    assert not found.reports.failures
-    assert len(scripted_server.requests) == 2 * found.reports.written
+    found = engine.refresh("communities")
+    assert found.counts.done > 1
+    assert not found.failures
+    assert len(scripted_server.requests) == 2 * found.counts.done
 
 
 @pytest.mark.parametrize("bad", ["I cannot do that.", answer(["nothing"]), answer([]), '{"title": "x"}'])
@@ -254,18 +254,18 @@ def test_a_failed_report_is_recorded_and_the_others_are_written(
 
     scripted_server.answer_with(reply)
     engine = open_one(scripted_server)
-    found = engine.build_communities()
-    assert (found.reports.failed, found.warnings[0]["type"]) == (1, "report_failed")
-    assert found.reports.written == len(engine.store.select("communities/to-report")) - 1
+    found = engine.refresh("communities")
+    assert (found.counts.failed, found.warnings[0]["type"]) == (1, "report_failed")
+    assert found.counts.done == len(engine.store.select("communities/to-report")) - 1
     rows = engine.store.select("ingest/failures")
     assert [(text_of(row["stage"]), text_of(row["about"])) for row in rows] == [
-        ("community report", found.reports.failures[0].community)
+        ("community report", found.failures[0].names["community"])
     ]
     require_sound(engine)
     spoiled = False
     scripted_server.requests.clear()
-    found = engine.build_communities()
-    assert (found.reports.written, found.reports.failed) == (1, 0)
+    found = engine.refresh("communities")
+    assert (found.counts.done, found.counts.failed) == (1, 0)
     assert len(scripted_server.requests) == 1
     assert not engine.store.select("ingest/failures")
 
@@ -273,27 +273,27 @@ def test_a_failed_report_is_recorded_and_the_others_are_written(
 def test_a_budget_ends_the_run_and_the_next_continues(open_one: Any, scripted_server: ScriptedServer) -> None:
     scripted_server.answer_with(cite_all)
     engine = open_one(scripted_server, llm__budget_tokens=900, extract__jobs=1)
-    found = engine.build_communities()
-    assert found.reports.stopped == "budget"
+    found = engine.refresh("communities")
+    assert found.stopped == "budget"
     assert [warning["type"] for warning in found.warnings] == ["budget_spent"]
     engine.budget.max_tokens = None
-    left = len(engine.store.select("communities/to-report")) - found.reports.written
-    again = engine.build_communities().reports
-    assert (again.written, again.kept) == (left, found.reports.written)
+    left = len(engine.store.select("communities/to-report")) - found.counts.done
+    again = engine.refresh("communities").counts
+    assert (again.done, again.kept) == (left, found.counts.done)
 
 
 def test_an_interrupted_run_continues(open_one: Any, scripted_server: ScriptedServer) -> None:
     scripted_server.answer_with(cite_all)
     engine = open_one(scripted_server, extract__jobs=1)
-    found = engine.build_communities(stop=lambda: len(scripted_server.requests) == 1).reports
-    assert (found.written, found.stopped) == (1, "interrupted")
-    assert engine.build_communities().reports.kept == 1
+    found = engine.refresh("communities", stop=lambda: len(scripted_server.requests) == 1)
+    assert (found.counts.done, found.stopped) == (1, "interrupted")
+    assert engine.refresh("communities").counts.kept == 1
 
 
 def test_a_model_that_is_out_of_reach_ends_the_run(open_one: Any, scripted_server: ScriptedServer) -> None:
     scripted_server.answer_with(lambda _: Reply("no such key", status=401))
     with pytest.raises(LlmError):
-        open_one(scripted_server).build_communities()
+        open_one(scripted_server).refresh("communities")
 
 
 # --- what goes with what --------------------------------------------------------------------------------
@@ -314,7 +314,7 @@ def test_a_report_of_a_large_community_uses_those_of_its_parts(
         lambda request: Reply(answer([*entries(request)], summary=f"Kestrel {len(entries(request))}."))
     )
     engine = open_one(scripted_server, communities__max_size=2, communities__report_tokens=500)
-    engine.build_communities()
+    engine.refresh("communities")
     shown = [entries(request) for request in scripted_server.requests]
     parents = [each for each in shown if "p1" in each]
     assert parents
@@ -337,7 +337,7 @@ def test_no_text_of_a_report_outlives_its_documents(
 
     scripted_server.answer_with(reply)
     engine = open_one(scripted_server)
-    engine.build_communities()
+    engine.refresh("communities")
     assert "Zwei Gelehrte" in of(engine, RDFS.label)
     number = len(of(engine, RAG.reportOf))
     forget_documents(engine, find_documents(engine.store, [str(documents / "d.txt")]))
@@ -352,7 +352,7 @@ def test_no_text_of_a_report_outlives_its_documents(
 
 def test_a_fact_removed_by_hand_takes_its_reports_along(open_one: Any) -> None:
     engine = open_one()
-    engine.build_communities()
+    engine.refresh("communities")
     number = len(of(engine, RAG.reportOf))
     (row,) = [
         row
@@ -361,7 +361,7 @@ def test_a_fact_removed_by_hand_takes_its_reports_along(open_one: Any) -> None:
     ]
     remove_facts(engine, [(row["s"], row["p"], row["o"])])
     assert len(of(engine, RAG.reportOf)) < number
-    engine.build_communities()
+    engine.refresh("communities")
     assert not any("founded Tarnay" in text for text in of(engine, RDFS.label))
 
 
@@ -404,6 +404,6 @@ def test_a_report_of_an_entity_with_many_definitions(open_one: Any) -> None:
         for number in range(100)
     )
     engine.store.update(with_prefixes(f"INSERT DATA {{ {define} }}"))
-    report = engine.build_communities(again=True)
-    assert report.reports.written > 0
+    report = engine.refresh("communities", again=True)
+    assert report.counts.done > 0
     assert any("Chen Liwen" in text for text in of(engine, RAG.summary))

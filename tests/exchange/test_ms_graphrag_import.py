@@ -296,7 +296,7 @@ def test_a_text_without_its_text_units_is_made_of_these(empty: Engine, tmp_path:
 
 def test_communities_of_the_store_are_kept(empty: Engine, folder: Path) -> None:
     import_tables(empty, folder)
-    empty.build_communities()
+    empty.refresh("communities")
     report = import_tables(empty, folder)
     assert report.communities_kept
     assert [warning["type"] for warning in report.warnings] == ["communities_kept"]

@@ -43,9 +43,9 @@ STEPS = st.lists(st.tuples(FILES, st.one_of(TEXTS, TEXTS, st.none()), st.boolean
 def refresh(engine: Engine, *, by_a_model: bool) -> None:
     """Bring everything up to date."""
     if by_a_model:
-        assert not engine.refresh_claims().failures
-    assert not engine.refresh_summaries().failures
-    assert not engine.build_communities().reports.failures
+        assert not engine.refresh("claims").failures
+    assert not engine.refresh("summaries").failures
+    assert not engine.refresh("communities").failures
 
 
 def state(engine: Engine) -> set[Quad]:

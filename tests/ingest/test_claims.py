@@ -15,10 +15,11 @@ from pyoxigraph import NamedNode
 from graphrag_rdf import Engine
 from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.errors import ConfigError
-from graphrag_rdf.ingest.claims import estimate_claims
 from graphrag_rdf.ingest.entity_decisions import merge
 from graphrag_rdf.ingest.estimate import estimate
 from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.model_stage import estimate as estimate_stage
+from graphrag_rdf.ingest.model_stages.claims import Claims
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.ingest.resolutions import Merge
 from graphrag_rdf.rdf import iris
@@ -99,7 +100,7 @@ def engine_with(engine_of: MakeEngine, server: ScriptedServer, **overrides: Any)
 
 def read(engine: Engine, folder: Path) -> Engine:
     engine.ingest([folder])
-    engine.refresh_claims()
+    engine.refresh("claims")
     return engine
 
 
@@ -132,8 +133,9 @@ def cookbook(engine: Engine, name: str, **params: Any) -> list[dict[str, str]]:
 def test_claims_have_provenance(paper: Path, engine_of: MakeEngine, model: ScriptedServer) -> None:
     engine = engine_with(engine_of, model)
     engine.ingest([paper])
-    report = engine.refresh_claims()
-    assert (report.chunks.asked, report.found, report.unverified, report.failures) == (4, 4, 1, [])
+    report = engine.refresh("claims")
+    assert (report.counts.done, report.failures) == (4, [])
+    assert (report.results["found"], report.results["unverified"]) == (4, 1)
     known = nodes(engine)["Skell Forge: bribery (TRUE)"]
     assert known[RAG.claimSubject] == iris.entity("skell-forge")
     assert known[RAG.claimObject] == iris.entity("rhoda-tennant")
@@ -170,13 +172,13 @@ def test_the_prompt_has_the_names_of_the_chunk(
 
 def test_nothing_is_asked_or_written_twice(paper: Path, engine_of: MakeEngine, model: ScriptedServer) -> None:
     engine = engine_with(engine_of, model, claims__build=True)
-    assert engine.ingest([paper]).claims == 4
+    assert engine.ingest([paper]).stages["claims"] == 4
     before, commit = content(engine), engine.store.commit_number()
-    assert engine.ingest([paper]).claims == 0
-    assert engine.refresh_claims().chunks.kept == 4
+    assert engine.ingest([paper]).stages["claims"] == 0
+    assert engine.refresh("claims").counts.kept == 4
     assert (asked(model), engine.store.commit_number()) == (4, commit)
-    again = engine.refresh_claims(again=True)
-    assert (asked(model), again.chunks.asked) == (8, 4)
+    again = engine.refresh("claims", again=True)
+    assert (asked(model), again.counts.done) == (8, 4)
     assert_same(content(engine), before)
 
 
@@ -186,7 +188,7 @@ def test_another_description_replaces_the_claims(
     read(engine_with(engine_of, model, name="kept"), paper).close()
     model.answer_with(answers({PAPER[0]: [FINED]}))
     engine = engine_with(engine_of, model, name="kept", claims__description="fines only")
-    assert engine.refresh_claims().chunks.asked == 4
+    assert engine.refresh("claims").counts.done == 4
     assert list(nodes(engine)) == ["Skell Forge: fine (TRUE)"]
     assert "fines only" in model.requests[-1].prompt
     assert sound(engine)
@@ -202,9 +204,9 @@ def test_a_killed_run_goes_on(
     before = asked(model)
     with monkeypatch.context() as dying, suppress(KilledError):
         dying.setattr(engine.store, "commit", killed_after(number, engine.store.commit))
-        engine.refresh_claims()
-    report = engine.refresh_claims()
-    assert (report.chunks.kept, report.chunks.asked) == (number, 4 - number)
+        engine.refresh("claims")
+    report = engine.refresh("claims")
+    assert (report.counts.kept, report.counts.done) == (number, 4 - number)
     assert asked(model) - before <= 5, "whole chunks are not asked about again"
     assert_same(content(engine), content(whole))
 
@@ -214,11 +216,11 @@ def test_a_budget_ends_the_run_and_what_was_done_stays(
 ) -> None:
     engine = engine_with(engine_of, model, llm__budget_tokens=2500)
     engine.ingest([paper])
-    report = engine.refresh_claims()
+    report = engine.refresh("claims")
     assert report.stopped == "budget"
     assert [warning["type"] for warning in report.warnings] == ["budget_spent"]
-    assert 0 < report.chunks.asked < 4
-    assert len(nodes(engine)) == report.found == report.chunks.asked
+    assert 0 < report.counts.done < 4
+    assert len(nodes(engine)) == report.results["found"] == report.counts.done
     assert sound(engine)
 
 
@@ -235,8 +237,8 @@ def test_an_answer_that_cannot_be_read_is_a_failure(
     engine.ingest([paper], refresh=True)
     assert len(engine.store.select("claims/failures")) == 1, "reading facts again mends no claims"
     model.answer_with(answers(FOUND))
-    mended = engine.refresh_claims()
-    assert (mended.chunks.asked, mended.chunks.kept) == (1, 3)
+    mended = engine.refresh("claims")
+    assert (mended.counts.done, mended.counts.kept) == (1, 3)
     assert engine.store.select("claims/failures") == []
     assert "Skell Forge: bribery (TRUE)" in nodes(engine)
 
@@ -259,7 +261,7 @@ def test_an_edit_takes_its_claims(paper: Path, engine_of: MakeEngine, model: Scr
     assert set(nodes(engine)) == {"Skell Forge: fine (TRUE)", "skell forge: bribery (FALSE)"}
     assert sound(engine)
     count = asked(model)
-    engine.refresh_claims()
+    engine.refresh("claims")
     assert asked(model) == count
 
 
@@ -380,10 +382,10 @@ def test_claims_of_an_entity_and_of_a_status(
 def test_without_a_model(paper: Path, engine_of: MakeEngine) -> None:
     engine = engine_of(claims__build=True)
     report = engine.ingest([paper])
-    assert report.claims is None
+    assert "claims" not in report.stages
     assert [warning["type"] for warning in report.warnings] == ["no_llm"]
     with pytest.raises(ConfigError, match="need a language model"):
-        engine.refresh_claims()
+        engine.refresh("claims")
 
 
 def test_the_estimate(paper: Path, engine_of: MakeEngine, model: ScriptedServer) -> None:
@@ -393,6 +395,6 @@ def test_the_estimate(paper: Path, engine_of: MakeEngine, model: ScriptedServer)
     calls = asked(model)
     assert planned.llm.calls == 8 >= calls
     assert asked(model) == calls
-    found = estimate_claims(engine, again=True)
-    assert (found.chunks.asked, found.llm.calls) == (4, 8)
-    assert estimate_claims(engine).llm.calls == 0
+    found = estimate_stage(engine, Claims, again=True)
+    assert (found.counts.done, found.llm.calls) == (4, 8)
+    assert estimate_stage(engine, Claims).llm.calls == 0

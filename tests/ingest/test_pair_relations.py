@@ -134,9 +134,9 @@ def test_relations_of_a_model_have_provenance(
 ) -> None:
     engine = engine_with(engine_of, model)
     engine.ingest([story])
-    report = engine.refresh_relations()
+    report = engine.refresh("relations")
     assert asked(model) == 5, "each passage with the two after it"
-    assert (report.read.pairs.asked, report.read.found, report.warnings) == (5, 3, [])
+    assert (report.counts.done, report.results["found"], report.warnings) == (5, 3, [])
     assert plain(engine) == {("causes", "0", "1"), ("follows", "2", "0")} | FOLLOW
     causes = next(node for node in nodes(engine) if node[RAG.relationType] == [RAG.causes])
     (start,), (end,) = causes[RAG.relationFrom], causes[RAG.relationTo]
@@ -181,8 +181,8 @@ def test_a_quote_with_a_tag_of_the_prompt_is_located(
     scripted_server.answer_with(causes)
     engine = engine_of(**by_model(scripted_server), documents__chunk_size=50)
     engine.ingest([docs])
-    report = engine.refresh_relations()
-    assert report.read.found == 1
+    report = engine.refresh("relations")
+    assert report.results["found"] == 1
     texts = chunks(engine)
     (node,) = nodes(engine)
     places = [known_of(engine, evidence) for evidence in node[RAG.evidence]]
@@ -203,7 +203,7 @@ def test_a_quote_that_is_not_there_is_marked(
     )
     engine = engine_with(engine_of, scripted_server)
     engine.ingest([story])
-    engine.refresh_relations()
+    engine.refresh("relations")
     (evidence,) = nodes(engine)[0][RAG.evidence]
     known = known_of(engine, evidence)
     assert known[RAG.verified].value == "false"
@@ -216,12 +216,12 @@ def test_nothing_is_asked_or_written_twice(story: Path, engine_of: MakeEngine, m
     engine.ingest([story])
     before, commit, count = content(engine), engine.store.commit_number(), asked(model)
     report = engine.ingest([story])
-    assert report.relations["rag:causes"] == 1
+    assert report.stages["relations"]["rag:causes"] == 1
     assert asked(model) == count
     assert engine.store.commit_number() == commit, "a run that finds nothing to do writes nothing"
-    again = engine.refresh_relations(again=True)
+    again = engine.refresh("relations", again=True)
     assert asked(model) == 2 * count
-    assert again.read.pairs.asked == count
+    assert again.counts.done == count
     assert {q for q in content(engine) if q.predicate != RAG.parameters} == {
         q for q in before if q.predicate != RAG.parameters
     }
@@ -232,18 +232,18 @@ def test_a_run_goes_on_where_it_was_stopped(
 ) -> None:
     whole = engine_with(engine_of, model)
     whole.ingest([story])
-    whole.refresh_relations()
+    whole.refresh("relations")
     model.reset()
     model.answer_with(answers({(0, 1): [CAUSES], (1, 2): [STEP], (0, 2): [LATER]}))
     engine = engine_with(engine_of, model, extract__jobs=1)
     engine.ingest([story])
     calls = iter([False] * 3 + [True] * 50)
-    report = engine.refresh_relations(stop=lambda: next(calls))
-    assert report.read.stopped == "interrupted"
-    assert 0 < report.read.pairs.asked < 5
+    report = engine.refresh("relations", stop=lambda: next(calls))
+    assert report.stopped == "interrupted"
+    assert 0 < report.counts.done < 5
     assert sound(engine)
-    rest = engine.refresh_relations()
-    assert rest.read.pairs.kept == report.read.pairs.asked
+    rest = engine.refresh("relations")
+    assert rest.counts.kept == report.counts.done
     assert asked(model) == 5
     assert without_builds(engine) == without_builds(whole)
 
@@ -258,10 +258,10 @@ def test_a_budget_ends_the_run_and_what_was_done_stays(
 ) -> None:
     engine = engine_with(engine_of, model, llm__budget_tokens=2000, extract__jobs=1)
     engine.ingest([story])
-    report = engine.refresh_relations()
-    assert report.read.stopped == "budget"
+    report = engine.refresh("relations")
+    assert report.stopped == "budget"
     assert [warning["type"] for warning in report.warnings] == ["budget_spent"]
-    assert 0 < report.read.pairs.asked < 5
+    assert 0 < report.counts.done < 5
     assert sound(engine)
 
 
@@ -271,7 +271,7 @@ def broken(engine_of: MakeEngine, story: Path, server: ScriptedServer) -> tuple[
     )
     engine = engine_with(engine_of, server)
     engine.ingest([story])
-    return engine, engine.refresh_relations()
+    return engine, engine.refresh("relations")
 
 
 def test_an_answer_that_cannot_be_read_is_a_failure_and_no_relation(
@@ -279,7 +279,7 @@ def test_an_answer_that_cannot_be_read_is_a_failure_and_no_relation(
 ) -> None:
     engine, report = broken(engine_of, story, scripted_server)
     assert [warning["type"] for warning in report.warnings] == ["relation_parse_fallback"]
-    assert report.read.pairs.failed == len(report.read.failures) == 1
+    assert report.counts.failed == len(report.failures) == 1
     assert plain(engine) == FOLLOW, "only what the order of the document says"
     rows = engine.store.select("relations/failures", chunks=[])
     assert len({row["failure"] for row in rows}) == 1
@@ -288,8 +288,8 @@ def test_an_answer_that_cannot_be_read_is_a_failure_and_no_relation(
     engine.ingest([story])
     assert engine.store.commit_number() == commit
     scripted_server.answer_with(answers({(0, 1): [CAUSES]}))
-    mended = engine.refresh_relations()
-    assert (mended.read.pairs.asked, mended.read.pairs.kept) == (1, 4)
+    mended = engine.refresh("relations")
+    assert (mended.counts.done, mended.counts.kept) == (1, 4)
     assert engine.store.select("relations/failures", chunks=[]) == []
     assert ("causes", "0", "1") in plain(engine)
     assert sound(engine)
@@ -313,8 +313,8 @@ def test_unsure_relations_are_counted_and_left_out(
     scripted_server.answer_with(answers({(0, 1): [CAUSES, unsure]}))
     engine = engine_with(engine_of, scripted_server)
     engine.ingest([story])
-    report = engine.refresh_relations()
-    assert report.read.rejected == {"low_confidence": 1}
+    report = engine.refresh("relations")
+    assert report.rejected == {"low_confidence": 1}
     assert plain(engine) == {("causes", "0", "1")} | FOLLOW
     rows = engine.store.select("system/rejected-counts")
     assert {text_of(row["reason"]): text_of(row["candidates"]) for row in rows}["low_confidence"] == "1"
@@ -325,18 +325,18 @@ def test_an_edit_takes_the_relations_of_what_it_takes_out(
 ) -> None:
     engine = engine_with(engine_of, model)
     engine.ingest([story])
-    engine.refresh_relations()
+    engine.refresh("relations")
     (story / "story.txt").write_text("\n\n".join(STORY[1:]) + "\n")
     engine.ingest([story])
     assert plain(engine) == {("follows", "2", "1"), ("follows", "3", "2")}
     assert sound(engine)
     fresh = engine_with(engine_of, model)
     fresh.ingest([story])
-    fresh.refresh_relations()
+    fresh.refresh("relations")
     count = asked(model)
-    report = engine.refresh_relations()
+    report = engine.refresh("relations")
     assert asked(model) == count, "what was read before is not read again"
-    assert report.read.pairs.kept == 3
+    assert report.counts.kept == 3
     for one in (engine, fresh):
         assert ("follows", "2", "1") in plain(one)
     assert {node[RAG.relationType][0] for node in nodes(engine)} == {RAG.follows}
@@ -347,14 +347,14 @@ def test_a_new_chunk_between_two_ends_their_relation(
 ) -> None:
     engine = engine_with(engine_of, model, relations__window=1)
     engine.ingest([story])
-    engine.refresh_relations()
+    engine.refresh("relations")
     more = "Nothing at all happened in the meantime, as every witness said, nor was anything seen of it."
     (story / "story.txt").write_text("\n\n".join([STORY[0], more, *STORY[1:]]) + "\n")
     engine.ingest([story])
     assert ("follows", "1", "0") not in plain(engine), "they stand next to each other no more"
-    report = engine.refresh_relations()
-    assert report.read.pairs.removed == 1
-    assert report.read.pairs.asked == 2
+    report = engine.refresh("relations")
+    assert report.counts.removed == 1
+    assert report.counts.done == 2
     assert "causes" not in {relation for relation, _, _ in plain(engine)}
     assert sound(engine)
 
@@ -365,7 +365,7 @@ def test_forgetting_is_as_if_it_had_never_been(
     (docs / "other.txt").write_text("Andrew Orr lived in Port Merrin.\n")
     engine = engine_with(engine_of, model)
     engine.ingest([docs])
-    engine.refresh_relations()
+    engine.refresh("relations")
     forget_documents(engine, find_documents(engine.store, [str(story / "story.txt")]))
     assert nodes(engine) == []
     assert plain(engine) == set()
@@ -377,7 +377,7 @@ def test_forgetting_is_as_if_it_had_never_been(
 def test_a_retired_chunk_has_no_relations(story: Path, engine_of: MakeEngine, model: ScriptedServer) -> None:
     engine = engine_with(engine_of, model)
     engine.ingest([story])
-    engine.refresh_relations()
+    engine.refresh("relations")
     model.answer_with(lambda _: None)
     engine.settings = engine.settings.model_copy(
         update={"llm": engine.settings.llm.model_copy(update={"model": None})}
@@ -403,17 +403,17 @@ def test_another_window_or_model_reads_only_what_it_must(
 ) -> None:
     first = engine_with(engine_of, model, name="kept", relations__window=1)
     first.ingest([story])
-    assert first.refresh_relations().read.pairs.asked == 3
+    assert first.refresh("relations").counts.done == 3
     first.close()
     wider = engine_with(engine_of, model, name="kept", relations__window=2)
     assert config_drift(wider) == []
-    report = wider.refresh_relations()
-    assert (report.read.pairs.asked, report.read.pairs.kept) == (2, 3)
+    report = wider.refresh("relations")
+    assert (report.counts.done, report.counts.kept) == (2, 3)
     wider.close()
     other = engine_with(engine_of, model, name="kept", relations__window=2, relations__truncate=200)
     assert {drift["what"] for drift in config_drift(other)} == {"pairs of chunks read"}
-    report = other.refresh_relations()
-    assert report.read.pairs.asked == 5
+    report = other.refresh("relations")
+    assert report.counts.done == 5
     assert report.llm.cached == 5, "the passages are short, so the prompts are the same"
     assert len(nodes(other)) == 3, "what the new answers say takes the place of the old"
     assert config_drift(other) == []
@@ -424,9 +424,9 @@ def test_one_document(story: Path, docs: Path, engine_of: MakeEngine, model: Scr
     (docs / "other.txt").write_text("\n\n".join(f"{s} Indeed it was so." for s in STORY[:2]) + "\n")
     engine = engine_with(engine_of, model)
     engine.ingest([docs])
-    report = engine.refresh_relations(find_documents(engine.store, [str(docs / "other.txt")]))
-    assert report.read.pairs.asked == 1
-    assert engine.refresh_relations().read.pairs.kept == 1
+    report = engine.refresh("relations", find_documents(engine.store, [str(docs / "other.txt")]))
+    assert report.counts.done == 1
+    assert engine.refresh("relations").counts.kept == 1
     assert sound(engine)
 
 
@@ -435,15 +435,15 @@ def test_without_a_model_there_is_structure_only_and_a_warning(
 ) -> None:
     engine = engine_of()
     engine.ingest([story])
-    report = engine.refresh_relations()
+    report = engine.refresh("relations")
     assert [warning["type"] for warning in report.warnings] == ["no_llm"]
     assert plain(engine) == FOLLOW
     quiet = engine_with(engine_of, model, relations__use="structure")
     quiet.ingest([story])
-    assert quiet.refresh_relations().warnings == []
+    assert quiet.refresh("relations").warnings == []
     assert asked(model) == 0
     with pytest.raises(ConfigError, match=r"relations\.use"):
-        engine_of(relations__use="llm").refresh_relations()
+        engine_of(relations__use="llm").refresh("relations")
 
 
 def test_a_model_that_cannot_be_used_is_an_error(
@@ -453,7 +453,7 @@ def test_a_model_that_cannot_be_used_is_an_error(
     engine = engine_with(engine_of, scripted_server)
     engine.ingest([story])
     with pytest.raises(LlmError):
-        engine.refresh_relations()
+        engine.refresh("relations")
     assert engine.store.select("relations/failures", chunks=[]) == []
 
 
@@ -483,18 +483,18 @@ def test_a_refresh_that_is_killed_leaves_a_sound_store(
     with engine_with(lambda **given: engine_of("before", **given), model) as engine:
         engine.ingest([story])
         if again:
-            engine.refresh_relations()
+            engine.refresh("relations")
     for number in itertools.count(1):
         shutil.copytree(tmp_path / "before", tmp_path / str(number))
         make = partial(engine_of, str(number), extract__jobs=1)
         with engine_with(make, model) as engine, monkeypatch.context() as patch:
             patch.setattr(engine.store, "commit", killed_after(number, engine.store.commit))
             with suppress(KilledError):
-                engine.refresh_relations(again=again)
+                engine.refresh("relations", again=again)
                 break
         with engine_with(make, model) as engine:
             assert run_checks(engine.store, engine.blobs, engine.text_index) == []
-            engine.refresh_relations(again=again)
+            engine.refresh("relations", again=again)
             assert run_checks(engine.store, engine.blobs, engine.text_index) == []
             assert plain(engine) >= {("causes", "0", "1"), ("follows", "2", "1"), ("follows", "2", "0")}
     assert number > 3

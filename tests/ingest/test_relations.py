@@ -103,10 +103,10 @@ def test_off_by_default(documents: Path) -> None:
 def test_building_again_or_in_parts_changes_nothing(documents: Path) -> None:
     engine = engine_of(documents)
     whole = derived(engine.store)
-    engine.refresh_relations()
+    engine.refresh("relations")
     assert derived(engine.store) == whole
     for name in TEXTS:
-        engine.refresh_relations(find_documents(engine.store, [str(documents / name)]))
+        engine.refresh("relations", find_documents(engine.store, [str(documents / name)]))
         assert derived(engine.store) == whole
 
 
@@ -139,7 +139,7 @@ def test_forgetting_a_document_is_as_if_it_had_never_been(documents: Path) -> No
 def test_without_building_nothing_outlives_what_it_rests_on(documents: Path) -> None:
     """An edit, and a merge, leave no relation of what is gone; doctor tells that they are behind."""
     engine = engine_of(documents, build=False)
-    engine.refresh_relations()
+    engine.refresh("relations")
     (documents / "c.txt").write_text("Nothing of it is left.\n")
     engine.ingest([documents])
     assert run_checks(engine.store, engine.blobs, engine.text_index) == []
@@ -147,7 +147,7 @@ def test_without_building_nothing_outlives_what_it_rests_on(documents: Path) -> 
     merge(engine, [Merge(both[0], both)])
     assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     assert [drift["what"] for drift in config_drift(engine)] == ["relations derived"]
-    engine.refresh_relations()
+    engine.refresh("relations")
     assert config_drift(engine) == []
     assert run_checks(engine.store, engine.blobs, engine.text_index) == []
 

@@ -159,7 +159,7 @@ STAGES: dict[str, Callable[[Engine, Path], object]] = {
     "edit": edit,
     "facts": lambda engine, _: engine.refresh_texts(),
     "mentions": lambda engine, _: engine.refresh_texts(mentions_only=True),
-    "relations": lambda engine, _: engine.refresh_relations(),
+    "relations": lambda engine, _: engine.refresh("relations"),
     "names": lambda engine, _: refresh_names(engine, []),
     "index": lambda engine, _: engine.rebuild_indexes(),
 }
@@ -182,7 +182,7 @@ def test_a_run_that_is_killed_leaves_warnings_which_the_next_clears(
         tmp_path / "whole", config=settings(**by_model(scripted_server), documents__chunk_size=size)
     ) as engine:
         engine.ingest([written])
-        engine.refresh_relations()
+        engine.refresh("relations")
     for number in itertools.count(1):
         store = tmp_path / str(number)
         shutil.copytree(tmp_path / "whole", store)

@@ -16,9 +16,10 @@ from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.ingest.entity_decisions import merge, split
 from graphrag_rdf.ingest.fact_decisions import remove_facts
 from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.model_stage import estimate
+from graphrag_rdf.ingest.model_stages.summaries import Summaries
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.ingest.resolutions import Merge
-from graphrag_rdf.ingest.summaries import estimate_summaries
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, TG, Graphs
 from graphrag_rdf.rdf.terms import text_of
@@ -78,9 +79,9 @@ def require_sound(engine: Engine) -> None:
 def test_without_a_model_the_most_central_sentences_are_quoted(texts: Path, engine_of: MakeEngine) -> None:
     engine = engine_of(extract__use="rules", summaries__sentences=2)
     engine.ingest([texts])
-    report = engine.refresh_summaries()
+    report = engine.refresh("summaries")
     assert report.by == "extractive"
-    assert report.summaries.written == len(described(engine)) > 0
+    assert report.counts.done == len(described(engine)) > 0
     found = described(engine)[WALTER]
     # of four sentences, these two share words beside the name
     assert found[DCTERMS.description].value == (
@@ -96,7 +97,7 @@ def test_without_a_model_the_most_central_sentences_are_quoted(texts: Path, engi
 def test_llm_without_a_model_is_refused(texts: Path, engine_of: MakeEngine) -> None:
     engine = engine_of(extract__use="rules", summaries__use="llm")
     with pytest.raises(ConfigError, match=r"summaries\.use is llm, but no model is set"):
-        engine.refresh_summaries()
+        engine.refresh("summaries")
 
 
 # --- by a model -------------------------------------------------------------------------------------------
@@ -108,9 +109,9 @@ def test_a_model_merges_definitions_and_each_stays(
     engine = engine_of(**by_model(model))
     engine.ingest([texts])
     before = [*engine.store.select("summaries/definitions")]
-    report = engine.refresh_summaries()
+    report = engine.refresh("summaries")
     assert (report.by, report.failures) == ("openai/scripted", [])
-    assert report.llm.calls == report.summaries.written == len(asked(model))
+    assert report.llm.calls == report.counts.done == len(asked(model))
     found = described(engine)[WALTER]
     assert found[DCTERMS.description].value.startswith("Merged: ")
     assert "founded Tarnay Light" in found[DCTERMS.description].value
@@ -135,7 +136,7 @@ def test_a_fact_with_several_quotes_has_a_description_and_a_weight(
 ) -> None:
     engine = engine_of(**by_model(model))
     engine.ingest([texts])
-    engine.refresh_summaries()
+    engine.refresh("summaries")
     fact = (WALTER, iris.relation("founded"), iris.entity("tarnay-light"))
     found = described(engine)[Triple(*fact)]
     assert "In May 1911 Walter Pennock founded Tarnay Light." in found[DCTERMS.description].value
@@ -155,14 +156,14 @@ def test_texts_over_the_budget_are_folded_in_rounds(
         (docs / f"{number}.txt").write_text(sentence + "\n")
     engine = engine_of(**by_model(model), summaries__input_tokens=500, extract__jobs=1)
     engine.ingest([docs])
-    planned = estimate_summaries(engine)
+    planned = estimate(engine, Summaries)
     model.reset()
     model.answer_with(
         lambda request: (
             Reply(f"So far {len(asked(model))}.") if kind_of(request) == "summary" else answer_all(request)
         )
     )
-    engine.refresh_summaries()
+    engine.refresh("summaries")
     of_walter = [request for request in asked(model) if "<name>Walter Pennock</name>" in request.prompt]
     assert len(of_walter) > 2
     assert planned.llm.calls >= len(asked(model))
@@ -178,20 +179,20 @@ def test_texts_over_the_budget_are_folded_in_rounds(
 def test_only_what_changed_is_merged_again(texts: Path, engine_of: MakeEngine, model: ScriptedServer) -> None:
     engine = engine_of("store", **by_model(model), cache__enabled=False)
     engine.ingest([texts])
-    number = engine.refresh_summaries().summaries.written
+    number = engine.refresh("summaries").counts.done
     commit = engine.store.commit_number()
-    assert engine.refresh_summaries().summaries.kept == number
+    assert engine.refresh("summaries").counts.kept == number
     assert engine.store.commit_number() == commit, "nothing to do writes nothing"
     (texts / "d.txt").write_text("Lin Yuhua taught in Kanton.\n")
     engine.ingest([texts])
     model.requests.clear()
-    report = engine.refresh_summaries().summaries
-    assert (report.written, report.kept) == (1, number)
+    report = engine.refresh("summaries").counts
+    assert (report.done, report.kept) == (1, number)
     assert ["Lin Yuhua" in request.prompt for request in asked(model)] == [True]
     (texts / "d.txt").unlink()
     engine.ingest([texts], sync=True)
-    report = engine.refresh_summaries().summaries
-    assert (report.written, report.kept, report.removed) == (0, number, 0), "it went with its document"
+    report = engine.refresh("summaries").counts
+    assert (report.done, report.kept, report.removed) == (0, number, 0), "it went with its document"
 
 
 def test_a_failure_costs_one_description(texts: Path, engine_of: MakeEngine, model: ScriptedServer) -> None:
@@ -202,13 +203,13 @@ def test_a_failure_costs_one_description(texts: Path, engine_of: MakeEngine, mod
     model.answer_with(reply)
     engine = engine_of(**by_model(model))
     engine.ingest([texts])
-    report = engine.refresh_summaries()
+    report = engine.refresh("summaries")
     assert [warning["type"] for warning in report.warnings] == ["summary_failed"]
-    assert report.summaries.failed == 1
+    assert report.counts.failed == 1
     assert WALTER not in described(engine)
     assert described(engine)
     model.answer_with(answer_all)
-    assert engine.refresh_summaries().summaries.written == 1
+    assert engine.refresh("summaries").counts.done == 1
     assert not engine.store.select("ingest/failures")
     require_sound(engine)
 
@@ -216,7 +217,7 @@ def test_a_failure_costs_one_description(texts: Path, engine_of: MakeEngine, mod
 def test_an_ingest_merges_at_its_end(texts: Path, engine_of: MakeEngine, model: ScriptedServer) -> None:
     engine = engine_of(**by_model(model), summaries__build=True)
     report = engine.ingest([texts])
-    assert report.summaries == len(described(engine)) > 0
+    assert report.stages["summaries"] == len(described(engine)) > 0
 
 
 # --- what uses them, and what takes them along -------------------------------------------------------------
@@ -227,12 +228,12 @@ def test_reports_read_descriptions_and_claims_and_go_with_them(
 ) -> None:
     engine = engine_of(**by_model(model), communities__max_size=20)
     engine.ingest([texts])
-    engine.build_communities()
+    engine.refresh("communities")
     assert not any("Merged: " in request.prompt for request in asked(model, "report"))
-    engine.refresh_claims()
-    engine.refresh_summaries()
+    engine.refresh("claims")
+    engine.refresh("summaries")
     model.requests.clear()
-    engine.build_communities()
+    engine.refresh("communities")
     contexts = [str(request.messages[0]["content"]) for request in asked(model, "report")]
     assert any(re.search(r"^e\d+ \| Walter Pennock \| .*Merged: ", one, re.M) for one in contexts)
     claims = r"^c\d+ \| Walter Pennock – Tarnay Light \| report \| TRUE \| It is told"
@@ -242,7 +243,7 @@ def test_reports_read_descriptions_and_claims_and_go_with_them(
     require_sound(engine)
     number = len(_reports(engine))
     model.requests.clear()
-    assert engine.build_communities().reports.kept == number
+    assert engine.refresh("communities").counts.kept == number
     forget_documents(engine, find_documents(engine.store, [str(texts / "b.txt")]))
     assert 0 < len(_reports(engine)) < number
     assert WALTER not in described(engine)
@@ -258,12 +259,12 @@ def test_claims_that_are_read_again_take_their_reports_along(
 ) -> None:
     engine = engine_of(**by_model(model))
     engine.ingest([texts])
-    engine.refresh_claims()
-    engine.build_communities()
+    engine.refresh("claims")
+    engine.refresh("communities")
     assert _reports(engine)
-    engine.refresh_claims(again=True)
+    engine.refresh("claims", again=True)
     require_sound(engine)
-    assert engine.build_communities().reports.written > 0
+    assert engine.refresh("communities").counts.done > 0
     require_sound(engine)
 
 
@@ -272,7 +273,7 @@ def test_forgotten_words_are_in_no_description_and_no_kept_answer(
 ) -> None:
     engine = engine_of("store", **by_model(model))
     engine.ingest([texts])
-    engine.refresh_summaries()
+    engine.refresh("summaries")
     assert "In May 1911" in text(engine)
     forget_documents(engine, find_documents(engine.store, [str(texts / "b.txt")]))
     assert not any("In May 1911" in str(quad) for quad in engine.store.quads())
@@ -288,12 +289,12 @@ def test_a_removed_fact_takes_what_was_made_from_it(
 ) -> None:
     engine = engine_of(**by_model(model))
     engine.ingest([texts])
-    engine.refresh_summaries()
+    engine.refresh("summaries")
     fact = (WALTER, iris.relation("founded"), iris.entity("tarnay-light"))
     assert Triple(*fact) in described(engine)
     remove_facts(engine, [fact])
     assert Triple(*fact) not in described(engine)
-    engine.refresh_summaries()
+    engine.refresh("summaries")
     assert Triple(*fact) not in described(engine)
     require_sound(engine)
 
@@ -303,16 +304,16 @@ def test_merged_and_split_entities_are_described_anew(
 ) -> None:
     engine = engine_of(**by_model(model))
     engine.ingest([texts])
-    engine.refresh_summaries()
+    engine.refresh("summaries")
     beatrice = iris.entity("beatrice-pennock")
     merge(engine, [Merge(beatrice, (beatrice, WALTER), None, 1.0)])
     assert WALTER not in described(engine)
-    engine.refresh_summaries()
+    engine.refresh("summaries")
     assert "founded Tarnay Light" in text(engine, beatrice)
     require_sound(engine)
     split(engine, [WALTER])
     assert beatrice not in described(engine), "its description told of both"
-    engine.refresh_summaries()
+    engine.refresh("summaries")
     assert "founded Tarnay Light" in text(engine)
     require_sound(engine)
 
@@ -326,10 +327,12 @@ def test_claims_of_every_round_reach_the_store_and_reports(
     (docs / "a.txt").write_text("Walter Pennock founded Tarnay Light. Walter Pennock was feared by all.\n")
     engine = engine_of(**by_model(model), claims__gleaning_rounds=2)
     engine.ingest([docs])
-    found = engine.refresh_claims()
+    found = engine.refresh("claims")
     told = [text_of(q.object) for q in engine.store.quads(Graphs.SOURCE) if q.predicate == RAG.claimType]
-    assert found.found == len(told) == 2, "one of each of the first two rounds; the third adds nothing"
-    engine.build_communities()
+    assert found.results["found"] == len(told) == 2, (
+        "one of each of the first two rounds; the third adds nothing"
+    )
+    engine.refresh("communities")
     contexts = "".join(str(request.messages[0]["content"]) for request in asked(model, "report"))
     assert "It is told: Walter Pennock founded Tarnay Light." in contexts
     assert "It is told: Walter Pennock was feared by all." in contexts
@@ -344,7 +347,7 @@ def test_a_report_reads_all_facts_between_its_members(
     (docs / "b.txt").write_text(said[3])
     engine = engine_of(**by_model(model), documents__chunk_size=1000)
     engine.ingest([docs])
-    engine.build_communities()
+    engine.refresh("communities")
     (request,) = asked(model, "report")
     shown = re.findall(r"^f\d+ \| (.*)$", str(request.messages[0]["content"]), re.M)
     assert sorted(shown) == sorted(f"Walter Pennock {verb} Tarnay Light" for verb in verbs)
@@ -368,7 +371,7 @@ def test_an_entity_with_two_types_keeps_both(
     light = iris.entity("tarnay-light")
     types = {text_of(row["type"]) for row in engine.store.select("entities/types", entities=[light])}
     assert {iri.rpartition("/")[2] for iri in types} == {"thing", "company"}
-    engine.refresh_summaries()
+    engine.refresh("summaries")
     both = text(engine, light)
     assert "Walter Pennock founded Tarnay Light." in both
     assert "Ada Lark visited Tarnay Light." in both

@@ -77,7 +77,7 @@ def project(
     made = Project(folder, server)
     if request.param == "ingested":
         with sample_engine() as engine:
-            engine.build_communities()
+            engine.refresh("communities")
             export_tables(engine, folder / "output")
     else:
         tables = write_parquet(folder / "tables", some_tables())

@@ -245,7 +245,7 @@ def failing_embeddings(place: Path, server: ScriptedServer) -> Settings:
 def unreadable_relations(place: Path, server: ScriptedServer) -> Settings:
     server.answer_with(lambda _: Reply("The first passage surely causes the second."))
     with open_engine(place, config=settings(server)) as engine:
-        assert engine.refresh_relations().warnings
+        assert engine.refresh("relations").warnings
     return Settings()
 
 
@@ -297,7 +297,7 @@ def test_nothing_is_named_that_is_not_degraded(place: Path, scripted_server: Scr
         lambda request: Reply('{"relations": []}') if "<first>" in request.prompt else None
     )
     with open_engine(place, config=settings(scripted_server)) as engine:
-        assert engine.refresh_relations().warnings == []
+        assert engine.refresh("relations").warnings == []
         engine.rebuild_indexes()
     with open_engine(place, config=by_meaning(scripted_server, "openai/test-embedding")) as engine:
         engine.rebuild_indexes()

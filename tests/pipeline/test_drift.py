@@ -52,7 +52,7 @@ def reported_folder(sample_folder: Path, tmp_path_factory: pytest.TempPathFactor
     store = tmp_path_factory.mktemp("reported") / "store"
     shutil.copytree(sample_folder, store)
     with open_engine(store, config=Settings()) as engine:
-        engine.build_communities()
+        engine.refresh("communities")
     return store
 
 

@@ -45,7 +45,7 @@ def built_folder(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory) 
     folder = tmp_path_factory.mktemp("built") / "store"
     shutil.copytree(sample_folder, folder)
     with open_engine(folder) as engine:
-        engine.build_communities()
+        engine.refresh("communities")
     return folder
 
 

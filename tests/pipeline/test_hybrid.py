@@ -50,7 +50,7 @@ def related_folder(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory
     folder = tmp_path_factory.mktemp("related") / "store"
     shutil.copytree(sample_folder, folder)
     with open_engine(folder, config=Settings(relations=RelationSection(min_count=1))) as engine:
-        engine.refresh_relations()
+        engine.refresh("relations")
     return folder
 
 

@@ -87,9 +87,9 @@ def open_one(documents: Path, tmp_path: Path, scripted_server: ScriptedServer) -
         scripted_server.answer_with(claims_in)
         with opens(**wire) as first:
             first.ingest([documents])
-            first.refresh_claims()
+            first.refresh("claims")
             if communities:
-                first.build_communities()
+                first.refresh("communities")
         scripted_server.requests.clear()
         opened.append(opens(**(wire if model else {})))
         return opened[-1]

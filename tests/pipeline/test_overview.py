@@ -39,7 +39,7 @@ def require_verified(engine: Engine) -> None:
 
 
 def test_a_line_for_each_of_the_largest_communities(engine: Engine) -> None:
-    engine.build_communities()
+    engine.refresh("communities")
     *_, last = engine.ask(QUESTION, "overview")
     assert last.answer is not None
     lines = last.answer["answer"].splitlines()
@@ -55,7 +55,7 @@ def test_a_line_for_each_of_the_largest_communities(engine: Engine) -> None:
 
 
 def test_no_more_lines_than_asked_for(engine: Engine) -> None:
-    engine.build_communities()
+    engine.refresh("communities")
     *_, last = engine.ask(QUESTION, "overview", settings={"synthesis.lines": "1"})
     assert last.answer is not None
     assert len(last.answer["answer"].splitlines()) == 1
@@ -83,7 +83,7 @@ def test_an_excluded_entity_is_not_part_of_it(engine: Engine) -> None:
 
 
 def test_a_model_writes_from_reports(engine: Engine, place: Path, scripted_server: ScriptedServer) -> None:
-    engine.build_communities()
+    engine.refresh("communities")
     engine.close()
 
     def reply(request: Request) -> Reply:

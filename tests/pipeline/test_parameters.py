@@ -84,7 +84,7 @@ ACTIVATION = ActivationParameters.model_fields.keys()
 def test_every_declared_parameter_is_read(
     full: Engine, samples: Engine, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    full.build_communities()
+    full.refresh("communities")
     seen = watch(monkeypatch)
     quoting = {"primer.use": "extractive", "follow_up.use": "words", "synthesis.use": "extractive"}
     list(full.ask(QUESTION, "drift", settings=quoting))

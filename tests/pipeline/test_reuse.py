@@ -67,7 +67,7 @@ def test_the_same_answer_without_a_call(engine: Engine, scripted_server: Scripte
 def test_other_reports_of_communities_end_the_reuse(engine: Engine, scripted_server: ScriptedServer) -> None:
     ask(engine)
     assert ask(engine)["cached"]
-    engine.build_communities()
+    engine.refresh("communities")
     assert not ask(engine)["cached"]
     assert ask(engine)["cached"]
 

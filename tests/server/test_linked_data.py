@@ -49,7 +49,7 @@ def served(documents_store: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     with Engine.open(config=Settings(store=str(place))) as engine:
         engine.live.set("documents.chunk_size", "1900")
         list(engine.ask(QUESTION))
-        engine.refresh_relations()
+        engine.refresh("relations")
         edited = documents.parent / "again" / "documents"
         shutil.copytree(documents, edited)
         company = edited / "company.txt"

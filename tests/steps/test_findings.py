@@ -37,7 +37,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
     (tmp_path / "a.txt").write_text(TEXT)
     with open_engine(tmp_path / "store", config=Settings()) as engine:
         engine.ingest([tmp_path / "a.txt"])
-        engine.build_communities()
+        engine.refresh("communities")
         yield engine
 
 

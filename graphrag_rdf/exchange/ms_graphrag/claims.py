@@ -17,7 +17,7 @@ from graphrag_rdf.exchange.ms_graphrag.tables import Tables
 from graphrag_rdf.extract.claims import STATUSES
 from graphrag_rdf.extract.names import fold, is_placeholder, match_key
 from graphrag_rdf.extract.numbers import typed_literal
-from graphrag_rdf.ingest.model_run import QuoteFinder
+from graphrag_rdf.ingest.model_stage import QuoteFinder
 from graphrag_rdf.rdf import claims as build
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.model_calls import ModelCall

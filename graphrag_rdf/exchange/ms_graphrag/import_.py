@@ -26,8 +26,8 @@ from graphrag_rdf.exchange.ms_graphrag.report import TablesReport
 from graphrag_rdf.exchange.ms_graphrag.tables import Tables, read_tables
 from graphrag_rdf.exchange.ms_graphrag.texts import FOLDER, GivenText, incoming, key_of, read_texts, sources
 from graphrag_rdf.ingest.boilerplate import mark_boilerplate
-from graphrag_rdf.ingest.claims import link_claims
 from graphrag_rdf.ingest.facts import FactSettings
+from graphrag_rdf.ingest.model_stages.claims import link_claims
 from graphrag_rdf.ingest.plan import GivenChunks, IngestSettings, stored_documents
 from graphrag_rdf.ingest.run import Ingest
 from graphrag_rdf.ingest.validation import validate_written

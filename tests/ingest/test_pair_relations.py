@@ -21,8 +21,8 @@ from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.checks.diagnosis import config_drift
 from graphrag_rdf.errors import ConfigError, LlmError
 from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.model_stage import StageReport
 from graphrag_rdf.ingest.plan import find_documents
-from graphrag_rdf.ingest.relations import RelationReport
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG, Graphs
 from graphrag_rdf.rdf.terms import text_of
 from tests.ingest.conftest import KilledError, MakeEngine, by_model, chunks, content, killed_after
@@ -265,7 +265,7 @@ def test_a_budget_ends_the_run_and_what_was_done_stays(
     assert sound(engine)
 
 
-def broken(engine_of: MakeEngine, story: Path, server: ScriptedServer) -> tuple[Engine, RelationReport]:
+def broken(engine_of: MakeEngine, story: Path, server: ScriptedServer) -> tuple[Engine, StageReport]:
     server.answer_with(
         answers({(0, 1): Reply("The first one surely causes the second one."), (1, 2): [STEP]})
     )

@@ -17,7 +17,7 @@ from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.search import entities_meant
 from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.steps.words import QuestionWords
-from graphrag_rdf.store.records import RELATIONS, parameters_of
+from graphrag_rdf.store.records import RELATIONS, REPORTS, parameters_of
 from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.citations import Style
 from graphrag_rdf.trace.recorder import TraceRecorder
@@ -206,10 +206,10 @@ def _may_infer(parameters: Mapping[str, Any]) -> bool:
 def _reports_made(parts: Components) -> str | int | None:
     """With what the reports of communities were made; the commit while some are missing."""
     store = parts.store
-    if rows := store.select("communities/reported"):
-        return text_of(rows[0]["parameters"])
-    has_reports = text_of(store.select("index/report-count")[0]["reports"]) != "0"
-    return store.commit_number() if has_reports else None
+    if (parameters := parameters_of(store, REPORTS)) is not None:
+        return parameters
+    made = text_of(store.select("index/report-count")[0]["reports"]) != "0"
+    return store.commit_number() if made else None
 
 
 def or_overview(question: str, pipeline: str) -> tuple[str, str]:

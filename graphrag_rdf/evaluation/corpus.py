@@ -33,8 +33,8 @@ from graphrag_rdf.ingest.plan import ChunkSettings, Incoming, IngestSettings, Pl
 from graphrag_rdf.ingest.report import IngestReport
 from graphrag_rdf.ingest.run import Ingest
 from graphrag_rdf.ingest.schedule import Progress, Stop
-from graphrag_rdf.llm.budget import sum_known
 from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.model_calls import sum_known
 from graphrag_rdf.rdf.namespaces import DCTERMS
 
 if TYPE_CHECKING:

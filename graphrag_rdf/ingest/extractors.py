@@ -13,7 +13,7 @@ from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.extract.model import ChunkContext, Extraction, Passage
 from graphrag_rdf.i18n import tr
-from graphrag_rdf.llm.budget import sum_known
+from graphrag_rdf.rdf.model_calls import sum_known
 from graphrag_rdf.resources import folder
 
 if TYPE_CHECKING:

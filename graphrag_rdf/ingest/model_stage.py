@@ -26,12 +26,13 @@ from pyoxigraph import Literal, NamedNode, Quad
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Progress, Schedule, Stop
 from graphrag_rdf.ingest.stages import Stage
-from graphrag_rdf.llm.budget import LlmUsage, since, sum_known
+from graphrag_rdf.llm.budget import LlmUsage, since
 from graphrag_rdf.rdf import model_calls, prov
-from graphrag_rdf.rdf.model_calls import Activity, ModelCall, Quote
+from graphrag_rdf.rdf.model_calls import Activity, ModelCall, Quote, sum_known
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF
 from graphrag_rdf.rdf.terms import node_of, now, text_of
 from graphrag_rdf.store.base import Changes, Store, in_batches, updates_in_batches
+from graphrag_rdf.store.records import graph_of, parameters_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
@@ -61,20 +62,6 @@ class Option:
     key: str
     help: str
     metavar: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """Where a stage records that everything was done, and from what.
-
-    Attributes:
-        node, graph: of the record.
-        template: query that reads it, as `parameters`.
-    """
-
-    node: NamedNode
-    graph: NamedNode
-    template: str
 
 
 class Reader(Protocol):
@@ -291,7 +278,7 @@ class ModelStage(ABC, Generic[R, T, A]):
     read_with: ClassVar[tuple[str, str] | None] = None
     uncounted: ClassVar[str | None] = None
     retract: ClassVar[str | None] = None
-    record: ClassVar[Record | None] = None
+    record: ClassVar[NamedNode | None] = None
     made: ClassVar[Made | None] = None
     unset: ClassVar[Any] = None
 
@@ -418,8 +405,7 @@ class ModelStage(ABC, Generic[R, T, A]):
 
     def is_recorded(self, record: str) -> bool:
         """Whether the last run did everything, with the same record."""
-        rows = self.store.select(self.record.template) if self.record is not None else ()
-        return any(text_of(row["parameters"]) == record for row in rows)
+        return self.record is not None and parameters_of(self.store, self.record) == record
 
     def run(self, progress: Progress | None = None, stop: Stop | None = None) -> StageReport:
         """Do what there is to do; see `refresh`."""
@@ -442,7 +428,7 @@ class ModelStage(ABC, Generic[R, T, A]):
             if report.stopped is not None:
                 return
         if self.record is not None and plan.record is not None and not report.failures:
-            node, graph = self.record.node, self.record.graph
+            node, graph = self.record, graph_of(self.record)
             parameters = Quad(node, RAG.parameters, Literal(plan.record), graph)
             self.store.commit(
                 Changes(add=[Quad(node, RDF.type, PROV.Activity, graph), parameters], content=False)

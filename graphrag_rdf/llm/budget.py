@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -49,12 +49,6 @@ def since(before: LlmUsage, now: LlmUsage) -> LlmUsage:
 
 def _less(now: N | None, before: N | None) -> N | None:
     return None if now is None else now if before is None else now - before
-
-
-def sum_known(values: Iterable[int | None]) -> int | None:
-    """The sum of the known values; None if none is known."""
-    numbers = [value for value in values if value is not None]
-    return sum(numbers) if numbers else None
 
 
 @dataclass(frozen=True, slots=True)

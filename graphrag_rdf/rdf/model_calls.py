@@ -54,6 +54,12 @@ def activity(node: NamedNode, a: Activity, graph: NamedNode) -> Iterator[Quad]:
             yield Quad(node, term, integer(number), graph)
 
 
+def sum_known(values: Iterable[int | None]) -> int | None:
+    """The sum of the known values; None if none is known."""
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if numbers else None
+
+
 @dataclass(frozen=True, slots=True)
 class ModelCall:
     """Data about the model calls that read one chunk, or two.

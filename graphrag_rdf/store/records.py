@@ -12,9 +12,15 @@ if TYPE_CHECKING:
     from graphrag_rdf.store.base import Store
 
 COMMUNITIES = NamedNode("urn:graphrag-rdf:communities")
+REPORTS = NamedNode("urn:graphrag-rdf:community-reports")
 RELATIONS = NamedNode("urn:graphrag-rdf:relations")
 SUMMARIES = NamedNode("urn:graphrag-rdf:summaries")
 ENTITIES = NamedNode("urn:graphrag-rdf:entities")
+
+
+def graph_of(record: NamedNode) -> NamedNode:
+    """The graph of a record, which is that of what was built."""
+    return Graphs.COMMUNITY if record in (COMMUNITIES, REPORTS) else Graphs.DERIVED
 
 
 def parameters_of(store: Store, record: NamedNode) -> str | None:
@@ -23,6 +29,5 @@ def parameters_of(store: Store, record: NamedNode) -> str | None:
     Args:
         record: one of the constants above.
     """
-    graph = Graphs.COMMUNITY if record == COMMUNITIES else Graphs.DERIVED
-    rows = store.select("system/built", graph=graph, record=record)
+    rows = store.select("system/built", graph=graph_of(record), record=record)
     return str(rows[0]["parameters"]) if rows else None

@@ -29,11 +29,10 @@ from graphrag_rdf.ingest.model_stage import (
     rejected_quads,
 )
 from graphrag_rdf.ingest.stages import Stage
-from graphrag_rdf.llm.budget import sum_known
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.rdf import claims as build
 from graphrag_rdf.rdf import iris, model_calls, prov
-from graphrag_rdf.rdf.model_calls import ModelCall
+from graphrag_rdf.rdf.model_calls import ModelCall, sum_known
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.store.base import Changes, Store, in_batches, select_in_batches
 

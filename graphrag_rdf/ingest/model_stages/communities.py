@@ -26,7 +26,6 @@ from graphrag_rdf.ingest.model_stage import (
     ModelStage,
     Option,
     Plan,
-    Record,
     StageReport,
     Task,
     activity_of,
@@ -34,8 +33,8 @@ from graphrag_rdf.ingest.model_stage import (
 from graphrag_rdf.ingest.stages import Stage
 from graphrag_rdf.rdf import community_reports as build
 from graphrag_rdf.rdf import iris, prov
-from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.store import records
 from graphrag_rdf.store.base import Changes
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ class Communities(ModelStage["ReportWriter", "Context", "Report"]):
     budget_spent = later("the budget was used up before all reports of communities were written")
     unfinished = later("some reports were not written: run the same command again to continue")
     uncounted = later("reports of communities")
-    record = Record(NamedNode("urn:graphrag-rdf:community-reports"), Graphs.COMMUNITY, "communities/reported")
+    record = records.REPORTS
     made = REPORTS
 
     @classmethod

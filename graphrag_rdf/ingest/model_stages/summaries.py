@@ -21,15 +21,14 @@ from graphrag_rdf.ingest.model_stage import (
     ModelStage,
     Option,
     Plan,
-    Record,
     Task,
     activity_of,
 )
 from graphrag_rdf.ingest.stages import Stage
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf import summaries as build
-from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.store import records
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.derivations import Made
 
@@ -110,7 +109,7 @@ class Summaries(ModelStage["SummaryWriter", Merging, "Summary"]):
     budget_spent = later("the budget was used up before all descriptions were merged")
     unfinished = later("some descriptions were not merged: run the same command again to continue")
     uncounted = later("merged descriptions")
-    record = Record(NamedNode("urn:graphrag-rdf:summaries"), Graphs.DERIVED, "summaries/built")
+    record = records.SUMMARIES
     made = SUMMARIES
 
     @classmethod

@@ -313,7 +313,7 @@ def link_by_hand(
 def standing(store: Store) -> list[Resolution]:
     """The links that were made here and stand."""
     found = read_decisions(store, ENTITIES)
-    return [d for d in found if d.by in (RULE, MODEL) and d.link is not None and d.undone is None]
+    return [d for d in found if d.by in (RULE, MODEL) and d.kind == LINK and d.undone is None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,9 +430,9 @@ def _unlinked(
     groups = Groups(decisions)
     undone: dict[NamedNode, set[NamedNode]] = defaultdict(set)
     for decision in decisions:
-        if decision.link is not None and decision.undone is not None and not again:
+        if isinstance(decision, Link) and decision.undone is not None and not again:
             for member in decision.members:
-                undone[member].add(decision.link.target)
+                undone[member].add(decision.target)
     found: dict[NamedNode, _Entity] = {}
     for entity, known in entities.items():
         group = groups.of(entity)

@@ -37,6 +37,7 @@ from graphrag_rdf.ingest.entity_decisions import read_groups, settle
 from graphrag_rdf.ingest.gate import Gate, Passed
 from graphrag_rdf.ingest.names import KnownNames, as_literal, undrawn, unsettled
 from graphrag_rdf.rdf import iris, prov
+from graphrag_rdf.rdf.json_values import listed_attributes
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, SKOS, TG, Graphs
 from graphrag_rdf.rdf.terms import (
     Statement,
@@ -70,6 +71,8 @@ class FactDecision(Decision):
         with_sentences: whether answers leave out the sentences of the fact too.
     """
 
+    JSON = "iri", "kind=kind.name", "by", "label", "reason", "with_sentences", "made", "undone"
+
     fact: Statement
     instead: Statement | None = None
     label: str
@@ -96,18 +99,9 @@ class FactDecision(Decision):
         Args:
             called: the label of a term.
         """
-        return {
-            "iri": self.iri.value,
-            "kind": self.kind.name,
-            "fact": spelled(self.fact, called),
-            "instead": None if self.instead is None else spelled(self.instead, called),
-            "by": self.by and self.by.value,
-            "label": self.label,
-            "reason": self.reason,
-            "with_sentences": self.with_sentences,
-            "made": self.made and self.made.isoformat(),
-            "undone": self.undone and self.undone.isoformat(),
-        }
+        facts = {"fact": self.fact, "instead": self.instead}
+        columns = {name: fact and spelled(fact, called) for name, fact in facts.items()}
+        return {**listed_attributes(self, self.JSON), **columns}
 
     def json_object(self) -> dict[str, object]:
         """The keys, with terms as labels."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pyoxigraph import Literal, NamedNode
 
@@ -52,6 +52,8 @@ class Resolution(Decision):
         apart: of a split, the member that is not one with the others.
     """
 
+    JSON: ClassVar[tuple[str, ...]] = (*Decision.JSON, "canonical", "apart", "link=linked")
+
     canonical: NamedNode | None = None
     apart: NamedNode | None = None
 
@@ -71,8 +73,8 @@ class Resolution(Decision):
         return {*self.members, *filter(None, (self.canonical, self.apart))}
 
     @property
-    def link(self) -> Link | None:
-        """Itself, if it is a link."""
+    def linked(self) -> dict[str, object] | None:
+        """Of a link: what is decided of the entity, in JSON."""
         return None
 
     def in_words(self) -> str:
@@ -80,23 +82,6 @@ class Resolution(Decision):
         remaining = ", ".join(member.value for member in self.members if member != self.chosen)
         chosen = self.chosen.value if self.chosen else ""
         return f"{chosen} {tr(self.kind.words)} {remaining}"
-
-    def json_object(self) -> dict[str, object]:
-        """The keys of `entities decisions --format json`."""
-        return {
-            "iri": self.iri,
-            "kind": self.kind.name,
-            "members": self.members,
-            "canonical": self.canonical,
-            "apart": self.apart,
-            "by": self.by,
-            "reason": self.reason,
-            "confidence": self.confidence,
-            "made": self.made,
-            "undone": self.undone,
-            "source": self.source,
-            "link": self.link and self.link.linked(),
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,16 +119,12 @@ class Link(Resolution):
         """Everything that it names."""
         return {*self.members, self.target} if self.is_identity else {*self.members}
 
-    @property
-    def link(self) -> Link:
-        """Itself."""
-        return self
-
     def in_words(self) -> str:
         """What it decides, for people."""
         member = self.members[0].value if self.members else ""
         return f"{member} {local_name(self.relation.value)} {self.target.value}"
 
+    @property
     def linked(self) -> dict[str, object]:
         """What is decided of the entity, in JSON."""
         return {

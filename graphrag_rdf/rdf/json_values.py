@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from operator import attrgetter
@@ -45,5 +45,14 @@ def to_json(value: Any) -> Any:
     listed = getattr(value, "JSON", None) or tuple(field.name for field in fields(value))
     if len(listed) == 1 and listed[0].startswith("="):
         return to_json(getattr(value, listed[0][1:]))
+    return listed_attributes(value, listed)
+
+
+def listed_attributes(value: object, listed: Iterable[str]) -> dict[str, Any]:
+    """Attributes of an object as `to_json` gives them.
+
+    Args:
+        listed: as in `JSON`, see `to_json`.
+    """
     named = (name.partition("=") for name in listed)
     return {key: to_json(attrgetter(attribute or key)(value)) for key, _, attribute in named}

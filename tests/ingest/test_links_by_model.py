@@ -109,8 +109,7 @@ def test_a_model_chooses_one_of_several_things(engine: Engine, scripted_server: 
     (decision,) = standing(engine.store)
     assert (decision.by, decision.confidence) == (MODEL, 0.9)
     assert decision.reason == f"{NAME} says: the texts name things that are related to it"
-    assert decision.link is not None
-    assert (decision.link.method, decision.link.matched) == ("exact", Literal("Mercury", language="en"))
+    assert (decision.method, decision.matched) == ("exact", Literal("Mercury", language="en"))
     (known,) = read_links(engine.store, [entity("mercury")])
     assert [quote["text"] for quote in known.evidence] == [
         "Ada Lovelace wrote to Charles Babbage about Mercury."

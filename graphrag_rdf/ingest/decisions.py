@@ -119,6 +119,13 @@ _OF_ALL: Mapping[str, Property] = {
 }
 
 
+_STATEMENTS = {
+    RAG.retracts: "decisions/retracted",
+    RAG.assertsInstead: "decisions/asserted-instead",
+}
+"""Properties with triple terms → the templates that read them in any dialect."""
+
+
 # --- the record, and kinds of it ---------------------------------------------------------------
 
 
@@ -226,9 +233,10 @@ def read_decisions(store: Store, kinds: Sequence[Kind[D]]) -> list[D]:
     values: dict[NamedNode, dict[NamedNode, list[Term]]] = {}
     for row in store.select("decisions/list", kinds=list(dict.fromkeys(kind.types[0] for kind in kinds))):
         values.setdefault(row["decision"], {}).setdefault(row["property"], []).append(row["value"])
-    if any(RAG.retracts in of_decision for of_decision in values.values()):
-        for row in store.select("decisions/statements"):
-            values[row["decision"]][row["property"]] = [Triple(row["s"], row["p"], row["o"])]
+    for prop, template in _STATEMENTS.items():
+        if any(prop in of_decision for of_decision in values.values()):
+            for row in (row for row in store.select(template) if row["decision"] in values):
+                values[row["decision"]][prop] = [Triple(row["s"], row["p"], row["o"])]
     decisions = [_kind_of(of_decision, kinds).read(iri, of_decision) for iri, of_decision in values.items()]
     return sorted(decisions, key=lambda decision: (decision.made or _FIRST, decision.iri.value))
 

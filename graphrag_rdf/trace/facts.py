@@ -11,7 +11,6 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import later, tr
-from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import Statement, Term, local_name, one_label, spellings, text_of
 from graphrag_rdf.rdf.wording import phrase_of, words_of, words_of_value
 from graphrag_rdf.sparql.parameters import parse_term
@@ -194,8 +193,7 @@ class _LookUp:
         )
         if matching or inferred:
             return [_edge(row) for row in matching]
-        decided = self._store.select("decisions/statements")
-        removed = [_edge(row) for row in decided if row["property"] == RAG.retracts]
+        removed = [_edge(row) for row in self._store.select("decisions/retracted")]
         return [
             fact
             for fact in dict.fromkeys(removed)

@@ -303,37 +303,34 @@ def decide(
     name: str | None = None,
     changes: Changes | None = None,
 ) -> None:
-    """Write decisions, which then are in effect.
+    """Write decisions, which then are in effect; those with one effect in one transaction.
 
     Args:
         name: of the person who decided.
         changes: others of the same transaction.
     """
-    if not decisions:
-        return
     changes = changes or Changes()
-    changes.add += [quad for decision in decisions for quad in decision.quads()]
-    if name and (agent := decisions[0].by):
-        changes.add += person_quads(agent, name)
-    _take_effect(engine, changes, decisions)
+    for effect, some in _by_effect(decisions):
+        changes.add += [quad for decision in some for quad in decision.quads()]
+        if name and (agent := some[0].by):
+            changes.add += person_quads(agent, name)
+        effect(engine, changes, some)
+        changes = Changes()
 
 
 def undo(engine: NeededComponents, decisions: Sequence[D]) -> list[D]:
     """Undo decisions. They stay in the store, marked; their effects are reversed."""
-    if not decisions:
-        return []
     moment = now()
-    parameters = {"decisions": [decision.iri for decision in decisions], "now": moment}
-    changes = Changes(updates=[("decisions/undo", parameters)])
     undone = [replace(decision, undone=moment) for decision in decisions]
-    _take_effect(engine, changes, undone)
+    for effect, some in _by_effect(undone):
+        parameters = {"decisions": [decision.iri for decision in some], "now": moment}
+        effect(engine, Changes(updates=[("decisions/undo", parameters)]), some)
     return undone
 
 
-def _take_effect(engine: NeededComponents, changes: Changes, decisions: Sequence[Decision]) -> None:
+def _by_effect(decisions: Sequence[D]) -> Iterator[tuple[Callable[..., object], list[D]]]:
     for effect in dict.fromkeys(decision.kind.effect for decision in decisions):
-        effect(engine, changes, [each for each in decisions if each.kind.effect == effect])
-        changes = Changes()
+        yield effect, [decision for decision in decisions if decision.kind.effect == effect]
 
 
 def commit(engine: NeededComponents, changes: Changes, decisions: Sequence[Decision]) -> None:

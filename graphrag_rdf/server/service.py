@@ -113,9 +113,7 @@ class Service:
         self.explanations = Explanations()
         self.started = time.time()
         self.stopping = threading.Event()
-        self.counter = Counter(
-            engine.store, engine.settings.extract.namespace, self.remote.names if self.remote else None
-        )
+        self.counter = Counter(engine.store, self.remote.names if self.remote else None)
         self._written: OrderedDict[str, int] = OrderedDict()
         self._rewriting: asyncio.Future[None] | None = None
         self._pruning: asyncio.Future[None] | None = None

@@ -1,4 +1,4 @@
-"""Statistics of the store: triples, subjects, objects, properties and classes of each graph, and of all.
+"""Statistics of the store: triples, properties and classes of each graph.
 
 Templates count again after the store has changed, but so rarely that counting takes at most a twentieth of
 the time. The store's bookkeeping is left out.
@@ -26,7 +26,6 @@ _GRAPHS, _PARTS = 50, 50
 """Named graphs, and classes and properties of each, that are described."""
 _PARTITIONS = 2000
 """Partitions of the facts by class, property and class of objects that are described, the largest first."""
-_LINKSETS, _EXAMPLES = 50, 3
 _FACTS = later("the facts that were read, with labels and types")
 _ABOUT = {
     Graphs.SOURCE: later("documents, passages, and the places of facts in them"),
@@ -57,8 +56,6 @@ class GraphCounts:
 
     graph: NamedNode | None
     triples: int
-    subjects: int
-    objects: int
     properties: int
     classes: int
     class_parts: tuple[tuple[NamedNode, int], ...]
@@ -77,15 +74,6 @@ class GraphCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Linkset:
-    """Links by one predicate to things whose IRIs have the same beginning."""
-
-    predicate: NamedNode
-    space: str
-    triples: int
-
-
-@dataclass(frozen=True, slots=True)
 class Counts:
     """The store in numbers.
 
@@ -93,37 +81,27 @@ class Counts:
         commit: of which they are.
         when: they were counted, in UTC.
         things: documents, entities, facts and traces.
-        whole: different subjects, objects, properties and classes of all graphs together.
         languages: of documents, as BCP 47 tags, the most frequent first.
         ontologies: that are loaded and active.
-        examples: some documents and entities.
-        linksets: links to other data, the largest first.
     """
 
     commit: int
     when: datetime
     things: dict[str, int]
     graphs: tuple[GraphCounts, ...]
-    whole: dict[str, int]
     languages: tuple[str, ...] = ()
     ontologies: tuple[NamedNode, ...] = ()
-    examples: tuple[NamedNode, ...] = ()
-    linksets: tuple[Linkset, ...] = ()
 
 
 class Counter:
     """Counts a store, and caches the numbers.
 
     Args:
-        namespace: beginning of the IRIs of the store's own entities.
         names: returns the named graphs of a remote store; None: a template does.
     """
 
-    def __init__(
-        self, store: Store, namespace: str, names: Callable[[], list[NamedNode]] | None = None
-    ) -> None:
+    def __init__(self, store: Store, names: Callable[[], list[NamedNode]] | None = None) -> None:
         self._store = store
-        self._namespace = namespace
         self._names = names or self._all_names
         self._lock = threading.Lock()
         self._found: Counts | None = None
@@ -161,24 +139,16 @@ class Counter:
         store = self._store
         left_out = {Graphs.SYSTEM, store.renderer.facts_graph or Graphs.SYSTEM}  # facts come first
         named = [graph for graph in self._names()[:_GRAPHS] if graph not in left_out]
-        row = store.select("server/dataset-statistics", graphs=named)[0]
-        links = store.select("server/linksets", namespace=self._namespace, limit=_LINKSETS)
         return Counts(
             commit,
             datetime.now(UTC),
             self.things(),
             tuple(_count_graph(store, graph) for graph in (None, *named)),
-            {key: rows.whole(row, key) or 0 for key in ("subjects", "objects", "properties", "classes")},
             languages=tuple(
                 filter(None, (rows.text(r, "language") for r in store.select("documents/languages")))
             ),
             ontologies=tuple(
                 rows.node(r, "ontology") for r in store.select("ontology/versions") if rows.truth(r, "active")
-            ),
-            examples=tuple(rows.node(r, "thing") for r in store.select("server/examples", limit=_EXAMPLES)),
-            linksets=tuple(
-                Linkset(rows.node(r, "predicate"), rows.must(r, "space"), rows.whole(r, "triples") or 0)
-                for r in links
             ),
         )
 
@@ -189,9 +159,7 @@ class Counter:
 def _count_graph(store: Store, graph: NamedNode | None) -> GraphCounts:
     named = [] if graph is None else [graph]
     row = store.select("server/graph-statistics", graphs=named)[0]
-    numbers = {
-        key: rows.whole(row, key) or 0 for key in ("triples", "subjects", "objects", "properties", "classes")
-    }
+    numbers = {key: rows.whole(row, key) or 0 for key in ("triples", "properties", "classes")}
     classes = store.select("schema/classes", graphs=named, limit=_PARTS)
     properties = store.select("schema/properties", graphs=named, limit=_PARTS)
     return GraphCounts(

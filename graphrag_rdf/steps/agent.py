@@ -22,7 +22,7 @@ from graphrag_rdf.rdf.namespaces import PROV, RDF, TG
 from graphrag_rdf.rdf.terms import integer, text_of
 from graphrag_rdf.steps.answer import TEXT, finish_answer, read_answer
 from graphrag_rdf.steps.checking import SENTINEL, not_answered
-from graphrag_rdf.steps.kinds import Some, StepKind, StepParameters, Way, register
+from graphrag_rdf.steps.kinds import StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.lookups import TEMPLATES as LOOKUP_TEMPLATES
 from graphrag_rdf.steps.prompts import complete
 from graphrag_rdf.steps.state import Context, Parameters, State
@@ -56,6 +56,7 @@ _LABELS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _ARGUMENTS = ("args", "arguments", "action input")
+_OBSERVATION = 4000  # characters of each that the model reads
 _FENCE = re.compile(r"^```\w*\s*|\s*```$")
 _CALL = re.compile(r"^(?P<name>[\w.-]+)\s*\(?\s*(?P<arguments>\{.*\})\s*\)?$", re.DOTALL)
 
@@ -173,7 +174,6 @@ class ThinkParameters(StepParameters):
     tool_calls: Choice["auto", "never"] = Field(
         "auto", description="auto: a model that can call tools does so; never: it writes what to use as text"
     )
-    observation_chars: Some = Field(4000, description="characters of each observation that the model reads")
     response_type: str = Field(
         "a short answer of a few sentences", description="what the answer should be like"
     )
@@ -197,7 +197,7 @@ def think(context: Context, state: State, parameters: Parameters) -> Iterator[Gr
         history=state.conversation,
         known=[{"goal": one.goal, "result": one.result} for one in state.known],
         tools=[_told(tool) for tool in tools],
-        turns=[_shown(turn, parameters["observation_chars"]) for turn in turns],
+        turns=[_shown(turn, _OBSERVATION) for turn in turns],
         response_type=parameters["response_type"],
         unknown=SENTINEL,
     )

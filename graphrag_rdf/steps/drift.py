@@ -63,7 +63,7 @@ from graphrag_rdf.steps.follow_ups import (
     record_score,
     write_rated,
 )
-from graphrag_rdf.steps.kinds import Few, Limit, Share, Some, StepKind, StepParameters, Way, Weight, register
+from graphrag_rdf.steps.kinds import Few, Limit, Some, StepKind, StepParameters, Way, Weight, register
 from graphrag_rdf.steps.prompts import ask_for, ask_model, stream_model
 from graphrag_rdf.steps.resume import take_over
 from graphrag_rdf.steps.scores import best, fitting
@@ -497,14 +497,14 @@ class ModelReduceParameters(ReduceParameters):
     )
 
 
+_COVERAGE = 0.5
+"""Share of the question's words, by weight, that an answer which is quoted must have."""
+
+
 class QuotingReduceParameters(ReduceParameters):
     """Of the answer that quotes."""
 
     max_sentences: Some = Field(6, description="sentences of an answer that quotes the documents")
-    min_coverage: Share = Field(
-        0.5,
-        description="share of the question's words, by weight, that an answer which is quoted must have",
-    )
 
 
 def reduce_by_model(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -535,7 +535,7 @@ def reduce_by_quoting(context: Context, state: State, parameters: Parameters) ->
     step, results = _begin_answer(context, state, parameters, "extractive")
     lines: dict[str, str] = {}
     for one in results:
-        if one.score >= parameters["min_coverage"]:
+        if one.score >= _COVERAGE:
             for offset, length in sentence_spans(one.text, state.language):
                 line = one.text[offset : offset + length]
                 lines.setdefault(MARKER.sub("", line).strip(), line)

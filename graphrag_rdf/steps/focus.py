@@ -76,12 +76,15 @@ class _WithChunks(_Parameters, FittingParameters):
     pass
 
 
+_SHARE = 0.5
+"""Of the best fact's score, which the others need."""
+
+
 class RankParameters(_WithChunks):
     """Of selection by score."""
 
     edge_limit: Limit = Field(12, description="facts selected")
     sentence_limit: Limit = Field(3, description="sentences selected that no selected fact was quoted from")
-    min_share: Share = Field(0.5, description="share of the best fact's score that the others need")
 
 
 class EdgesParameters(_Parameters):
@@ -105,7 +108,7 @@ def rank(context: Context, state: State, parameters: Parameters) -> Iterator[Gra
     """Select by score."""
     step = _begin(context, state, parameters, "rank")
     state.chunks = select_chunks(context, state, step, parameters)
-    sure = best_facts(state, parameters, parameters["edge_limit"], min_share=parameters["min_share"])
+    sure = best_facts(state, parameters, parameters["edge_limit"], min_share=_SHARE)
     facts = [Selection(score=edge.score, edge=edge) for edge in sure]
     quoted = {sentence for edge in sure for sentence in edge.sentences}
     hits = [hit for hit in state.hits if hit.score >= parameters["min_score"] and hit.sentence not in quoted]

@@ -38,6 +38,9 @@ from graphrag_rdf.trace.messages import GraphRagResponse
 _SEARCHED = 300  # sentences asked of each index; fetching them is a large part of the time of a question
 _RANKED = 200  # chunks asked of the index
 _WEIGHTS = {"sentences": 2 / 3, "words": 1 / 3}
+_SEEDS = {"seeds_per_concept": 3, "min_similarity": 0.5}
+_FRONTIER = 20  # entities that the next hop starts from
+_SCORED = 100  # facts scored at each hop
 _CARRIERS = 10  # best sentences per hop through which mentioned entities are reached
 
 
@@ -45,19 +48,13 @@ class HopsParameters(StepParameters):
     """Of the walk along facts."""
 
     entity_limit: Some = Field(50, description="seed entities, shared out among the concepts")
-    seeds_per_concept: Some = Field(
-        3, description="seeds of a concept found by words or meaning; exact matches always count"
-    )
-    min_similarity: Share = Field(0.5, description="similarity below which a name is not a seed")
     triple_limit: Some = Field(
         30, description="facts of an entity in each direction; half of them in the second hop, and so on"
     )
     max_path_length: Hops = Field(2, description="hops; 0: only sentences about the seeds")
-    frontier_limit: Some = Field(20, description="entities that the next hop starts from")
     edge_limit: Limit = Field(
         25, description="facts kept at each hop; 0: no facts, hops go through sentences alone"
     )
-    max_reranker_input: Some = Field(100, description="facts scored at each hop")
     lexical_weight: Weight = Field(1.0, description="weight of words in the score of a fact or sentence")
     vector_weight: Weight = Field(1.0, description="weight of meaning, with an embedding model")
     graph_weight: Weight = Field(0.6, description="weight of how surely its entity was reached")
@@ -84,7 +81,7 @@ class _Exploration:
         self.state = state
         self.parameters = parameters
         self.step = begin_exploration(context, state, parameters, "hops")
-        self.search = QuestionSearch(context, state, parameters, self.step, _SEARCHED)
+        self.search = QuestionSearch(context, state, {**_SEEDS, **parameters}, self.step, _SEARCHED)
         self.reached: dict[str, float] = {}  # canonical entity -> how surely
         self.edges: dict[Triple, Edge] = {}
         self.known: set[Triple] = set()  # these, and facts that say the same
@@ -151,7 +148,7 @@ class _Exploration:
             self._through_sentences(reached)
             for iri, score in reached.items():
                 self.reached[iri] = max(self.reached.get(iri, 0.0), min(score, 0.95))
-            frontier = [NamedNode(iri) for iri in _top(reached, self.parameters["frontier_limit"])]
+            frontier = [NamedNode(iri) for iri in _top(reached, _FRONTIER)]
         self._sentences()
 
     def _hop(self, hop: int, frontier: list[NamedNode]) -> list[Edge]:
@@ -175,7 +172,7 @@ class _Exploration:
         for edge in fresh.values():
             edge.lexical = 0.5 * self.search.words.coverage(edge.text, edge.asked)
         candidates = sorted(fresh.values(), key=lambda edge: (-edge.lexical, str(edge.triple)))
-        candidates = as_one(self.search.rows, candidates[: self.parameters["max_reranker_input"]])
+        candidates = as_one(self.search.rows, candidates[:_SCORED])
         self.known |= {fact for edge in candidates for fact in (edge.triple, *edge.also)}
         self._evidence(candidates)
         for edge in candidates:

@@ -59,6 +59,7 @@ RELATIONS: Mapping[str, str] = {
 }
 """Signal, for typed relations the local name of the property → its parameter, `weight_NAME`."""
 
+_ORIGINS = 20  # chunks that relations start from, at each hop
 _SCORED = 200  # passages that a hop is asked for
 
 
@@ -70,7 +71,6 @@ class HybridParameters(SpreadParameters):
     )
     passage_limit: Some = Field(100, description="chunks ranked by each signal")
     relation_hops: Hops = Field(1, description="how far relations lead from what search found")
-    relation_origins: Some = Field(20, description="chunks that relations start from, at each hop")
     fallback_confidence: Share = Field(
         0.3, description="confidence of a relation to a chunk that is only next to another in its document"
     )
@@ -177,7 +177,7 @@ class _Composite:
     def _start_from(self, found: Sequence[PassageHit], hop: int) -> None:
         """Let relations start also from the best passages so far; each hop is worth less than the last."""
         best = found[0].score if found else 0.0
-        for hit in found[: self.parameters["relation_origins"]]:
+        for hit in found[:_ORIGINS]:
             if best > 0:
                 self.origins.setdefault(hit.chunk.value, 1.0 if self.additive else hit.score / best / hop)
 

@@ -29,7 +29,7 @@ from graphrag_rdf.steps.answer import SYNTHESIS, finish_answer, read_answer
 from graphrag_rdf.steps.checking import SENTINEL, not_answered
 from graphrag_rdf.steps.findings import TEMPLATES as FINDING_TEMPLATES
 from graphrag_rdf.steps.findings import cite_findings, evidence_of, record_sources
-from graphrag_rdf.steps.kinds import Share, Some, StepKind, StepParameters, Way, register
+from graphrag_rdf.steps.kinds import Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.prompts import ask_for, stream_model
 from graphrag_rdf.steps.reports import Batch, ReportText
 from graphrag_rdf.steps.scores import fitting
@@ -336,12 +336,12 @@ class ExtractiveReduceParameters(ReduceParameters):
     """Of the answer that quotes findings."""
 
     max_sentences: Some = Field(6, description="findings that the answer quotes")
-    min_share: Share = Field(0.5, description="share of the best finding's score that others need")
     min_margin: Score = Field(
         40.0, description="score, 0 to 100, that the best finding needs to be an answer"
     )
 
 
+_SHARE = 0.5  # of the best finding's score, which others need
 _ALL = 1000  # points that may be in the prompt
 _UNBOUNDED = 1_000_000  # tokens
 
@@ -375,7 +375,7 @@ def reduce_by_quoting(context: Context, state: State, parameters: Parameters) ->
     """
     best = max((point.score for mapped in state.work.results for point in mapped.points), default=0.0)
     words = QuestionWords.of(state.question, state.language, context.text_index)
-    share = 0.0 if words.asks_for_overview() else parameters["min_share"]
+    share = 0.0 if words.asks_for_overview() else _SHARE
     least = max(parameters["min_score"], best * share)
     most = parameters["max_sentences"] if best >= parameters["min_margin"] else 0
     step, points = _begin_answer(context, state, "extractive", least, most)

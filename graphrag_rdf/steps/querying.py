@@ -25,7 +25,7 @@ from graphrag_rdf.reader_process.limited import LimitedQueries
 from graphrag_rdf.sparql.render import with_prefixes
 from graphrag_rdf.sparql.tokens import Token, may_call, tokens
 from graphrag_rdf.steps.exploration import SEED
-from graphrag_rdf.steps.kinds import Few, Share, Some, StepKind, StepParameters, Way, register
+from graphrag_rdf.steps.kinds import Few, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.matching import Match, Vocabulary
 from graphrag_rdf.steps.prompts import ask_model
 from graphrag_rdf.steps.row_facts import Result, facts_of_rows
@@ -109,12 +109,14 @@ QUERYING = NodeKind(
 # --- the two ways ---------------------------------------------------------------------------------------
 
 
+SEEDS = {"seeds_per_concept": 3, "min_similarity": 0.75}
+"""How seeds are found."""
+
+
 class MatchParameters(StepParameters):
     """Of both ways."""
 
     entity_limit: Some = Field(12, description="entities of the question")
-    seeds_per_concept: Some = Field(3, description="entities whose name is only similar to a concept")
-    min_similarity: Share = Field(0.75, description="least similarity of such names")
     repairs: Few = Field(2, description="how many further queries may be tried after one that failed")
     row_limit: Some = Field(200, description="maximum number of rows of the result")
     seconds: Some = Field(10, description="time limit of a query, in seconds")
@@ -189,7 +191,7 @@ def match_query(context: Context, state: State, parameters: Parameters) -> Itera
 def _begun(context: Context, state: State, parameters: Parameters) -> Step:
     """The step, with the entities of the question."""
     step = context.recorder.step(QUERYING)
-    state.seeds = QuestionSearch(context, state, parameters, step).find_seeds()
+    state.seeds = QuestionSearch(context, state, {**SEEDS, **parameters}, step).find_seeds()
     context.recorder.items(step, SEED, state.seeds)
     return step
 

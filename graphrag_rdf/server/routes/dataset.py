@@ -28,7 +28,7 @@ from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import HTML, Forms, represent
 from graphrag_rdf.server.routes.resource import SD, view_term
 from graphrag_rdf.server.service import Service, address_of, service_of, site_of
-from graphrag_rdf.server.statistics import Counts, GraphCounts, Linkset, Partition
+from graphrag_rdf.server.statistics import Counts, GraphCounts, Partition
 
 VOID = Namespace("http://rdfs.org/ns/void#")
 VOID_EXT = Namespace("http://ldf.fi/void-ext#")
@@ -96,23 +96,15 @@ def description(settings: ServerSection, namespace: str, counts: Counts, site: s
     yield Triple(data, OWL.versionInfo, Literal(f"commit {counts.commit}"))
     yield Triple(data, DCAT.version, Literal(f"commit {counts.commit}"))
     yield Triple(data, VOID.triples, integer(sum(graph.triples for graph in counts.graphs)))
-    yield Triple(data, VOID.distinctSubjects, integer(counts.whole["subjects"]))
-    yield Triple(data, VOID.distinctObjects, integer(counts.whole["objects"]))
-    yield Triple(data, VOID.properties, integer(counts.whole["properties"]))
-    yield Triple(data, VOID.classes, integer(counts.whole["classes"]))
     yield Triple(data, VOID.documents, integer(counts.things["documents"]))
     yield Triple(data, VOID.entities, integer(counts.things["entities"]))
     yield Triple(data, VOID.uriSpace, Literal(namespace))
     yield Triple(data, VOID.sparqlEndpoint, NamedNode(f"{site}/sparql"))
     yield Triple(data, VOID.uriLookupEndpoint, NamedNode(f"{site}/resource?iri="))
     yield Triple(data, VOID.dataDump, NamedNode(f"{site}/store"))
-    for thing in counts.examples:
-        yield Triple(data, VOID.exampleResource, thing)
     for vocabulary in dict.fromkeys((*_namespaces(counts, namespace), *counts.ontologies)):
         yield Triple(data, VOID.vocabulary, vocabulary)
     yield from _distributions(data, settings, site)
-    for number, links in enumerate(counts.linksets, 1):
-        yield from _linkset(data, NamedNode(f"{site}/dataset#links-{number}"), links)
     for graph in counts.graphs:
         yield from _graph(data, graph, site)
 
@@ -160,19 +152,6 @@ def _distributions(data: NamedNode, settings: ServerSection, site: str) -> Itera
         yield Triple(data, VOID.feature, NamedNode(form.iri))
 
 
-def _linkset(data: NamedNode, node: NamedNode, links: Linkset) -> Iterator[Triple]:
-    """Links to other data (VoID, section 5): a subset of this dataset."""
-    target = BlankNode()
-    yield Triple(data, VOID.subset, node)
-    yield Triple(node, RDF.type, VOID.Linkset)
-    yield Triple(node, VOID.linkPredicate, links.predicate)
-    yield Triple(node, VOID.subjectsTarget, data)
-    yield Triple(node, VOID.objectsTarget, target)
-    yield Triple(node, VOID.triples, integer(links.triples))
-    yield Triple(target, RDF.type, VOID.Dataset)
-    yield Triple(target, VOID.uriSpace, Literal(links.space))
-
-
 def _graph(data: NamedNode, counts: GraphCounts, site: str) -> Iterator[Triple]:
     node = NamedNode(f"{site}/dataset#graph-{quote(counts.name, safe='')}")
     yield Triple(data, VOID.subset, node)
@@ -190,8 +169,6 @@ def _graph(data: NamedNode, counts: GraphCounts, site: str) -> Iterator[Triple]:
         yield Triple(node, DCTERMS.description, Literal(counts.about, language="en"))
     yield Triple(node, RDFS.label, Literal(counts.name))
     yield Triple(node, VOID.triples, integer(counts.triples))
-    yield Triple(node, VOID.distinctSubjects, integer(counts.subjects))
-    yield Triple(node, VOID.distinctObjects, integer(counts.objects))
     yield Triple(node, VOID.properties, integer(counts.properties))
     yield Triple(node, VOID.classes, integer(counts.classes))
     for class_, things in counts.class_parts:
@@ -236,14 +213,11 @@ def _as_json(counts: Counts) -> dict[str, Any]:
         "commit": counts.commit,
         "counted": counts.when.isoformat(),
         **counts.things,
-        **counts.whole,
         "languages": list(counts.languages),
         "graphs": [
             {
                 "graph": graph.name,
                 "triples": graph.triples,
-                "subjects": graph.subjects,
-                "objects": graph.objects,
                 "properties": graph.properties,
                 "classes": graph.classes,
             }

@@ -61,7 +61,7 @@ SECONDS = 10
 LEFT = {
     # lists of a few graphs, or of a person's question, of which each pair is a look-up
     *("schema/classes", "schema/properties", "server/dataset-statistics", "server/graph-statistics"),
-    *(f"cookbook/{name}" for name in ("compare", "each-value", "how-many-values", "total", "two-steps")),
+    *(f"cookbook/{name}" for name in ("compare", "each-value", "how-many", "total", "two-steps")),
     *("cookbook/when-was", "cookbook/where-was", "facts/list", "retrieval/metadata-facts"),
     "selection/passage-sentences",  # it compares sentences with each other
 }

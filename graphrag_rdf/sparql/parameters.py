@@ -326,6 +326,9 @@ class Parameter(BaseModel):
     a list.
 
     The sample of an optional parameter is its default.
+
+    Attributes:
+        true_for: words of an ask for which a truth value is true.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -334,6 +337,7 @@ class Parameter(BaseModel):
     sample: Any
     about: str = ""
     optional: bool = False
+    true_for: tuple[str, ...] = ()
 
 
 class Header(BaseModel):

@@ -99,8 +99,6 @@ class ActivationParameters(SpreadParameters):
 
 SEARCH: Mapping[str, Any] = {
     "entity_limit": 50,  # seed entities, shared out among the concepts
-    "seeds_per_concept": 3,  # of those found by words or meaning; names that match exactly always count
-    "min_similarity": 0.5,  # below which a name is not a seed
     "passage_limit": 30,  # chunks of each index
     "lexical_weight": 1.0,  # of words, meaning and graph in the score of a fact
     "vector_weight": 1.0,

@@ -38,7 +38,6 @@ from graphrag_rdf.trace.messages import GraphRagResponse
 _SEARCHED = 300  # sentences asked of each index; fetching them is a large part of the time of a question
 _RANKED = 200  # chunks asked of the index
 _WEIGHTS = {"sentences": 2 / 3, "words": 1 / 3}
-_SEEDS = {"seeds_per_concept": 3, "min_similarity": 0.5}
 _FRONTIER = 20  # entities that the next hop starts from
 _SCORED = 100  # facts scored at each hop
 _CARRIERS = 10  # best sentences per hop through which mentioned entities are reached
@@ -81,7 +80,7 @@ class _Exploration:
         self.state = state
         self.parameters = parameters
         self.step = begin_exploration(context, state, parameters, "hops")
-        self.search = QuestionSearch(context, state, {**_SEEDS, **parameters}, self.step, _SEARCHED)
+        self.search = QuestionSearch(context, state, parameters, self.step, _SEARCHED)
         self.reached: dict[str, float] = {}  # canonical entity -> how surely
         self.edges: dict[Triple, Edge] = {}
         self.known: set[Triple] = set()  # these, and facts that say the same

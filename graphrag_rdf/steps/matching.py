@@ -247,12 +247,14 @@ class _Word:
 
 
 class _Ask:
-    """A way to ask: its places in order, and the words between them."""
+    """A way to ask: its places in order, and the words between them, also as written."""
 
     def __init__(self, text: str, language: str | None) -> None:
         self.places = tuple(_PLACE.findall(text))
         self.roles = tuple(_ROLES.get(place, place) for place in self.places)
-        self.words = frozenset(word.key for word in _words(_PLACE.sub(" ", text), language))
+        words = _words(_PLACE.sub(" ", text), language)
+        self.words = frozenset(word.key for word in words)
+        self.written = frozenset(word.text for word in words)
 
 
 def _words(text: str, language: str | None) -> list[_Word]:
@@ -357,7 +359,9 @@ def _filled(recipe: Recipe, ask: _Ask, mentions: Sequence[Mention]) -> dict[str,
         many = recipe.template.params[place].type.endswith("[]")
         values[place] = [*values.get(place, ()), *mention.values] if many else mention.values[0]
     for name, parameter in recipe.template.params.items():
-        if name not in values and not parameter.optional:
+        if parameter.true_for:
+            values[name] = not ask.written.isdisjoint(parameter.true_for)
+        elif name not in values and not parameter.optional:
             if parameter.type not in _DEFAULTS:
                 return None
             values[name] = parameters.parse(parameter.type, parameter.sample)

@@ -109,8 +109,8 @@ QUERYING = NodeKind(
 # --- the two ways ---------------------------------------------------------------------------------------
 
 
-SEEDS = {"seeds_per_concept": 3, "min_similarity": 0.75}
-"""How seeds are found."""
+SIMILARITY = 0.75
+"""Below which a name is not an entity of the question."""
 
 
 class MatchParameters(StepParameters):
@@ -191,7 +191,7 @@ def match_query(context: Context, state: State, parameters: Parameters) -> Itera
 def _begun(context: Context, state: State, parameters: Parameters) -> Step:
     """The step, with the entities of the question."""
     step = context.recorder.step(QUERYING)
-    state.seeds = QuestionSearch(context, state, {**SEEDS, **parameters}, step).find_seeds()
+    state.seeds = QuestionSearch(context, state, parameters, step, similarity=SIMILARITY).find_seeds()
     context.recorder.items(step, SEED, state.seeds)
     return step
 

@@ -20,7 +20,7 @@ from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.ground import concepts_by_rules
 from graphrag_rdf.steps.kinds import StepKind, StepParameters, Way, check_values, register
 from graphrag_rdf.steps.prompts import ask_model
-from graphrag_rdf.steps.querying import SEEDS, MatchParameters
+from graphrag_rdf.steps.querying import SIMILARITY, MatchParameters
 from graphrag_rdf.steps.schema import recipes_of, vocabulary_of
 from graphrag_rdf.steps.search import QuestionSearch
 from graphrag_rdf.steps.state import Context, Option, Parameters, State
@@ -104,8 +104,8 @@ def _counting_template(context: Context, state: State, step: Step) -> str | None
     """
     asked = replace(state)
     asked.concepts = concepts_by_rules(context, asked, step)
-    parameters = {**SEEDS, **check_values(MatchParameters, step.kind.name, {})}
-    asked.seeds = QuestionSearch(context, asked, parameters, step).find_seeds()
+    parameters = check_values(MatchParameters, step.kind.name, {})
+    asked.seeds = QuestionSearch(context, asked, parameters, step, similarity=SIMILARITY).find_seeds()
     vocabulary = vocabulary_of(context, asked, step)
     for match in recipes_of(context, asked, step).matches(state.question, vocabulary)[:1]:
         template = match.recipe.template

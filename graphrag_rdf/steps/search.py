@@ -149,6 +149,7 @@ def _called(name: str, store: Store, index: TextIndex | None, language: str | No
         return []
 
 
+_PER_CONCEPT = 3  # seeds found by words or meaning; names that match exactly always count
 _SEARCHED = 1000  # sentences asked of each index, where nothing else is said
 COMMON = 0.4  # score of a common word that is also an entity, where the question has names
 _ALSO = 0.3  # how far what else is searched for shifts the meaning of a question
@@ -162,6 +163,7 @@ class QuestionSearch:
 
     Args:
         searched: sentences asked of each index.
+        similarity: below which a name is not a seed.
 
     Attributes:
         words: the question's content words, weighed.
@@ -175,8 +177,10 @@ class QuestionSearch:
         parameters: Parameters,
         step: Step,
         searched: int = _SEARCHED,
+        similarity: float = 0.5,
     ) -> None:
         self.searched = searched
+        self._similarity = similarity
         self.context = context
         self.state = state
         self.parameters = parameters
@@ -458,7 +462,7 @@ class QuestionSearch:
     def _matches(self) -> dict[str, Match]:
         concepts = self.state.concepts
         limit = self.parameters["entity_limit"]
-        per_concept = min(max(1, limit // max(1, len(concepts))), self.parameters["seeds_per_concept"])
+        per_concept = min(max(1, limit // max(1, len(concepts))), _PER_CONCEPT)
         select = partial(self.context.select, self.step)
         exact = entities_called(concepts, select, self.context.text_index, self.state.language)
         others = [concept for concept in concepts if concept not in exact]
@@ -477,7 +481,7 @@ class QuestionSearch:
 
     def _similar(self, concept: str, vector: Vector | None) -> list[tuple[str, Match]]:
         """Entities whose names look or mean like a concept, best first."""
-        least = self.parameters["min_similarity"]
+        least = self._similarity
         found: dict[str, Match] = {}
         index = self.context.text_index
         hits = index.search(concept, kind="entity", k=_TRIED) if index else []  # names have no language

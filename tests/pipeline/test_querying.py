@@ -228,7 +228,7 @@ def kinds(answer: dict[str, Any]) -> set[str]:
         ),
         # also a word by which people ask for a query: "Which model found …?"
         ("Who founded the Tarnay Electric Light Company?", "cookbook/who-did", "Walter Pennock [1]"),
-        ("How many did Elspeth Marwick design?", "cookbook/how-many-what", "1 [1]"),
+        ("How many did Elspeth Marwick design?", "cookbook/how-many", "1 [1]"),
         ("When was the Skell Tidal Station opened?", "cookbook/when-was", "1936-05-03 [1]"),
         ("Did Elspeth Marwick design the Skell Tidal Station?", "cookbook/is-it-so", "yes [1]"),
         ("Did Rhoda Tennant design the Skell Tidal Station?", "cookbook/is-it-so", "no"),

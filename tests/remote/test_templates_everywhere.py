@@ -81,7 +81,6 @@ _DRAWN_HERE = {
         "UNION { ?x rag:sentenceOf ?y } UNION { ?x a tg:Subgraph } } }"
     ),
     ("cookbook/most", "relations"): _RELATIONS,
-    ("cookbook/fewest", "relations"): _RELATIONS,
 }
 """(template, parameter) → what its values are, where a sample finds nothing that could differ."""
 _WIDE = {"first": 1000, "last": 2100}

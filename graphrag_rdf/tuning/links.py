@@ -19,19 +19,14 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.prompts import one_line
-from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.entity_links import MARGIN, Candidate, Proposal
-from graphrag_rdf.ingest.extractors import prompt_folder
-from graphrag_rdf.llm.jsonl import parse_items
-from graphrag_rdf.llm.repair import ask_for, in_form
 from graphrag_rdf.rdf.terms import node_of, text_of
-from graphrag_rdf.steps.prompts import render
 from graphrag_rdf.store.base import Store, in_batches, select_in_batches
+from graphrag_rdf.tuning.question import Question
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
 
-PIPELINE, PROMPT = "link_entities", "choose.j2"
 CONFIDENCE = 0.9
 """Confidence in the links of a model."""
 _BLOCK, _SENTENCES, _THINGS, _NAMES, _TEXTS = 10, 5, 8, 4, 3
@@ -56,6 +51,17 @@ class _Choice(BaseModel):
 
 class _Answer(BaseModel):
     links: list[_Choice]
+
+
+_QUESTION = Question(
+    "link_entities",
+    "choose.j2",
+    _Answer,
+    keys=("links",),
+    what="list of links",
+    form='one JSON object with "links", a list of objects with "entity" and "thing"',
+    purpose="entity links",
+)
 
 
 @dataclass(slots=True)
@@ -153,9 +159,9 @@ def _asked(engine: Engine, shown: Mapping[int, _Shown], model: str) -> list[_Cho
     things = list(dict.fromkeys(each.thing for one in shown.values() for each in one.things.values()))
     names = _texts(engine.store, ("linking/target-names",), things, "name")
     texts = _texts(engine.store, ("linking/descriptions", "linking/neighbours"), things, "text")
-    prompt = render(
-        (prompt_folder(engine.settings, PIPELINE, PROMPT),),
-        PROMPT,
+    answer = _QUESTION.ask(
+        engine,
+        model,
         entities=[
             {
                 "id": f"e{number}",
@@ -176,18 +182,7 @@ def _asked(engine: Engine, shown: Mapping[int, _Shown], model: str) -> list[_Cho
             for number, one in shown.items()
         ],
     )
-    answer, _ = ask_for(
-        engine.gateway,
-        prompt,
-        lambda completion: read_answer(completion.text),
-        what="list of links",
-        form='one JSON object with "links", a list of objects with "entity" and "thing"',
-        hint=tr("use a model that follows instructions better"),
-        purpose="entity links",
-        model=model,
-        json_mode=True,
-    )
-    return answer
+    return answer.links
 
 
 def _texts(
@@ -202,19 +197,6 @@ def _texts(
 
 def _short(text: str) -> str:
     return one_line(text)[:_LONGEST]
-
-
-def read_answer(text: str) -> list[_Choice]:
-    """The choices in an answer.
-
-    Raises:
-        ValueError: why there are none, without words of the answer.
-    """
-    items, _ = parse_items(text)
-    item = next((one for one in items if isinstance(one, dict) and "links" in one), None)
-    if item is None:
-        raise ValueError('there is no JSON object with "links"')
-    return in_form(_Answer, item).links
 
 
 def _decided(

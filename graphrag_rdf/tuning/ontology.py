@@ -18,19 +18,15 @@ from pyoxigraph import Literal, RdfFormat, Triple, serialize
 
 from graphrag_rdf import __version__
 from graphrag_rdf.extract.prompts import one_line
-from graphrag_rdf.i18n import tr
-from graphrag_rdf.ingest.extractors import prompt_folder
+from graphrag_rdf.i18n import later
 from graphrag_rdf.llm.budget import LlmUsage, since
-from graphrag_rdf.llm.jsonl import parse_items
-from graphrag_rdf.llm.repair import ask_for, in_form
 from graphrag_rdf.rdf.namespaces import PREFIXES
 from graphrag_rdf.schema.draft import DraftReport, DraftRequest, Found, Group, draft, find_terms, terms_of
-from graphrag_rdf.steps.prompts import render
+from graphrag_rdf.tuning.question import Question
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
 
-PIPELINE, PROMPT = "suggest_ontology", "terms.j2"
 _EXAMPLES, _LONGEST = 1, 200
 _PREFIXES = ("dcterms", "owl", "rag", "rdf", "rdfs", "schema", "skos", "xsd")
 
@@ -115,25 +111,26 @@ class _Answer(BaseModel):
     properties: list[_AnsweredGroup] = []
 
 
+_QUESTION = Question(
+    "suggest_ontology",
+    "terms.j2",
+    _Answer,
+    keys=("classes", "properties"),
+    what="draft of an ontology",
+    form='one JSON object with "classes" and "properties"',
+    purpose="ontology draft",
+    hint=later("use a model that follows instructions better, or none: --model none"),
+)
+
+
 def _named_by_model(engine: Engine, groups: Sequence[Group], model: str) -> tuple[list[Group], Counter[str]]:
     """The groups as a model has them."""
     known = dict(zip(_numbered(groups), groups, strict=True))
-    prompt = render(
-        (prompt_folder(engine.settings, PIPELINE, PROMPT),),
-        PROMPT,
+    answer = _QUESTION.ask(
+        engine,
+        model,
         classes=[_shown(engine, key, group) for key, group in known.items() if group.kind == "class"],
         properties=[_shown(engine, key, group) for key, group in known.items() if group.kind != "class"],
-    )
-    answer, _ = ask_for(
-        engine.gateway,
-        prompt,
-        lambda completion: read_answer(completion.text),
-        what="draft of an ontology",
-        form='one JSON object with "classes" and "properties"',
-        hint=tr("use a model that follows instructions better, or none: --model none"),
-        purpose="ontology draft",
-        model=model,
-        json_mode=True,
     )
     dropped: Counter[str] = Counter()
     named = list(_regrouped(answer, known, dropped))
@@ -166,19 +163,6 @@ def _shown(engine: Engine, key: str, group: Group) -> dict[str, Any]:
         "to": "values" if group.kind == "value" else "things",
         "examples": [one_line(example)[:_LONGEST] for example in examples],
     }
-
-
-def read_answer(text: str) -> _Answer:
-    """The groups in an answer.
-
-    Raises:
-        ValueError: why there are none, without words of the answer.
-    """
-    items, _ = parse_items(text)
-    item = next((one for one in items if isinstance(one, dict) and {"classes", "properties"} & {*one}), None)
-    if item is None:
-        raise ValueError('there is no JSON object with "classes" or "properties"')
-    return in_form(_Answer, item)
 
 
 def _regrouped(answer: _Answer, known: Mapping[str, Group], dropped: Counter[str]) -> Iterator[Group]:

@@ -14,21 +14,16 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from graphrag_rdf.extract.prompts import one_line
-from graphrag_rdf.i18n import tr
-from graphrag_rdf.ingest.extractors import prompt_folder
 from graphrag_rdf.ingest.relation_decisions import Objects
 from graphrag_rdf.ingest.relation_normalisation import Known, Pair, grouped, inverses
-from graphrag_rdf.llm.jsonl import parse_items
-from graphrag_rdf.llm.repair import ask_for, in_form
-from graphrag_rdf.steps.prompts import render
 from graphrag_rdf.store.base import in_batches, select_in_batches
+from graphrag_rdf.tuning.question import Question
 
 if TYPE_CHECKING:
     from pyoxigraph import NamedNode
 
     from graphrag_rdf.engine import Engine
 
-PIPELINE, PROMPT = "normalise_relations", "groups.j2"
 MOST = 300
 """Relations of each kind that are shown, the most frequent."""
 _BLOCK = 100
@@ -40,6 +35,17 @@ class Answer(BaseModel):
 
     groups: list[list[str]]
     inverses: list[list[str]] = []
+
+
+_QUESTION = Question(
+    "normalise_relations",
+    "groups.j2",
+    Answer,
+    keys=("groups",),
+    what="list of groups",
+    form='one JSON object with "groups", a list of lists of ids',
+    purpose="relation groups",
+)
 
 
 def by_model(engine: Engine, known: Known, model: str) -> tuple[list[Pair], Counter[str]]:
@@ -69,9 +75,9 @@ def _asked(
         row["relation"]: row["example"]
         for row in select_in_batches(engine.store, "predicates/examples", "relations", list(shown.values()))
     }
-    prompt = render(
-        (prompt_folder(engine.settings, PIPELINE, PROMPT),),
-        PROMPT,
+    answer = _QUESTION.ask(
+        engine,
+        model,
         things=things,
         relations=[
             {
@@ -85,31 +91,7 @@ def _asked(
             for name, *also in [known.names(relation)]
         ],
     )
-    answer, _ = ask_for(
-        engine.gateway,
-        prompt,
-        lambda completion: read_answer(completion.text),
-        what="list of groups",
-        form='one JSON object with "groups", a list of lists of ids',
-        hint=tr("use a model that follows instructions better"),
-        purpose="relation groups",
-        model=model,
-        json_mode=True,
-    )
     return answer if things else answer.model_copy(update={"inverses": []})
-
-
-def read_answer(text: str) -> Answer:
-    """The groups and pairs in an answer.
-
-    Raises:
-        ValueError: why there are none, without words of the answer.
-    """
-    items, _ = parse_items(text)
-    item = next((one for one in items if isinstance(one, dict) and "groups" in one), None)
-    if item is None:
-        raise ValueError('there is no JSON object with "groups"')
-    return in_form(Answer, item)
 
 
 def _members(

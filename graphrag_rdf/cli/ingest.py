@@ -436,7 +436,6 @@ _WORDS: Mapping[str, str] = {
     "question": later("question"),
     "request": later("request"),
     "cut": later("cut"),
-    "unclear_order": later("of unclear word order"),
     "heading": later("quoting only a heading"),
     "predicate_not_listed": later("predicate not listed"),
     "no_evidence": later("no evidence"),

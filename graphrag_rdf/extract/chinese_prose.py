@@ -73,6 +73,7 @@ class ChineseProse:
         self.relations: dict[tuple[str, str, str], RelationCandidate] = {}
         self.rejected: dict[Rejected, None] = {}
         self.entities: dict[str, EntityCandidate] = {}
+        self.unread = 0
 
     def read(self) -> Extraction:
         """The facts and names of the sentences."""
@@ -86,6 +87,7 @@ class ChineseProse:
             rejected=tuple(self.rejected),
             mentions=tuple(self.mentions),
             language_warning=None,
+            unread=self.unread,
         )
 
     def _sentence(self, sentence: Sentence) -> None:
@@ -104,6 +106,7 @@ class ChineseProse:
         past, ago = table()["clauses"]["past"], False
         subject: Part | None = None
         when: Part | None = None
+        states, before = False, len(self.relations)
         for number, parts in enumerate(clauses):
             said = words[parts[0].start : parts[-1].end]
             if reason := whole or ("reported" if number >= reported else _doubt_of_clause(parts)):
@@ -130,8 +133,8 @@ class ChineseProse:
             for fact in facts:
                 self._state(fact, words, names, sentence, carried=fact.subject is subject)
             subject = _goes_on(facts[0]) if facts else None
-            if not facts and (reason := _why_unread(parts)):
-                self.rejected.setdefault(Rejected(reason, said))
+            states = states or any(map(_states, parts))
+        self.unread += states and len(self.relations) == before
 
     def _meet(self, name: str, kind: str | None, span: tuple[int, int], alias: str = "") -> None:
         if reject_reason(name) is not None:
@@ -183,18 +186,6 @@ class ChineseProse:
                 span=(sentence.offset, sentence.length),
             ),
         )
-
-
-def _why_unread(parts: Sequence[Part]) -> str:
-    """Why a clause gave no fact; "" if it can hardly state one."""
-    lists = table()
-    if parts[0].text in lists["clauses"]["pronouns"] and len(parts) > 2:
-        return "unresolved_pronoun"
-    named = any(part.kind == "N" for part in parts)
-    known = lists["verdicts"]["once"] | lists["verdicts"]["made"] | lists["clauses"]["verbs"]
-    if not any(part.text in known or (named and _states(part)) for part in parts):
-        return ""
-    return "unclear_order" if named else "unnamed_subject"
 
 
 def _goes_on(fact: Fact) -> Part | None:

@@ -373,64 +373,42 @@ class Gazetteer:
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        self._trie: dict[str, dict[str, object]] = {}
+        self._names: dict[tuple[str, ...], str] = {}
+        self._longest: dict[str, int] = {}  # first word -> number of words of the longest name with it
         substrings: set[str] = set()
-        for name in names:
-            clean = name.strip()
-            if not clean:
-                continue
-            if CJK.search(clean):
-                substrings.add(clean)
-                continue
-            tokens = [match.group().lower() for match in WORD.finditer(clean)]
-            if tokens:
-                self._add(tokens, clean)
-        self._substrings = (
-            re.compile("|".join(map(re.escape, sorted(substrings, key=lambda item: (-len(item), item)))))
-            if substrings
-            else None
-        )
-
-    def _add(self, tokens: list[str], name: str) -> None:
-        node = self._trie
-        for token in tokens:
-            node = node.setdefault(token, {})  # type: ignore[assignment]
-        known = node.get("")
-        # of two spellings of the same words the first in code point order stands, whatever the input's order
-        node[""] = min(name, known) if isinstance(known, str) else name  # type: ignore[assignment]
+        for name in filter(None, map(str.strip, names)):
+            words = tuple(match.group().lower() for match in WORD.finditer(name))
+            if CJK.search(name):
+                substrings.add(name)
+            elif words:
+                # of two spellings of the same words the first in code point order, whatever the input's order
+                self._names[words] = min(name, self._names.get(words, name))
+                self._longest[words[0]] = max(len(words), self._longest.get(words[0], 0))
+        longest_first = sorted(substrings, key=lambda item: (-len(item), item))
+        self._substrings = re.compile("|".join(map(re.escape, longest_first))) if substrings else None
 
     def find(self, text: str, words: Sequence[Word] | None = None) -> list[Mention]:
         """All longest entries in `text`, left to right; `words` are its words, if they are known."""
-        found: list[Mention] = []
-        if self._trie:
+        mentions: list[Mention] = []
+        if self._names:
             words = words_of(text) if words is None else words
             any_case = not has_capitals(text)
             after = 0
             for position, word in enumerate(words):
-                if position < after or word.lower not in self._trie:
+                if position < after or word.lower not in self._longest:
                     continue
-                length, name = self._longest(words, position, any_case)
-                if name is not None:
-                    start, end = word.start, words[position + length - 1].end
-                    found.append(Mention(start, end - start, name))
-                    after = position + length
+                for length in range(min(self._longest[word.lower], len(words) - position), 0, -1):
+                    name = self._names.get(tuple(part.lower for part in words[position : position + length]))
+                    if name is not None and (length > 1 or any_case or word.text == name or name.islower()):
+                        after = position + length
+                        mentions.append(Mention(word.start, words[after - 1].end - word.start, name))
+                        break
         if self._substrings:
-            found += [Mention(m.start(), len(m.group()), m.group()) for m in self._substrings.finditer(text)]
-        return found
-
-    def _longest(self, words: Sequence[Word], position: int, any_case: bool) -> tuple[int, str | None]:
-        node: dict[str, object] = self._trie  # type: ignore[assignment]
-        best, name = 0, None
-        for depth, place in enumerate(range(position, len(words)), start=1):
-            word = words[place]
-            following = node.get(word.lower)
-            if not isinstance(following, dict):
-                break
-            node = following
-            entry = node.get("")
-            if isinstance(entry, str) and (depth > 1 or any_case or word.text == entry or entry.islower()):
-                best, name = depth, entry
-        return best, name
+            mentions += [
+                Mention(match.start(), len(match.group()), match.group())
+                for match in self._substrings.finditer(text)
+            ]
+        return mentions
 
 
 class Synonyms:

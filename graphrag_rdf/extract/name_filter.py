@@ -22,7 +22,7 @@ from .lexicon import lexicon
 from .model import Mention
 from .names import OPENING, WORD, Word, fold, words_of
 from .numbers import LiteralSpan, find_literals, month_words
-from .tagging import FINITE, LONGEST_SENTENCE, Tagger, Unit, build_units, kinds, tagger_for
+from .tagging import FINITE, Tagger, Unit, build_units, kinds, tagger_for
 
 LifeEvent = Literal["born", "died"]
 
@@ -317,8 +317,6 @@ class NameFilter:
         self._types = lexicon(tagger.language).name_types
         self._whole = lexicon(tagger.language).keeps_case  # names may be parts of mentions: "Stadt Kelm"
         self.literals = find_literals(text, tagger.language)
-        # where the mentions begin that the tags decide about
-        self._doubtful = [mention.offset for mention in mentions if not self._is_given(mention)]
         self._judged: list[tuple[int, int]] = []
         self._lines: list[tuple[int, int]] = []
         self._names: dict[int, Unit] = {}
@@ -336,19 +334,6 @@ class NameFilter:
             self._judged.append(span if self._whole else (span[0], first + 1))
             self._names.update({unit.start: unit for unit in units if unit.kind == "P"})
         return units
-
-    def needs_tags(self, span: tuple[int, int]) -> bool:
-        """Whether tags decide about names in a sentence: they may show that its first word is no name, or
-        that it is a heading or a list. In German they may also find names within given mentions.
-        """
-        first = bisect_left(self._doubtful, span[0])
-        if self._whole or first == bisect_left(self._doubtful, span[1]):
-            return self._whole
-        words = WORD.findall(self._text, *span)
-        opens = self._doubtful[first] <= OPENING.match(self._text, *span).end()  # type: ignore[union-attr]
-        if opens or 2 * len(words) > LONGEST_SENTENCE:
-            return True
-        return not any(map(self._tagger.is_verb, filter(str.islower, words)))
 
     def names(self) -> tuple[Mention, ...]:
         """The mentions that are names by the sentences read so far, in text order."""
@@ -478,6 +463,5 @@ def filter_mentions(
     for sentence in sentences:
         turn = turn_at(turns, sentence.offset)
         span = (max(sentence.offset, turn.words if turn else 0), sentence.offset + sentence.length)
-        if names.needs_tags(span):  # tagging costs more than all the rest
-            names.read(span)
+        names.read(span)
     return names.names()

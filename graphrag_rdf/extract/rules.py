@@ -146,7 +146,6 @@ def _named(mentions: Sequence[Mention]) -> tuple[EntityCandidate, ...]:
 # --- the sentences of a chunk --------------------------------------------------------------------------
 
 
-_VERB_SECOND = frozenset({"de", "nl"})
 _FILE_NAME = re.compile(r"\.\w{2,5}$")
 _UNTITLED = "untitled"
 _LONGEST_QUOTED = 8  # words and marks
@@ -241,7 +240,7 @@ class Prose:
             for unit, event, date in life_dates(units, names.literals, self.text):
                 self.lives.append((self.arguments.meet((unit,)), event, date, sentence))
             items = read_items(units, self.words)
-            if self.tagger.language in _VERB_SECOND:
+            if self.words.verb_second:
                 items = verb_second_order(items)
             # a heading, a label, or a line of a table asserts nothing
             small = any(unit.text.islower() for unit in units if unit.kind not in "AFDC")
@@ -326,7 +325,7 @@ class Prose:
         if doubt := statement.doubt or doubt_of_extent(*extent, units, self.text, self.words):
             self._reject(doubt, statement)
             return
-        loose = statement.pattern == "complement" and self.tagger.language in _VERB_SECOND
+        loose = statement.pattern == "complement" and self.words.verb_second
         if loose and leaves_a_phrase(extent[1], units):
             self._reject("cut", statement)
             return

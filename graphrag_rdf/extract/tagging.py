@@ -75,7 +75,6 @@ class Tagger:
         self._model.analyze_forward = lru_cache(maxsize=_CACHED_WORDS)(self._model.analyze_forward)
         self._candidates = lru_cache(maxsize=_CACHED_WORDS)(self._tags_of)
         self._common = lru_cache(maxsize=_CACHED_WORDS)(self._is_common)
-        self._verb = lru_cache(maxsize=_CACHED_WORDS)(self._is_verb)
 
     def tag_words(self, tokens: Sequence[str]) -> list[str]:
         """The part of speech of each word.
@@ -97,16 +96,6 @@ class Tagger:
         """
         month = word.lower().removesuffix("s") in month_words()
         return word.isdigit() or month or self._common(word.rsplit("-", 1)[-1])
-
-    def is_verb(self, word: str) -> bool:
-        """Whether a word in lower case is a finite verb, whatever stands beside it."""
-        return self._verb(word)
-
-    def _is_verb(self, word: str) -> bool:
-        tags = [self._model.int2tag[tag] for tag, _ in self._model.cache.get(word, ())]
-        words = lexicon(self.language)
-        kinds = words.words.get(word) or "".join(_by_prefix(tag, words.tags) for tag in tags)
-        return bool(kinds) and FINITE.issuperset(kinds)
 
     def is_name(self, word: str) -> bool:
         """Whether the model knows a word as a name."""

@@ -194,10 +194,6 @@ def test_plain_clauses_give_facts(text: str, expected: list[tuple[str, str, str]
         ("石川大桥位于青林市，林玉华说。", "reported"),
         ("石川大桥位于青林市吗？", "question"),
         ("林玉华访问了谁", "question"),
-        ("他访问了法国。", "unresolved_pronoun"),
-        ("林玉华帮助陈立文建造了石川大桥。", "unclear_order"),
-        ("林玉华设计并建造了石川大桥。", "unclear_order"),
-        ("工厂创办于1911年。", "unnamed_subject"),
     ],
 )
 def test_what_a_sentence_does_not_vouch_for_is_rejected_with_the_reason(text: str, reason: str) -> None:
@@ -211,7 +207,10 @@ def test_what_a_sentence_does_not_vouch_for_is_rejected_with_the_reason(text: st
     [
         "当石川大桥由陈立文设计时。",
         "石川大桥的设计由陈立文负责过很久。",
+        "他访问了法国。",
         "林玉华帮助陈立文建造了石川大桥。",
+        "林玉华设计并建造了石川大桥。",
+        "工厂创办于1911年。",
         "石川大桥，青林市，陈立文。",
         "林玉华和陈立文是老朋友介绍的。",
         "石川大桥是青林市的\n大桥。",
@@ -222,6 +221,10 @@ def test_what_a_sentence_does_not_vouch_for_is_rejected_with_the_reason(text: st
 )
 def test_what_fits_no_pattern_gives_nothing(text: str) -> None:
     assert facts(text) == []
+
+
+def test_sentences_that_no_pattern_reads_are_counted() -> None:
+    assert read("林玉华设计并建造了石川大桥。林玉华访问了法国。石川大桥，青林市。").unread == 1
 
 
 def test_the_evidence_is_the_sentence_and_values_have_datatypes() -> None:

@@ -252,7 +252,7 @@ def read_chunk(document: ParsedDocument, chunk: Chunk, rows: list[Row]) -> None:
     names = sorted({entity.name for entity in found.entities})
     mentions = find_names(text, sentences, rows, language=language, names=names, title=title)
     check_spans(Extraction((), (), (), mentions, None), text)
-    topics_of(title, mentions, given=document.titled)
+    topics_of(title, mentions, titled=document.titled)
 
 
 def as_format(suffix: str, data: bytes) -> None:

@@ -87,9 +87,9 @@ def _to_truth(value: object) -> bool:
 
 
 def _to_qualifiers(value: object) -> dict[str, str]:
-    given = value if isinstance(value, dict) else {}
-    found = {name: _to_text(given.get(name)) for name in QUALIFIERS}
-    return {name: text for name, text in found.items() if isinstance(text, str) and text}
+    fields = value if isinstance(value, dict) else {}
+    texts = {name: _to_text(fields.get(name)) for name in QUALIFIERS}
+    return {name: text for name, text in texts.items() if isinstance(text, str) and text}
 
 
 class AnsweredEntity(BaseModel):
@@ -149,14 +149,18 @@ class Found:
         entities, main = self._joined()
         relations: dict[RelationCandidate, None] = {}
         rejected = list(self.rejected)
-        for one in self.relations.values():
-            subject = main.get(match_key(one.subject), one.subject)
-            target = main.get(match_key(one.object), one.object) if one.object_is_entity else one.object
-            if one.object_is_entity and match_key(subject) == match_key(target):
-                item = f"{one.subject} | {one.predicate} | {one.object}"
+        for relation in self.relations.values():
+            subject = main.get(match_key(relation.subject), relation.subject)
+            target = (
+                main.get(match_key(relation.object), relation.object)
+                if relation.object_is_entity
+                else relation.object
+            )
+            if relation.object_is_entity and match_key(subject) == match_key(target):
+                item = f"{relation.subject} | {relation.predicate} | {relation.object}"
                 rejected.append(Rejected("self_relation", encodable(item)))
             else:
-                relations[replace(one, subject=subject, object=target)] = None
+                relations[replace(relation, subject=subject, object=target)] = None
         return Extraction(tuple(entities), tuple(relations), tuple(rejected), (), None)
 
     def _joined(self) -> tuple[list[EntityCandidate], dict[str, str]]:
@@ -195,16 +199,16 @@ class Found:
             LlmError: of kind `unparsable`, when nothing of it can be read.
         """
         try:
-            found, bad = parse_sections(answer, SECTIONS)
+            items, bad = parse_sections(answer, SECTIONS)
         except LlmError:
             statements = statements_in(answer, text)
             if not statements:
                 raise
-            found, bad = {"entities": [], "relations": statements}, []
+            items, bad = {"entities": [], "relations": statements}, []
             self.reject("not_json_but_statements", answer[:500])
-        for item in found["entities"]:
+        for item in items["entities"]:
             self._entity(item)
-        for item in found["relations"]:
+        for item in items["relations"]:
             self._relation(item)
         self.rejected += [Rejected(piece.reason, piece.text) for piece in bad]
         if truncated:
@@ -218,8 +222,8 @@ class Found:
             offset: where it begins.
         """
         for key, relation in self.relations.items():
-            if relation.span is None and relation.quote and (found := locate(relation.quote, text)):
-                span = (offset + found.offset, found.length)
+            if relation.span is None and relation.quote and (located := locate(relation.quote, text)):
+                span = (offset + located.offset, located.length)
                 self.relations[key] = replace(relation, span=span)
 
     def reject(self, reason: str, item: object) -> None:
@@ -240,11 +244,11 @@ class Found:
                 self.reject("type_not_listed", item)
         key = match_key(answered.name)
         aliases = [alias for alias in answered.aliases if alias != answered.name]
-        known = self.entities.get(key)
+        earlier = self.entities.get(key)
         quote = answered.evidence if answered.definition else None
         unique = tuple(dict.fromkeys(aliases))
         entity = EntityCandidate(answered.name, kind, answered.definition, unique, None, quote)
-        self.entities[key] = _together(known, entity) if known else entity
+        self.entities[key] = _together(earlier, entity) if earlier else entity
 
     def _relation(self, item: object) -> None:
         try:
@@ -321,31 +325,32 @@ class Found:
         return answered.datatype is None and not (read_date(target) or _NUMBER.fullmatch(target))
 
 
-def without_headings(found: Extraction, document: ParsedDocument, chunk: Chunk) -> Extraction:
+def without_headings(extraction: Extraction, document: ParsedDocument, chunk: Chunk) -> Extraction:
     """An extraction without what quotes a heading only, which states nothing."""
     begin = bisect_left(document.headings, chunk.offset, key=lambda each: each.offset)
     end = bisect_left(document.headings, chunk.offset + len(chunk.text), key=lambda each: each.offset)
     headings = {match_key(each.text) for each in document.headings[begin:end]}
     if not headings:
-        return found
+        return extraction
 
     def is_heading(quote: str | None) -> bool:
         return quote is not None and match_key(quote) in headings
 
-    relations = [one for one in found.relations if not is_heading(one.quote)]
+    relations = [candidate for candidate in extraction.relations if not is_heading(candidate.quote)]
     entities = [
-        replace(one, definition=None, quote=None) if is_heading(one.quote) else one for one in found.entities
+        replace(candidate, definition=None, quote=None) if is_heading(candidate.quote) else candidate
+        for candidate in extraction.entities
     ]
     left_out = [
-        Rejected("heading", f"{one.subject} | {one.predicate} | {one.object}")
-        for one in found.relations
-        if is_heading(one.quote)
+        Rejected("heading", f"{candidate.subject} | {candidate.predicate} | {candidate.object}")
+        for candidate in extraction.relations
+        if is_heading(candidate.quote)
     ]
     return replace(
-        found,
+        extraction,
         entities=tuple(entities),
         relations=tuple(relations),
-        rejected=(*found.rejected, *left_out),
+        rejected=(*extraction.rejected, *left_out),
     )
 
 
@@ -366,14 +371,14 @@ def parts_of(answer: str, texts: Sequence[str], *, truncated: bool) -> list[str 
         are not in the passage.
     """
     starts = list(_PART.finditer(answer))
-    found: dict[int, list[str]] = {}
+    answers: dict[int, list[str]] = {}
     for start, following in zip_longest(starts, starts[1:]):
         end = following.start() if following else len(answer)
-        found.setdefault(int(start[1]), []).append(answer[start.start() : end])
-    if starts and (truncated or _is_cut_off(found[int(starts[-1][1])][-1])):
+        answers.setdefault(int(start[1]), []).append(answer[start.start() : end])
+    if starts and (truncated or _is_cut_off(answers[int(starts[-1][1])][-1])):
         # objects of single items: nobody knows which passages have more
-        found = {} if len(found) < len(starts) else {**found, int(starts[-1][1]): []}
-    parts = ["\n".join(found.get(number, ())) for number in range(1, len(texts) + 1)]
+        answers = {} if len(answers) < len(starts) else {**answers, int(starts[-1][1]): []}
+    parts = ["\n".join(answers.get(number, ())) for number in range(1, len(texts) + 1)]
     return [part if part and _quotes(part, text) else None for part, text in zip(parts, texts, strict=True)]
 
 
@@ -418,21 +423,21 @@ def predicate_key(phrase: str) -> str:
     return bare or fold(phrase)
 
 
-def _together(one: EntityCandidate, other: EntityCandidate) -> EntityCandidate:
+def _together(first: EntityCandidate, second: EntityCandidate) -> EntityCandidate:
     """Two entries for the same entity as one, under the first name."""
-    surfaces = [*one.aliases, other.name, *other.aliases]
-    says = one if one.definition else other
+    surfaces = [*first.aliases, second.name, *second.aliases]
+    says = first if first.definition else second
     return replace(
-        one,
-        type=one.type or other.type,
+        first,
+        type=first.type or second.type,
         other_types=tuple(
             each
-            for each in dict.fromkeys((*one.other_types, other.type, *other.other_types))
-            if each and one.type and fold(each) != fold(one.type)
+            for each in dict.fromkeys((*first.other_types, second.type, *second.other_types))
+            if each and first.type and fold(each) != fold(first.type)
         ),
         definition=says.definition,
         quote=says.quote,
-        aliases=tuple(dict.fromkeys(surface for surface in surfaces if surface != one.name)),
+        aliases=tuple(dict.fromkeys(surface for surface in surfaces if surface != first.name)),
     )
 
 

@@ -10,7 +10,7 @@ from .lexicon import Lexicon
 from .names import fold
 from .numbers import LiteralSpan
 from .phrases import NounPhrase, surface
-from .reference import Known, References
+from .reference import References, Thing
 from .tagging import Unit
 
 _RESOLVED = 0.85
@@ -31,7 +31,7 @@ class Argument:
     """
 
     text: str
-    known: Known | None = None
+    thing: Thing | None = None
     literal: LiteralSpan | None = None
     factor: float = 1.0
 
@@ -95,14 +95,14 @@ class Arguments:
             return "pronoun_object"  # it has too many candidates
         return self._common_object(part) if part.kind == "common" else self._other(part)
 
-    def meet(self, units: Sequence[Unit]) -> Known:
+    def meet(self, units: Sequence[Unit]) -> Thing:
         """The thing that units name, remembered with its place."""
         return self._meet(surface(units), units)
 
-    def _meet(self, name: str, units: Sequence[Unit], *, short: bool = True) -> Known:
-        known = self._references.meet(self._canonical(name), short=short)
-        self.spans.setdefault(fold(known.name), (units[0].start, units[-1].end - units[0].start))
-        return known
+    def _meet(self, name: str, units: Sequence[Unit], *, short: bool = True) -> Thing:
+        thing = self._references.meet(self._canonical(name), short=short)
+        self.spans.setdefault(fold(thing.name), (units[0].start, units[-1].end - units[0].start))
+        return thing
 
     def _units(self, units: Sequence[Unit]) -> Argument | str:
         if any(unit.kind == "S" for unit in units):
@@ -124,24 +124,22 @@ class Arguments:
         )
         if reason:
             return reason
-        known = self.meet(units)
-        return Argument(known.name, known)
+        thing = self.meet(units)
+        return Argument(thing.name, thing)
 
     def _other(self, noun: NounPhrase) -> Argument | str:
         """A pronoun or name; `his wife Mary` is named by herself, `its Impact Factor` only by its owner."""
         if noun.kind == "pronoun":
             word = noun.units[0].lower
-            known = self._references.pronoun(word)
-            if known is not None:
-                return self._resolved(known)
+            thing = self._references.pronoun(word)
+            if thing is not None:
+                return self._resolved(thing)
             return "unresolved_pronoun" if self._words.pronouns.get(word) != "other" else "speaker_or_reader"
         units = noun.units[noun.core[0] :]
-        if noun.possessive and self._named_part(units) is units and len(noun.owned) == len(units):
-            return "unresolved_owner"
         return self._name(units)
 
-    def _resolved(self, known: Known) -> Argument:
-        return Argument(known.name, known, factor=_ASSUMED if known.assumed else _RESOLVED)
+    def _resolved(self, thing: Thing) -> Argument:
+        return Argument(thing.name, thing, factor=_ASSUMED if thing.assumed else _RESOLVED)
 
     def _common(self, noun: NounPhrase, *, general: bool) -> Argument | str:
         """A common noun: what belongs to a name, what it refers to, or the kind of thing in general."""
@@ -162,9 +160,9 @@ class Arguments:
             return self._thing(noun, surface(noun.units[noun.core[0] :]))
         if article and not noun.of:
             only = all(unit.kind == "J" for unit in noun.units[noun.core[0] : noun.core[1] - 1])
-            known = self._references.described(head) if only else None
-            if known is not None:
-                return self._resolved(known)
+            thing = self._references.described(head) if only else None
+            if thing is not None:
+                return self._resolved(thing)
             if not (general and self._is_kind(noun)):
                 return "unresolved_description"
         elif noun.determiner and noun.determiner not in words.indefinite:
@@ -185,49 +183,49 @@ class Arguments:
     def _owned(self, noun: NounPhrase) -> Argument | str:
         """`Ada Venn's sister`, `her sister`: a thing named by what it is and by its owner."""
         if noun.possessive and not noun.owner:
-            known = self._references.pronoun(noun.determiner)
-            owner: Argument | str = self._resolved(known) if known else "unresolved_owner"
+            thing = self._references.pronoun(noun.determiner)
+            owner: Argument | str = self._resolved(thing) if thing else "unresolved_owner"
         elif noun.possessive:
             return "unnamed_subject"
         elif noun.owner[-1].kind == "P":
             owner = self._name(noun.owner)
         else:
-            known = (
+            thing = (
                 self._references.described(noun.owner[-1].lower)
                 if noun.determiner in self._words.definite
                 else None
             )
-            owner = self._resolved(known) if known else "unnamed_subject"
+            owner = self._resolved(thing) if thing else "unnamed_subject"
         if isinstance(owner, str):
             return owner
-        rest = noun.units[noun.units.index(noun.owned[0]) :]
-        found = self._thing(noun, f"{owner.text}'s {surface(rest)}")
-        if isinstance(found, Argument):
-            found.factor = owner.factor
-        return found
+        owned = noun.units[noun.units.index(noun.owned[0]) :]
+        argument = self._thing(noun, f"{owner.text}'s {surface(owned)}")
+        if isinstance(argument, Argument):
+            argument.factor = owner.factor
+        return argument
 
     def _thing(self, noun: NounPhrase, name: str) -> Argument | str:
         """A thing that a common noun names; "it" does not mean what a name owns."""
         if reason := self._reject(name):
             return reason
-        known = self._meet(name, noun.units[noun.core[0] :], short=False)
-        known.head = known.head or noun.head.lower
-        return Argument(known.name, known)
+        thing = self._meet(name, noun.units[noun.core[0] :], short=False)
+        thing.head = thing.head or noun.head.lower
+        return Argument(thing.name, thing)
 
     def _kind_of_thing(self, noun: NounPhrase) -> Argument | str:
         text = surface(noun.units[noun.core[0] :])
         # a capital that only opens the sentence goes; DNA keeps its own
         lower = text[1:2].islower() and not self._words.keeps_case
-        found = self._thing(noun, text[0].lower() + text[1:] if lower else text)
-        if isinstance(found, str) or found.known is None:
-            return found
-        known, head = found.known, noun.head.lower
+        argument = self._thing(noun, text[0].lower() + text[1:] if lower else text)
+        if isinstance(argument, str) or argument.thing is None:
+            return argument
+        thing, head = argument.thing, noun.head.lower
         if noun.head.tag.startswith("NN2"):
-            known.gender = "they"
+            thing.gender = "they"
         elif self._words.head_types.get(head) != "Person":
-            known.gender = known.gender or "it"
-        found.factor = _GENERIC
-        return found
+            thing.gender = thing.gender or "it"
+        argument.factor = _GENERIC
+        return argument
 
     def _common_object(self, noun: NounPhrase) -> Argument | str:
         if noun.determiner in self._words.quantifiers:
@@ -246,8 +244,8 @@ class Arguments:
         kinds = {unit.kind for unit in units}
         if len(units) < 2 or units[-1].kind != "P" or units[-2].kind == "'" or kinds - set("NJPY'"):
             return units
-        said = units[-2].lower.rstrip(".")
+        title = units[-2].lower.rstrip(".")
         owner = self._words.keeps_case and units[-1].text.endswith("s")  # "Heimstadion Polonias"
-        heads = said in self._words.head_types or said in self._words.titles
-        whole = said in self._words.naming or (owner and not heads)
+        heads = title in self._words.head_types or title in self._words.titles
+        whole = title in self._words.naming or (owner and not heads)
         return units if whole else units[-1:]

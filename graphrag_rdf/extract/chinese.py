@@ -91,15 +91,15 @@ def _segmenter() -> Jieba:
 @lru_cache(maxsize=256)
 def tokens_of(text: str) -> tuple[Token, ...]:
     """The words and marks of a text, white space left out."""
-    found, start = [], 0
+    tokens, start = [], 0
     sure = {word: tag for tag, section, words in _SURE for word in table()[section][words]}
     for piece in _pieces(simplified(text)):
         for word, tag in _segmenter().tag(piece, True):
             end = start + len(word)
             if not word.isspace():
-                found.append(Token(start, end, word, sure.get(word, tag)))
+                tokens.append(Token(start, end, word, sure.get(word, tag)))
             start = end
-    return tuple(found)
+    return tuple(tokens)
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -124,10 +124,10 @@ def names_in(text: str) -> tuple[Name, ...]:
     whole = simplified(text)
     taken: list[Name] = [Name(start, end, "Person") for start, end in _dotted(whole, tokens)]
     for name in (*_vessels(tokens), *_districts(whole, tokens), *_people(tokens), *_single(tokens)):
-        if all(name.end <= other.start or name.start >= other.end for other in taken):
+        if all(name.end <= earlier.start or name.start >= earlier.end for earlier in taken):
             taken.append(name)
     taken.sort()
-    found = [_lengthened(name, tokens, whole) for name in taken]
+    names = [_lengthened(name, tokens, whole) for name in taken]
     for token in tokens:  # a word that jieba takes for a name by its looks is one if it says of what
         guessed = token.tag.startswith(_NAMED) and not _is_known(token)
         if (
@@ -138,9 +138,9 @@ def names_in(text: str) -> tuple[Name, ...]:
             guess = Name(token.start, token.end, None)
             longer = _lengthened(guess, tokens, whole)
             if longer is not guess and token.text not in table()["names"]["common"]:
-                found.append(longer)
+                names.append(longer)
     apart: list[Name] = []
-    for name in sorted(found, key=lambda name: (name.start, -name.end)):
+    for name in sorted(names, key=lambda name: (name.start, -name.end)):
         if not apart or name.start >= apart[-1].end:
             apart.append(name)
     return tuple(apart)
@@ -259,12 +259,12 @@ def _is_subject(tokens: Sequence[Token], index: int, name: str) -> bool:
     """Whether a clause begins with a name of three characters, and goes on with 是 or a date; if its second
     part is a name, also with a verb. Such a name may also be an agent: 由王大海创办.
     """
-    before, given = tokens[index - 1] if index else None, tokens[index + 1]
+    before, second = tokens[index - 1] if index else None, tokens[index + 1]
     after = tokens[index + 2] if index + 2 < len(tokens) else None
     if len(name) != 3 or after is None:
         return False
     goes_on = after.text in table()["clauses"]["copula"] or after.tag == "m"
-    if given.tag in {"ns", "nr", "nz", "z"} and (before is None or before.text in "由被是，。；！？"):
+    if second.tag in {"ns", "nr", "nz", "z"} and (before is None or before.text in "由被是，。；！？"):
         return goes_on or after.tag in {"v", "vn", "p", "d", "t", "n"}
     opens = before is None or before.tag == "x"
     return opens and goes_on and name[0] in _characters("families_alone")
@@ -320,18 +320,18 @@ def _kind(token: Token) -> str | None:
     names = table()["names"]
     if len(text) < 2 or not tag.startswith(_NAMED) or text in names["common"]:
         return None
-    known = _segmenter().has_word(text)
+    in_dictionary = _segmenter().has_word(text)
     if tag.startswith("nr"):
-        if _foreign(text) and (known or len(text) > 2):
+        if _foreign(text) and (in_dictionary or len(text) > 2):
             return ""
         length = len(text) - (text[:2] in names["double_families"])
         if length == 3 and (text[0] in _characters("families") or len(text) == 4):
             return None if _BINDING.search(text) else "Person"
         if length == 2 and text[0] in _characters("families_of_two"):
             return ""
-        if known:
+        if in_dictionary:
             return None
-    if not known:
+    if not in_dictionary:
         kind = _kind_by_ending(text) if 3 <= len(text) <= 5 and not _BINDING.search(text) else ""
         return kind or None
     if tag == "ns":
@@ -344,12 +344,12 @@ def _kind(token: Token) -> str | None:
 
 def _kind_by_ending(text: str) -> str:
     """The entity type by the last word of a name; "" for none. The longest ending counts."""
-    names, best, found = table()["names"], 0, ""
+    names, best, kind = table()["names"], 0, ""
     for key in ("place", "organisation", "event", "work"):
         for ending in names[key]:
             if len(ending) > best and len(ending) < len(text) and text.endswith(ending):
-                best, found = len(ending), key.capitalize()
-    return found
+                best, kind = len(ending), key.capitalize()
+    return kind
 
 
 def _lengthened(name: Name, tokens: Sequence[Token], text: str) -> Name:
@@ -367,7 +367,7 @@ def _lengthened(name: Name, tokens: Sequence[Token], text: str) -> Name:
         general = token.text in names["general"] and token.text not in names["districts"]
         if len(token.text) == 1:  # 洛溪河 is a name, but no river is called 法国河
             general = general and any(
-                text[name.start : name.end] in one for one in table()["places"].values()
+                text[name.start : name.end] in places for places in table()["places"].values()
             )
         if count == 0 and name.type == "Place" and general:
             break

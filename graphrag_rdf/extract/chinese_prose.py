@@ -17,7 +17,8 @@ from graphrag_rdf.documents.sentences import without_emoji
 from graphrag_rdf.han import date_pattern, simplified
 
 from .chinese import is_role, names_in, table, tokens_of
-from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
+from .collector import Collector
+from .model import EntityCandidate, Extraction, Mention
 from .names import RuleSettings, fold, reject_reason
 from .numbers import read_date
 
@@ -70,8 +71,7 @@ class ChineseProse:
         self, text: str, sentences: Sequence[Sentence], mentions: Sequence[Mention], settings: RuleSettings
     ) -> None:
         self.text, self.sentences, self.mentions, self.settings = text, sentences, mentions, settings
-        self.relations: dict[tuple[str, str, str], RelationCandidate] = {}
-        self.rejected: dict[Rejected, None] = {}
+        self.collector = Collector(text, settings)
         self.entities: dict[str, EntityCandidate] = {}
         self.unread = 0
 
@@ -79,12 +79,10 @@ class ChineseProse:
         """The facts and names of the sentences."""
         for sentence in self.sentences:
             self._sentence(sentence)
-        kept = sorted(self.relations.values(), key=lambda one: -(one.confidence or 0))
-        chosen = set(map(id, kept[: self.settings.max_facts]))
         return Extraction(
             entities=tuple(self.entities.values()),
-            relations=tuple(one for one in self.relations.values() if id(one) in chosen),
-            rejected=tuple(self.rejected),
+            relations=self.collector.relations,
+            rejected=self.collector.rejected,
             mentions=tuple(self.mentions),
             language_warning=None,
             unread=self.unread,
@@ -106,18 +104,18 @@ class ChineseProse:
         past, ago = table()["clauses"]["past"], False
         subject: Part | None = None
         when: Part | None = None
-        states, before = False, len(self.relations)
+        states, before = False, len(self.collector)
         for number, parts in enumerate(clauses):
-            said = words[parts[0].start : parts[-1].end]
+            clause = words[parts[0].start : parts[-1].end]
             if reason := whole or ("reported" if number >= reported else _doubt_of_clause(parts)):
                 if any(part.kind == "N" for part in parts) or subject:
-                    self.rejected.setdefault(Rejected(reason, said))
+                    self.collector.reject(reason, clause)
                 if not whole and number == reported:  # who reports is what the writer says
                     for fact in _in_apposition(parts, _skip(parts, 0)[0])[0]:
                         self._state(fact, words, names, sentence, carried=False)
                 subject = when = None
                 continue
-            if "\n" in said:  # a heading before it, or a line that was cut anywhere
+            if "\n" in clause:  # a heading before it, or a line that was cut anywhere
                 subject = when = None
                 continue
             if "".join(part.text for part in parts) in past or all(part.kind == "D" for part in parts):
@@ -134,17 +132,16 @@ class ChineseProse:
                 self._state(fact, words, names, sentence, carried=fact.subject is subject)
             subject = _goes_on(facts[0]) if facts else None
             states = states or any(map(_states, parts))
-        self.unread += states and len(self.relations) == before
+        self.unread += states and len(self.collector) == before
 
     def _meet(self, name: str, kind: str | None, span: tuple[int, int], alias: str = "") -> None:
         if reject_reason(name) is not None:
             return
-        if self.settings.entity_types:
-            kind = {fold(one): one for one in self.settings.entity_types}.get(fold(kind or ""))
-        known = self.entities.get(fold(name)) or EntityCandidate(name, kind, None, (), span)
-        aliases = dict.fromkeys((*known.aliases, *([alias] if alias else [])))
+        kind = self.settings.type_of(kind)
+        entity = self.entities.get(fold(name)) or EntityCandidate(name, kind, None, (), span)
+        aliases = dict.fromkeys((*entity.aliases, *([alias] if alias else [])))
         self.entities[fold(name)] = EntityCandidate(
-            known.name, known.type or kind, None, tuple(aliases), known.span
+            entity.name, entity.type or kind, None, tuple(aliases), entity.span
         )
 
     def _state(
@@ -164,28 +161,19 @@ class ChineseProse:
         unfit = reject_reason(subject) or (fact.entity and reject_reason(target)) or ""
         if len(lexical) > _LONGEST:
             unfit = unfit or "too_long"
-        if fold(subject) == fold(lexical):
-            unfit = unfit or "same_subject_and_object"
-        confidence = round(_CERTAINTY[fact.pattern] * (_CARRIED if carried else 1), 3)
-        if confidence < self.settings.min_confidence:
-            unfit = unfit or "low_confidence"
-        if unfit:
-            self.rejected.setdefault(Rejected(unfit, " | ".join((subject, fact.predicate, lexical))))
-            return
-        self._meet(subject, None, (sentence.offset + place[0], place[1] - place[0]))
-        self.relations.setdefault(
-            (fold(subject), fact.predicate, fold(lexical)),
-            RelationCandidate(
-                subject=subject,
-                predicate=fact.predicate,
-                object=lexical,
-                object_is_entity=fact.entity,
-                datatype=datatype,
-                quote=words,
-                confidence=confidence,
-                span=(sentence.offset, sentence.length),
-            ),
+        unfit = unfit or self.collector.add(
+            subject,
+            fact.predicate,
+            lexical,
+            sentence,
+            confidence=round(_CERTAINTY[fact.pattern] * (_CARRIED if carried else 1), 3),
+            entity=fact.entity,
+            datatype=datatype,
         )
+        if unfit:
+            self.collector.reject(unfit, subject, fact.predicate, lexical)
+        else:
+            self._meet(subject, None, (sentence.offset + place[0], place[1] - place[0]))
 
 
 def _goes_on(fact: Fact) -> Part | None:
@@ -241,20 +229,22 @@ def _clauses(words: str, names: Mapping[tuple[int, int], str]) -> Iterator[list[
     """The parts of each clause of a sentence, without what is in brackets."""
     whole = simplified(words)
     spans = [("", *match.span()) for pattern in (_ITEM, _BRACKETS) for match in pattern.finditer(whole)]
-    found = [("N", *span) for span in names]
-    found += [("D", *match.span()) for match in date_pattern().finditer(whole)]
-    found += [("Q", *match.span()) for match in _NUMBER.finditer(whole)]
-    for kind, start, end in found:
+    places = [("N", *span) for span in names]
+    places += [("D", *match.span()) for match in date_pattern().finditer(whole)]
+    places += [("Q", *match.span()) for match in _NUMBER.finditer(whole)]
+    for kind, start, end in places:
         if all(end <= first or start >= last for _, first, last in spans):
             spans.append((kind, start, end))
     covered = {place for _, start, end in spans for place in range(start, end)}
     parts = [Part(kind, start, end, whole[start:end]) for kind, start, end in spans if kind]
     for token in tokens_of(words):
         # what is left of a word that a name cuts
-        rest = [place for place in range(token.start, token.end) if place not in covered]
-        if rest and token.text not in "《》":
-            text = whole[rest[0] : rest[-1] + 1]
-            parts.append(Part(token.tag if text == token.text else "n", rest[0], rest[-1] + 1, text))
+        uncovered = [place for place in range(token.start, token.end) if place not in covered]
+        if uncovered and token.text not in "《》":
+            text = whole[uncovered[0] : uncovered[-1] + 1]
+            parts.append(
+                Part(token.tag if text == token.text else "n", uncovered[0], uncovered[-1] + 1, text)
+            )
     clause: list[Part] = []
     for part in sorted(parts, key=lambda part: part.start):
         if part.kind not in {"N", "D", "Q"} and _ENDS.fullmatch(part.text):
@@ -300,47 +290,47 @@ def _read(parts: Sequence[Part], carried: Part | None, when: Part | None, *, ago
     date = later or date or when
     if index >= len(parts):
         return
-    rest, verb = parts[index + 1 :], parts[index]
-    cleft = verb.text in lists["copula"] and len(rest) > 2 and rest[-1].text == "的"
-    if cleft and rest[0].kind != "N" and rest[-2].text in lists["events"] and rest[0].text not in _BY:
-        yield from _read([*parts[:index], *rest[:-1]], carried, when, ago=ago)
-    elif cleft and (passive := list(_passive(subjects, rest[rest[0].text in _BY : -1], not common))):
+    tail, verb = parts[index + 1 :], parts[index]
+    cleft = verb.text in lists["copula"] and len(tail) > 2 and tail[-1].text == "的"
+    if cleft and tail[0].kind != "N" and tail[-2].text in lists["events"] and tail[0].text not in _BY:
+        yield from _read([*parts[:index], *tail[:-1]], carried, when, ago=ago)
+    elif cleft and (passive := list(_passive(subjects, tail[tail[0].text in _BY : -1], not common))):
         yield from passive
     elif verb.text in lists["copula"]:
         ago = ago or date is not None or any(part.text in lists["past"] for part in parts[:index])
-        yield from _copula(subjects, rest, "曾是" if ago else "是")
+        yield from _copula(subjects, tail, "曾是" if ago else "是")
     elif verb.text in _BY:
-        yield from _passive(subjects, rest, not common)
+        yield from _passive(subjects, tail, not common)
     elif common:
         return
-    elif verb.text in lists["events"] and all(part.kind == "ul" for part in rest):
+    elif verb.text in lists["events"] and all(part.kind == "ul" for part in tail):
         where_and_when = [(_place(parts[begin:index]), True), (date, False)]
         for subject, (part, entity) in product(subjects, where_and_when):
             if part is not None:
                 yield Fact(subject, f"{verb.text}于", (part.start, part.end), entity, "event")
-    elif _states(verb) and rest:
-        yield from _active(subjects, verb, rest, date)
+    elif _states(verb) and tail:
+        yield from _active(subjects, verb, tail, date)
 
 
-def _active(subjects: Sequence[Part], verb: Part, rest: Sequence[Part], date: Part | None) -> Iterator[Fact]:
+def _active(subjects: Sequence[Part], verb: Part, after: Sequence[Part], date: Part | None) -> Iterator[Fact]:
     """What is said by a verb and what follows it."""
     lists = table()["clauses"]
     predicate, taken = verb.text, 0
-    if rest[0].text in {"于", "自", "为"}:
-        predicate, taken = predicate + rest[0].text, 1
-    elif rest[0].kind in {"ul", "ug"}:
+    if after[0].text in {"于", "自", "为"}:
+        predicate, taken = predicate + after[0].text, 1
+    elif after[0].kind in {"ul", "ug"}:
         taken = 1
-    if predicate[-1] != "于" and len(rest) > taken and rest[taken].kind == "D":
+    if predicate[-1] != "于" and len(after) > taken and after[taken].kind == "D":
         return
     pattern = "event" if predicate[-1] == "于" else "verb"
-    done = taken > 0 and rest[0].kind == "ul"
-    for span, entity in _objects(rest[taken:], done=done):
+    done = taken > 0 and after[0].kind == "ul"
+    for span, entity in _objects(after[taken:], done=done):
         for subject in subjects:
             yield Fact(subject, predicate, span, entity, pattern)
         if entity and date is not None and predicate in lists["events"]:
             yield Fact(Part("N", *span, ""), f"{predicate}于", (date.start, date.end), False, "event")
     happens = predicate.removesuffix("于") in lists["events"] and predicate[-1] == "于"
-    if happens and date is not None and all(part.kind != "D" for part in rest):
+    if happens and date is not None and all(part.kind != "D" for part in after):
         for subject in subjects:  # both when and where
             yield Fact(subject, predicate, (date.start, date.end), False, pattern)
 
@@ -349,9 +339,9 @@ def _attribute(owner: Part, parts: Sequence[Part]) -> Iterator[Fact]:
     """What is said after 的: 首都是…, 总部设在…."""
     lists = table()["clauses"]
     end = _run(parts, 0, ("n", "vn", "a", "uj"))
-    said = parts[end].text if 0 < end < len(parts) else ""
-    if said in lists["copula"] or said in lists["placed"]:
-        predicate = "".join(part.text for part in parts[:end]) + (said if said in lists["placed"] else "")
+    verb = parts[end].text if 0 < end < len(parts) else ""
+    if verb in lists["copula"] or verb in lists["placed"]:
+        predicate = "".join(part.text for part in parts[:end]) + (verb if verb in lists["placed"] else "")
         for span, entity in _objects(parts[end + 1 :]):
             yield Fact(owner, predicate, span, entity, "attribute")
 
@@ -362,14 +352,14 @@ def _states(verb: Part) -> bool:
     return (long or verb.text in lists["short"] | lists["events"]) and verb.text not in lists["light"]
 
 
-def _passive(subjects: Sequence[Part], rest: Sequence[Part], entity: bool) -> Iterator[Fact]:
+def _passive(subjects: Sequence[Part], parts: Sequence[Part], entity: bool) -> Iterator[Fact]:
     """What is said after 由 or 被: who does what, when."""
-    agents, after = _subjects(rest, 0)
-    after, date = _skip(rest, after)
-    after += int(after < len(rest) and rest[after].text == "所")
-    if after >= len(rest) or not _states(rest[after]) or any(p.kind != "ul" for p in rest[after + 1 :]):
+    agents, after = _subjects(parts, 0)
+    after, date = _skip(parts, after)
+    after += int(after < len(parts) and parts[after].text == "所")
+    if after >= len(parts) or not _states(parts[after]) or any(p.kind != "ul" for p in parts[after + 1 :]):
         return
-    verb = rest[after].text.removeprefix("所")
+    verb = parts[after].text.removeprefix("所")
     for agent, subject in product(agents, subjects):
         yield Fact(agent, verb, (subject.start, subject.end), entity, "passive")
     if date is not None and entity and verb in table()["clauses"]["events"]:
@@ -431,23 +421,23 @@ def _says_who(part: Part) -> bool:
 
 def _subjects(parts: Sequence[Part], index: int) -> tuple[list[Part], int]:
     """The names at the beginning of a clause, with titles after them and descriptions before them."""
-    found = []
+    subjects = []
     nouns = _run(parts, index, ("n", "N", "b"))
     while nouns > index and parts[nouns - 1].kind != "N":
         nouns -= 1
     if nouns - index > 1 and _introduces(parts[nouns - 2]):
         index = nouns - 1  # the chemist James Dewar
     while index < len(parts) and parts[index].kind == "N":
-        found.append(parts[index])
+        subjects.append(parts[index])
         index += 1
         if index < len(parts) and parts[index].text in table()["clauses"]["titles"]:
-            if any(name.type not in {None, "Person"} for name in names_in(found[-1].text)):
+            if any(name.type not in {None, "Person"} for name in names_in(subjects[-1].text)):
                 return [], index  # the president of France, not France
             index += 1
         elif (nouns := _run(parts, index, ("n",))) in {index + 1, index + 2} and _touch(
             parts[index - 1 : nouns]
         ):
-            found[-1] = Part("N", found[-1].start, parts[nouns - 1].end, "")  # the river's bridge
+            subjects[-1] = Part("N", subjects[-1].start, parts[nouns - 1].end, "")  # the river's bridge
             index = nouns
         if index + 1 < len(parts) and parts[index].text in {"、", "和", "与", "及"}:
             if parts[index + 1].kind != "N":
@@ -455,7 +445,7 @@ def _subjects(parts: Sequence[Part], index: int) -> tuple[list[Part], int]:
             index += 1
         else:
             break
-    return found, index
+    return subjects, index
 
 
 def _introduces(part: Part) -> bool:
@@ -465,7 +455,7 @@ def _introduces(part: Part) -> bool:
 
 
 def _touch(parts: Sequence[Part]) -> bool:
-    return all(one.end == other.start for one, other in pairwise(parts))
+    return all(before.end == after.start for before, after in pairwise(parts))
 
 
 def _run(parts: Sequence[Part], index: int, tags: tuple[str, ...]) -> int:
@@ -474,22 +464,22 @@ def _run(parts: Sequence[Part], index: int, tags: tuple[str, ...]) -> int:
     return index
 
 
-def _copula(subjects: Sequence[Part], rest: Sequence[Part], is_: str) -> Iterator[Fact]:
+def _copula(subjects: Sequence[Part], after: Sequence[Part], is_: str) -> Iterator[Fact]:
     """X是Y的首都 links X and Y, also where Y is described (渔民沈阿福的孙女) and where its role is a chain
     (沈若澄的弟弟的妻子); other clauses with 是 say what X is.
     """
     owner = max(
-        (n for n, part in enumerate(rest[:-2]) if part.kind == "N" and rest[n + 1].text == "的"), default=-1
+        (n for n, part in enumerate(after[:-2]) if part.kind == "N" and after[n + 1].text == "的"), default=-1
     )
-    described = rest[: max(owner, 0)]
+    described = after[: max(owner, 0)]
     if owner >= 0 and subjects[0].kind == "N" and (not described or _describe(described)):
-        end = _run(rest, owner + 2, ("n", "vn", "b", "f", "m", "uj"))
-        if end == len(rest) and rest[-1].text != "的":
-            role = f"{is_}…的{''.join(part.text for part in rest[owner + 2 :])}"
+        end = _run(after, owner + 2, ("n", "vn", "b", "f", "m", "uj"))
+        if end == len(after) and after[-1].text != "的":
+            role = f"{is_}…的{''.join(part.text for part in after[owner + 2 :])}"
             for subject in subjects:
-                yield Fact(subject, role, (rest[owner].start, rest[owner].end), True, "copula")
+                yield Fact(subject, role, (after[owner].start, after[owner].end), True, "copula")
             return
-    for span, entity in _objects(rest, described=True):
+    for span, entity in _objects(after, described=True):
         for subject in subjects:
             yield Fact(subject, is_, span, entity, "copula")
 
@@ -502,7 +492,7 @@ def _describe(before: Sequence[Part]) -> bool:
 
 
 def _objects(
-    rest: Sequence[Part], *, described: bool = False, done: bool = False
+    parts: Sequence[Part], *, described: bool = False, done: bool = False
 ) -> Iterator[tuple[tuple[int, int], bool]]:
     """The noun phrases at the end of a clause: where each stands, and whether it is a name.
 
@@ -510,49 +500,49 @@ def _objects(
         described: clauses with 的 before the noun may be in it.
         done: after 了, so that a verb at the beginning is part of a noun (换向齿轮).
     """
-    if len(rest) == 2 and rest[0].kind == "N" and rest[1].text in table()["clauses"]["inside"]:
-        yield (rest[0].start, rest[0].end), True
+    if len(parts) == 2 and parts[0].kind == "N" and parts[1].text in table()["clauses"]["inside"]:
+        yield (parts[0].start, parts[0].end), True
         return
     if (
-        rest
-        and rest[0].kind == "N"
-        and "".join(part.text for part in rest[1:]) in table()["clauses"]["books"]
+        parts
+        and parts[0].kind == "N"
+        and "".join(part.text for part in parts[1:]) in table()["clauses"]["books"]
     ):
-        yield (rest[0].start, rest[0].end), True
+        yield (parts[0].start, parts[0].end), True
         return
-    ends = rest[-1] if rest and rest[0].kind != "c" else None
+    ends = parts[-1] if parts and parts[0].kind != "c" else None
     if ends is None or not (
         ends.kind in "NDQ" or ends.kind.startswith((*_NOUN, "q", "s")) or ends.text == "之一"
     ):
         return
     joined = {"、", "和", "与", "及", "以及"}
-    if all(part.kind == "N" or part.text in joined for part in rest):
-        for part, after in zip(rest, (*rest[1:], None), strict=True):
+    if all(part.kind == "N" or part.text in joined for part in parts):
+        for part, after in zip(parts, (*parts[1:], None), strict=True):
             # of a place that an address goes on with, the last: 浙江嘉兴
             if part.kind == "N" and not (after and after.kind == "N" and after.start == part.end):
                 yield (part.start, part.end), True
         return
-    if ends.kind == "N" and all(part.kind == "N" or part.text == "的" for part in rest):
+    if ends.kind == "N" and all(part.kind == "N" or part.text == "的" for part in parts):
         yield (ends.start, ends.end), True  # 东屿省潮东市的白鹤湾
         return
-    last = max((i for i, part in enumerate(rest) if part.text == "的"), default=-1)
-    for index, part in enumerate(rest):
+    last = max((i for i, part in enumerate(parts) if part.text == "的"), default=-1)
+    for index, part in enumerate(parts):
         fits = (
             part is ends
             or part.kind in {"N", "D", "Q"}
             or part.kind.startswith(_WITHIN)
             or part.text in joined
-            or (done and index == 0 and part.kind == "v" and len(rest) == 2 and rest[1].kind == "n")
+            or (done and index == 0 and part.kind == "v" and len(parts) == 2 and parts[1].kind == "n")
         )
         if not (fits or (described and index < last and part.kind[0] in "vdprx" and part.kind != "x")):
             return
-    if rest[0].text in table()["clauses"]["pronouns"] | {"的"} or (
-        last >= 0 and not described and last < len(rest) - 3
+    if parts[0].text in table()["clauses"]["pronouns"] | {"的"} or (
+        last >= 0 and not described and last < len(parts) - 3
     ):
         return
-    plain = all(part.kind in {"N", "n", "b", "a"} for part in rest)
-    if plain and rest[-1].kind == "N" and all(part.kind != "N" for part in rest[:-1]):
-        yield (rest[-1].start, rest[-1].end), True  # the engineer Li Ming
+    plain = all(part.kind in {"N", "n", "b", "a"} for part in parts)
+    if plain and parts[-1].kind == "N" and all(part.kind != "N" for part in parts[:-1]):
+        yield (parts[-1].start, parts[-1].end), True  # the engineer Li Ming
         return
-    first = 1 if rest[0].kind in {"m", "q"} and rest[0].text[0] == "一" and len(rest) > 1 else 0
-    yield (rest[first].start, rest[-1].end), False
+    first = 1 if parts[0].kind in {"m", "q"} and parts[0].text[0] == "一" and len(parts) > 1 else 0
+    yield (parts[first].start, parts[-1].end), False

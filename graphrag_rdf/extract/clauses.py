@@ -179,12 +179,12 @@ class _Reader(ItemRow):
             joined = kind == "c" or (kind == "," and self._at(index + 1) != "c")
             listed = self._at(index - 2) in {",", "c"} and self._at(index - 1) == "n"
             noun = self._phrase(index + 1)
-            told = (
+            determined = (
                 kind != "c"
                 or self._at(index - 1) != "n"
                 or (noun and (noun.kind != "common" or noun.determiner))
             )
-            follows = noun is not None and told and self._at(index + 2) == "v"
+            follows = noun is not None and determined and self._at(index + 2) == "v"
             if after_clause and joined and not listed and follows:
                 self.carried = self.carried if kind == "c" and self._at(index - 1) != "," else ""
                 return index + 1
@@ -263,8 +263,6 @@ class _Reader(ItemRow):
             at = self._past_complements(at)
         if self._at(at) != ",":
             return at
-        if self._at(at + 1) == "v" and subjects[-1].head.text[-1:] == ".":  # "Orrin, Inc., is"
-            return at + 1
         for index in range(at + 1, len(self.items)):
             if self._at(index) in {".", "u"} or (self._at(index) == "v" and self._at(at + 1) != "w"):
                 break
@@ -283,8 +281,8 @@ class _Reader(ItemRow):
         # no "port B", and no "you" that stands for a name
         plain = not noun.owner and not noun.possessive and {unit.kind for unit in title} <= set("JNR")
         kind = self.words.head_types.get(head)
-        told = kind == "Person" or (kind and noun.determiner in self.words.definite)  # no "software RAID"
-        if plain and told and 1 < len(name.text) == name.end - name.start:
+        typed = kind == "Person" or (kind and noun.determiner in self.words.definite)  # no "software RAID"
+        if plain and typed and 1 < len(name.text) == name.end - name.start:
             self._state((name,), self.words.is_, title, "title")
 
     # ---- verbs
@@ -322,13 +320,13 @@ class _Reader(ItemRow):
         # "sports show host": a noun may look like a verb, but for the first of the sentence
         plain = self.main == "first" or (self.main == "later" and finite.kind in "BH")
         self.general = plain and bool(self.words.present)
-        one = finite.tag in self.words.singular or word == "was"
+        singular_verb = finite.tag in self.words.singular or word == "was"
         several = (
             finite.tag in self.words.plural and (not word.endswith("s") or word.endswith("ss"))
         ) or word == "were"
         plural = len(subjects) > 1 or _several(subjects[0])
         singular = len(subjects) == 1 and not plural and not subjects[0].head.lower.endswith("s")
-        return not (one and plural) and not (several and singular and subjects[0].kind != "pronoun")
+        return not (singular_verb and plural) and not (several and singular and subjects[0].kind != "pronoun")
 
     def _finite(self, at: int) -> bool:
         """Whether a form that could be a participle is the verb of its clause."""
@@ -468,8 +466,10 @@ class _Reader(ItemRow):
 
     def _qualifiers(self, at: int) -> Qualifiers:
         """The dates and sums from here on, and the dates that open the sentence."""
-        found = [*self.fronted, *((word, noun) for _, word, noun in self._phrases(at))]
-        named = {name: (name, *value) for word, noun in found for name, value in self._qualifier(word, noun)}
+        phrases = [*self.fronted, *((word, noun) for _, word, noun in self._phrases(at))]
+        named = {
+            name: (name, *value) for word, noun in phrases for name, value in self._qualifier(word, noun)
+        }
         return tuple(named.values())
 
     def _qualifier(self, preposition: str, noun: NounPhrase) -> Iterator[tuple[str, tuple[str, str | None]]]:
@@ -618,13 +618,13 @@ class _Reader(ItemRow):
             self._state(subject, self._as_role(role.owned, self.words.of), role.owner, "role", qualifiers)
 
     def _role(
-        self, subject: NounPhrase, role: NounPhrase, preposition: str, other: Part, qualifiers: Qualifiers
+        self, subject: NounPhrase, role: NounPhrase, preposition: str, whole: Part, qualifiers: Qualifiers
     ) -> None:
         """Note `village in | Kent` of `a small village in Kent`; of a part of no name what it is."""
-        named = other.kind == "name" if isinstance(other, NounPhrase) else other[-1].kind == "P"
+        named = whole.kind == "name" if isinstance(whole, NounPhrase) else whole[-1].kind == "P"
         if named and preposition not in self.words.prepositional:
             core = role.units[slice(*role.core)]
-            self._state(subject, self._as_role(core, preposition), other, "role", qualifiers)
+            self._state(subject, self._as_role(core, preposition), whole, "role", qualifiers)
         elif preposition == self.words.of:
             self._state(subject, self.words.is_, role.units[role.core[0] :], "definition", qualifiers)
 

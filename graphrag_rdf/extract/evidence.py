@@ -155,9 +155,9 @@ def locate_fact(
     for i in range(len(folded) - 1):
         if (names_subject[i] and names_object[i + 1]) or (names_object[i] and names_subject[i + 1]):
             return _sentences_at(sentences, i, 2, 0.9)
-    said = [i for i in holding if _most(subject_words, words[i]) or predicate_words & words[i]]
-    if said:
-        return _sentences_at(sentences, best(said), 1, 0.85)
+    naming = [i for i in holding if _most(subject_words, words[i]) or predicate_words & words[i]]
+    if naming:
+        return _sentences_at(sentences, best(naming), 1, 0.85)
     loose = [
         i
         for i, line in enumerate(words)
@@ -165,8 +165,8 @@ def locate_fact(
     ]
     if loose:
         return _sentences_at(sentences, best(loose), 1, 0.8)
-    for i, (left, right) in enumerate(pairwise(words)):
-        if _most(object_words, left | right) and (names_subject[i] or names_subject[i + 1]):
+    for i, (first, second) in enumerate(pairwise(words)):
+        if _most(object_words, first | second) and (names_subject[i] or names_subject[i + 1]):
             return _sentences_at(sentences, i, 2, 0.75)
     return None
 
@@ -186,14 +186,19 @@ def _letters(text: str) -> int:
     return sum(map(str.isalnum, text))
 
 
-def _exact(needle: str, text: str) -> Located | None:
-    """The first occurrence that begins and ends at word boundaries, else the first at all."""
+def _find(needle: str, text: str) -> tuple[int, bool]:
+    """The first occurrence that begins and ends at word boundaries, or the first at all, and which it is."""
     first = start = text.find(needle)
     while start >= 0:
         if _on_boundaries(text, start, start + len(needle)):
-            return Located(start, len(needle), "exact", 1.0)
+            return start, True
         start = text.find(needle, start + 1)
-    return Located(first, len(needle), "exact", 1.0) if first >= 0 else None
+    return first, False
+
+
+def _exact(needle: str, text: str) -> Located | None:
+    start, _ = _find(needle, text)
+    return Located(start, len(needle), "exact", 1.0) if start >= 0 else None
 
 
 def _on_boundaries(text: str, start: int, end: int) -> bool:
@@ -230,20 +235,11 @@ def _locate_one(needle: str, text: str) -> Located | None:
     folded = _EDGE.sub("", _fold(needle).text)
     if not _TWO_LETTERS(folded):
         return None
-    start = _folded_position(folded, haystack.text)
-    if start >= 0:
+    start, whole = _find(folded, haystack.text)
+    if start >= 0 and (whole or len(folded) >= _MIN_FUZZY):
         offset, end = haystack.span(start, start + len(folded))
         return Located(offset, end - offset, "normalised", 1.0)
     return _fuzzy(folded, haystack, text)
-
-
-def _folded_position(needle: str, haystack: str) -> int:
-    first = start = haystack.find(needle)
-    while start >= 0:
-        if _on_boundaries(haystack, start, start + len(needle)):
-            return start
-        start = haystack.find(needle, start + 1)
-    return first if len(needle) >= _MIN_FUZZY else -1
 
 
 def _fuzzy(needle: str, haystack: _Folded, text: str) -> Located | None:
@@ -256,12 +252,12 @@ def _fuzzy(needle: str, haystack: _Folded, text: str) -> Located | None:
     from rapidfuzz import fuzz
 
     low, high = window
-    found = fuzz.partial_ratio_alignment(needle, haystack.text[low:high], score_cutoff=100 * MIN_SCORE)
-    if found is None or found.dest_end - found.dest_start < 0.7 * len(needle):
+    match = fuzz.partial_ratio_alignment(needle, haystack.text[low:high], score_cutoff=100 * MIN_SCORE)
+    if match is None or match.dest_end - match.dest_start < 0.7 * len(needle):
         return None
-    offset, end = haystack.span(low + found.dest_start, low + found.dest_end)
+    offset, end = haystack.span(low + match.dest_start, low + match.dest_end)
     offset, end = _snap(text, offset, end)
-    return Located(offset, end - offset, "fuzzy", round(found.score / 100, 4))
+    return Located(offset, end - offset, "fuzzy", round(match.score / 100, 4))
 
 
 def _window(needle: str, haystack: str) -> tuple[int, int] | None:
@@ -275,13 +271,13 @@ def _window(needle: str, haystack: str) -> tuple[int, int] | None:
     votes = sorted([place - at for word, at in words for place in places.get(word, ())])
     slack = max(20, len(needle) // 4)
     # a window that only grows: it slides on by one vote where it would become too wide
-    left = best_start = 0
+    low = best_start = 0
     for vote in votes:
-        if vote - votes[left] > slack:
-            left += 1
+        if vote - votes[low] > slack:
+            low += 1
         else:
-            best_start = votes[left]
-    if not votes or (len(votes) - left) * 3 < len(words):
+            best_start = votes[low]
+    if not votes or (len(votes) - low) * 3 < len(words):
         return None
     return max(0, best_start - slack), min(len(haystack), best_start + len(needle) + 2 * slack)
 
@@ -318,11 +314,6 @@ _HYPHENS = frozenset("-‐‑‒–—―−\u00ad")
 _INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff")
 _SINGLE = frozenset("'’‘‚‛`´′")
 _DOUBLE = frozenset('"“”„‟«»″〝〞')
-# stretches of words, in which each character is folded to one, or else one character
-_PLAIN = "[!-,.-_a-~‘’“”]+(?:[ \n][!-,.-_a-~‘’“”]+)*"
-_PLAIN_FOLDED = str.maketrans("\n‘’“”", " ''\"\"")
-_PIECE = re.compile(f"({_PLAIN})|.", re.DOTALL)
-_ALL_PLAIN = re.compile(_PLAIN).fullmatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,36 +347,23 @@ def _fold_character(character: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", character).casefold())
 
 
-def _fold_plain(text: str) -> str:
-    return text.lower().translate(_PLAIN_FOLDED)
-
-
 @lru_cache(maxsize=512)
 def _fold(text: str) -> _Folded:
     """Folds white space, hyphens (gone, with a line end after them), quotation marks, case and width."""
-    if _ALL_PLAIN(text):
-        return _Folded(_fold_plain(text), range(len(text)))
-    folded = ""
-    pieces: list[str] = []
+    folded: list[str] = []
     places = array("L")
     after_hyphen = False
-    for match in _PIECE.finditer(text):
-        source, start = match.group(), match.start()
-        if match.lastindex:
-            folded = _fold_plain(source)
-            places.extend(range(start, match.end()))
-        else:
-            character = _fold_character(source)
-            if not character:
-                after_hyphen = source in _HYPHENS
-                continue
-            if character == " " and ((after_hyphen and source in "\r\n") or folded[-1:] == " "):
-                continue
-            folded = character
-            places.extend([start] * len(folded))
-        after_hyphen = after_hyphen and folded == " "
-        pieces.append(folded)
-    return _Folded("".join(pieces), places)
+    for place, source in enumerate(text):
+        character = _fold_character(source)
+        if not character:
+            after_hyphen = source in _HYPHENS
+            continue
+        if character == " " and ((after_hyphen and source in "\r\n") or folded[-1:] == [" "]):
+            continue
+        after_hyphen = after_hyphen and character == " "
+        folded.append(character)
+        places.extend([place] * len(character))
+    return _Folded("".join(folded), places)
 
 
 def _holding(lines: Sequence[str], phrase: str) -> list[bool]:
@@ -419,8 +397,8 @@ def _words_of(text: str) -> frozenset[str]:
     """Content words, and pairs of characters of scripts that put no space between words."""
     folded = _fold(text).text
     pairs = {run[i : i + 2] for run in _HAN.findall(folded) for i in range(max(1, len(run) - 1))}
-    rest = _HAN.sub(" ", folded)
-    return _content_words(rest) | pairs if rest.strip() else frozenset(pairs)
+    unpaired = _HAN.sub(" ", folded)
+    return _content_words(unpaired) | pairs if unpaired.strip() else frozenset(pairs)
 
 
 def _most(wanted: frozenset[str], there: frozenset[str]) -> bool:

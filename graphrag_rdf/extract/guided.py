@@ -204,16 +204,18 @@ class Guide:
 
     # --- answers ------------------------------------------------------------------------------------------
 
-    def apply(self, found: Extraction) -> Extraction:
+    def apply(self, extraction: Extraction) -> Extraction:
         """An extraction in the terms of the ontology; the rest is rejected or marked as proposed."""
-        rejected = list(found.rejected)
-        typed = [kind for each in found.entities for kind in _one_type_each(_bare(each))]
+        rejected = list(extraction.rejected)
+        typed = [kind for each in extraction.entities for kind in _one_type_each(_bare(each))]
         named = [self._entity(each, rejected) for each in typed]
         entities = [each for each in named if not self._is_value(each)]
         classes = {match_key(each.name): each.class_iri for each in reversed(entities) if each.class_iri}
-        relations = [self._relation(_with_bare_ends(each), classes, rejected) for each in found.relations]
+        relations = [
+            self._relation(_with_bare_ends(each), classes, rejected) for each in extraction.relations
+        ]
         kept = dict.fromkeys(each for each in relations if each is not None)
-        return replace(found, entities=tuple(entities), relations=tuple(kept), rejected=tuple(rejected))
+        return replace(extraction, entities=tuple(entities), relations=tuple(kept), rejected=tuple(rejected))
 
     def _entity(self, entity: EntityCandidate, rejected: list[Rejected]) -> EntityCandidate:
         if entity.type is None or not fold(entity.type):
@@ -352,7 +354,7 @@ def _other_forms(key: str) -> Iterator[tuple[str, bool]]:
         yield f"{passive[1]}or", False
 
 
-def _note(found: dict[str, list[Any]], key: str, item: Any) -> None:
-    held = found.setdefault(key, [])
+def _note(lists: dict[str, list[Any]], key: str, item: Any) -> None:
+    held = lists.setdefault(key, [])
     if key and item not in held:
         held.append(item)

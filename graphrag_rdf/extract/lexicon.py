@@ -40,10 +40,10 @@ def all_stopwords() -> frozenset[str]:
     Only short words of other languages count: `die` is no name anywhere, `Nun` might be one.
     """
     table = _stopword_table()
-    others = frozenset(
+    foreign = frozenset(
         word for code, words in table.items() if code != "en" for word in words if 1 < len(word) <= 3
     )
-    return table["en"] | others
+    return table["en"] | foreign
 
 
 @lru_cache(maxsize=16)
@@ -74,7 +74,6 @@ class Lexicon:
         verbal: prepositions whose second phrase still belongs to the verb.
         placing: prepositions before places rather than people.
         giving: verbs with a recipient ("gave Tom the key").
-        going_on: words after which a phrase goes on ("revolutions per minute").
         ranges: words between the ends of a range ("2 to 5").
         naming: nouns before a name that stands for itself: "the name oxygen".
         quantifiers: determiners that speak of none, some or all.
@@ -115,7 +114,6 @@ class Lexicon:
     verbal: frozenset[str]
     placing: frozenset[str]
     giving: frozenset[str]
-    going_on: frozenset[str]
     ranges: frozenset[str]
     naming: frozenset[str]
     quantifiers: frozenset[str]

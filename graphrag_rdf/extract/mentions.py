@@ -64,19 +64,19 @@ def find_mentions(
     """
     gazetteer = names if isinstance(names, Gazetteer) else Gazetteer(names)
     chinese = is_chinese(text, language)
-    found = [*_quoted_titles(text)]
+    mentions = [*_quoted_titles(text)]
     words = words_of(text)
     if chinese or mostly_cjk(text):
-        found += _latin_in_cjk(text)
+        mentions += _latin_in_cjk(text)
     elif has_capitals(text):
         lines = _lines(text, sentences, words)
-        found += _capitalised(text, lines, base_language(language) or "en", title)
-    found += gazetteer.find(text, words)
+        mentions += _capitalised(text, lines, base_language(language) or "en", title)
+    mentions += gazetteer.find(text, words)
     if chinese:
-        found += _chinese(text, sentences)
+        mentions += _chinese(text, sentences)
     if title:
-        found += _titles(text, title)
-    return _longest_apart(found)
+        mentions += _titles(text, title)
+    return _longest_apart(mentions)
 
 
 @lru_cache(maxsize=256)
@@ -111,7 +111,7 @@ def _lines(text: str, sentences: Sequence[Sentence], words: list[Word]) -> list[
 
 
 def _quoted_titles(text: str) -> list[Mention]:
-    found = []
+    titles = []
     for match in _QUOTED.finditer(text):
         group = match.lastindex or 1
         inner = match.group(group)
@@ -125,11 +125,11 @@ def _quoted_titles(text: str) -> list[Mention]:
             and len(words) <= 8
             and sum(w[0].isupper() for w in words) * 2 >= len(words)
         ):
-            found.append(Mention(match.start(group), len(clean), clean))
+            titles.append(Mention(match.start(group), len(clean), clean))
     for match in _CJK_QUOTED.finditer(text):
         group = match.lastindex or 1
-        found.append(Mention(match.start(group), len(match.group(group)), match.group(group)))
-    return [mention for mention in found if mention.name.strip() == mention.name]
+        titles.append(Mention(match.start(group), len(match.group(group)), match.group(group)))
+    return [mention for mention in titles if mention.name.strip() == mention.name]
 
 
 def _latin_in_cjk(text: str) -> list[Mention]:
@@ -169,7 +169,7 @@ def _capitalised(
     trusted = {word.lower for word in words_of(title)} if title else set()
     inner = {word.lower for words in lines for word in words[1:] if word.capital}
     lower = {word.lower for words in lines for word in words if not word.capital}
-    found: list[Mention] = []
+    mentions: list[Mention] = []
     for words in lines:
         capitals = [word for word in words if word.capital]
         if not capitals:
@@ -185,8 +185,8 @@ def _capitalised(
             ):
                 continue
             start, end = span[0].start, span[-1].end
-            found.append(Mention(start, end - start, " ".join(text[start:end].split())))
-    return found
+            mentions.append(Mention(start, end - start, " ".join(text[start:end].split())))
+    return mentions
 
 
 def _runs(words: Sequence[Word], text: str, table: dict[str, frozenset[str]]) -> Iterator[tuple[int, int]]:
@@ -263,17 +263,17 @@ def _next_in_run(
 def _run_after(words: Sequence[Word], joiner: int, text: str) -> list[str]:
     """The capitalised words after "and", "of" or "of the", in lower case."""
     last = joiner + (joiner + 1 < len(words) and words[joiner + 1].lower == "the")
-    found = []
+    following = []
     while last + 1 < len(words) and words[last + 1].capital and _joined(text, words[last], words[last + 1]):
         last += 1
-        found.append(words[last].lower)
-    return found
+        following.append(words[last].lower)
+    return following
 
 
-def _joined(text: str, left: Word, right: Word, abbreviations: frozenset[str] = frozenset()) -> bool:
+def _joined(text: str, before: Word, after: Word, abbreviations: frozenset[str] = frozenset()) -> bool:
     """Whether only a space (or the full stop of an initial or abbreviation) stands between two words."""
-    gap = text[left.end : right.start]
-    if gap[:1] == "." and (len(left.text) == 1 or left.lower in abbreviations):
+    gap = text[before.end : after.start]
+    if gap[:1] == "." and (len(before.text) == 1 or before.lower in abbreviations):
         gap = gap[1:]
         if not gap:
             return True
@@ -309,8 +309,6 @@ def _trim(
         if words[last].lower in months and last > first:
             break
         last -= 1
-    if last > first + 1 and words[last - 1].lower in months and words[last].text.isdigit():
-        last -= 2  # "Effective June 30"
     if first <= last and all(word.text.isdigit() for word in words[first : last + 1]):
         return 1, 0
     return first, last
@@ -346,9 +344,9 @@ def _names_something(
     return bool(index) or word.lower in seen or word.lower not in lower
 
 
-def _longest_apart(found: list[Mention]) -> tuple[Mention, ...]:
+def _longest_apart(mentions: list[Mention]) -> tuple[Mention, ...]:
     """The longest of overlapping mentions; of equal spans the one added last (the dictionary's)."""
-    ranked = sorted(enumerate(found), key=lambda item: (-item[1].length, item[1].offset, -item[0]))
+    ranked = sorted(enumerate(mentions), key=lambda item: (-item[1].length, item[1].offset, -item[0]))
     taken: list[Mention] = []
     covered: set[int] = set()
     for _, mention in ranked:

@@ -22,7 +22,6 @@ from .tagging import Unit
 
 _GOES_ON = re.compile(r"[\w‐‑–/%=+-]|:[^\s\d]")
 _DASHES = frozenset("-–—")
-_MODIFIERS = frozenset("EG")
 _NAMES = frozenset("FNPMY")
 _PHRASE = frozenset("DSOJNP")
 
@@ -79,8 +78,8 @@ def leaves_a_phrase(object_: Sequence[Unit], units: Sequence[Unit]) -> bool:
     """
     if object_[-1] not in units:
         return False
-    rest = units[units.index(object_[-1]) + 1 :]
-    clause = takewhile(lambda unit: unit.kind not in "K.CUW(", rest)
+    following = units[units.index(object_[-1]) + 1 :]
+    clause = takewhile(lambda unit: unit.kind not in "K.CUW(", following)
     return any(unit.kind in "NP" for unit in clause)
 
 
@@ -115,15 +114,11 @@ def doubt_of_extent(
     if after.start == subject[0].start:  # "the prince Guaimar"
         return ""
     literal = object_[-1].literal is not None or object_[-1].kind in "MY"
-    then = units[units.index(after) + 1].kind if after is not units[-1] else "."
     return (
         "cut"
         if _GOES_ON.match(text[end : end + 2])
-        or after.lower in words.going_on
         or (literal and (after.lower in words.ranges | _DASHES or after.kind in _PHRASE))
-        or (object_[-1].kind == "Y" and after.kind in "KC" and then == "Y" and len(object_) == 1)
         or (not words.keeps_case and after.kind in _NAMES)
-        or (not words.keeps_case and after.kind in _MODIFIERS and object_[0].lower in words.definite)
         else ""
     )
 
@@ -153,8 +148,10 @@ def denies(predicate: str, value: str | None) -> bool:
         value: the object, where it is a value; None for an entity.
     """
     denying = _words("words")
-    said = _WORDS.findall(predicate.lower())
-    if any(word in denying or _is_contracted(word) or word.startswith(("n'", "n’")) for word in said):
+    predicate_words = _WORDS.findall(predicate.lower())
+    if any(
+        word in denying or _is_contracted(word) or word.startswith(("n'", "n’")) for word in predicate_words
+    ):
         return True
     if predicate[:1] in _words("han") or predicate.startswith("并非"):
         return True
@@ -187,14 +184,14 @@ def doubt_of_quote(quote: str, predicate: str, target: str) -> str:
             # where the object stands in another clause, the predicate may be meant there
             elsewhere = in_quote and {*things}.isdisjoint(word.lower() for word in clause)
             for near in _marked(clause, _words(marks)):
-                if not elsewhere and any(_alike(one, verb) for one in near for verb in verbs):
+                if not elsewhere and any(_alike(word, verb) for word in near for verb in verbs):
                     return reason
                 objects = _content(" ".join(near))[:reach]
-                if things and things[0].isalpha() and any(_alike(one, things[0]) for one in objects):
+                if things and things[0].isalpha() and any(_alike(word, things[0]) for word in objects):
                     return reason
         after = [match.end() for match in re.finditer(_any(han), quote)]
-        said = tuple(more + part for part in (predicate, target) if len(part) > 1 for more in ("", joining))
-        if any(quote.startswith(said, place) for place in after):
+        starts = tuple(more + part for part in (predicate, target) if len(part) > 1 for more in ("", joining))
+        if any(quote.startswith(starts, place) for place in after):
             return reason
     return ""
 
@@ -229,9 +226,9 @@ def _is_contracted(word: str) -> bool:
     return word.lower().endswith(("n't", "n’t"))
 
 
-def _alike(one: str, other: str) -> bool:
+def _alike(word: str, form: str) -> bool:
     """Whether two words may be forms of one: "expect" and "expects"."""
-    short, long = sorted((one, other), key=len)
+    short, long = sorted((word, form), key=len)
     more = len(long) - len(short)
     return long.startswith(short) and (more == 0 or (len(short) > 2 and more < 4))
 

@@ -157,9 +157,11 @@ def together(first: Extraction, second: Extraction) -> Extraction:
     """What two readings of one chunk found; warnings are those of the first."""
     entities = {fold(entity.name): entity for entity in first.entities}
     for entity in second.entities:
-        known = entities.setdefault(fold(entity.name), entity)
-        aliases = dict.fromkeys((*known.aliases, *entity.aliases))
-        entities[fold(entity.name)] = replace(known, type=known.type or entity.type, aliases=tuple(aliases))
+        first_entity = entities.setdefault(fold(entity.name), entity)
+        aliases = dict.fromkeys((*first_entity.aliases, *entity.aliases))
+        entities[fold(entity.name)] = replace(
+            first_entity, type=first_entity.type or entity.type, aliases=tuple(aliases)
+        )
     return replace(
         first,
         entities=tuple(entities.values()),

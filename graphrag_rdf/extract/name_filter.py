@@ -59,7 +59,7 @@ def other_names(units: Sequence[Unit], text: str) -> Iterator[tuple[Unit, str]]:
             continue
         between = _ALSO.match(text, unit.end)
         if between:
-            target = next((other for other in units[index + 1 :] if other.start == between.end()), None)
+            target = next((later for later in units[index + 1 :] if later.start == between.end()), None)
             if target is not None and target.kind == "P":
                 yield unit, target.text
 
@@ -95,8 +95,8 @@ def is_short_form(short: str, name: str) -> bool:
     letters = [character.lower() for character in short if character.isalnum()]
     if not letters or len(short) >= len(name) or " " in short or short.islower():
         return False
-    rest = iter(name.lower())
-    return name[0].lower() == letters[0] and all(letter in rest for letter in letters)
+    remaining = iter(name.lower())
+    return name[0].lower() == letters[0] and all(letter in remaining for letter in letters)
 
 
 def _event(before: str) -> LifeEvent | None:
@@ -136,7 +136,7 @@ def with_derived_names(
         if len(words) > 1 and words[-1][0].isupper():
             for word in dict.fromkeys((words[0].lower(), words[-1].lower())):
                 called.setdefault(word, []).append(name)
-    found: list[Mention] = []
+    derived: list[Mention] = []
     for mention in mentions:
         whole = _whole(mention.name, called, topic)
         parts = [
@@ -145,8 +145,8 @@ def with_derived_names(
             if tagger is None or not tagger.is_common(part)
         ]
         named = dict.fromkeys((mention.name, whole, *parts))
-        found += [Mention(mention.offset, mention.length, name) for name in named]
-    return tuple(found)
+        derived += [Mention(mention.offset, mention.length, name) for name in named]
+    return tuple(derived)
 
 
 def _whole(name: str, called: dict[str, list[str]], topic: str | None) -> str:
@@ -174,16 +174,16 @@ _WORD = re.compile(r"\w+")
 _LONGEST = 12  # words of a title that can be a name
 
 
-def topics_of(title: str, mentions: Sequence[Mention], *, given: bool) -> tuple[str, ...]:
+def topics_of(title: str, mentions: Sequence[Mention], *, titled: bool) -> tuple[str, ...]:
     """The names of what a chunk is about: of `topic_of`, and as others write a given title - without its
     article, and without the place after a comma where the chunk names it so (`Springfield, Ohio`). Of a
     title with parts (`Halden Locks Co. — Form 10-Q — …`) the first names it.
     """
-    topic = topic_of(title.partition(PART)[0] if given else title, mentions, given=given)
+    topic = topic_of(title.partition(PART)[0] if titled else title, mentions, titled=titled)
     if topic is None:
         return ()
     names = [topic]
-    if given:
+    if titled:
         names.append(_ARTICLE.sub("", topic, count=1) if _ARTICLE.match(topic) else topic)
         head = topic.split(", ")[0]
         if fold(head) in {fold(mention.name) for mention in mentions}:
@@ -191,13 +191,13 @@ def topics_of(title: str, mentions: Sequence[Mention], *, given: bool) -> tuple[
     return tuple(dict.fromkeys(names))
 
 
-def topic_of(title: str, mentions: Sequence[Mention], *, given: bool) -> str | None:
+def topic_of(title: str, mentions: Sequence[Mention], *, titled: bool) -> str | None:
     """The name of what a chunk is about.
 
     Args:
         title: of its document.
         mentions: the names that the chunk has, in text order.
-        given: whether the document has this title, rather than that its file is called so.
+        titled: whether the document has this title, rather than that its file is called so.
 
     Returns:
         the title without a bracket at its end, which tells homonyms apart, if it is given or the chunk has
@@ -205,13 +205,13 @@ def topic_of(title: str, mentions: Sequence[Mention], *, given: bool) -> str | N
         that says nothing the first name of the chunk; None if there is none.
     """
     name = _BRACKETED.sub("", title).strip()
-    if not given and fold(name) not in {fold(mention.name) for mention in mentions}:
+    if not titled and fold(name) not in {fold(mention.name) for mention in mentions}:
         return mentions[0].name if mentions else None
     if 0 < len(_WORD.findall(name)) <= _LONGEST:
         return name
     flat = f" {' '.join(_WORD.findall(fold(title)))} "
     named = [(flat.find(f" {' '.join(_WORD.findall(fold(m.name)))} "), m.name) for m in mentions]
-    inside = sorted((place, -len(found), found) for place, found in named if place >= 0)
+    inside = sorted((place, -len(part), part) for place, part in named if place >= 0)
     return inside[0][2] if inside else None
 
 
@@ -219,11 +219,9 @@ def topic_of(title: str, mentions: Sequence[Mention], *, given: bool) -> str | N
 
 
 _NUMBER = re.compile(r"\d+[A-Z]?")
-_RUN_IN = re.compile(r"\s*(?:[—–:]|--)")
 _STOPS = frozenset(".,;:!?")
 _SPEECH = re.compile(r"(?<=[,:—])\s+[\"“„'‘]+(?=\w)")
 _GOES_ON = re.compile(r" [a-z]")
-_CUT = re.compile(r"[-‐‑][ \t]*\r?\n")
 _LINE = re.compile(r"[^\r\n]+")
 
 
@@ -263,12 +261,12 @@ def is_plain(name: str, lower: Collection[str], tagger: Tagger | None) -> bool:
     return tagger is not None and all(word.lower() in lower or tagger.is_common(word) for word in words)
 
 
-def _is_word(name: str, known: Collection[str], tagger: Tagger) -> bool:
+def _is_word(name: str, trusted: Collection[str], tagger: Tagger) -> bool:
     """Whether a name is only an ordinary word, alone or with a number: `Section 4`, `Ltd`."""
-    first, *others = name.split()
+    first, *following = name.split()
     if first.lower() in lexicon(tagger.language).name_types:
-        return not others
-    return all(map(_NUMBER.fullmatch, others)) and tagger.is_common(first) and first.lower() not in known
+        return not following
+    return all(map(_NUMBER.fullmatch, following)) and tagger.is_common(first) and first.lower() not in trusted
 
 
 def _sentence_starts(text: str, sentences: Sequence[Sentence], turns: Sequence[Turn]) -> frozenset[int]:
@@ -287,7 +285,7 @@ class NameFilter:
         mentions: in text order.
         tagger: of the text's language.
         title: of its document; what it names is a name.
-        given: names that are names whatever the tags say.
+        certain: names that are names whatever the tags say.
         turns: who speaks where; their labels are names.
 
     Attributes:
@@ -302,13 +300,13 @@ class NameFilter:
         tagger: Tagger,
         *,
         title: str | None,
-        given: Collection[str] = (),
+        certain: Collection[str] = (),
         turns: Sequence[Turn] = (),
     ) -> None:
         self._text = text
         self._mentions = mentions
         self._tagger = tagger
-        self._given = given
+        self._certain = certain
         self._starts = _sentence_starts(text, sentences, turns)
         self._labels = {turn.name[0] for turn in turns if turn.name[0] < turn.name[1]}
         self._title = frozenset(WORD.findall((title or "").lower()))
@@ -344,9 +342,9 @@ class NameFilter:
         sure = [Mention(u.start, u.end - u.start, u.text) for u in parts if u.start not in places]
         lines = []
         for mention in mentions:
-            if self._is_given(mention):
+            if self._is_certain(mention):
                 sure.append(mention)
-            elif in_spans(self._lines, mention.offset) or self._heads(mention):
+            elif in_spans(self._lines, mention.offset):
                 lines.append(mention)
             elif (mention.offset in self._names or not in_spans(self._judged, mention.offset)) and (
                 self._whole or self._is_sure(mention, inside)
@@ -356,18 +354,18 @@ class NameFilter:
         sure += [part for mention in lines for part in self._in_line(mention, named)]
         return tuple(sorted(sure, key=lambda mention: mention.offset))
 
-    def _is_given(self, mention: Mention) -> bool:
+    def _is_certain(self, mention: Mention) -> bool:
         """Whether a mention is a name whatever the tags say."""
         words = mention.name.lower().split()
-        return mention.offset in self._labels or mention.name in self._given or self._title.issuperset(words)
+        return (
+            mention.offset in self._labels or mention.name in self._certain or self._title.issuperset(words)
+        )
 
     def _is_sure(self, mention: Mention, inside: Collection[str]) -> bool:
         """Whether a mention in a sentence is a name, and not an ordinary word, part of a word, or an ordinary
         phrase or exclamation that opens the sentence.
         """
         end = mention.offset + mention.length
-        if _CUT.match(self._text, end):
-            return False
         words = mention.name.lower().split()
         if mention.offset in self._starts and fold(mention.name) not in inside:
             if words[1:] and self._known.isdisjoint(words) and is_plain(mention.name, (), self._tagger):
@@ -375,11 +373,6 @@ class NameFilter:
             if not words[1:] and self._text[end : end + 1] in _STOPS and not self._tagger.is_name(words[0]):
                 return False
         return not _is_word(mention.name, self._known, self._tagger)
-
-    def _heads(self, mention: Mention) -> bool:
-        """Whether a mention is a heading at the beginning of what it heads: `Exchange Rates — We are …`."""
-        after = _RUN_IN.match(self._text, mention.offset + mention.length)
-        return not self._whole and mention.offset in self._starts and after is not None
 
     def _in_line(self, mention: Mention, named: Collection[str]) -> Iterator[Mention]:
         """The name in a mention on a line where capitals mean nothing: at most the words before a number or a
@@ -442,7 +435,7 @@ def filter_mentions(
     *,
     language: str | None,
     title: str | None,
-    given: Collection[str] = (),
+    certain: Collection[str] = (),
     turns: Sequence[Turn] = (),
 ) -> tuple[Mention, ...]:
     """The mentions of a text that are names by their parts of speech.
@@ -453,13 +446,13 @@ def filter_mentions(
         sentences: those of its sentences that are no rows of tables.
         language: BCP 47.
         title: of its document.
-        given: names that are names whatever the tags say.
+        certain: names that are names whatever the tags say.
         turns: who speaks where in it.
     """
     tagger = tagger_for(language)
     if tagger is None:
         return tuple(mentions)
-    names = NameFilter(text, sentences, mentions, tagger, title=title, given=given, turns=turns)
+    names = NameFilter(text, sentences, mentions, tagger, title=title, certain=certain, turns=turns)
     for sentence in sentences:
         turn = turn_at(turns, sentence.offset)
         span = (max(sentence.offset, turn.words if turn else 0), sentence.offset + sentence.length)

@@ -124,7 +124,7 @@ class Word(NamedTuple):  # a tuple is made three times faster than a frozen data
 
 def words_of(text: str, start: int = 0, end: int | None = None) -> list[Word]:
     """The words of a text, or of a part of it, without the possessive s."""
-    found: list[Word] = []
+    words: list[Word] = []
     # in bulk: a match object for each word would take as long as all the rest
     parts = _WORDS_BETWEEN.split(text[start:end])
     offsets = islice(accumulate(map(len, parts), initial=start), 1, None, 2)
@@ -136,8 +136,8 @@ def words_of(text: str, start: int = 0, end: int | None = None) -> list[Word]:
             token[0].isupper() or token[1:2].isupper() or _ARABIC_ARTICLE(token) is not None
         )
         # past the constructor, which takes longer than all the rest
-        found.append(tuple.__new__(Word, (offset, offset + len(token), token, lower, capital)))
-    return found
+        words.append(tuple.__new__(Word, (offset, offset + len(token), token, lower, capital)))
+    return words
 
 
 def has_capitals(text: str) -> bool:
@@ -233,8 +233,8 @@ def _count(text: str) -> tuple[int, int]:
 
 def _is_owned(text: str) -> bool:
     """Whether a possessive stands before an ordinary noun. "My Fair Lady" is a name."""
-    first, _, rest = text.partition(" ")
-    return first.lower() in _possessives() and (first[0].islower() or rest[:1].islower())
+    first, _, noun = text.partition(" ")
+    return first.lower() in _possessives() and (first[0].islower() or noun[:1].islower())
 
 
 @lru_cache(maxsize=1)
@@ -262,3 +262,10 @@ class RuleSettings:
     max_facts: int = 200
     max_words: int = 12
     min_confidence: float = 0.4
+
+    def type_of(self, *names: str | None) -> str | None:
+        """The first of some names that is an entity type to use; if all are, the first name."""
+        if not self.entity_types:
+            return names[0]
+        types = {fold(name): name for name in self.entity_types}
+        return next((types[fold(name)] for name in names if name and fold(name) in types), None)

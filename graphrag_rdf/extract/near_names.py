@@ -42,13 +42,13 @@ class NearNames:
 
     def _find(self, name: _Name) -> str | None:
         for is_near in self._ways:
-            found = {
-                meant: other.text
-                for other, meant in self._named
-                if other.end == name.end and is_near(name, other)
+            near = {
+                meant: full.text
+                for full, meant in self._named
+                if full.end == name.end and is_near(name, full)
             }
-            if found:
-                return next(iter(found.values())) if len(found) == 1 else None
+            if near:
+                return next(iter(near.values())) if len(near) == 1 else None
         return None
 
 
@@ -67,30 +67,32 @@ class _Name:
         self.words = frozenset(_singular(word) for word in self.split if word not in _SMALL)
 
 
-def _has_words(name: _Name, other: _Name) -> bool:
-    return bool(name.words) and name.words == other.words
+def _has_words(name: _Name, full: _Name) -> bool:
+    return bool(name.words) and name.words == full.words
 
 
-def _lacks_letters(name: _Name, other: _Name) -> bool:
+def _lacks_letters(name: _Name, full: _Name) -> bool:
     """Up to two letters of longer words, none at their ends."""
     return (
-        len(name.split) == len(other.split)
-        and 0 < len(other.text) - len(name.text) <= _MISSING
+        len(name.split) == len(full.split)
+        and 0 < len(full.text) - len(name.text) <= _MISSING
         and all(
-            one == two
-            or (len(one) >= _SHORTEST and (one[0], one[-1]) == (two[0], two[-1]) and _is_part(one, two))
-            for one, two in zip(name.split, other.split, strict=True)
+            lacking == whole
+            or (
+                len(lacking) >= _SHORTEST
+                and (lacking[0], lacking[-1]) == (whole[0], whole[-1])
+                and _is_part(lacking, whole)
+            )
+            for lacking, whole in zip(name.split, full.split, strict=True)
         )
     )
 
 
-def _lacks_words(name: _Name, other: _Name) -> bool:
+def _lacks_words(name: _Name, full: _Name) -> bool:
     """Not the main one: "site" of "site of discovery", "rank" of "military rank"."""
-    before = _MAIN.match(other.text)
-    main = before[1].split()[-1:] if before else other.split[-1:]
-    return (
-        name.words < other.words and name.words.issuperset(map(_singular, main)) and "or" not in other.split
-    )
+    before = _MAIN.match(full.text)
+    main = before[1].split()[-1:] if before else full.split[-1:]
+    return name.words < full.words and name.words.issuperset(map(_singular, main)) and "or" not in full.split
 
 
 def _singular(word: str) -> str:
@@ -99,5 +101,5 @@ def _singular(word: str) -> str:
 
 def _is_part(letters: str, word: str) -> bool:
     """Whether letters occur in a word, in their order."""
-    rest = iter(word)
-    return all(letter in rest for letter in letters)
+    remaining = iter(word)
+    return all(letter in remaining for letter in letters)

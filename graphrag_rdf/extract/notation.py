@@ -43,13 +43,13 @@ def statements_in(answer: str, text: str) -> list[dict[str, str]]:
         text: what it read, which decides where names with commas end.
     """
     run = _run(text)
-    found: dict[tuple[str, ...], None] = {}
+    statements: dict[tuple[str, ...], None] = {}
     for line in _ESCAPE.sub(r"\1", answer).splitlines():
         for subject, predicate, value in _line(line[:_LONGEST], run):
             stripped = (_name(subject, text), predicate.strip(_STRAY), _name(value, text))
             if all(map(_run, stripped)) and stripped[1].casefold() not in _HEADS:
-                found[stripped] = None
-    return [dict(zip(("subject", "predicate", "object"), parts, strict=True)) for parts in found]
+                statements[stripped] = None
+    return [dict(zip(("subject", "predicate", "object"), parts, strict=True)) for parts in statements]
 
 
 def _line(line: str, run: str) -> Iterator[tuple[str, str, str]]:
@@ -57,28 +57,28 @@ def _line(line: str, run: str) -> Iterator[tuple[str, str, str]]:
         yield from ((each[1], each[2], each[3]) for each in quoted)
         return
     mark = _MARK.match(line)
-    rest = line[mark.end() :] if mark else line
-    if len(parts := _BETWEEN.split(rest.strip().strip("|"))) == 3:
+    tail = line[mark.end() :] if mark else line
+    if len(parts := _BETWEEN.split(tail.strip().strip("|"))) == 3:
         yield parts[0], parts[1], parts[2]
         return
-    while one := _CALL.match(rest) or _TRIPLE.match(rest):
-        yield from _parts(one, run)
-        rest = rest[one.end() :]
-    for one in _TIGHT.finditer(rest):
-        yield from _parts(one, run)
+    while call := _CALL.match(tail) or _TRIPLE.match(tail):
+        yield from _parts(call, run)
+        tail = tail[call.end() :]
+    for call in _TIGHT.finditer(tail):
+        yield from _parts(call, run)
 
 
-def _parts(one: re.Match[str], run: str) -> Iterator[tuple[str, str, str]]:
-    if one.re is _TRIPLE:
-        parts = one["parts"].split(",")
-        if calls := list(_TIGHT.finditer(one["parts"])):
+def _parts(match: re.Match[str], run: str) -> Iterator[tuple[str, str, str]]:
+    if match.re is _TRIPLE:
+        parts = match["parts"].split(",")
+        if calls := list(_TIGHT.finditer(match["parts"])):
             for call in calls:
                 yield from _parts(call, run)
         elif len(parts) == 3:
             yield parts[0], parts[1], parts[2]
         return
-    for subject, value in _ends(one["ends"], run):
-        yield subject, one["predicate"], value
+    for subject, value in _ends(match["ends"], run):
+        yield subject, match["predicate"], value
 
 
 def _ends(written: str, run: str) -> list[tuple[str, str]]:

@@ -73,12 +73,12 @@ def find_literals(text: str, language: str | None = None) -> tuple[LiteralSpan, 
     """
     if not _DIGIT.search(text):
         return ()
-    found = []
+    literals = []
     for match in _pattern().finditer(text):
         span = _read(match, text, language)
         if span:
-            found.append(span)
-    return tuple(found)
+            literals.append(span)
+    return tuple(literals)
 
 
 _DIGIT = re.compile(rf"\d|[{han.DIGITS}十百元][ ]?年")
@@ -168,9 +168,9 @@ def numbers_in(text: str) -> Iterator[NumberSpan]:
 def _values(digits: str) -> tuple[frozenset[Decimal], frozenset[Decimal]]:
     """What digits mean where a full stop stands before the decimals, and where a comma does."""
     plain = re.sub(f"[ {_BLANKS}\u2009'’]", "", digits)
-    found = [plain_number(plain, comma=comma) for comma in (False, True)]
+    readings = [plain_number(plain, comma=comma) for comma in (False, True)]
     parts = frozenset(map(Decimal, re.findall(r"\d+", plain)))
-    with_point, with_comma = (frozenset([Decimal(one)]) if one else parts for one in found)
+    with_point, with_comma = (frozenset([Decimal(reading)]) if reading else parts for reading in readings)
     return with_point, with_comma
 
 
@@ -197,10 +197,10 @@ def month_words() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _pattern() -> re.Pattern[str]:
-    other = read_table("dates")["other"]
+    words = read_table("dates")["other"]
     month = "(?:" + "|".join(sorted(map(re.escape, _months()), key=len, reverse=True)) + r")\b\.?"
-    units = "|".join(sorted(map(re.escape, other["units"].split()), key=len, reverse=True))
-    money = "|".join(sorted(map(re.escape, other["currencies"].split()), key=len, reverse=True))
+    units = "|".join(sorted(map(re.escape, words["units"].split()), key=len, reverse=True))
+    money = "|".join(sorted(map(re.escape, words["currencies"].split()), key=len, reverse=True))
     number = r"\d{1,3}(?:[,.\u00a0\u202f]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?"
     year = r"(?:1\d|20|21)\d\d"
     ordinal = r"(?:st|nd|rd|th|\.|er|º)?"
@@ -393,8 +393,8 @@ def _parts(token: str) -> list[str]:
     if token in _between():
         return [token]
     whole, words = _patterns()
-    found = whole.fullmatch(token)
-    return words.findall(token, 0, found.start("ending") if found["ending"] else len(token)) if found else []
+    match = whole.fullmatch(token)
+    return words.findall(token, 0, match.start("ending") if match["ending"] else len(token)) if match else []
 
 
 # --- values --------------------------------------------------------------------------------------------
@@ -452,12 +452,12 @@ def read_date(text: str) -> tuple[str, str] | None:
     Args:
         text: such as "Monday, 13 December 1967", "December 1967", "1967年12月13日", "一九六七年", "1967".
     """
-    found = find_literals(text)
-    if len(found) != 1 or (one := found[0]).datatype is None or one.kind == "number":
+    literals = find_literals(text)
+    if len(literals) != 1 or (literal := literals[0]).datatype is None or literal.kind == "number":
         return None
-    beside = re.findall(r"\w+", f"{text[: one.offset]} {text[one.offset + one.length :]}".lower())
+    beside = re.findall(r"\w+", f"{text[: literal.offset]} {text[literal.offset + literal.length :]}".lower())
     whole = (_BESIDE | month_words() - {"bc", "bce"}).issuperset(beside)
-    return (one.lexical, str(one.datatype)) if whole else None
+    return (literal.lexical, str(literal.datatype)) if whole else None
 
 
 _HAN_NUMBER = re.compile("[〇零一二两兩三四五六七八九十百千万萬亿億]+")
@@ -476,9 +476,9 @@ def typed_literal(text: str, datatype: str | None) -> tuple[str, str | None, boo
     """
     name = re.split(r"[#:/]", datatype or "")[-1].strip().lower()
     wanted = _TYPES.get(name)
-    found = read_date(text) if not wanted or "date" in wanted else None
-    if found and (wanted or found[1] != XSD + "gYear"):  # four digits alone may count something
-        return *found, True
+    day = read_date(text) if not wanted or "date" in wanted else None
+    if day and (wanted or day[1] != XSD + "gYear"):  # four digits alone may count something
+        return *day, True
     if not wanted:
         return text, None, wanted is not None
     value = text.lower() if wanted == ("boolean",) else text

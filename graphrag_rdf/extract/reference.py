@@ -32,7 +32,7 @@ _NO_PERSON = frozenset(["of", "the", "and", "for", "&"])
 
 
 @dataclass(slots=True)
-class Known:
+class Thing:
     """What is known so far about a thing.
 
     Args:
@@ -77,12 +77,12 @@ class References:
         self._words = words
         self._places = places
         self._articled = articled
-        self._known: dict[str, Known] = {}
-        self._by_last_word: dict[str, list[Known]] = {}
-        self._recent: list[Known] = []
-        self.topic: Known | None = None
+        self._known: dict[str, Thing] = {}
+        self._by_last_word: dict[str, list[Thing]] = {}
+        self._recent: list[Thing] = []
+        self.topic: Thing | None = None
 
-    def about(self, name: str, *, assumed: bool) -> Known:
+    def about(self, name: str, *, assumed: bool) -> Thing:
         """Set the topic, which a pronoun means if nothing else fits.
 
         Args:
@@ -93,7 +93,7 @@ class References:
         self.topic.assumed = assumed
         return self.topic
 
-    def meet(self, name: str, *, short: bool = True) -> Known:
+    def meet(self, name: str, *, short: bool = True) -> Thing:
         """The thing that a name stands for; a surname stands for the full name met before.
 
         Args:
@@ -101,42 +101,42 @@ class References:
             short: whether it may be the short form of a name met before.
         """
         key = fold(name)
-        known = self._known.get(key)
-        if known is None and short:
-            known = self._full_name(key)
-            if known is not None:
-                self._known[key] = known
-                known.aliases.append(name)
-        if known is None:
-            known = Known(name, type=self._type_of_name(name))
-            self._known[key] = known
+        thing = self._known.get(key)
+        if thing is None and short:
+            thing = self._full_name(key)
+            if thing is not None:
+                self._known[key] = thing
+                thing.aliases.append(name)
+        if thing is None:
+            thing = Thing(name, type=self._type_of_name(name))
+            self._known[key] = thing
             parts = key.split()
             if len(parts) > 1:
                 for part in {parts[0], parts[-1]}:
-                    self._by_last_word.setdefault(part, []).append(known)
-        return known
+                    self._by_last_word.setdefault(part, []).append(thing)
+        return thing
 
-    def known(self) -> list[Known]:
+    def things(self) -> list[Thing]:
         """All things met, first met first, each once."""
-        unique: dict[int, Known] = {id(known): known for known in self._known.values()}
+        unique: dict[int, Thing] = {id(thing): thing for thing in self._known.values()}
         return list(unique.values())
 
-    def alias(self, known: Known, other: str) -> None:
+    def alias(self, thing: Thing, name: str) -> None:
         """Records another name of a thing that was met."""
-        key = fold(other)
+        key = fold(name)
         if key not in self._known:
-            self._known[key] = known
-        if other != known.name and other not in known.aliases:
-            known.aliases.append(other)
+            self._known[key] = thing
+        if name != thing.name and name not in thing.aliases:
+            thing.aliases.append(name)
 
-    def subject(self, known: Known) -> None:
+    def subject(self, thing: Thing) -> None:
         """Note that a clause is about this thing."""
         self.introduced = False
-        if known in self._recent:
-            self._recent.remove(known)
-        self._recent.append(known)
+        if thing in self._recent:
+            self._recent.remove(thing)
+        self._recent.append(thing)
 
-    def pronoun(self, word: str) -> Known | None:
+    def pronoun(self, word: str) -> Thing | None:
         """The meaning of a third-person pronoun if it is certain: the last subject; for people, the topic.
 
         Args:
@@ -150,7 +150,7 @@ class References:
             topic = self.topic if self.topic is not None and self.topic.type not in {None, "Person"} else None
             meant = last or topic
             return meant if meant is not None and self._is_thing(meant) else None
-        people = (known for known in reversed(self._recent[-2:]) if self._may_be(known, gender))
+        people = (thing for thing in reversed(self._recent[-2:]) if self._may_be(thing, gender))
         meant = next(people, self.topic)
         if (
             meant is None
@@ -166,26 +166,26 @@ class References:
         meant.type = meant.type or "Person"
         return meant
 
-    def _is_thing(self, known: Known) -> bool:
+    def _is_thing(self, thing: Thing) -> bool:
         """Whether a thing is known not to be a person: by its type, its description or its article."""
-        named = known.type is not None or bool(known.head) or fold(known.name) in self._articled
-        return (named or known.gender == "it") and _fits(known, "it", self._words)
+        named = thing.type is not None or bool(thing.head) or fold(thing.name) in self._articled
+        return (named or thing.gender == "it") and _fits(thing, "it", self._words)
 
-    def _may_be(self, known: Known, gender: str) -> bool:
+    def _may_be(self, thing: Thing, gender: str) -> bool:
         """Whether a thing may be a person of this gender."""
-        return fold(known.name) not in self._articled and _fits(known, gender, self._words)
+        return fold(thing.name) not in self._articled and _fits(thing, gender, self._words)
 
-    def _rivals(self, meant: Known) -> bool:
+    def _rivals(self, meant: Thing) -> bool:
         """Whether other names nearby may be those of people."""
-        others = (self._known.get(key) or Known(key.title()) for key in self.near)
+        nearby = (self._known.get(key) or Thing(key.title()) for key in self.near)
         return any(
-            other is not meant
-            and not fold(meant.name).endswith(fold(other.name))
-            and self._may_be(other, "he")
-            for other in others
+            thing is not meant
+            and not fold(meant.name).endswith(fold(thing.name))
+            and self._may_be(thing, "he")
+            for thing in nearby
         )
 
-    def described(self, head: str) -> Known | None:
+    def described(self, head: str) -> Thing | None:
         """The meaning of "the company": the nearest thing with that description, or whose name is headed so.
 
         Args:
@@ -193,27 +193,27 @@ class References:
         """
         if self.spoken:
             return None
-        found = {
-            id(known): known
-            for known in [*self._recent[-1:], *([self.topic] if self.topic else [])]
-            if head in {known.head, *fold(known.name).split(" of ")[0].split()[-1:]}
+        things = {
+            id(thing): thing
+            for thing in [*self._recent[-1:], *([self.topic] if self.topic else [])]
+            if head in {thing.head, *fold(thing.name).split(" of ")[0].split()[-1:]}
         }
-        return next(iter(found.values())) if len(found) == 1 else None
+        return next(iter(things.values())) if len(things) == 1 else None
 
-    def _full_name(self, key: str) -> Known | None:
+    def _full_name(self, key: str) -> Thing | None:
         """The one longer name of a person that ends with, or begins with, this word."""
         if " " in key:
             return None
-        found = [
-            known
-            for known in self._by_last_word.get(key, [])
-            if known.type in {None, "Person"}
-            and self._places.get(fold(known.name), -1) < self._places.get(key, 1 << 60)
-            and fold(known.name).split()[0] not in {known.head, *_PLACE_PREFIXES}  # die Hauptstadt von Kelm
-            and (known.type == "Person" or (fold(known.name).endswith(key) and len(known.name.split()) <= 3))
-            and _NO_PERSON.isdisjoint(fold(known.name).split())
+        things = [
+            thing
+            for thing in self._by_last_word.get(key, [])
+            if thing.type in {None, "Person"}
+            and self._places.get(fold(thing.name), -1) < self._places.get(key, 1 << 60)
+            and fold(thing.name).split()[0] not in {thing.head, *_PLACE_PREFIXES}  # die Hauptstadt von Kelm
+            and (thing.type == "Person" or (fold(thing.name).endswith(key) and len(thing.name.split()) <= 3))
+            and _NO_PERSON.isdisjoint(fold(thing.name).split())
         ]
-        return found[0] if len(found) == 1 else None
+        return things[0] if len(things) == 1 else None
 
     def _type_of_name(self, name: str) -> str | None:
         parts = fold(name).replace(".", "").split()
@@ -225,19 +225,19 @@ class References:
         return self._words.name_types.get(head) or by_title
 
 
-def _fits(known: Known, gender: str, words: Lexicon) -> bool:
-    if known.gender:
-        return known.gender == gender
+def _fits(thing: Thing, gender: str, words: Lexicon) -> bool:
+    if thing.gender:
+        return thing.gender == gender
     if gender in {"he", "she"}:
-        if known.type is not None:
-            return known.type == "Person"
-        if not _NO_PERSON.isdisjoint(fold(known.name).split()):
+        if thing.type is not None:
+            return thing.type == "Person"
+        if not _NO_PERSON.isdisjoint(fold(thing.name).split()):
             return False
         # Moore's law is no he: people's names have capitals or particles throughout
-        return words.head_types.get(known.head, "Person") == "Person" and all(
-            len(word) < 4 or word[0].isupper() for word in known.name.split()
+        return words.head_types.get(thing.head, "Person") == "Person" and all(
+            len(word) < 4 or word[0].isupper() for word in thing.name.split()
         )
-    return known.type != "Person"
+    return thing.type != "Person"
 
 
 # --- "I" and "you" -------------------------------------------------------------------------------------
@@ -267,10 +267,10 @@ def speaker_mentions(text: str, turns: Sequence[Turn], mentions: Sequence[Mentio
     """Mentions for "I" and "you"."""
     taken = {place for m in mentions for place in range(m.offset, m.offset + m.length)}
     for turn in turns:
-        for found in _PERSON.finditer(text, turn.words, turn.end):
-            who = turn.speaker if found["i"] else turn.listener
-            if who is not None and found.start() not in taken:
-                yield Mention(found.start(), found.end() - found.start(), who)
+        for match in _PERSON.finditer(text, turn.words, turn.end):
+            who = turn.speaker if match["i"] else turn.listener
+            if who is not None and match.start() not in taken:
+                yield Mention(match.start(), match.end() - match.start(), who)
 
 
 def with_speakers(

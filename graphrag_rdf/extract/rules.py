@@ -19,6 +19,7 @@ from graphrag_rdf.i18n import tr
 from .arguments import Argument, Arguments
 from .chinese_prose import ChineseProse
 from .clauses import CONFIDENCE, Part, Reading, Statement, read_clauses
+from .collector import Collector
 from .lexicon import Lexicon, lexicon
 from .mentions import Synonyms, find_mentions
 from .modality import (
@@ -29,16 +30,16 @@ from .modality import (
     points_elsewhere,
     speech_in,
 )
-from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate, together
+from .model import EntityCandidate, Extraction, Mention, RelationCandidate, together
 from .name_filter import NameFilter, is_clause, life_dates, other_names
 from .names import RuleSettings, fold, is_chinese, reject_reason
 from .numbers import LiteralSpan
 from .phrases import NounPhrase, read_items, surface, verb_second_order
-from .reference import CERTAINTY, Known, References, in_third_person, speaker_mentions, with_speaker_labels
+from .reference import CERTAINTY, References, Thing, in_third_person, speaker_mentions, with_speaker_labels
 from .table_rows import Row, read_rows, split_by_rows
 from .tagging import Tagger, Unit, tagger_for
 
-RULES_VERSION = "29"
+RULES_VERSION = "30"
 """Changes whenever the same text may give other facts."""
 
 _WORDS_OF_TITLE = 8
@@ -92,11 +93,11 @@ class RuleExtractor:
             return self._prose(text, sentences, language, title, topic, synonyms, turns)
         read = read_rows(text, rows, self.settings, synonyms, language)
         spans = [row.part.span for row in rows]
-        rest = [sentence for sentence in sentences if not in_spans(spans, sentence.offset)]
-        if not rest:
+        remaining = [sentence for sentence in sentences if not in_spans(spans, sentence.offset)]
+        if not remaining:
             return read
-        prose = self._prose(text, rest, language, title, topic, synonyms, turns)
-        if language is None and not any(_may_state(text, sentence) for sentence in rest):
+        prose = self._prose(text, remaining, language, title, topic, synonyms, turns)
+        if language is None and not any(_may_state(text, sentence) for sentence in remaining):
             # a table tells no language, and its title needs none
             prose = replace(prose, language_warning=None)
         return together(replace(prose, mentions=split_by_rows(prose.mentions, rows)[1]), read)
@@ -111,10 +112,10 @@ class RuleExtractor:
         synonyms: Synonyms,
         turns: Sequence[Turn],
     ) -> Extraction:
-        found = find_mentions(text, sentences, language=language, names=synonyms.gazetteer, title=title)
+        as_written = find_mentions(text, sentences, language=language, names=synonyms.gazetteer, title=title)
         if turns:
-            found = with_speaker_labels(found, turns)
-        mentions = tuple(replace(m, name=synonyms.name_of(m.name)) for m in found)
+            as_written = with_speaker_labels(as_written, turns)
+        mentions = tuple(replace(m, name=synonyms.name_of(m.name)) for m in as_written)
         if is_chinese(text, language):
             return ChineseProse(text, sentences, mentions, self.settings).read()
         tagger = tagger_for(language)
@@ -130,8 +131,8 @@ class RuleExtractor:
 
 def _may_state(text: str, sentence: Sentence) -> bool:
     """Whether a sentence may state something, unlike the title of a table or a short note below it."""
-    said = text[sentence.offset : sentence.offset + sentence.length]
-    return not said.startswith("#") and (said[-1] in ".!?" or said.count(" ") >= _WORDS_OF_TITLE)
+    words = text[sentence.offset : sentence.offset + sentence.length]
+    return not words.startswith("#") and (words[-1] in ".!?" or words.count(" ") >= _WORDS_OF_TITLE)
 
 
 def _named(mentions: Sequence[Mention]) -> tuple[EntityCandidate, ...]:
@@ -187,13 +188,12 @@ class Prose:
             self.places.setdefault(fold(mention.name), mention.offset)
         self.references = References(self.words, self.places, self._articled())
         self.arguments = Arguments(self.words, self.references, synonyms.name_of, reject_reason)
-        self.relations: dict[tuple[str, str, str], RelationCandidate] = {}
-        self.rejected: dict[Rejected, None] = {}
+        self.collector = Collector(text, settings)
         for mention in mentions:  # before "I" is met
             if any(turn.name[0] == mention.offset < turn.name[1] for turn in self.turns):
                 self.arguments.spans.setdefault(fold(mention.name), (mention.offset, mention.length))
                 self.references.meet(mention.name, short=False).type = "Person"
-        self.lives: list[tuple[Known, str, LiteralSpan, Sentence]] = []
+        self.lives: list[tuple[Thing, str, LiteralSpan, Sentence]] = []
         self.unread = 0
 
     def _articled(self) -> frozenset[str]:
@@ -205,18 +205,18 @@ class Prose:
 
     def read(self, title: str | None, topic: str | None) -> Extraction:
         """Read all sentences; title and topic are those of `RuleExtractor.extract`."""
-        self._set_topic(topic or title, given=topic is not None)
+        self._set_topic(topic or title, stated=topic is not None)
         spoken = {word for word in ("he", "she") if re.search(rf"\b{word}\b", self.text, re.IGNORECASE)}
         self.references.mixed = len(spoken) == 2
         speech = speech_in(self.text)
-        given = frozenset(self.synonyms.canonical.values())
+        canonical = frozenset(self.synonyms.canonical.values())
         names = NameFilter(
             self.text,
             self.sentences,
             self.mentions,
             self.tagger,
             title=title,
-            given=given,
+            certain=canonical,
             turns=self.speakers,
         )
         for sentence in self.sentences:
@@ -235,8 +235,8 @@ class Prose:
             if not units:
                 continue
             doubt = doubt or doubt_of_sentence(units, self.words) or ("reported" if _quotes(units) else "")
-            for unit, other in other_names(units, self.text):
-                self.references.alias(self.arguments.meet((unit,)), other)
+            for unit, alias in other_names(units, self.text):
+                self.references.alias(self.arguments.meet((unit,)), alias)
             for unit, event, date in life_dates(units, names.literals, self.text):
                 self.lives.append((self.arguments.meet((unit,)), event, date, sentence))
             items = read_items(units, self.words)
@@ -246,24 +246,24 @@ class Prose:
             small = any(unit.text.islower() for unit in units if unit.kind not in "AFDC")
             states = self.words.keeps_case or (small and (units[-1].text == "." or is_clause(units)))
             reading = read_clauses(items, self.words, doubt) if states else Reading()
-            told = states and not doubt and any(item.kind == "v" for item in items)
-            self.unread += told and not reading.statements
+            asserted = states and not doubt and any(item.kind == "v" for item in items)
+            self.unread += asserted and not reading.statements
             self._take(reading, sentence, units)
         self.mentions = names.names()
         return self._extraction()
 
-    def _set_topic(self, topic: str | None, *, given: bool) -> None:
+    def _set_topic(self, topic: str | None, *, stated: bool) -> None:
         """Set what the text is about; `Freeloaders (film)` also gives its type."""
         if not topic or fold(topic) == _UNTITLED or _FILE_NAME.search(topic):
             return
         plain, bracket = _BRACKETED.fullmatch(topic).group(1, 2)  # type: ignore[union-attr]
         in_text = fold(plain) in fold(self.text)
-        if not plain or not (in_text or given):
+        if not plain or not (in_text or stated):
             return
-        known = self.references.about(self.synonyms.name_of(plain), assumed=not in_text)
+        thing = self.references.about(self.synonyms.name_of(plain), assumed=not in_text)
         words = fold(bracket or "").split()
         if words and words[-1] in self.words.head_types:
-            known.head, known.type = words[-1], self.words.head_types[words[-1]]
+            thing.head, thing.type = words[-1], self.words.head_types[words[-1]]
 
     # ---- one sentence
 
@@ -308,17 +308,17 @@ class Prose:
     def _follow(self, noun: NounPhrase) -> None:
         if noun.kind in {"name", "common"}:
             argument = self.arguments.subject(noun)
-            if isinstance(argument, Argument) and argument.known is not None:
-                self.references.subject(argument.known)
+            if isinstance(argument, Argument) and argument.thing is not None:
+                self.references.subject(argument.thing)
 
     def _describe(self, described: Part, head: str, *, stated: bool) -> None:
         argument = self.arguments.subject(described)
-        if isinstance(argument, str) or argument.known is None:
+        if isinstance(argument, str) or argument.thing is None:
             return
-        known, kind = argument.known, self.words.head_types.get(head)
-        if kind is not None and (known.type is None or stated):
-            known.type = kind
-        known.head = known.head or head
+        thing, kind = argument.thing, self.words.head_types.get(head)
+        if kind is not None and (thing.type is None or stated):
+            thing.type = kind
+        thing.head = thing.head or head
 
     def _state(self, statement: Statement, sentence: Sentence, units: Sequence[Unit]) -> None:
         extent = _units(statement.subject), _units(statement.object)
@@ -336,78 +336,54 @@ class Prose:
         if isinstance(subject, str):
             self._reject(subject, statement)
             return
-        if subject.known is None:
+        if subject.thing is None:
             self._reject("unnamed_subject", statement)
             return
         object_ = self.arguments.object(statement.object)
         if isinstance(object_, str):
             self._reject(object_, statement)
             return
-        if fold(subject.text) == fold(object_.text):
-            self._reject("same_subject_and_object", statement)
-            return
         sure = CONFIDENCE[statement.pattern] * self.certainty
-        confidence = round(sure * subject.factor * object_.factor, 3)
-        predicate = statement.predicate
-        long = (
-            max(len(part.split()) for part in (subject.text, predicate, object_.text))
-            > self.settings.max_words
-        )
-        if long or confidence < self.settings.min_confidence:
-            self._reject("too_long" if long else "low_confidence", statement)
-            return
         literal = object_.literal
-        candidate = RelationCandidate(
-            subject=subject.text,
-            predicate=predicate,
-            object=literal.lexical if literal else object_.text,
-            object_is_entity=object_.known is not None,
+        unfit = self.collector.add(
+            subject.text,
+            statement.predicate,
+            literal.lexical if literal else object_.text,
+            sentence,
+            confidence=round(sure * subject.factor * object_.factor, 3),
+            entity=object_.thing is not None,
             datatype=literal.datatype if literal else None,
-            quote=self.text[sentence.offset : sentence.offset + sentence.length],
-            confidence=confidence,
-            span=(sentence.offset, sentence.length),
             qualifiers=statement.qualifiers,
         )
-        self.relations.setdefault((fold(subject.text), predicate, fold(candidate.object)), candidate)
+        if unfit:
+            self._reject(unfit, statement)
 
     def _reject(self, reason: str, statement: Statement) -> None:
-        parts = (_text(statement.subject), statement.predicate, _text(statement.object))
-        self.rejected.setdefault(Rejected(reason, " | ".join(parts)))
+        self.collector.reject(reason, _text(statement.subject), statement.predicate, _text(statement.object))
 
     # ---- the end
 
     def _add_lives(self) -> None:
-        for known, event, date, sentence in self.lives:
-            if known.type not in {None, "Person"}:
+        for thing, event, date, sentence in self.lives:
+            if thing.type not in {None, "Person"}:
                 continue
             link = self.words.date_links["day" if date.kind == "date" else "year"]
-            predicate = f"{self.words.life[event]} {link}"
-            candidate = RelationCandidate(
-                subject=known.name,
-                predicate=predicate,
-                object=date.lexical,
-                object_is_entity=False,
-                datatype=date.datatype,
-                quote=self.text[sentence.offset : sentence.offset + sentence.length],
+            self.collector.add(
+                thing.name,
+                f"{self.words.life[event]} {link}",
+                date.lexical,
+                sentence,
                 confidence=CONFIDENCE["life"],
-                span=(sentence.offset, sentence.length),
+                datatype=date.datatype,
             )
-            self.relations.setdefault((fold(known.name), predicate, date.lexical), candidate)
 
     def _extraction(self) -> Extraction:
         self._add_lives()
-        subjects = {fold(relation.subject) for relation in self.relations.values()}
-        kept = sorted(self.relations.values(), key=lambda r: -(r.confidence or 0))[: self.settings.max_facts]
-        chosen = set(map(id, kept))
-        relations = tuple(
-            replace(relation, object_is_entity=True) if _names_subject(relation, subjects) else relation
-            for relation in self.relations.values()
-            if id(relation) in chosen
-        )
+        relations = self.collector.relations
         return Extraction(
             entities=tuple(self._entities(relations)),
             relations=relations,
-            rejected=tuple(self.rejected),
+            rejected=self.collector.rejected,
             mentions=self._all_mentions(),
             language_warning=None,
             unread=self.unread,
@@ -419,28 +395,22 @@ class Prose:
         }
         for mention in self.mentions:
             if reject_reason(mention.name) is None:
-                known = self.references.meet(mention.name)
+                thing = self.references.meet(mention.name)
                 as_written = " ".join(self.text[mention.offset : mention.offset + mention.length].split())
                 if fold(as_written) != fold(mention.name):
-                    self.references.alias(known, as_written)
-                self.arguments.spans.setdefault(fold(known.name), (mention.offset, mention.length))
-                used.add(fold(known.name))
-        for known in self.references.known():
-            key = fold(known.name)
+                    self.references.alias(thing, as_written)
+                self.arguments.spans.setdefault(fold(thing.name), (mention.offset, mention.length))
+                used.add(fold(thing.name))
+        for thing in self.references.things():
+            key = fold(thing.name)
             if key in used:
                 yield EntityCandidate(
-                    name=known.name,
-                    type=self._type(known),
+                    name=thing.name,
+                    type=self.settings.type_of(thing.type, thing.head),
                     definition=None,  # "X is a Y" is a fact already
-                    aliases=tuple(known.aliases),
+                    aliases=tuple(thing.aliases),
                     span=self.arguments.spans.get(key),
                 )
-
-    def _type(self, known: Known) -> str | None:
-        if not self.settings.entity_types:
-            return known.type
-        wanted = {fold(name): name for name in self.settings.entity_types}
-        return wanted.get(fold(known.type or "")) or wanted.get(fold(known.head))
 
     def _all_mentions(self) -> tuple[Mention, ...]:
         """The mentions, and the first places of entities whose names are not capitalised."""
@@ -448,10 +418,10 @@ class Prose:
         named = [*self.mentions, *of_people]
         taken = {place for m in named for place in range(m.offset, m.offset + m.length)}
         more = []
-        for known in self.references.known():
-            span = self.arguments.spans.get(fold(known.name))
+        for thing in self.references.things():
+            span = self.arguments.spans.get(fold(thing.name))
             if span and taken.isdisjoint(range(span[0], span[0] + span[1])):
-                more.append(Mention(span[0], span[1], known.name))
+                more.append(Mention(span[0], span[1], thing.name))
                 taken.update(range(span[0], span[0] + span[1]))
         return tuple(sorted([*named, *more], key=lambda m: m.offset))
 
@@ -474,7 +444,3 @@ def _units(part: Part) -> Sequence[Unit]:
 
 def _text(part: Part) -> str:
     return surface(_units(part))
-
-
-def _names_subject(relation: RelationCandidate, subjects: set[str]) -> bool:
-    return not relation.object_is_entity and relation.datatype is None and fold(relation.object) in subjects

@@ -114,8 +114,8 @@ class TableReading:
     @property
     def labels_lines(self) -> bool:
         """Whether the key labels lines: others are figures or periods, or it has no name but a unit."""
-        others = (column.role for number, column in enumerate(self.columns) if number not in self.key)
-        figures = all(role in {"value", "none"} for role in others)
+        roles = (column.role for number, column in enumerate(self.columns) if number not in self.key)
+        figures = all(role in {"value", "none"} for role in roles)
         over_time = self.turned or any(map(is_period, self.table.names))
         called = " ".join(self.table.names[number] for number in self.key)
         return figures or over_time or not predicate_of(called) or bool(stated_unit(called)[0])
@@ -341,10 +341,10 @@ def _role(column: _Seen, subjects: set[str]) -> Role:
     few = column.distinct <= max(_FEW, column.filled // 2)
     if column.predicate in _words("types") and short and few and column.kind in {"name", "text"}:
         return "type"
-    known = (
+    subject_rows = (
         sum(number for value, number in column.values.items() if fold(value) in subjects) if subjects else 0
     )
-    return "entity" if column.kind == "name" or 2 * known > column.filled else "text"
+    return "entity" if column.kind == "name" or 2 * subject_rows > column.filled else "text"
 
 
 # --- values ------------------------------------------------------------------------------------------

@@ -101,12 +101,12 @@ def find_names(
     apart = _cells_apart(sentences, rows) if rows else tuple(sentences)
     if not any(row.part.separator == RECORDS for row in rows):
         return find_mentions(text, apart, language=language, names=names, title=title)
-    said, places = unescaped(without_marks(text))
+    plain, places = unescaped(without_marks(text))
     spans = ((bisect_left(places, s.offset), bisect_left(places, s.offset + s.length)) for s in apart)
     moved = [Sentence(number, start, end - start) for number, (start, end) in enumerate(spans)]
-    found = find_mentions(said, moved, language=language, names=names, title=title)
+    mentions = find_mentions(plain, moved, language=language, names=names, title=title)
     return tuple(
-        Mention(places[m.offset], places[m.offset + m.length] - places[m.offset], m.name) for m in found
+        Mention(places[m.offset], places[m.offset + m.length] - places[m.offset], m.name) for m in mentions
     )
 
 
@@ -149,7 +149,6 @@ class _Rows:
     def __init__(self, text: str, settings: RuleSettings, synonyms: Synonyms, language: str | None) -> None:
         self.text = text
         self.settings = settings
-        self.types = {fold(name): name for name in settings.entity_types}
         self.synonyms = synonyms
         self.language = language
         self.entities: dict[str, EntityCandidate] = {}
@@ -239,37 +238,34 @@ class _Rows:
             for column, cell in zip(reading.columns, cells, strict=True)
             if column.role == "type" and kind_of(cell.text) in {"name", "text"}
         ]
-        others = [
-            other
+        alternatives = [
+            alias
             for column, cell in zip(reading.columns, cells, strict=True)
             if column.role == "alias" and kind_of(cell.text) != "nothing"
-            for other in _SEVERAL.split(cell.text)
-            if reject_reason(other) is None and fold(other) != fold(name)
+            for alias in _SEVERAL.split(cell.text)
+            if reject_reason(alias) is None and fold(alias) != fold(name)
         ]
         if fold(called) != fold(name):
-            others.insert(0, called)
-        kind = self._type(kinds[0]) if kinds else None
-        known = self.entities[fold(name)]
-        aliases = dict.fromkeys((*known.aliases, *others))
+            alternatives.insert(0, called)
+        kind = self.settings.type_of(kinds[0]) if kinds else None
+        entity = self.entities[fold(name)]
+        aliases = dict.fromkeys((*entity.aliases, *alternatives))
         self.entities[fold(name)] = EntityCandidate(
-            known.name, known.type or kind, None, tuple(aliases), known.span
+            entity.name, entity.type or kind, None, tuple(aliases), entity.span
         )
         return name
 
     def _without_article(self, name: str) -> str:
         """The canonical name; else the name without "the", if sentences would name it so."""
-        if (known := self.synonyms.name_of(name)) != name:
-            return known
+        if (canonical := self.synonyms.name_of(name)) != name:
+            return canonical
         article = _ARTICLE.match(name)
         if article is not None:
             whole = (Sentence(0, 0, len(name)),)
-            found = find_mentions(name, whole, language=self.language, names=self.synonyms.gazetteer)
-            if [(m.offset, m.length) for m in found] == [(article.end(), len(name) - article.end())]:
+            mentions = find_mentions(name, whole, language=self.language, names=self.synonyms.gazetteer)
+            if [(m.offset, m.length) for m in mentions] == [(article.end(), len(name) - article.end())]:
                 name = name[article.end() :]
         return self.synonyms.name_of(name)
-
-    def _type(self, name: str) -> str | None:
-        return self.types.get(fold(name)) if self.types else name
 
     def _cell(self, part: RowPart, about: _About, column: Column, cell: Cell, *, room: bool) -> None:
         """Take a cell that is not blank; `room` tells whether its row may say more."""
@@ -344,15 +340,15 @@ class _Rows:
             if words.islower():
                 continue
             whole = (Sentence(0, 0, len(words)),)
-            for found in find_mentions(words, whole, language=self.language, names=self.synonyms.gazetteer):
-                offset = begin + first + places[found.offset]
-                length = places[found.offset + found.length] - places[found.offset]
+            for mention in find_mentions(words, whole, language=self.language, names=self.synonyms.gazetteer):
+                offset = begin + first + places[mention.offset]
+                length = places[mention.offset + mention.length] - places[mention.offset]
                 inside = part.offset <= offset and offset + length <= part.offset + part.length
-                word = self.lines or " " not in found.name
-                opens = not found.offset and words[found.length : found.length + 2].strip().islower()
-                named = inside and not (word and (opens or self._is_plain(found.name)))
-                if named and reject_reason(found.name) is None:
-                    self._name(self.synonyms.name_of(found.name), (offset, length))
+                word = self.lines or " " not in mention.name
+                opens = not mention.offset and words[mention.length : mention.length + 2].strip().islower()
+                named = inside and not (word and (opens or self._is_plain(mention.name)))
+                if named and reject_reason(mention.name) is None:
+                    self._name(self.synonyms.name_of(mention.name), (offset, length))
 
 
 _BETWEEN_CELLS = re.compile(r"[^,;|\t\r\n\"]+")

@@ -99,8 +99,8 @@ class Tagger:
 
     def is_name(self, word: str) -> bool:
         """Whether the model knows a word as a name."""
-        known = self._model.cache.get(self._model.normalize(word), ())
-        return any(self._model.int2tag[tag].startswith(_NAME_TAGS) for tag, _ in known)
+        tags = self._model.cache.get(self._model.normalize(word), ())
+        return any(self._model.int2tag[tag].startswith(_NAME_TAGS) for tag, _ in tags)
 
     def may_name(self, word: str) -> bool:
         """Whether the model knows a word as a name, or does not know it."""
@@ -110,20 +110,20 @@ class Tagger:
 
     def _is_common(self, word: str) -> bool:
         cache, plain = self._model.cache, self._model.normalize(word)
-        known = cache.get(plain) or cache.get(plain.removesuffix("s"), ())
-        if not known and self.language == "en":
+        tags = cache.get(plain) or cache.get(plain.removesuffix("s"), ())
+        if not tags and self.language == "en":
             return self._is_derived(word)
-        least = max((p for _, p in known), default=0.0) - _HARDLY
-        return bool(known) and not any(
-            p > least and self._model.int2tag[tag].startswith(_NAME_TAGS) for tag, p in known
+        least = max((p for _, p in tags), default=0.0) - _HARDLY
+        return bool(tags) and not any(
+            p > least and self._model.int2tag[tag].startswith(_NAME_TAGS) for tag, p in tags
         )
 
     def _is_derived(self, word: str) -> bool:
         """Whether a word that is unknown to the model is an adjective, or derived from known words."""
-        found = sorted(self._candidates(word[-_LONGEST_WORD:], False), key=lambda item: -item[1])
-        if not found or not word.isalpha():
+        candidates = sorted(self._candidates(word[-_LONGEST_WORD:], False), key=lambda item: -item[1])
+        if not candidates or not word.isalpha():
             return False
-        tag, guessed = str(self._model.int2tag[found[0][0]]), found[0][1] < _GUESSED
+        tag, guessed = str(self._model.int2tag[candidates[0][0]]), candidates[0][1] < _GUESSED
         long = len(word) >= _DERIVED and (word.endswith(_SUFFIXES) or (tag.startswith("VV") and not guessed))
         return tag != "UNC" and not tag.startswith(_NAME_TAGS) and (long or (tag == "AJ0" and not guessed))
 
@@ -133,9 +133,9 @@ class Tagger:
         Args:
             inner: it does not begin its sentence, so a capital tells something.
         """
-        found = self._model._tag_word(word, cutoff=5, casesensitive=inner, conditional=True)
+        tags = self._model._tag_word(word, cutoff=5, casesensitive=inner, conditional=True)
         unknown = self._model.tag2int["UNKNOWN"]
-        return [(tag, p) for tag, p in found if tag != unknown]
+        return [(tag, p) for tag, p in tags if tag != unknown]
 
     def _best_path(self, words: Sequence[str]) -> list[str]:
         """Viterbi decoding of the model's second-order HMM.
@@ -150,8 +150,6 @@ class Tagger:
         all_transitions = model.LP_trans_word
         for position, word in enumerate(words):
             candidates = self._candidates(word, position > 0)
-            if not candidates:  # a word that the model can say nothing about: every tag is possible
-                return list(model.tag_sent(words, taglevel=0))
             bound = sorted(row.values(), reverse=True)[_BEAM] - 1 if len(row) > _BEAM else _FLOOR
             following: dict[tuple[int, int], float] = {}
             origin: dict[tuple[int, int], tuple[int, int]] = {}
@@ -168,7 +166,7 @@ class Tagger:
                     if total > following.get(target, _FLOOR):
                         following[target] = total
                         origin[target] = state
-            if not following:
+            if not following:  # a word that the model can say nothing about: every tag is possible
                 return list(model.tag_sent(words, taglevel=0))
             back.append(origin)
             row = following
@@ -274,7 +272,7 @@ def build_units(
     tagger: Tagger,
     mentions: Sequence[Mention],
     literals: Sequence[LiteralSpan],
-    known: frozenset[str],
+    trusted: frozenset[str],
 ) -> list[Unit]:
     """The units of one sentence; none if it is too long to be one.
 
@@ -284,7 +282,7 @@ def build_units(
         tagger: of the text's language.
         mentions: names in the chunk, in text order.
         literals: dates and numbers in the chunk, in text order.
-        known: lower-case words that are names elsewhere in the chunk or in the title.
+        trusted: lower-case words that are names elsewhere in the chunk or in the title.
     """
     words = lexicon(tagger.language)
     tokens = tokenise(text, *span)
@@ -305,9 +303,9 @@ def build_units(
         ends = {text[start:end].lower(), name.name.split()[-1].lower()} if name is not None else set()
         if described and name is not None and ends.isdisjoint(words.name_types):
             # "Stadt Kelm" is Kelm, "Universität Kelm" and "Kelm GmbH" are all of it
-            rest = text[starts[position + 1] : start + name.length]
-            if rest[:1].isupper():
-                names[starts[position + 1]] = Mention(starts[position + 1], len(rest), rest)
+            inner = text[starts[position + 1] : start + name.length]
+            if inner[:1].isupper():
+                names[starts[position + 1]] = Mention(starts[position + 1], len(inner), inner)
             name = None
         if literal is not None:
             reach = bisect_left(starts, start + literal.length, position + 1)
@@ -323,7 +321,7 @@ def build_units(
                 )
             )
             position = reach
-        elif name is not None and _is_name(name, position, kind, tags, text, tokens, words, known, first):
+        elif name is not None and _is_name(name, position, kind, tags, text, tokens, words, trusted, first):
             reach = bisect_left(starts, start + name.length, position + 1)
             units.append(Unit(start, start + name.length, "P", name.name, tags[reach - 1]))
             position = reach
@@ -396,7 +394,7 @@ def _is_name(
     text: str,
     tokens: Sequence[tuple[int, int]],
     words: Lexicon,
-    known: frozenset[str],
+    trusted: frozenset[str],
     first: int,
 ) -> bool:
     """Whether a mention is a name in its sentence; for single words the tagger decides."""
@@ -414,7 +412,7 @@ def _is_name(
     if opens:
         return (
             kind == "P"
-            or (kind in "NJ" and name.name.lower() in known)
+            or (kind in "NJ" and name.name.lower() in trusted)
             or not name.name.isalpha()
             or text[start:end].isupper()
         )
@@ -424,8 +422,6 @@ def _is_name(
         return after not in {"N", "J"}  # "Dutch engineer" names no Dutch
     if words.keeps_case:
         return kind == "P" or text[start:end].isupper()
-    if name.name.lower() in words.name_types and text[max(start - 2, 0) : start] == ", ":
-        return False  # "Orrin, Inc."
     return kind not in "BbHhXDOSCUATR" or text[start:end].isupper()
 
 
@@ -474,8 +470,6 @@ def _refined(units: list[Unit], words: Lexicon, language: str) -> list[Unit]:
             kind = "V"
         elif kind == "R" and unit.lower in words.quantifiers and following == "N" and before not in "DS":
             kind = "D"  # "has most spectators"
-        elif kind == "T" and following in "DSJMNPYO":
-            kind = "A"
         elif (kind == "Q" and unit.text in "'’" and before in "NP" and following in "NJP") or (
             kind == "B" and unit.text[:1] in "'’" and before in "NP" and following in "NJP"
         ):

@@ -363,7 +363,7 @@ def statements_of(parsed: ParsedDocument) -> Iterator[RelationCandidate]:
     named = (who for relation, value in given if relation == DCTERMS.creator for who in _who(value))
     if not parsed.titled and not any(named):
         return
-    title = topic_of(parsed.title, (), given=True) or parsed.title
+    title = topic_of(parsed.title, (), titled=True) or parsed.title
     for relation, value in given:
         if relation not in METADATA:
             continue

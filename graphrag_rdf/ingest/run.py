@@ -474,7 +474,7 @@ class ChunkWriter:
                 [sentence for sentence in task.sentences if not in_spans(spans, sentence.offset)],
                 language=parsed.language,
                 title=parsed.title,
-                given=known,
+                certain=known,
                 turns=task.chunk_context.turns,
             )
             found = with_speakers(found, text, task.chunk_context.turns, parsed.language)
@@ -485,7 +485,7 @@ class ChunkWriter:
         in_rows, in_prose = split_by_rows(found, in_tables)
         # rows are not about the first name in them, and a word of one row is not short for a name in another
         about = in_prose if in_tables and not parsed.titled else found
-        topics = topics_of(parsed.title, about, given=parsed.titled) if self._run.extractor.names else ()
+        topics = topics_of(parsed.title, about, titled=parsed.titled) if self._run.extractor.names else ()
         topic = topics[0] if topics else None
         named = (*with_derived_names(in_prose, topic, parsed.language), *in_rows)
         layer, sentences = self._writer.mentions(

@@ -155,11 +155,11 @@ LONG = "An inquiry into the many causes of the failure of Gallu and other demons
 def test_a_title_names_the_topic_unless_it_is_only_the_files_name(
     title: str, given: bool, topic: str | None
 ) -> None:
-    assert topic_of(title, NAMES, given=given) == topic
+    assert topic_of(title, NAMES, titled=given) == topic
 
 
 def test_without_names_a_files_name_is_no_topic() -> None:
-    assert topic_of("Passage 17", (), given=False) is None
+    assert topic_of("Passage 17", (), titled=False) is None
 
 
 @pytest.mark.parametrize(
@@ -177,4 +177,4 @@ def test_without_names_a_files_name_is_no_topic() -> None:
 def test_a_title_is_also_written_without_its_article_and_its_place(
     title: str, given: bool, topics: tuple[str, ...]
 ) -> None:
-    assert topics_of(title, NAMES, given=given) == topics
+    assert topics_of(title, NAMES, titled=given) == topics

@@ -334,11 +334,6 @@ def test_literals_are_typed() -> None:
     assert not relation.object_is_entity
 
 
-def test_an_object_that_is_a_subject_elsewhere_is_an_entity() -> None:
-    relations = extract("Plants need sunlight. Sunlight drives photosynthesis.").relations
-    assert [r.object_is_entity for r in relations if r.object == "sunlight"] == [True]
-
-
 def test_evidence_is_the_sentence() -> None:
     text = "Nothing here. Ada Venn built Orrin Bridge."
     relation = extract(text).relations[0]

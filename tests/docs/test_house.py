@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.common import ROOT
 from benchmarks.house import VAGUE, assigned
 
-MOST = 1923
+MOST = 1869
 """Vague names today. Lower it when there are fewer; never raise it."""
 
 

@@ -16,7 +16,6 @@ from graphrag_rdf.config import Settings
 from graphrag_rdf.config.trust import place_of
 from graphrag_rdf.errors import OtherVersionError, SearchIndexError, StoreError, UsageError
 from graphrag_rdf.i18n import tr
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Store
@@ -186,7 +185,7 @@ class Components:
         from graphrag_rdf.index.text import TextIndex
         from graphrag_rdf.ingest.indexing import StoreIndexer
 
-        documents = int(text_of(self.store.select("server/counts")[0]["documents"]))
+        documents = self.store.select("server/counts")[0]["documents"]
         message = tr("{reason} It is built anew from {documents:,} documents")
         log.warning(message.format(reason=reason.message, documents=documents))
         with self._index_lock:
@@ -406,7 +405,7 @@ class Components:
         commit = self.store.content_commit()
         if self._spoken is None or self._spoken[0] != commit:  # counting reads all documents
             rows = self.store.select("system/languages")
-            self._spoken = commit, tuple(text_of(row["language"]) for row in rows)
+            self._spoken = commit, tuple(row["language"] for row in rows)
         return self._spoken[1]
 
     @contextmanager

@@ -13,7 +13,6 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.pipeline import Pipeline, hash_of_folder
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.search import entities_meant
 from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.steps.words import QuestionWords
@@ -208,8 +207,8 @@ def _reports_made(parts: Components) -> str | int | None:
     store = parts.store
     if (parameters := parameters_of(store, REPORTS)) is not None:
         return parameters
-    made = text_of(store.select("index/report-count")[0]["reports"]) != "0"
-    return store.commit_number() if made else None
+    has_reports = store.select("index/report-count")[0]["reports"] > 0
+    return store.commit_number() if has_reports else None
 
 
 def or_overview(question: str, pipeline: str) -> tuple[str, str]:

@@ -23,7 +23,6 @@ from graphrag_rdf.ingest import NeededComponents
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.ingest.retract import retire_chunks, retire_documents, retract_subgraphs
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Changes, Store, plain_quads
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.embedded import EmbeddedStore
@@ -454,7 +453,7 @@ def _without_source(engine: Answering, name: str) -> str:
             tr("unknown source {name!r}").format(name=name),
             hint=tr("give the IRI of a chunk or an imported file; name documents with --document"),
         )
-    subgraphs = [NamedNode(text_of(row["subgraph"])) for row in drawn]
+    subgraphs = [row["subgraph"] for row in drawn]
     changes = Changes()
     held = store.select("ingest/contained-in-subgraphs", subgraphs=subgraphs)
     retract_subgraphs(store, subgraphs, changes)
@@ -462,7 +461,7 @@ def _without_source(engine: Answering, name: str) -> str:
     things = [row["s"] for row in held if isinstance(row["s"], NamedNode)]
     engine.indexer.changed(entities=[*things, *settle(store)])
     engine.indexer.flush(final=True)
-    return f"source {', '.join(dict.fromkeys(text_of(row['source']) for row in drawn))}"
+    return f"source {', '.join(dict.fromkeys(row['source'] for row in drawn))}"
 
 
 __all__ = ["Replay", "Without", "ask_without", "replay"]

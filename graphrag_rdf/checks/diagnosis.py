@@ -33,7 +33,6 @@ from graphrag_rdf.ingest.stages import NORMALISING, ingest_pipeline, model_stage
 from graphrag_rdf.layout import foreign
 from graphrag_rdf.live_settings import describe, step_values
 from graphrag_rdf.rdf.namespaces import prefixed
-from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.store.base import Row
 
 if TYPE_CHECKING:
@@ -112,15 +111,15 @@ def store_facts(engine: Engine) -> dict[str, Any]:
 
     store, extract, relations = engine.store, engine.settings.extract, engine.settings.relations
     aliases = store.select("system/alias-counts")[0]
-    total, with_aliases = _number(aliases["total"]), _number(aliases["with_aliases"])
+    total, with_aliases = aliases["total"], aliases["with_aliases"]
     indexes = index_status(engine)
     return {
         "store": {
             "version": store_version(store),
             "commit": store.commit_number(),
             "quads": store.count(),
-            **{name: _number(term) for name, term in store.select("server/counts")[0].items()},
-            "graphs": {_graph(row): _number(row["quads"]) for row in store.select("system/graph-sizes")},
+            **store.select("server/counts")[0],
+            "graphs": {row["graph"] or "default": row["quads"] for row in store.select("system/graph-sizes")},
             "paths": _paths(engine),
             "foreign": [str(path) for path in foreign(engine.place.root)] if engine.place else [],
             **_endpoint(engine),
@@ -140,17 +139,13 @@ def store_facts(engine: Engine) -> dict[str, Any]:
             "cooccur_min_count": relations.min_count,
             "hub_limit": relations.hub_limit,
             "relation_min_confidence": relations.min_confidence,
-            "rejected": {
-                text_of(row["reason"]): _number(row["candidates"])
-                for row in store.select("system/rejected-counts")
-            },
+            "rejected": {row["reason"]: row["candidates"] for row in store.select("system/rejected-counts")},
         },
         "relation_counts": {
-            _relation(row): _number(row["facts"])
-            for row in store.select("system/relation-counts", limit=_RELATIONS)
+            _relation(row): row["facts"] for row in store.select("system/relation-counts", limit=_RELATIONS)
         }
         | relation_names(relation_counts(store))
-        | {name: _number(term) for name, term in store.select("system/relation-totals")[0].items()},
+        | dict(store.select("system/relation-totals")[0]),
         "warnings": warnings(engine, indexes),
     }
 
@@ -184,7 +179,7 @@ def warnings(engine: Engine, indexes: Mapping[str, Any]) -> list[dict[str, str]]
             warn("embedding_failed", tr("the newest data have no vectors"))
     failures: dict[str, dict[str, str]] = {}
     for row in engine.store.select("ingest/failures"):
-        failures.setdefault(text_of(row["stage"]), {})[text_of(row["failure"])] = text_of(row["reason"])
+        failures.setdefault(row["stage"], {})[row["failure"]] = row["reason"]
     if extract := failures.get("extract"):
         warn(
             "extraction_failed",
@@ -200,9 +195,9 @@ def warnings(engine: Engine, indexes: Mapping[str, Any]) -> list[dict[str, str]]
 
 def _relation(row: Row) -> str:
     """The label of a relation, or its prefixed name, as for vocabularies without labels in the store."""
-    relation = row["relation"]
-    assert isinstance(relation, NamedNode)  # noqa: S101
-    return text_of(row["label"]) if "label" in row else prefixed(relation) or relation.value
+    relation: NamedNode = row["relation"]
+    label: str | None = row["label"]
+    return label if label is not None else prefixed(relation) or relation.value
 
 
 def feature_flags(engine: Engine, indexes: Mapping[str, Any]) -> dict[str, bool]:
@@ -402,14 +397,6 @@ def _health(modules: tuple[str, ...]) -> dict[str, Any]:
     return {"ok": not problems, "problems": problems}
 
 
-def _graph(row: Mapping[str, Any]) -> str:
-    return text_of(row["graph"]) if "graph" in row else "default"
-
-
-def _number(term: Any) -> int:
-    return int(to_python(term))  # type: ignore[arg-type]
-
-
 _AGAIN = later("make them again with: graphrag-rdf ingest DOCUMENTS")
 _RELATE = "graphrag-rdf refresh relations"
 
@@ -443,9 +430,9 @@ def _differing(
     engine: Engine, template: str, what: str, in_force: str, ours: tuple[str, ...], remedy: str = _AGAIN
 ) -> Iterator[dict[str, Any]]:
     for row in engine.store.select(template):
-        made_with = text_of(row["made_with"])
+        made_with = row["made_with"]
         if made_with.startswith(ours) and made_with != in_force:
-            yield _entry(what, in_force, made_with, to_python(row["number"]), remedy)
+            yield _entry(what, in_force, made_with, row["number"], remedy)
 
 
 def _vectors(engine: Engine) -> Iterator[dict[str, Any]]:

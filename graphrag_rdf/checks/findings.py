@@ -10,7 +10,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.checks.integrity import Severity
 from graphrag_rdf.checks.shapes import Offence, validate_facts
-from graphrag_rdf.rdf.terms import Term, text_of, to_python
+from graphrag_rdf.rdf.terms import Term, text_of
 from graphrag_rdf.store.base import Row, Store, select_in_batches
 from graphrag_rdf.trace.facts import label_of, read_labels
 from graphrag_rdf.trace.sources import FactSource
@@ -98,12 +98,12 @@ def with_sources(store: Store, findings: Sequence[Finding]) -> list[Finding]:
     places = _places(store, asked)
     unplaced = [node for node in asked if node.value not in places]
     named = {
-        text_of(row["sentence"]): text_of(row["node"])
+        row["sentence"]: row["node"]
         for row in select_in_batches(store, "checks/named-in", "entities", unplaced)
     }
     sentences = [NamedNode(iri) for iri in sorted(named)]
     texts = {
-        text_of(row["sentence"]): text_of(row["text"])
+        row["sentence"].value: row["text"]
         for row in select_in_batches(store, "retrieval/sentence-texts", "sentences", sentences)
     }
     labels = read_labels(store, [NamedNode(iri) for iri in sorted(set(named.values()))])
@@ -126,19 +126,12 @@ def _label(iri: str, labels: Mapping[str, str]) -> str | None:
 def _places(store: Store, nodes: Sequence[NamedNode]) -> dict[str, list[Place]]:
     places: defaultdict[str, list[Place]] = defaultdict(list)
     for row in select_in_batches(store, "checks/places", "nodes", nodes):
-        places[text_of(row["node"])].append(_of_row(row))
+        places[row["node"]].append(_of_row(row))
     return dict(places)
 
 
 def _of_row(row: Row) -> Place:
-    page = to_python(row["page_number"]) if "page_number" in row else None
-    return Place(
-        text_of(row["chunk"]),
-        text_of(row["document"]),
-        text_of(row["title"]),
-        page if isinstance(page, int) else None,
-        text_of(row["quote"]) if "quote" in row else None,
-    )
+    return Place(row["chunk"], row["document"], row["title"], row["page_number"], row["quote"])
 
 
 def _node(iri: str) -> NamedNode | None:

@@ -15,7 +15,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from graphrag_rdf.i18n import tr
-from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.store.base import Store, in_batches
 from graphrag_rdf.store.blobs import BlobStore
 
@@ -111,7 +110,7 @@ def _violations(
         results = pool.map(lambda name: store.select(f"checks/{name}", limit=limit), CHECKS)
         for (name, severity), rows in zip(CHECKS.items(), results, strict=True):
             for row in rows:
-                yield Violation(name, severity, text_of(row["focus"]), text_of(row["message"]))
+                yield Violation(name, severity, row["focus"], row["message"])
     yield from islice(_objects(store, blobs), limit)
     yield from islice(_texts(store, blobs), limit)
     if text_index is not None and text_index.commit_number > store.content_commit():
@@ -138,12 +137,12 @@ def _objects(store: Store, blobs: BlobStore) -> Iterator[Violation]:
     }
     for template, way_out in mend.items():
         for row in store.select(template):
-            iri = text_of(row["object"])
+            iri = row["object"]
             if iri not in sound:
                 sound[iri] = iri in present and blobs.get(iri) is not None
             if sound[iri]:
                 continue
-            focus = text_of(row["focus"])
+            focus = row["focus"]
             if iri in present:
                 yield Violation(
                     "object-damaged",
@@ -163,18 +162,17 @@ def _objects(store: Store, blobs: BlobStore) -> Iterator[Violation]:
 def _texts(store: Store, blobs: BlobStore) -> Iterator[Violation]:
     """Chunks that differ from their document's text at their offset, if that text is stored."""
     for batch in in_batches(store.select("checks/document-texts"), _BATCH):
-        objects = {text_of(row["document"]): row["object"] for row in batch}
+        objects = {row["document"].value: row["object"] for row in batch}
         texts: dict[str, str | None] = {}
         documents = [row["document"] for row in batch]
         for row in store.select("checks/placed-texts", documents=documents):
-            document = text_of(row["document"])
+            document = row["document"].value
             if document not in texts:
-                texts[document] = blobs.text(text_of(objects[document]))
-            whole, text = texts[document], text_of(row["text"])
-            offset = to_python(row["offset"])
-            if whole is None or (isinstance(offset, int) and whole.startswith(text, offset) and offset >= 0):
+                texts[document] = blobs.text(objects[document])
+            whole, text, offset = texts[document], row["text"], row["offset"]
+            if whole is None or (whole.startswith(text, offset) and offset >= 0):
                 continue
             message = tr("the text of {document} differs at offset {offset}").format(
                 document=document, offset=offset
             )
-            yield Violation("chunk-text", "error", text_of(row["chunk"]), message)
+            yield Violation("chunk-text", "error", row["chunk"], message)

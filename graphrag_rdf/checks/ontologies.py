@@ -11,7 +11,6 @@ from graphrag_rdf.checks.integrity import LIMIT, Severity, Violation
 from graphrag_rdf.exchange.ontologies import CATALOG, read_ontologies
 from graphrag_rdf.i18n import listed, tr
 from graphrag_rdf.rdf.namespaces import Graphs
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.schema.model import read_ontology
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Store
@@ -35,7 +34,7 @@ CHECKS: Mapping[str, Severity] = {
 def check_ontologies(store: Store) -> list[Violation]:
     """Check what `urn:graph:ontology` holds by the templates `CHECKS`, and for classes of values."""
     violations = [
-        Violation(name.removeprefix("check-"), severity, text_of(row["focus"]), text_of(row["message"]))
+        Violation(name.removeprefix("check-"), severity, row["focus"], row["message"])
         for name, severity in CHECKS.items()
         for row in store.select(f"ontology/{name}", limit=LIMIT)
     ]

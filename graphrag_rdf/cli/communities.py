@@ -157,10 +157,14 @@ def _reports(store: Store, communities: Sequence[NamedNode]) -> dict[str, dict[s
     """The report of each community that has one, without its findings."""
     found: dict[str, dict[str, Any]] = {}
     for row in select_in_batches(store, "communities/reports", "communities", communities):
-        keys = {"iri": "report", "title": "title", "summary": "summary", "rating": "rating"}
-        keys |= {"rating_explanation": "explanation", "model": "model"}
-        said = {key: to_python(row[name]) if name in row else None for key, name in keys.items()}
-        found[text_of(row["community"])] = said
+        found[row["community"].value] = {
+            "iri": row["report"].value,
+            "title": row["title"],
+            "summary": row["summary"],
+            "rating": row["rating"],
+            "rating_explanation": row["explanation"],
+            "model": row["model"],
+        }
     return found
 
 
@@ -196,7 +200,7 @@ def _cited(store: Store, iris: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def _details(store: Store, row: Row) -> dict[str, Any]:
-    community = node_of(row["community"])
+    community = row["community"]
     parts = store.select("communities/parts", community=community)
     chunks = store.select("communities/chunks", community=community)
     documents = {text_of(each["document"]): text_of(each["title"]) for each in chunks}

@@ -264,7 +264,6 @@ def authority(document: str | None, value: float | None, unset: bool, form: str)
     setting documents.authority gives authorities by path.
     """
     from graphrag_rdf.ingest.authority import assign_authority
-    from graphrag_rdf.rdf.terms import to_python
 
     if (document is not None) != (value is not None or unset) or (unset and value is not None):
         raise UsageError(tr("name a document and a number from 0 to 1, or a document and --unset"))
@@ -272,8 +271,7 @@ def authority(document: str | None, value: float | None, unset: bool, form: str)
         if document is not None:
             assign_authority(engine.store, engine.settings.documents.authority, document, value)
         rows = engine.store.select("documents/authorities", documents=[])
-    found = [{name: to_python(term) for name, term in row.items()} for row in rows]
-    items = [{**row, "assigned": row.get("assigned")} for row in found]
+    items = [dict(row) for row in rows]
     if output.write(form, items):
         return
     for item in items:

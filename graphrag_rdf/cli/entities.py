@@ -26,7 +26,7 @@ from graphrag_rdf.cli.process import DONE, IN_PART
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import bracketed, ngettext, tr
-from graphrag_rdf.rdf.terms import local_name, node_of, one_label, text_of, to_python
+from graphrag_rdf.rdf.terms import local_name, node_of, one_label, text_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -56,10 +56,10 @@ def list_(text: str, limit: int, every: bool, form: str) -> None:
         rows = engine.store.select("entities/list", text=text, every=every, limit=limit)
     found = [
         {
-            "iri": text_of(row["entity"]),
-            "name": text_of(row["name"]),
-            "facts": to_python(row["facts"]),
-            "members": to_python(row["members"]),
+            "iri": row["entity"].value,
+            "name": row["name"],
+            "facts": row["facts"],
+            "members": row["members"],
         }
         for row in rows
     ]
@@ -83,34 +83,32 @@ def show(entity: str, form: str) -> None:
     with open_engine(beside=True) as engine:
         node = engine.entity(entity)
         store = engine.store
-        canonical = [
-            node_of(row["canonical"]) for row in store.select("retrieval/canonical", entities=[node])
-        ]
+        canonical = [row["canonical"] for row in store.select("retrieval/canonical", entities=[node])]
         one = canonical[0] if canonical else node
         labels = one_label(store.select("retrieval/labels", things=[one]))
         types = [node_of(row["type"]) for row in store.select("entities/types", entities=[one])]
         called = one_label(store.select("retrieval/labels", things=types)) if types else []
         merged = [row for row in store.select("derived/descriptions", entities=[one]) if "summary" in row]
-        said = store.select("entities/described", entity=one)
-        members = [node_of(row["member"]) for row in store.select("server/members", entity=one)] or [one]
+        rows = store.select("entities/described", entity=one)
+        members = [row["member"] for row in store.select("server/members", entity=one)] or [one]
         links = read_links(store, members)
         near = store.select("entities/named-with", entity=one, limit=_NEAR)
-        said_of = sentences_of_pairs(store, [(one, node_of(row["entity"])) for row in near])
+        said_of = sentences_of_pairs(store, [(one, row["entity"]) for row in near])
     found = {
         "iri": one.value,
-        "name": text_of(labels[0]["label"]) if labels else local_name(one.value),
-        "types": [text_of(row["label"]) for row in called],
+        "name": labels[0]["label"].value if labels else local_name(one.value),
+        "types": [row["label"].value for row in called],
         "description": text_of(merged[0]["text"]) if merged else None,
         "model": text_of(merged[0]["model"]) if merged and "model" in merged[0] else None,
         "summary": text_of(merged[0]["summary"]) if merged else None,
-        "descriptions": [{name: text_of(row[name]) for name in ("text", "chunk", "title")} for row in said],
+        "descriptions": [{name: text_of(row[name]) for name in ("text", "chunk", "title")} for row in rows],
         "links": to_json(links),
         "named_with": [
             {
-                "iri": text_of(row["entity"]),
-                "name": text_of(row["name"]),
-                "sentences": to_python(row["count"]),
-                "sentence": said_of.get((one, node_of(row["entity"])), ""),
+                "iri": row["entity"].value,
+                "name": row["name"],
+                "sentences": row["count"],
+                "sentence": said_of.get((one, row["entity"]), ""),
             }
             for row in near
         ],

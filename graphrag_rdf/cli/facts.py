@@ -17,7 +17,7 @@ from graphrag_rdf.cli.output import format_option, one_line, quoted, say, warn_o
 from graphrag_rdf.cli.session import open_engine, refuse, server_of, validating
 from graphrag_rdf.errors import GraphRagError, UsageError
 from graphrag_rdf.i18n import own_label, tr
-from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.rdf.terms import to_python
 
 if TYPE_CHECKING:
     from graphrag_rdf.evaluation.runs import Compared, FoundFact, Side
@@ -284,7 +284,7 @@ def rejected(reasons: tuple[str, ...], limit: int, form: str) -> None:
     The reasons that occur, with numbers: graphrag-rdf queries run system/rejected-counts
     """
     with open_engine(beside=True) as engine:
-        known = {text_of(row["reason"]) for row in engine.store.select("system/rejected-counts")}
+        known = {row["reason"] for row in engine.store.select("system/rejected-counts")}
         if unknown := [reason for reason in reasons if reason not in known]:
             told = tr("nothing was rejected for {unknown}").format(unknown=", ".join(unknown))
             reasons_known = tr("reasons that occur: {reasons}").format(reasons=", ".join(sorted(known)))

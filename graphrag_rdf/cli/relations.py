@@ -50,9 +50,9 @@ def list_(text: str, limit: int, form: str) -> None:
         relations = [node_of(row["relation"]) for row in rows]
         members = store.select("predicates/members", relations=relations) if relations else []
         inverses = {node_of(row["inverse"]) for row in rows if "inverse" in row}
-        things = sorted({*relations, *inverses, *(node_of(row["member"]) for row in members)}, key=str)
+        things = sorted({*relations, *inverses, *(row["member"] for row in members)}, key=str)
         labels = one_label(store.select("retrieval/labels", things=things)) if things else []
-    names = {text_of(row["thing"]): text_of(row["label"]) for row in labels}
+    names = {row["thing"].value: row["label"].value for row in labels}
 
     def called(iri: str) -> dict[str, Any]:
         return {"iri": iri, "name": names.get(iri) or phrase_of(iri)}
@@ -63,7 +63,7 @@ def list_(text: str, limit: int, form: str) -> None:
             "facts": int(text_of(row["facts"])),
             "inverse": called(text_of(row["inverse"])) if "inverse" in row else None,
             "members": [
-                {**called(text_of(one["member"])), "facts": int(text_of(one["facts"]))}
+                {**called(one["member"].value), "facts": one["facts"]}
                 for one in members
                 if one["canonical"] == row["relation"]
             ],

@@ -189,11 +189,11 @@ class _Reader:
             self._claimed[text_of(row["claim"])].append(row)
         things = {row[part] for row in facts for part in ("s", "p", "o") if isinstance(row[part], NamedNode)}
         labels = select_in_batches(store, "retrieval/labels", "things", sorted(things, key=str))
-        self._labels = {text_of(row["thing"]): text_of(row["label"]) for row in one_label(labels)}
-        wanted = sorted({node_of(row["sentence"]) for row in sentences}, key=str)
+        self._labels = {row["thing"].value: row["label"].value for row in one_label(labels)}
+        wanted = sorted({row["sentence"] for row in sentences}, key=str)
         texts = select_in_batches(store, "retrieval/sentence-texts", "sentences", wanted)
         self._texts = {row["sentence"]: row for row in texts}
-        inside = sorted({node_of(row["part"]) for row in parts}, key=str)
+        inside = sorted({row["part"] for row in parts}, key=str)
         self._inside: dict[str, set[str]] = defaultdict(set)
         for row in select_in_batches(store, "communities/members", "communities", inside):
             self._inside[text_of(row["community"])].add(text_of(row["entity"]))
@@ -240,8 +240,8 @@ class _Reader:
         stated = self._stated.get(_edge(row))
         if stated is None:
             return Entry("f", words, _about(row), facts=(_edge(row),), title=words)
-        text = _line(f"{words} | {text_of(stated['text'])}")
-        sources = (node_of(stated["summary"]),) if "summary" in stated else ()
+        text = _line(f"{words} | {stated['text']}")
+        sources = (stated["summary"],) if stated["summary"] is not None else ()
         return Entry("f", text, _about(row), facts=(_edge(row),), title=words, made_from=sources)
 
     def _claim(self, row: Row) -> Entry:
@@ -262,14 +262,14 @@ class _Reader:
         about = _about(row)
         names = ", ".join(whole_names(sorted(self._names[member] for member in about)))
         sentence = self._texts[row["sentence"]]
-        text, chunk = _line(text_of(sentence["text"])), node_of(sentence["chunk"])
-        return Entry("s", text, about, node_of(row["sentence"]), title=names, made_from=(chunk,))
+        text, chunk = _line(sentence["text"]), sentence["chunk"]
+        return Entry("s", text, about, row["sentence"], title=names, made_from=(chunk,))
 
     def _part(self, row: Row) -> Part:
-        members = frozenset(self._inside[text_of(row["part"])])
-        title = text_of(row["title"])
-        text = _line(f"{title} | {text_of(row['summary'])}")
-        return Part(Entry("p", text, members, node_of(row["report"]), title=title), members)
+        members = frozenset(self._inside[row["part"].value])
+        title = row["title"]
+        text = _line(f"{title} | {row['summary']}")
+        return Part(Entry("p", text, members, row["report"], title=title), members)
 
     def _word(self, term: Term) -> str:
         if isinstance(term, Literal):
@@ -309,7 +309,7 @@ def _by_community(rows: Iterable[Row]) -> Mapping[str, list[Row]]:
 
 
 def _edge(row: Row) -> Fact:
-    return node_of(row["s"]), node_of(row["p"]), row["o"]
+    return row["s"], row["p"], row["o"]
 
 
 def _about(row: Row) -> frozenset[str]:

@@ -18,7 +18,6 @@ from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.evaluation.corpus import UNTITLED
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.prepare import language_of
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.answer import compose, read_answer
 from graphrag_rdf.steps.asking import prompt_values
 from graphrag_rdf.steps.checking import nothing_found
@@ -88,10 +87,10 @@ def baseline(engine: Engine, pipeline: Pipeline) -> Ask:
 def _chunks(engine: Engine) -> list[_Piece]:
     """All chunks of a store."""
     iris = [row["chunk"] for row in engine.store.select("index/all-chunks")]
-    pieces = []
-    for row in select_in_batches(engine.store, "retrieval/chunks", "chunks", iris):
-        parts = (text_of(row[name]) for name in ("text", "document", "title", "location", "chunk"))
-        pieces.append(_Piece(*parts))
+    pieces = [
+        _Piece(row["text"], row["document"], row["title"], row["location"], row["chunk"].value)
+        for row in select_in_batches(engine.store, "retrieval/chunks", "chunks", iris)
+    ]
     return sorted(pieces, key=lambda piece: (piece.document, piece.chunk))
 
 

@@ -18,7 +18,7 @@ from graphrag_rdf.evaluation.corpus import require_whole
 from graphrag_rdf.evaluation.evalset import read_lines
 from graphrag_rdf.evaluation.metrics import confidence95, mean
 from graphrag_rdf.i18n import tr
-from graphrag_rdf.rdf.terms import Term, text_of
+from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.store.base import select_in_batches
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def evidence_chunks(engine: Engine, places: Mapping[str, tuple[str, Sequence[int
         UsageError: the store does not hold such a document, or several, or not these pages.
     """
     rows = engine.store.select("documents/texts")
-    documents = {text_of(row["path"]): text_of(row["document"]) for row in rows}
+    documents = {row["path"]: row["document"].value for row in rows}
     named = {}
     for question, (name, pages) in places.items():
         path = _named(name, documents)
@@ -209,12 +209,12 @@ def _pages(engine: Engine) -> tuple[dict[str, str], list[_Text]]:
     documents: dict[str, str] = {}
     pages = []
     for row in engine.store.select("documents/texts"):
-        document = text_of(row["document"])
-        documents[text_of(row["path"]).partition("/")[2]] = document
-        text = engine.blobs.text(text_of(row["text"])) or ""
+        document = row["document"].value
+        documents[row["path"].partition("/")[2]] = document
+        text = engine.blobs.text(row["text"]) or ""
         for page in engine.store.select("provenance/document-pages", document=row["document"]):
-            number, offset, length = (int(text_of(page[n])) for n in ("number", "offset", "length"))
-            pages.append(_Text(text[offset : offset + length], frozenset({(document, number)})))
+            own = text[page["offset"] : page["offset"] + page["length"]]
+            pages.append(_Text(own, frozenset({(document, page["number"])})))
     return documents, pages
 
 
@@ -226,15 +226,15 @@ def _chunks(engine: Engine) -> dict[str, _Text]:
         if page is not None:
             places.setdefault(chunk, set()).add((document, page))
     rows = engine.store.select("retrieval/chunks", chunks=iris)
-    texts = {text_of(row["chunk"]): text_of(row["text"]) for row in rows}
+    texts = {row["chunk"].value: row["text"] for row in rows}
     return {chunk: _Text(texts[chunk], frozenset(places.get(chunk, ()))) for chunk in sorted(texts)}
 
 
 def _chunk_places(engine: Engine, chunks: Sequence[Term]) -> Iterator[tuple[str, str, int | None]]:
     """(chunk, document, page) of each page that a chunk touches; None in documents without pages."""
     for row in select_in_batches(engine.store, "provenance/chunk-places", "chunks", chunks):
-        page = int(text_of(row["page_number"])) if "page_number" in row else None
-        yield text_of(row["chunk"]), text_of(row["document"]), page
+        page = row["page_number"]
+        yield row["chunk"], row["document"], page
 
 
 def _all_chunks(engine: Engine) -> list[Term]:

@@ -11,7 +11,6 @@ from graphrag_rdf.evaluation.baseline import Bm25
 from graphrag_rdf.evaluation.corpus import ingest_corpus, passage_iri
 from graphrag_rdf.evaluation.evalset import EvalSet
 from graphrag_rdf.evaluation.metrics import confidence95, mean, perfect, recall, reciprocal_rank
-from graphrag_rdf.rdf.terms import text_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -107,11 +106,7 @@ def chunk_indexes(engine: Engine, evalset: EvalSet) -> dict[str, int]:
     """Chunk → index of its passage in the set."""
     by_document = {passage_iri(evalset, index).value: index for index in range(len(evalset.corpus))}
     rows = engine.store.select("system/chunk-documents")
-    return {
-        text_of(row["chunk"]): by_document[text_of(row["document"])]
-        for row in rows
-        if text_of(row["document"]) in by_document
-    }
+    return {row["chunk"]: by_document[row["document"]] for row in rows if row["document"] in by_document}
 
 
 def _figures(

@@ -21,9 +21,7 @@ from graphrag_rdf.evaluation.facts import Fact as Words
 from graphrag_rdf.evaluation.facts import Key, fact_key, fact_keys
 from graphrag_rdf.extract.numbers import read_date
 from graphrag_rdf.i18n import tr
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Store, select_in_batches
-from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.documents import Source, read_source, with_names
 from graphrag_rdf.trace.facts import fact_of, read_labels
 from graphrag_rdf.trace.model import Fact
@@ -187,16 +185,16 @@ def listed(store: Store | None, side: Side, keys: Sequence[Key]) -> list[FoundFa
 def _extractor(store: Store, run: str) -> str:
     """The key of the extractor that a name means."""
     runs = store.select("facts/runs")
-    matches = []
+    matches: list[str] = []
     for row in runs:
-        key = rows.must(row, "extractor")
-        if run in {key, key.partition("/")[0], rows.text(row, "model")}:
+        key = row["extractor"]
+        if run in {key, key.partition("/")[0], row["model"]}:
             matches.append(key)
     if not matches and _IRI.fullmatch(run):
-        matches = [text_of(row["extractor"]) for row in store.select("facts/run-of", activity=NamedNode(run))]
+        matches = [row["extractor"] for row in store.select("facts/run-of", activity=NamedNode(run))]
     if len(matches) == 1:
         return matches[0]
-    keys = "; ".join(rows.must(row, "extractor") for row in runs) or "none"
+    keys = "; ".join(row["extractor"] for row in runs) or "none"
     if matches:
         raise UsageError(
             tr("{run!r} means several extractions").format(run=run),

@@ -112,7 +112,7 @@ def _details(store: Store, edges: Sequence[Fact]) -> dict[Fact, dict[str, str]]:
         details[row["s"], row["p"], row["o"]] = {"weight": f"{weight:g}"} if weight else {}
     for row in store.select("derived/fact-descriptions", edges=edges):
         own = details.setdefault((row["s"], row["p"], row["o"]), {})
-        text = text_of(row["text"])
+        text = row["text"]
         own["description"] = f"{own['description']}{_JOIN}{text}" if "description" in own else text
     return details
 

@@ -304,7 +304,7 @@ def restore(
         )
     store = engine.store
     dump = _hash_of(file)
-    begun = [text_of(row["focus"]) for row in store.select("checks/restores-finished", limit=_NOTES)]
+    begun = [row["focus"] for row in store.select("checks/restores-finished", limit=_NOTES)]
     occupied = store.ask("exchange/holds-data") and _RESTORE + dump not in begun
     if occupied and not merge:
         raise UsageError(

@@ -162,12 +162,12 @@ def ontology_versions(store: Store) -> list[OntologyVersion]:
     """The versions in the store, by ontology, the newest first."""
     return [
         OntologyVersion(
-            text_of(row["ontology"]),
-            text_of(row["graph"]),
-            text_of(row["file"]),
-            text_of(row["loaded"]),
-            text_of(row["version"]) if "version" in row else None,
-            _is_active(row["active"]),
+            row["ontology"].value,
+            row["graph"].value,
+            row["file"],
+            row["loaded"],
+            row["version"],
+            row["active"],
         )
         for row in store.select("ontology/versions")
     ]
@@ -359,7 +359,3 @@ def _description(file: OntologyFile, now: datetime, by: str | None) -> Iterable[
 
 def _is_named(term: object) -> TypeGuard[NamedNode]:
     return isinstance(term, NamedNode)
-
-
-def _is_active(value: object) -> bool:
-    return text_of(value) == "true"  # type: ignore[arg-type]

@@ -37,9 +37,9 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import stop_words
 from graphrag_rdf.rdf.iris import ANONYMOUS, OBSERVED_SCHEMA
 from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PREFIXES, RAG, RDF, RDFS, SKOS, XSD
-from graphrag_rdf.rdf.terms import Statement, Term, node_of, text_of
+from graphrag_rdf.rdf.terms import Statement, Term, integer, node_of, text_of
 from graphrag_rdf.schema.observed import file_declarations, namespace_prefixes
-from graphrag_rdf.store.base import Row, Store, in_batches, select_in_batches
+from graphrag_rdf.store.base import Store, in_batches, select_in_batches
 
 FACTS, LINKS = "facts", "links"
 """Below the namespace, the IRIs of the ontologies with the facts, and with the links to vocabularies."""
@@ -174,26 +174,24 @@ def _links(store: Store, ontology: NamedNode, report: OwlReport) -> Iterator[Tri
             for individual in (link.subject, *([link.object] if link.predicate == OWL.sameAs else [])):
                 yield Triple(individual, RDF.type, OWL.NamedIndividual)  # type: ignore[arg-type]
         if "sentence" in row and (quote := quotes.get(row["sentence"])):
-            yield from _quoted(link, quote["text"], quote)
+            yield from _quoted(link, text_of(quote["text"]), quote["document"], text_of(quote["title"]))
     report.links = len(seen)
 
 
-def _quoted(assertion: Triple, text: Term, source: Row) -> Iterator[Triple]:
-    """The axiom that annotates an assertion with a quote.
-
-    Args:
-        source: with the document, its title, and the number of the page, if there is one.
-    """
+def _quoted(
+    assertion: Triple, text: str, document: NamedNode, title: str, page: int | None = None
+) -> Iterator[Triple]:
+    """The axiom that annotates an assertion with a quote."""
     axiom = BlankNode()
     yield Triple(axiom, RDF.type, OWL.Axiom)
     yield Triple(axiom, OWL.annotatedSource, assertion.subject)
     yield Triple(axiom, OWL.annotatedProperty, assertion.predicate)
     yield Triple(axiom, OWL.annotatedTarget, assertion.object)
-    yield Triple(axiom, RAG.quotedText, text)
-    yield Triple(axiom, DCTERMS.source, source["document"])
-    yield Triple(axiom, DCTERMS.title, Literal(text_of(source["title"])))
-    if "page_number" in source:
-        yield Triple(axiom, RAG.quotedPage, source["page_number"])
+    yield Triple(axiom, RAG.quotedText, Literal(text))
+    yield Triple(axiom, DCTERMS.source, document)
+    yield Triple(axiom, DCTERMS.title, Literal(title))
+    if page is not None:
+        yield Triple(axiom, RAG.quotedPage, integer(page))
 
 
 def _write(path: Path, triples: Iterable[Triple], prefixes: Mapping[str, str]) -> None:
@@ -347,7 +345,9 @@ class _Facts:
             yield from self._assertion(*edge)
         about = [edge for edge in edges if edge[1] in self._statements or not self._annotates(edge[1])]
         for row in select_in_batches(self._store, "provenance/sources", "edges", about):
-            yield from _quoted(self._asserted(row["s"], row["p"], row["o"]), row["quote"], row)
+            asserted = self._asserted(row["s"], row["p"], row["o"])
+            document = NamedNode(row["document"])
+            yield from _quoted(asserted, row["quote"], document, row["title"], row["page_number"])
             self._report.annotations += 1
 
     def _assertion(self, s: Term, p: Term, o: Term) -> Iterator[Triple]:

@@ -115,22 +115,21 @@ def _named(store: Store, entities: Sequence[NamedNode]) -> Iterator[Described]:
     several = {entity: nodes for entity, nodes in sentences.items() if len(nodes) > 1}
     wanted = sorted({sentence for nodes in several.values() for sentence in nodes}, key=str)
     rows = select_in_batches(store, "retrieval/sentence-texts", "sentences", wanted)
-    row_of = {node_of(row["sentence"]): row for row in rows}
+    row_of = {row["sentence"]: row for row in rows}
     names = _names(store, several)
     for entity, nodes in several.items():
         texts: dict[str, Text] = {}
         for sentence in nodes:
             row = row_of[sentence]
-            words, place = " ".join(text_of(row["text"]).split()), _place(row)
+            words, place = " ".join(row["text"].split()), _place(row)
             text = texts.setdefault(words, Text(words, place))
             text.place = min(text.place, place)
-            text.add(sentence, node_of(row["chunk"]))
+            text.add(sentence, row["chunk"])
         yield from _several(entity, names[entity], texts.values())
 
 
 def _place(row: Row) -> tuple[str, str, int]:
-    offset = int(text_of(row["chunk_offset"])) + int(text_of(row["offset"]))
-    return text_of(row["title"]), text_of(row["document"]), offset
+    return row["title"], row["document"], row["chunk_offset"] + row["offset"]
 
 
 def _stated(store: Store, edges: Sequence[Fact]) -> Iterator[Described]:
@@ -193,7 +192,7 @@ def _evidence(store: Store, edges: Sequence[Fact]) -> Mapping[Fact, list[_Eviden
 def _names(store: Store, things: Iterable[NamedNode]) -> dict[NamedNode, str]:
     things = sorted(things, key=str)
     rows = one_label([*select_in_batches(store, "retrieval/labels", "things", things)])
-    labels = {node_of(row["thing"]): text_of(row["label"]) for row in rows}
+    labels = {row["thing"]: row["label"].value for row in rows}
     return {thing: labels.get(thing) or local_name(thing.value) for thing in things}
 
 

@@ -19,7 +19,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.ingest.report import IngestReport
-from graphrag_rdf.rdf.terms import Term, text_of, to_python
+from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
 
@@ -147,10 +147,10 @@ def _known(store: Store, **only: Sequence[Term]) -> dict[str, _Known]:
     """Documents by IRI; `documents` and `texts` restrict them."""
     found = (
         _Known(
-            text_of(row["document"]),
-            text_of(row["path"]),
-            text_of(row["text"]),
-            int(to_python(row["chunks"])),  # type: ignore[arg-type]
+            row["document"].value,
+            row["path"],
+            row["text"],
+            row["chunks"],
         )
         for row in store.select("documents/texts", **only)
     )

@@ -24,7 +24,7 @@ from pyoxigraph import Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf.ingest.names import undrawn, undrawn_pair
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
-from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.rdf.terms import node_of
 from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches
 from graphrag_rdf.store.records import ENTITIES, parameters_of
 
@@ -119,7 +119,7 @@ def _count_again(store: Store, pairs: Iterable[Row], min_count: int) -> int:
     found: list[tuple[NamedNode, NamedNode]] = sorted({(row["one"], row["other"]) for row in pairs}, key=str)
     ends = sorted({end for pair in found for end in pair}, key=str)
     rows = select_in_batches(store, "retrieval/counts", "entities", ends)
-    chunks = {node_of(row["entity"]): int(text_of(row["chunks"])) for row in rows}
+    chunks = {row["entity"]: row["chunks"] for row in rows}
     more = 0
     for some in in_batches(found):
         # the query reads the sentences of the first, which is the rarer one

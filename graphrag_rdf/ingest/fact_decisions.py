@@ -372,7 +372,7 @@ def _names(
     things = [term for term in instead if isinstance(term, NamedNode)]
     labels = {thing: Literal(name) for thing, name in names}
     for row in one_label(engine.store.select("retrieval/labels", things=things)):
-        labels.setdefault(node_of(row["thing"]), as_literal(row["label"]))
+        labels.setdefault(row["thing"], as_literal(row["label"]))
     stored = KnownNames(engine.store)
     stored.load(labels)
     groups = read_groups(engine.store)
@@ -463,7 +463,7 @@ def _assert_again(engine: NeededComponents, changes: Changes, undone: Sequence[F
 
 
 def _containers(engine: NeededComponents, fact: Statement) -> set[NamedNode]:
-    return {node_of(row["subgraph"]) for row in engine.store.select("facts/containers", edges=[fact])}
+    return {row["subgraph"] for row in engine.store.select("facts/containers", edges=[fact])}
 
 
 def _triples(fact: Statement | None) -> list[Triple]:

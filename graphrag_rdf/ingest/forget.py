@@ -379,7 +379,7 @@ def _forget_decisions(store: Store, facts: Sequence[Statement], changes: Changes
         for row in store.select("forget/asserted-instead", decisions=corrected) if corrected else ():
             instead: Statement = (row["s"], row["p"], row["o"])
             holding = store.select("facts/containers", edges=[instead])
-            if instead not in decided and all(node_of(held["subgraph"]) in subgraphs for held in holding):
+            if instead not in decided and all(held["subgraph"] in subgraphs for held in holding):
                 about[instead] = decided[instead] = None
     if decisions:
         retract_subgraphs(store, list(subgraphs), changes)

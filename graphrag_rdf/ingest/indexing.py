@@ -214,7 +214,8 @@ class StoreIndexer:
         return self._text.count("report") != self._report_count()
 
     def _report_count(self) -> int:
-        return int(text_of(self._store.select("index/report-count")[0]["reports"]))
+        reports: int = self._store.select("index/report-count")[0]["reports"]
+        return reports
 
     def _note_reports(self) -> None:
         """Note which reports an index lacks, and which of its reports are gone."""

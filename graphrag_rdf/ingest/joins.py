@@ -193,7 +193,7 @@ def called(store: Store, names: Iterable[str]) -> defaultdict[str, set[NamedNode
     found: defaultdict[str, set[NamedNode]] = defaultdict(set)
     labels = spellings(sorted(set(names)), languages_of(store.select))
     for row in select_in_batches(store, "retrieval/entities-by-label", "labels", labels):
-        found[text_of(row["label"])].add(node_of(row["entity"]))
+        found[row["label"]].add(row["entity"])
     return found
 
 

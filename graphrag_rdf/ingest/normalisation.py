@@ -247,5 +247,5 @@ def _allowed(
 
 def _labels(store: Store, entities: Sequence[NamedNode]) -> dict[NamedNode, str]:
     rows = select_in_batches(store, "retrieval/canonical", "entities", entities)
-    labelled = (row for row in one_label(rows, thing="entity") if "label" in row)
-    return {node_of(row["entity"]): text_of(row["label"]) for row in labelled}
+    labelled = (row for row in one_label(rows, thing="entity") if row["label"] is not None)
+    return {row["entity"]: row["label"].value for row in labelled}

@@ -89,7 +89,7 @@ def _relations(store: Store, minted: tuple[str, ...]) -> dict[NamedNode, Relatio
     rows = sorted(store.select("predicates/used"), key=lambda row: str(row["relation"]))
     labels: dict[NamedNode, list[Literal]] = defaultdict(list)
     for row in select_in_batches(store, "retrieval/labels", "things", [row["relation"] for row in rows]):
-        labels[node_of(row["thing"])].append(row["label"])
+        labels[row["thing"]].append(row["label"])
     found = {}
     for row in rows:
         iri, facts, literals = (
@@ -390,7 +390,7 @@ def relations_called(store: Store, name: str, namespace: str) -> dict[Objects, N
     else:
         exact = store.select("provenance/named", names=spellings([name], languages_of(store.select)))
         rows = exact or store.select("provenance/named-alike", names=[name.lower()])
-        called = [node for node in dict.fromkeys(node_of(row["thing"]) for row in rows) if node in relations]
+        called = [node for node in dict.fromkeys(row["thing"] for row in rows) if node in relations]
         called = called or [one for one in loaded if words_of(one.value) == name]
     if not called:
         raise UsageError(

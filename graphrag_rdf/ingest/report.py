@@ -15,7 +15,7 @@ from graphrag_rdf.ingest.stages import model_stages
 from graphrag_rdf.llm.budget import LlmUsage
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
-from graphrag_rdf.rdf.terms import datetime_, node_of, now, text_of, to_python
+from graphrag_rdf.rdf.terms import datetime_, now
 from graphrag_rdf.store.base import Changes, Store
 
 if TYPE_CHECKING:
@@ -198,14 +198,12 @@ class FailureRecords:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known = {
-            (str(row["about"]), str(to_python(row["stage"]))): row for row in store.select("ingest/failures")
-        }
+        self._known = {(str(row["about"]), str(row["stage"])): row for row in store.select("ingest/failures")}
 
     def record(self, about: NamedNode, stage: str, reason: str, path: str, changes: Changes) -> None:
         """Record a failure, unless it is recorded already."""
         known = self._known.get((str(about), stage))
-        if known is not None and to_python(known["reason"]) == reason:
+        if known is not None and known["reason"] == reason:
             return
         if known is not None:
             changes.updates += _clear([about])
@@ -223,9 +221,9 @@ class FailureRecords:
     def of_gone_files(self) -> Updates:
         """The updates that remove failures of files that no longer exist and never became a document."""
         gone = [
-            node_of(row["about"])
+            row["about"]
             for (_, stage), row in self._known.items()
-            if stage == "read" and not is_there(text_of(row["about"]))
+            if stage == "read" and not is_there(row["about"].value)
         ]
         documents = stored_documents(self._store, gone)
         return _clear([about for about in gone if about.value not in documents])

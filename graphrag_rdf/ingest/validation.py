@@ -24,7 +24,7 @@ from graphrag_rdf.ingest.report import ValidationCounts
 from graphrag_rdf.ingest.validation_reports import VIOLATION, Provenance, keep_report, report_of
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import RDFS, SKOS
-from graphrag_rdf.rdf.terms import Term, node_of, now
+from graphrag_rdf.rdf.terms import Term, now
 from graphrag_rdf.rdf.validation import Result
 from graphrag_rdf.schema.shapes import Shapes, Statement
 from graphrag_rdf.schema.validation import Validated, validate_nodes
@@ -150,7 +150,7 @@ def _reject(
     others: defaultdict[Statement, set[NamedNode]] = defaultdict(set)
     facts = [fact for fact, _ in rejected]
     for row in select_in_batches(store, "facts/containers", "edges", facts):
-        others[row["s"], row["p"], row["o"]].add(node_of(row["subgraph"]))
+        others[row["s"], row["p"], row["o"]].add(row["subgraph"])
     for fact in facts:
         if others[fact] <= set(containers[fact]):
             changes.remove.append(Quad(*fact))  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode, Quad
 
-from graphrag_rdf.rdf.terms import Term, node_of, now
+from graphrag_rdf.rdf.terms import Term, now
 from graphrag_rdf.rdf.validation import Result, ValidationFacts, validation_report
 from graphrag_rdf.schema.shapes import Shapes, Statement, is_iri, read_shapes, run_shacl
 from graphrag_rdf.store.base import Changes, Store, select_in_batches
@@ -73,7 +73,7 @@ class Provenance:
         facts = sorted(set(stated or ()), key=str)
         found = {each for one in facts for each in self._containers.get(one, ())}
         for row in select_in_batches(self._store, "facts/containers", "edges", facts):
-            found.add(node_of(row["subgraph"]))
+            found.add(row["subgraph"])
         return sorted(found, key=str)
 
 

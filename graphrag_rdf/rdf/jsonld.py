@@ -12,10 +12,10 @@ from typing import Any, Protocol
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf.rdf.namespaces import PREFIXES, RAG, RDF, TG, XSD, prefixed
-from graphrag_rdf.rdf.terms import Term, node_of, text_of
+from graphrag_rdf.rdf.terms import Term
 
 
-def jsonld_context(terms: Iterable[Mapping[str, Term]]) -> dict[str, Any]:
+def jsonld_context(terms: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """A context with our prefixes, and the terms of `tg:` and `rag:` by their local names.
 
     Of two terms with the same local name, that of TrustGraph has it; the other is written with its prefix.
@@ -24,16 +24,16 @@ def jsonld_context(terms: Iterable[Mapping[str, Term]]) -> dict[str, Any]:
         terms: rows of `queries/ontology/context`.
     """
     context: dict[str, Any] = {**PREFIXES, "id": "@id", "type": "@type"}
-    rows = [row for row in terms if node_of(row["term"]) in TG or node_of(row["term"]) in RAG]
-    for row in sorted(rows, key=lambda row: node_of(row["term"]) in RAG):
-        name = prefixed(node_of(row["term"]))
+    rows = [row for row in terms if row["term"] in TG or row["term"] in RAG]
+    for row in sorted(rows, key=lambda row: row["term"] in RAG):
+        name = prefixed(row["term"])
         if name is None:
             continue
         means: Any = name
-        if text_of(row["of_things"]) == "true":
+        if row["of_things"]:
             means = {"@id": name, "@type": "@id"}
-        elif "datatype" in row:
-            means = {"@id": name, "@type": text_of(row["datatype"])}
+        elif row["datatype"] is not None:
+            means = {"@id": name, "@type": row["datatype"]}
         context.setdefault(name.partition(":")[2], means)
     return {"@context": context}
 

@@ -150,11 +150,6 @@ def number_of(term: Term) -> float:
     return float(text_of(term))
 
 
-def whole_of(term: Term) -> int:
-    """A whole number of a row."""
-    return int(text_of(term))
-
-
 def node_of(term: object) -> NamedNode:
     """A term that is known to be an IRI."""
     assert isinstance(term, NamedNode)  # noqa: S101

@@ -20,7 +20,7 @@ from pyoxigraph import Literal, NamedNode, Quad, Triple
 from graphrag_rdf.errors import UsageError, system_cause
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.rdf.namespaces import RDF
-from graphrag_rdf.rdf.terms import Term, node_of
+from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.rdf.validation import Result
 from graphrag_rdf.store.base import Store
 
@@ -94,8 +94,8 @@ def _triples(store: Store, source: str | Path) -> Iterator[Triple]:
     if is_iri(source):
         named = {str(source)}
         for row in store.select("ontology/versions"):
-            if row["ontology"] == NamedNode(str(source)) and getattr(row["active"], "value", "") == "true":
-                named.add(node_of(row["graph"]).value)
+            if row["ontology"] == NamedNode(str(source)) and row["active"]:
+                named.add(row["graph"].value)
         rows = [row for iri in sorted(named) for row in store.select("validation/graph-triples", graph=iri)]
         if not rows:
             raise UsageError(

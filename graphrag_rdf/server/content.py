@@ -5,7 +5,6 @@ from __future__ import annotations
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.rdf.terms import text_of
 
 
 def read_content(engine: Engine, thing: NamedNode) -> bytes | None:
@@ -13,13 +12,14 @@ def read_content(engine: Engine, thing: NamedNode) -> bytes | None:
     if thing.value.startswith("urn:sha256:"):
         return engine.blobs.get(thing)
     for row in engine.store.select("server/content", thing=thing):
-        if "text" in row:
-            return text_of(row["text"]).encode()
-        if "offset" not in row:
-            return engine.blobs.get(text_of(row["stored"]))
-        start, length = int(text_of(row["offset"])), int(text_of(row["length"]))
-        whole = engine.blobs.text(text_of(row["stored"]))
-        return None if whole is None else whole[start : start + length].encode()
+        text: str | None = row["text"]
+        if text is not None:
+            return text.encode()
+        if row["offset"] is None:
+            return engine.blobs.get(row["stored"])
+        start, length = row["offset"], row["length"]
+        text = engine.blobs.text(row["stored"])
+        return None if text is None else text[start : start + length].encode()
     return None
 
 

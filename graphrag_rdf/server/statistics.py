@@ -17,7 +17,6 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.i18n import later
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.store.base import Store
-from graphrag_rdf.trace import rows
 
 _EVERY, _SHARE = 10.0, 20.0
 """Least seconds until the next count, and times the duration of the last."""
@@ -130,10 +129,9 @@ class Counter:
         commit, kept = self._store.content_commit(), self._content
         if kept is None or kept[0] != commit:
             row = self._store.select("server/counts")[0]
-            kept = commit, {name: rows.whole(row, name) or 0 for name in ("documents", "entities", "facts")}
-            self._content = kept
+            kept = self._content = commit, dict(row)
         row = self._store.select("server/trace-count")[0]
-        return {**kept[1], "traces": rows.whole(row, "traces") or 0}
+        return {**kept[1], "traces": row["traces"]}
 
     def _count(self, commit: int) -> Counts:
         store = self._store
@@ -144,34 +142,25 @@ class Counter:
             datetime.now(UTC),
             self.things(),
             tuple(_count_graph(store, graph) for graph in (None, *named)),
-            languages=tuple(
-                filter(None, (rows.text(r, "language") for r in store.select("documents/languages")))
-            ),
-            ontologies=tuple(
-                rows.node(r, "ontology") for r in store.select("ontology/versions") if rows.truth(r, "active")
-            ),
+            languages=tuple(filter(None, (r["language"] for r in store.select("documents/languages")))),
+            ontologies=tuple(r["ontology"] for r in store.select("ontology/versions") if r["active"]),
         )
 
     def _all_names(self) -> list[NamedNode]:
-        return [rows.node(row, "graph") for row in self._store.select("server/graphs", limit=_GRAPHS)]
+        return [row["graph"] for row in self._store.select("server/graphs", limit=_GRAPHS)]
 
 
 def _count_graph(store: Store, graph: NamedNode | None) -> GraphCounts:
     named = [] if graph is None else [graph]
-    row = store.select("server/graph-statistics", graphs=named)[0]
-    numbers = {key: rows.whole(row, key) or 0 for key in ("triples", "properties", "classes")}
+    numbers = store.select("server/graph-statistics", graphs=named)[0]
     classes = store.select("schema/classes", graphs=named, limit=_PARTS)
     properties = store.select("schema/properties", graphs=named, limit=_PARTS)
     return GraphCounts(
         graph,
         **numbers,
-        class_parts=tuple(
-            (c, rows.whole(r, "entities") or 0) for r in classes if isinstance(c := r["class"], NamedNode)
-        ),
+        class_parts=tuple((c, r["entities"]) for r in classes if isinstance(c := r["class"], NamedNode)),
         property_parts=tuple(
-            (p, rows.whole(r, "triples") or 0)
-            for r in properties
-            if isinstance(p := r["property"], NamedNode)
+            (p, r["triples"]) for r in properties if isinstance(p := r["property"], NamedNode)
         ),
         partitions=tuple(_partitions(store)) if graph is None else (),
     )
@@ -184,4 +173,4 @@ def _partitions(store: Store) -> Iterator[Partition]:
             node if isinstance(node, NamedNode) else None for node in named
         )
         if class_ is not None and property_ is not None:
-            yield Partition(class_, property_, target, datatype, rows.whole(row, "triples") or 0)
+            yield Partition(class_, property_, target, datatype, row["triples"])

@@ -6,7 +6,7 @@ Files in a user's own folder override the built-in ones.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +121,22 @@ class TemplateLibrary(Mapping[str, QueryTemplate]):
                 hint=tr("graphrag-rdf queries list shows the names"),
             ) from None
         own = not any(path.is_relative_to(folder) for folder in self._program)
-        template = self._templates[name] = _load(path, name, self._calls if own else None)
+        template = _load(path, name, self._calls if own else None)
+        self._templates[name] = self._with_types(template) if own else template
+        return self._templates[name]
+
+    def _with_types(self, template: QueryTemplate) -> QueryTemplate:
+        """A user's own template. If it overrides one of the program and only names its columns, these get the
+        types that the program expects.
+        """
+        header, suffix = template.header, template.path.suffix
+        for path in (folder / f"{template.name}{suffix}" for folder in self._program):
+            if isinstance(header.returns, dict) or not path.exists():
+                continue
+            types = _load(path, template.name, None).header.returns
+            if isinstance(types, dict):
+                returns = {column: types.get(column, "term?") for column in header.returns}
+                return replace(template, header=Header(**{**header.model_dump(), "returns": returns}))
         return template
 
     def __iter__(self) -> Iterator[str]:

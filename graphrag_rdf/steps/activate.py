@@ -43,7 +43,7 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.index.postings import Bm25
 from graphrag_rdf.rdf.namespaces import RAG
-from graphrag_rdf.rdf.terms import double, node_of, number_of, text_of, whole_of
+from graphrag_rdf.rdf.terms import double
 from graphrag_rdf.steps.exploration import (
     EXPLORATION,
     RANKED_LIMIT,
@@ -208,7 +208,7 @@ class Activation:
         if not seeds:
             return {}
         rows = self.search.rows("retrieval/counts", entities=[seed.entity for seed in seeds])
-        counts = {text_of(row["entity"]): whole_of(row["chunks"]) for row in rows}
+        counts = {row["entity"].value: row["chunks"] for row in rows}
         if not counts and not self.context.store.ask("retrieval/counted"):
             self.state.warn(
                 "counts_missing",
@@ -240,7 +240,7 @@ class Activation:
         whether any is.
         """
         rows = self.search.rows("retrieval/sentences-beyond", **self.hits.given)
-        beyond = {text_of(row["sentence"]) for row in rows}.difference(bridges)
+        beyond = {row["sentence"].value for row in rows}.difference(bridges)
         parts = self.search.word_parts(sorted({*beyond, *bridges, *self._sentences.result()}), _BM25)
         said = {term for iri in bridges for term in parts[iri]}
         left = {iri: sum(v for t, v in own.items() if t not in said) for iri, own in parts.items()}
@@ -254,10 +254,10 @@ class Activation:
         rows = self.search.decide("retrieval/reached", round=number + 1, **self.hits.given)
         fresh: dict[str, float] = {}
         for row in rows:  # the most first
-            fresh.setdefault(text_of(row["entity"]), number_of(row["value"]))
+            fresh.setdefault(row["entity"], row["value"])
         self.hits.write((NamedNode(iri), REACHED[number], value) for iri, value in fresh.items())
         self.active |= fresh
-        return {text_of(row["sentence"]): None for row in rows}
+        return {row["sentence"].value: None for row in rows}
 
     # --- chunks ------------------------------------------------------------------------------------
 
@@ -271,14 +271,14 @@ class Activation:
         first = self.search.decide("retrieval/ranked", limit=1, **self.hits.given)
         if not first:
             return []
-        self.hits.write(said=[(RAG.first, node_of(first[0]["chunk"]))])
+        self.hits.write(said=[(RAG.first, first[0]["chunk"])])
         rows = self.search.decide("retrieval/ranked", limit=RANKED_LIMIT, **self.hits.given)
         weights = {name: weight for name, weight in self.weights.items() if name != "meaning" or weight}
         return [
             PassageHit(
-                node_of(row["chunk"]),
-                number_of(row["score"]),
-                {name: number_of(row[f"by{name.capitalize()}"]) for name in weights},
+                row["chunk"],
+                row["score"],
+                {name: row[f"by{name.capitalize()}"] for name in weights},
                 weights,
             )
             for row in rows

@@ -19,7 +19,7 @@ from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.i18n import ERASED, tr
 from graphrag_rdf.llm.model import Completion
 from graphrag_rdf.rdf.namespaces import PROV, RDF, TG
-from graphrag_rdf.rdf.terms import integer, text_of
+from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.steps.answer import TEXT, finish_answer, read_answer
 from graphrag_rdf.steps.checking import SENTINEL, not_answered
 from graphrag_rdf.steps.kinds import StepKind, StepParameters, Way, register
@@ -254,7 +254,7 @@ def _useful(context: Context, tools: Sequence[ToolDefinition]) -> list[ToolDefin
     """The tools without those whose pipeline finds nothing in this store."""
     if not any(context.callees.get(tool.pipeline) for tool in tools):
         return list(tools)
-    given = {text_of(row["input"]) for row in context.store.select("system/inputs")}
+    given = {row["input"] for row in context.store.select("system/inputs")}
     return [tool for tool in tools if given.issuperset(context.callees.get(tool.pipeline, ()))]
 
 

@@ -462,7 +462,7 @@ def name_entities(context: Context, state: State, step: Step) -> None:
     if unknown:
         rows = context.select(step, "retrieval/labels", things=unknown)
         state.entity_names = {
-            text_of(row["thing"]): text_of(row["label"]) for row in one_label(rows, state.language)
+            row["thing"].value: row["label"].value for row in one_label(rows, state.language)
         }
 
 

@@ -19,7 +19,6 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.rdf.namespaces import METADATA, RAG, RDFS
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.activate import Activation
 from graphrag_rdf.steps.asking import AnswerParameters, Asked
 from graphrag_rdf.steps.evidence import Line, collect, hit_of
@@ -245,7 +244,7 @@ def offer(
     if edges and not by_rules:
         facts = [(number, *edge.triple) for number, edge in enumerate(edges)]
         rows = context.select(step, "selection/read-by-model", facts=facts)
-        edges = [edges[number] for number in sorted(int(text_of(row["number"])) for row in rows)]
+        edges = [edges[number] for number in sorted(row["number"] for row in rows)]
     state.evidence.offer(edges)
     return state.evidence.numbered()
 

@@ -24,7 +24,7 @@ from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.i18n import ERASED, tr
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG
-from graphrag_rdf.rdf.terms import integer, node_of, number_of, text_of
+from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.steps.answer import RESULT, SYNTHESIS, Suggestion, finish_answer, read_answer
 from graphrag_rdf.steps.checking import (
     SENTINEL,
@@ -367,12 +367,12 @@ def _find(context: Context, state: State, step: Step, parameters: Parameters, al
         exclude=list(state.exclude),
         limit=most,
     )
-    findings = findings_of(context, step, [node_of(row["report"]) for row in rows])
+    findings = findings_of(context, step, [row["report"] for row in rows])
     return [
         _Report(
-            FoundReport(node_of(row["report"]), text_of(row["title"]), number_of(row["score"]), rank),
-            text_of(row["summary"]),
-            findings[node_of(row["report"])],
+            FoundReport(row["report"], row["title"], row["score"], rank),
+            row["summary"],
+            findings[row["report"]],
         )
         for rank, row in enumerate(rows, start=1)
     ]

@@ -21,7 +21,6 @@ from graphrag_rdf.documents.turns import find_turns, turn_at
 from graphrag_rdf.extract.names import CJK
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.namespaces import DCTERMS, RAG
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.sources import chunk_sentences, chunk_texts, left_out, mentions_of, sentence_sources
 from graphrag_rdf.steps.state import Context, Selection, SentenceHit, State
@@ -119,9 +118,7 @@ def _whole_turns(context: Context, step: Step, documents: Iterable[str]) -> dict
     if not nodes:
         return {}
     rows = context.select(step, "retrieval/document-texts", documents=nodes)
-    return {
-        text_of(row["document"]): find_turns(context.blobs.text(text_of(row["text"])) or "") for row in rows
-    }
+    return {row["document"]: find_turns(context.blobs.text(row["text"]) or "") for row in rows}
 
 
 NO_TEXT = "Facts that stand in no text"
@@ -450,7 +447,7 @@ def _without_boilerplate(
     if not sources:
         return {}
     rows = context.select(step, "boilerplate/marked", sentences=[NamedNode(iri) for iri in sources])
-    marked = {text_of(row["sentence"]) for row in rows}
+    marked = {row["sentence"].value for row in rows}
     wanted = {*analyse(state.question, state.language)}
     for iri in sources.keys() - marked if marked else ():
         wanted.difference_update(analyse(sources[iri].quote, state.language))
@@ -545,7 +542,7 @@ def _heads(context: Context, state: State, step: Step, documents: Sequence[str])
     for row in context.select(step, "retrieval/document-details", documents=nodes):
         relation = row["relation"]
         assert isinstance(relation, NamedNode)  # noqa: S101
-        said.setdefault(text_of(row["document"]), {})[relation] = text_of(row["value"])
+        said.setdefault(row["document"], {})[relation] = row["value"]
     titles = {s.document: s.title for places in state.sources.values() for s in places}
     heads = {}
     for document in documents:

@@ -15,7 +15,7 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.i18n import counted, later, tr
 from graphrag_rdf.rdf.namespaces import RAG, TG
-from graphrag_rdf.rdf.terms import edge_id, integer, node_of, number_of, text_of, whole_of
+from graphrag_rdf.rdf.terms import edge_id, integer, text_of
 from graphrag_rdf.rdf.wording import between
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace.documents import shown_names
@@ -318,16 +318,16 @@ def _considered(reading: Reading, step: NamedNode) -> list[Edge]:
     rows = reading.store.select("retrieval/quoted-facts", sentences=list(scores)) if scores else ()
     found: dict[Statement, Row] = {}
     for row in rows:
-        fact: Statement = node_of(row["s"]), node_of(row["p"]), row["o"]
+        fact: Statement = row["s"], row["p"], row["o"]
         own = scores[row["sentence"]]
-        if fact not in found or number_of(found[fact]["score"]) < number_of(own["score"]):
+        if fact not in found or found[fact]["score"] < own["score"]:
             found[fact] = own
-    best = sorted(found.items(), key=lambda one: (-number_of(one[1]["score"]), str(one[0])))
+    best = sorted(found.items(), key=lambda one: (-one[1]["score"], str(one[0])))
     edges = []
     for rank, (fact, own) in enumerate(best[:_CONSIDERED], start=1):
         edge: Edge = read_item(Edge, {})
-        edge.triple, edge.rank, edge.score = fact, rank, number_of(own["score"])
-        edge.lexical, edge.graph = number_of(own["words"]), number_of(own["standing"])
+        edge.triple, edge.rank, edge.score = fact, rank, own["score"]
+        edge.lexical, edge.graph = own["words"], own["standing"]
         edges.append(edge)
     return edges
 
@@ -342,13 +342,13 @@ def explain(store: Store, passages: Sequence[PassageHit], given: Mapping[str, An
     rows = store.select("retrieval/why", chunks=list(by_chunk), **given) if by_chunk else []
     for row in rows:
         path = PassagePath(
-            node_of(row["entity"]),
-            number_of(row["activation"]),
-            whole_of(row["number"]),
-            text_of(row["topic"]) == "true",
-            number_of(row["part"]),
+            row["entity"],
+            row["activation"],
+            row["number"],
+            row["topic"],
+            row["part"],
         )
-        by_chunk[node_of(row["chunk"])].paths.append(path)
+        by_chunk[row["chunk"]].paths.append(path)
     for hit in by_chunk.values():
         total = sum(path.part for path in hit.paths)
         for path in hit.paths:  # the parts of all entities saturate together: A/(1 + A)
@@ -366,17 +366,17 @@ def _complete_passages(reading: Reading, found: Sequence[PassageHit]) -> None:
     things += [path.near_entity for path in relations]
     called = reading.labels(things)
     chunks = reading.chunks([*(hit.chunk for hit in found), *(path.chunk for path in relations)])
-    names = shown_names(reading.store, (text_of(row["document"]) for row in chunks.values()))
+    names = shown_names(reading.store, (row["document"] for row in chunks.values()))
     for path in paths:
         path.label = called(path.entity)
     for relation in relations:
-        title = chunks[relation.chunk]["title"] if relation.chunk in chunks else None
-        relation.label = text_of(title) if title is not None else called(relation.origin)
+        chunk = chunks.get(relation.chunk) if relation.chunk is not None else None
+        relation.label = chunk["title"] if chunk is not None else called(relation.origin)
         relation.near = called(relation.near_entity) or None
     for hit in found:
         if hit.chunk in chunks:
             row = chunks[hit.chunk]
-            hit.title, hit.document = text_of(row["title"]), text_of(row["document"])
+            hit.title, hit.document = row["title"], row["document"]
             hit.name = names.get(hit.document, hit.title)
 
 
@@ -385,10 +385,10 @@ def _compute(reading: Reading, step: NamedNode, found: Sequence[PassageHit]) -> 
     by_chunk = {hit.chunk: hit for hit in found}
     weights = {name: reading.decimal(step, RAG[f"{weight}Weight"]) for name, weight in WEIGHTS.items()}
     for row in reading.store.select("retrieval/ranked", exploration=step, limit=RANKED_LIMIT):
-        if (hit := by_chunk.get(node_of(row["chunk"]))) is not None:
-            hit.recomputed, hit.weights = number_of(row["score"]), weights
+        if (hit := by_chunk.get(row["chunk"])) is not None:
+            hit.recomputed, hit.weights = row["score"], weights
             hit.shares = [
-                ScoreShare(name, weight, weight * number_of(row[f"by{name.capitalize()}"]))
+                ScoreShare(name, weight, weight * row[f"by{name.capitalize()}"])
                 for name, weight in weights.items()
             ]
     explain(reading.store, found, {"exploration": step})

@@ -17,7 +17,6 @@ from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG
-from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.schema import labels_of
 from graphrag_rdf.steps.search import fact_of
@@ -84,7 +83,7 @@ class Finding:
 def require_reports(context: Context) -> None:
     """Raise UsageError if the store has no reports of communities."""
     (row,) = context.store.select("index/report-count")
-    if text_of(row["reports"]) == "0":
+    if row["reports"] == 0:
         raise UsageError(
             tr("the store has no reports of communities"), hint=tr("run: graphrag-rdf communities build")
         )
@@ -99,9 +98,9 @@ def findings_of(context: Context, step: Step, reports: Sequence[NamedNode]) -> d
     found: dict[NamedNode, list[Finding]] = {report: [] for report in reports}
     for batch in in_batches(reports):
         for row in context.select(step, "communities/finding-texts", reports=batch):
-            report, node = node_of(row["report"]), node_of(row["finding"])
-            texts = text_of(row["label"]), text_of(row["explanation"])
-            found[report].append(Finding(node, report, int(text_of(row["index"])), *texts))
+            report, node = row["report"], row["finding"]
+            texts = row["label"], row["explanation"]
+            found[report].append(Finding(node, report, row["index"], *texts))
     return found
 
 
@@ -131,16 +130,16 @@ def evidence_of(
     rows: list[Row] = []
     for batch in in_batches(wanted):
         rows += context.decide(step, "communities/finding-evidence", findings=batch)
-    facts = [fact_of(row) for row in rows if "s" in row]
+    facts = [fact_of(row) for row in rows if row["s"] is not None]
     labels = labels_of(context, step, state, [term for fact in facts for term in fact])
-    sentences = [text_of(row["sentence"]) for row in rows if "sentence" in row]
+    sentences = [row["sentence"].value for row in rows if row["sentence"] is not None]
     mentioned = mentions_of(context, state, step, sentences)
     for row in rows:
-        key = fact_of(row) if "s" in row else node_of(row["sentence"])
+        key = fact_of(row) if row["s"] is not None else row["sentence"]
         if key not in known:
             known[key] = _selection(row, labels, mentioned)
             new.append(known[key])
-        found[node_of(row["finding"])].append(known[key])
+        found[row["finding"]].append(known[key])
     attach_sources(context, state, step, new)
     quoted = {finding: [one for one in own if _is_quoted(one)] for finding, own in found.items()}
     unquoted = {finding: found[finding] for finding, own in quoted.items() if not own and found[finding]}
@@ -170,15 +169,15 @@ def _naming_sentences(
     rows: list[Row] = []
     for batch in in_batches(named):
         rows += context.decide(step, "communities/naming-sentences", named=batch)
-    mentioned = mentions_of(context, state, step, {text_of(row["sentence"]) for row in rows})
+    mentioned = mentions_of(context, state, step, {row["sentence"].value for row in rows})
     found: dict[NamedNode, list[Selection]] = {finding: [] for finding in unquoted}
     new: list[Selection] = []
     for row in rows:
-        sentence = node_of(row["sentence"])
+        sentence = row["sentence"]
         if sentence not in known:
             known[sentence] = Selection(hit=SentenceHit(sentence, mentioned[sentence.value]))
             new.append(known[sentence])
-        if known[sentence] not in (own := found[node_of(row["finding"])]):
+        if known[sentence] not in (own := found[row["finding"]]):
             own.append(known[sentence])
     attach_sources(context, state, step, new)
     return found
@@ -187,12 +186,12 @@ def _naming_sentences(
 def _selection(
     row: Row, labels: Mapping[str, str], mentioned: Mapping[str, tuple[NamedNode, ...]]
 ) -> Selection:
-    if "s" not in row:
-        sentence = node_of(row["sentence"])
+    if row["s"] is None:
+        sentence = row["sentence"]
         return Selection(hit=SentenceHit(sentence, mentioned[sentence.value]))
     fact = fact_of(row)
     s, p, o = (label_of(term, labels) for term in fact)
-    unfound = "unfound" in row and text_of(row["unfound"]) == "true"
+    unfound = bool(row["unfound"])
     ends = tuple(end for end in (fact[0], fact[2]) if isinstance(end, NamedNode))
     return Selection(edge=Edge(fact, s, p, o, 0, "out", fact[0], ends, unverified=unfound))
 
@@ -234,7 +233,7 @@ def sources_of(context: Context, step: Step, reports: Sequence[NamedNode]) -> li
     found: set[NamedNode] = set()
     for batch in in_batches(reports):
         rows = context.select(step, "communities/report-sources", reports=batch)
-        found.update(node_of(row["source"]) for row in rows)
+        found.update(row["source"] for row in rows)
     return sorted(found, key=str)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.namespaces import METADATA, RAG
-from graphrag_rdf.rdf.terms import node_of, number_of, text_of
+from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.exploration import EVIDENCE_LIMIT, Edge
 from graphrag_rdf.steps.hits import Hits
 from graphrag_rdf.steps.same_facts import as_one, by_preference
@@ -51,7 +51,7 @@ class Gathering:
         if self.state.hits:
             asked = [hit.sentence for hit in self.state.hits]
             for row in self.search.rows("retrieval/quoted-facts", sentences=asked):
-                sentences.setdefault(fact_of(row), []).append(node_of(row["sentence"]))
+                sentences.setdefault(fact_of(row), []).append(row["sentence"])
         surest = self._surest()
         for row in self._unread(surest) if surest else ():
             sentences.setdefault(fact_of(row), [])
@@ -75,11 +75,11 @@ class Gathering:
         rows = self.search.decide("retrieval/evidence", limit=EVIDENCE_LIMIT, **self.hits.given)
         return [
             SentenceHit(
-                node_of(row["sentence"]),
-                lexical=number_of(row["words"]),
-                vector=number_of(row["meaning"]) if self.search.vector else None,
-                graph=number_of(row["standing"]),
-                score=number_of(row["score"]),
+                row["sentence"],
+                lexical=row["words"],
+                vector=row["meaning"] if self.search.vector else None,
+                graph=row["standing"],
+                score=row["score"],
             )
             for row in rows
         ]

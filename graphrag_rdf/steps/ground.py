@@ -17,7 +17,6 @@ from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.i18n import ERASED, tr
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDFS, TG
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.kinds import Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.prompts import ask_model
 from graphrag_rdf.steps.search import entities_called
@@ -132,11 +131,11 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
 def _languages(context: Context, step: Step) -> list[dict[str, str]]:
     """The languages of the documents, for the prompt, without those of a few among many."""
     rows = context.select(step, "documents/languages")
-    least = _LANGUAGE_SHARE * sum(int(text_of(row["documents"])) for row in rows)
+    least = _LANGUAGE_SHARE * sum(row["documents"] for row in rows)
     return [
-        {"tag": text_of(row["language"]) if "language" in row else "", "count": text_of(row["documents"])}
+        {"tag": row["language"] or "", "count": str(row["documents"])}
         for row in rows
-        if int(text_of(row["documents"])) >= least
+        if row["documents"] >= least
     ]
 
 

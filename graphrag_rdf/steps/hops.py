@@ -15,7 +15,6 @@ from pydantic import Field
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.index.analyse import analyse
-from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.exploration import (
     EXPLORATION,
     Edge,
@@ -121,9 +120,9 @@ class _Exploration:
         if not looked_for or not unanchored:
             return
         for row in self.search.rows("retrieval/sentence-texts", sentences=unanchored):
-            words = set(analyse(text_of(row["text"]), self.state.language))
+            words = set(analyse(row["text"], self.state.language))
             named = [entity for entity, name in looked_for if name and name <= words]
-            self.mentions[node_of(row["sentence"]).value] += named
+            self.mentions[row["sentence"].value] += named
 
     # --- hops --------------------------------------------------------------------------------------
 
@@ -182,11 +181,11 @@ class _Exploration:
         return candidates[: self.parameters["edge_limit"]]
 
     def _sureness(self, row: Row) -> float:
-        return self.reached[node_of(row["from"]).value]
+        return self.reached[row["from"].value]
 
     def _edge(self, row: Row, hop: int) -> Edge:
         edge = self.search.edge(fact_of(row), self.names)
-        edge.hop, edge.direction, edge.origin = hop, text_of(row["direction"]), node_of(row["from"])
+        edge.hop, edge.direction, edge.origin = hop, row["direction"], row["from"]
         return edge
 
     def _evidence(self, edges: list[Edge]) -> None:
@@ -198,7 +197,7 @@ class _Exploration:
         for row in rows:
             edge = by_triple.get(fact_of(row))
             if edge is not None:
-                sentence = node_of(row["sentence"])
+                sentence = row["sentence"]
                 if sentence not in edge.sentences:
                     edge.sentences = (*edge.sentences, sentence)
 

@@ -33,14 +33,12 @@ from pydantic import Field
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.i18n import ngettext
-from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.steps.activate import TEMPLATES, Activation, SpreadParameters
 from graphrag_rdf.steps.exploration import EXPLORATION, PassageHit, RelationPath, begin_exploration
 from graphrag_rdf.steps.kinds import Hops, Share, Some, StepKind, Way, Weight, register
 from graphrag_rdf.steps.reranking import rerank_passages
 from graphrag_rdf.steps.scores import scaled
 from graphrag_rdf.steps.state import Context, Parameters, State
-from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.messages import GraphRagResponse
 
 OWN = ("vector", "words", "activation", "degree")
@@ -136,7 +134,7 @@ class _Composite:
         if not self.parameters["weight_degree"] or not known:
             return []
         rows = self.search.rows("retrieval/passage-degrees", chunks=[NamedNode(iri) for iri in known])
-        return [(text_of(row["chunk"]), _number(row, "degree")) for row in rows]
+        return [(row["chunk"], row["degree"]) for row in rows]
 
     def _weights(self) -> dict[str, float]:
         """The weight of each signal, by the mean as shares of 1; what is not there does not count."""
@@ -161,8 +159,8 @@ class _Composite:
         rows = self.search.rows("relations/failures", chunks=origins) if origins else []
         if not rows:
             return
-        number = len({text_of(row["failure"]) for row in rows})
-        why = text_of(rows[0]["reason"])
+        number = len({row["failure"] for row in rows})
+        why = rows[0]["reason"]
         self.state.warn(
             "relation_parse_fallback",
             ngettext(
@@ -199,11 +197,11 @@ class _Composite:
         )
         return [
             PassageHit(
-                node_of(row["chunk"]),
-                score=_number(row, "score"),
-                signals={name: _number(row, name) for name in self.weights},
-                weights=self._shares(_number(row, "score")),
-                total=_number(row, "score") / (1 - _number(row, "score")) if self.additive else None,
+                row["chunk"],
+                score=row["score"],
+                signals={name: row[name] for name in self.weights},
+                weights=self._shares(row["score"]),
+                total=row["score"] / (1 - row["score"]) if self.additive else None,
             )
             for row in rows
         ]
@@ -231,15 +229,15 @@ class _Composite:
         )
         for row in rows:
             path = RelationPath(
-                text_of(row["signal"]),
-                None if "near" in row else node_of(row["origin"]),
-                node_of(row["origin"]) if "near" in row else None,
-                node_of(row["near"]) if "near" in row else None,
-                self.origins.get(text_of(row["origin"]), 1.0),
-                _number(row, "strength"),
+                row["signal"],
+                None if row["near"] is not None else row["origin"],
+                row["origin"] if row["near"] is not None else None,
+                row["near"],
+                self.origins.get(row["origin"].value, 1.0),
+                row["strength"],
             )
             if self.weights[path.signal] > 0:
-                by_chunk[text_of(row["chunk"])].relations.append(path)
+                by_chunk[row["chunk"]].relations.append(path)
         for hit in hits:
             totals: dict[str, float] = {}
             for path in hit.relations:
@@ -257,12 +255,6 @@ def minmax(scored: Iterable[tuple[str, float]]) -> dict[str, float]:
     """Scores with the best 1 and the least 0; a single score, or equal ones, are 1."""
     found = dict(scored)
     return dict(zip(found, scaled([*found.values()]), strict=True))
-
-
-def _number(row: Row, name: str) -> float:
-    value = to_python(row[name])
-    assert isinstance(value, int | float)  # noqa: S101 - as the template computes it
-    return float(value)
 
 
 HYBRID = register(

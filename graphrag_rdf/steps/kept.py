@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from graphrag_rdf.rdf.namespaces import METADATA
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace.recorder import RecordedQuery, Step
@@ -51,6 +50,6 @@ def held(store: Store, state: State) -> frozenset[str]:
         commit = store.knowledge_commit()
         if _held.get(store, (None,))[0] != commit:
             rows = store.select("retrieval/held", relations=list(METADATA))
-            _held[store] = commit, frozenset(text_of(row["what"]) for row in rows)
+            _held[store] = commit, frozenset(row["what"] for row in rows)
         state.held = _held[store][1]
     return state.held

@@ -19,7 +19,7 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import METADATA, RAG, RDF
-from graphrag_rdf.rdf.terms import node_of, number_of, text_of, whole_of
+from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.evidence import Point
 from graphrag_rdf.steps.exploration import CONSIDERED, Edge, Seed
 from graphrag_rdf.steps.findings import TEMPLATES as FINDINGS
@@ -161,20 +161,20 @@ class _Surroundings:
             limit=parameters["entities"],
         )
         for rank, row in enumerate(rows, start=1):
-            entity, score = node_of(row["entity"]), number_of(row["score"])
+            entity, score = row["entity"], row["score"]
             self._near[entity.value] = score
-            shares = [ScoreShare(name, own, own * number_of(row[name])) for name, own in weights.items()]
+            shares = [ScoreShare(name, own, own * row[name]) for name, own in weights.items()]
             self._context.recorder.item(self._step, NEAR_ENTITY, NearEntity(entity, score, rank, shares))
 
     def main_entities(self) -> None:
         """Take the entities with most facts."""
         rows = self._search.decide("entities/list", text="", limit=self._parameters["entities"])
         rows = [row for row in rows if row["entity"] not in self._state.exclude]
-        most = max((number_of(row["facts"]) for row in rows), default=0.0) or 1.0
+        most = max((row["facts"] for row in rows), default=0.0) or 1.0
         for rank, row in enumerate(rows, start=1):
-            entity, score = node_of(row["entity"]), number_of(row["facts"]) / most
+            entity, score = row["entity"], row["facts"] / most
             self._near[entity.value] = score
-            name = text_of(row["name"])
+            name = row["name"]
             self._state.seeds.append(
                 Seed(entity, name, score, "exact", name)
             )  # what to ask next is about them
@@ -195,7 +195,7 @@ class _Surroundings:
             min_rating=parameters["min_rating"],
             limit=_RANKED,
         )
-        return self._take_reports(rows, [number_of(row["score"]) for row in rows])
+        return self._take_reports(rows, [row["score"] for row in rows])
 
     def main_reports(self) -> list[Point]:
         """The reports of the largest communities, as far as they fit."""
@@ -203,7 +203,7 @@ class _Surroundings:
         rows = self._search.decide(
             "retrieval/main-reports", min_rating=parameters["min_rating"], limit=parameters["report_limit"]
         )
-        members = [number_of(row["members"]) for row in rows]
+        members = [row["members"] for row in rows]
         return self._take_reports(rows, [number / (1 + number) for number in members])
 
     def _take_reports(self, rows: Sequence[Row], scores: Sequence[float]) -> list[Point]:
@@ -214,15 +214,15 @@ class _Surroundings:
             self._state.warn("no_reports", detail)
         reports = [
             ReportTaken(
-                node_of(row["report"]),
-                text_of(row["title"]),
+                row["report"],
+                row["title"],
                 scores[rank - 1],
-                number_of(row["rating"]) if "rating" in row else None,
+                row["rating"],
                 rank,
             )
             for rank, row in enumerate(rows, start=1)
         ]
-        summaries = [_line(text_of(row["summary"])) for row in rows]
+        summaries = [_line(row["summary"]) for row in rows]
         tokens = self._room.share(parameters["tokens"], parameters["report_share"])
         lines = self._lines(reports, summaries, tokens)
         costs = [point.tokens for *_, point in lines]
@@ -273,7 +273,7 @@ class _Surroundings:
 
     def _has_reports(self) -> bool:
         rows = self._search.rows("index/report-count")
-        return whole_of(rows[0]["reports"]) > 0
+        return bool(rows[0]["reports"])
 
     def relations(self) -> list[Selection]:
         """Their facts, those between two of them first, as far as they fit."""
@@ -307,7 +307,7 @@ class _Surroundings:
         facts = {edge.triple: [edge.triple, *edge.also] for edge in edges}
         every = [fact for own in facts.values() for fact in own]
         for row in self._search.rows("retrieval/evidence-sentences", edges=every):
-            quoted.setdefault(fact_of(row), []).append(node_of(row["sentence"]))
+            quoted.setdefault(fact_of(row), []).append(row["sentence"])
         for edge in edges:
             said = {sentence for fact in facts[edge.triple] for sentence in quoted.get(fact, ())}
             edge.sentences = tuple(sorted(said, key=str))
@@ -330,7 +330,7 @@ class _Surroundings:
         origins: dict[Triple, list[NamedNode]] = {}
         for row in rows:
             if row["p"] != RDF.type and {row["s"], row["o"]}.isdisjoint(self._state.exclude):
-                origins.setdefault(fact_of(row), []).append(node_of(row["from"]))
+                origins.setdefault(fact_of(row), []).append(row["from"])
         names = self._search.names(origins)
         found = [self._search.edge(fact, names) for fact in sorted(origins, key=str)]
         edges = as_one(self._search.rows, found)
@@ -362,14 +362,14 @@ class _Surroundings:
         """What is claimed of them, as far as it fits."""
         step = self._step
         rows = self._search.rows("retrieval/entity-claims", entities=self._entities(), limit=_RANKED)
-        found = {node_of(row["claim"]): row for row in rows}
+        found = {row["claim"]: row for row in rows}
         quoted: dict[NamedNode, list[NamedNode]] = {}
         if found:
             for row in self._search.rows("retrieval/claim-sentences", claims=list(found)):
-                quoted.setdefault(node_of(row["claim"]), []).append(node_of(row["sentence"]))
+                quoted.setdefault(row["claim"], []).append(row["sentence"])
         texts = {claim: _claim_words(row) for claim, row in found.items() if claim in quoted}
         scores = {
-            claim: _nearness(number_of(found[claim]["near"]), self._search.words.coverage(text))
+            claim: _nearness(found[claim]["near"], self._search.words.coverage(text))
             for claim, text in sorted(texts.items(), key=str)
         }
         claims = [
@@ -383,7 +383,7 @@ class _Surroundings:
             claim.kept = True
         self._context.recorder.items(self._step, CLAIM, self._shown(claims))
         self._count(taken)
-        for chunk in sorted({node_of(found[one.claim]["chunk"]) for one in self._shown(claims)}, key=str):
+        for chunk in sorted({found[one.claim]["chunk"] for one in self._shown(claims)}, key=str):
             self._context.recorder.say(step, RAG.readSource, chunk)
         return self._quoted_points(claims[:taken], quoted)
 
@@ -475,11 +475,10 @@ def _line(text: str) -> str:
 
 def _claim_words(row: Row) -> str:
     """A claim in a line: who, what kind, whether it is so, when, and what."""
-    said = {name: _line(text_of(term)) for name, term in row.items()}
-    about = " – ".join(said[name] for name in ("subject", "object") if name in said)
-    when = "–".join(dict.fromkeys(said[name] for name in ("start", "end") if name in said))
-    kind = f"{said['type']}{_STATUS.get(said['status'], '')}"
-    return f"{about}, {kind}{f', {when}' if when else ''}: {said['text']}"
+    about = " – ".join(_line(row[name]) for name in ("subject", "object") if row[name])
+    when = "–".join(dict.fromkeys(_line(row[name]) for name in ("start", "end") if row[name]))
+    kind = f"{_line(row['type'])}{_STATUS.get(row['status'], '')}"
+    return f"{about}, {kind}{f', {when}' if when else ''}: {_line(row['text'])}"
 
 
 _SHARED = (

@@ -14,7 +14,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RDF
-from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.schema import labels_of
 from graphrag_rdf.steps.search import entities_meant, fact_of
@@ -89,7 +89,7 @@ def _entities_called(
             hint = f"did you mean {' or '.join(near)}?" if near else None
             raise UsageError(nothing.message, hint=hint) from None
         about = f"Nothing is called {name!r}. Names that contain it:"
-        return [node_of(row["entity"]) for row in rows], [about]
+        return [row["entity"] for row in rows], [about]
     return list(dict.fromkeys(found)), []
 
 
@@ -104,11 +104,11 @@ class _Relation:
 
 def _told_entity(context: Context, state: State, step: Step, entity: NamedNode) -> str:
     rows = context.select(step, "server/members", entity=entity)
-    members = [node_of(row["member"]) for row in rows] or [entity]
+    members = [row["member"] for row in rows] or [entity]
     relations = _relations_of(context, step, members)
     shown = relations[:_RELATIONS]
     properties = context.select(step, "server/entity-names", members=members)
-    types = [node_of(row["value"]) for row in properties if row["property"] == RDF.type]
+    types = [row["value"] for row in properties if row["property"] == RDF.type]
     labels = labels_of(
         context, step, state, [entity, *types, *chain(*(fact for one in shown for fact in one.facts))]
     )
@@ -135,12 +135,12 @@ def _relations_of(context: Context, step: Step, members: Sequence[NamedNode]) ->
     """The relations of what is one entity, those with most facts first."""
     found: dict[tuple[bool, NamedNode], _Relation] = {}
     for row in context.select(step, "schema/relations-of", entities=members):
-        relation, out = node_of(row["relation"]), text_of(row["direction"]) == "out"
+        relation, out = row["relation"], row["direction"] == "out"
         if not (out and relation == RDF.type):
             known = found.setdefault((out, relation), _Relation(relation, 0, []))
-            known.count += int(text_of(row["count"]))
+            known.count += row["count"]
     for row in context.select(step, "server/entity-facts", members=members, limit=_READ, offset=0):
-        relation_of = found.get((text_of(row["out"]) == "true", node_of(row["p"])))
+        relation_of = found.get((row["out"], row["p"]))
         if relation_of is not None and len(relation_of.facts) < _EXAMPLES:
             relation_of.facts.append(fact_of(row))
     return sorted(found.values(), key=lambda one: (-one.count, one.predicate.value))

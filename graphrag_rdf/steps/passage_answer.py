@@ -44,7 +44,7 @@ from graphrag_rdf.extract.names import mostly_cjk
 from graphrag_rdf.i18n import later
 from graphrag_rdf.index.analyse import fold
 from graphrag_rdf.rdf.namespaces import RAG, SKOS
-from graphrag_rdf.rdf.terms import double, number_of, text_of
+from graphrag_rdf.rdf.terms import double
 from graphrag_rdf.steps.answer import MARGIN
 from graphrag_rdf.steps.hits import Hits
 from graphrag_rdf.steps.kept import held
@@ -313,13 +313,13 @@ def _left_out(
     nodes = [NamedNode(iri) for iri in sentences]
     decided = nodes if "retractions" in held(context.store, state) else []
     rows = context.select(step, "selection/decided-against", sentences=decided) if decided else []
-    gone = {text_of(row["sentence"]) for row in rows}
+    gone = {row["sentence"].value for row in rows}
     if state.exclude:
         excluded = set(state.exclude)
         mentioned = mentions_of(context, state, step, sentences)
         gone |= {iri for iri, entities in mentioned.items() if not excluded.isdisjoint(entities)}
         rows = context.select(step, "retrieval/labels", things=list(state.exclude))
-        names = {fold(text_of(row["label"])) for row in rows}
+        names = {fold(row["label"].value) for row in rows}
         for chunk, own in found.items():
             for offset, length, iri in own:
                 folded = fold(texts[chunk][0][offset : offset + length])
@@ -348,8 +348,8 @@ def _ordered(
     rows = context.decide(step, "retrieval/evidence", limit=len(by_iri), **hits.given)
     out = []
     for row in rows:
-        one = by_iri[text_of(row["sentence"])]
-        one.score = number_of(row["score"])
+        one = by_iri[row["sentence"].value]
+        one.score = row["score"]
         out.append(one)
     return out
 
@@ -413,7 +413,7 @@ def _shown(
     """Sentences with what stands around them."""
     chunks = [NamedNode(one.chunk) for one in best if one.chunk]
     rows = context.select(step, "retrieval/headings", chunks=chunks) if chunks else []
-    headings = {text_of(row["chunk"]): text_of(row["headings"]).splitlines() for row in rows}
+    headings = {row["chunk"]: row["headings"].splitlines() for row in rows}
     sources = sentence_sources(context, state, step, [one.iri.value for one in best if one.chunk])
     hits = {hit.sentence: hit for hit in state.hits}
     out = []

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.json_values import to_json
-from graphrag_rdf.rdf.terms import node_of, one_label, text_of
+from graphrag_rdf.rdf.terms import one_label
 from graphrag_rdf.steps.exploration import PassageHit, PassagePath, explain
 from graphrag_rdf.steps.search import label_of
 from graphrag_rdf.steps.state import Context, State
@@ -25,8 +25,8 @@ def describe(
     if paths and state.inputs is not None:
         explain(context.store, passages, state.inputs.given)
     rows = context.store.select("retrieval/chunks", chunks=[passage.chunk for passage in passages])
-    texts = {text_of(row["chunk"]): row for row in rows}
-    names = shown_names(context.store, (text_of(row["document"]) for row in rows))
+    texts = {row["chunk"].value: row for row in rows}
+    names = shown_names(context.store, (row["document"] for row in rows))
     told = _told(context, passages, state.language) if paths else {}
     out: list[dict[str, object]] = []
     present = [passage for passage in passages if passage.chunk.value in texts]  # else forgotten meanwhile
@@ -40,10 +40,10 @@ def describe(
                 "score": passage.score,
                 **sums,
                 "chunk": passage.chunk.value,
-                "document": text_of(row["document"]),
-                "title": text_of(row["title"]),
-                "name": names.get(text_of(row["document"]), text_of(row["title"])),
-                "text": text_of(row["text"]),
+                "document": row["document"],
+                "title": row["title"],
+                "name": names.get(row["document"], row["title"]),
+                "text": row["text"],
                 "signals": passage.signals,
                 "weights": {name: weight * scale for name, weight in passage.weights.items()},
                 **_before(passage),
@@ -108,8 +108,8 @@ def _told(context: Context, passages: list[PassageHit], language: str | None) ->
     if entities:
         rows = context.store.select("retrieval/names", things=entities)
         for row in one_label(rows, language):
-            found[node_of(row["thing"])] = label_of(row.get("label"), row["thing"])
+            found[row["thing"]] = label_of(row["label"], row["thing"])
     if origins:
         for row in context.store.select("retrieval/chunks", chunks=sorted(origins, key=str)):
-            found[node_of(row["chunk"])] = text_of(row["title"])
+            found[row["chunk"]] = row["title"]
     return found

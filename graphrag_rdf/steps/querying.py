@@ -20,7 +20,7 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.i18n import ERASED, in_english, later, tr
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, TG
-from graphrag_rdf.rdf.terms import integer, local_name, node_of, text_of
+from graphrag_rdf.rdf.terms import integer, local_name, text_of
 from graphrag_rdf.reader_process.limited import LimitedQueries
 from graphrag_rdf.sparql.render import with_prefixes
 from graphrag_rdf.sparql.tokens import Token, may_call, tokens
@@ -255,7 +255,7 @@ def _problem(context: Context, step: Step, query: str) -> str | None:
         return f"not a whole IRI: {', '.join(relative[:_HINTS])}"
     named = [NamedNode(iri) for iri in sorted(iris)]
     rows = context.select(step, "schema/known", terms=named) if named else []
-    known = {text_of(row["term"]) for row in rows}
+    known = {row["term"] for row in rows}
     unknown = [node for node in named if node.value not in known and not _of_language(node)]
     return "the store does not know " + _hints(context, step, unknown[:_HINTS]) if unknown else None
 
@@ -296,7 +296,7 @@ def _named(query: str) -> set[str]:
 def _hints(context: Context, step: Step, unknown: Sequence[NamedNode]) -> str:
     """Unknown terms, with relations that are spelt alike."""
     rows = context.select(step, "schema/properties", graphs=[], limit=ALL)
-    names = {local_name(text_of(row["property"])): node_of(row["property"]) for row in rows}
+    names = {local_name(row["property"].value): row["property"] for row in rows}
     hints = []
     for node in unknown:
         close = difflib.get_close_matches(local_name(node.value), names, n=3, cutoff=0.5)

@@ -26,7 +26,7 @@ from graphrag_rdf.i18n import ERASED, later, tr
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.llm.jsonl import Section, parse_sections
 from graphrag_rdf.rdf.namespaces import RAG, RDFS
-from graphrag_rdf.rdf.terms import integer, node_of, number_of, text_of
+from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.steps.findings import Finding, findings_of, require_reports, sources_of
 from graphrag_rdf.steps.kept import keep
 from graphrag_rdf.steps.kinds import Limit, Some, StepKind, StepParameters, Way, register
@@ -321,7 +321,7 @@ def _covering(context: Context, state: State, step: Step, parameters: Parameters
 
     def down_to(deepest: int) -> list[NamedNode]:
         rows = context.decide(step, "selection/report-frontier", deepest=deepest)
-        return [node_of(row["community"]) for row in rows]
+        return [row["community"] for row in rows]
 
     if context.gateway is None:
         return _read(context, state, step, parameters, down_to(_DEEPEST))
@@ -352,7 +352,7 @@ def _at(context: Context, level: int, step: Step) -> list[NamedNode]:
             tr("no community of level {level} has a report").format(level=level),
             hint=tr("leave out reports.level, or see: graphrag-rdf communities list"),
         )
-    return [node_of(row["community"]) for row in rows]
+    return [row["community"] for row in rows]
 
 
 def dynamic(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -366,7 +366,7 @@ def dynamic(context: Context, state: State, parameters: Parameters) -> Iterator[
         (rater.rated | dict.fromkeys(rater.unread, threshold)).items(), key=lambda one: str(one[0])
     )
     rows = context.decide(step, "selection/rated-reports", rated=rated, threshold=threshold)
-    reports = _read(context, state, step, parameters, [node_of(row["community"]) for row in rows])
+    reports = _read(context, state, step, parameters, [row["community"] for row in rows])
     yield _finish(context, state, parameters, step, _choose(context, step, parameters, reports, rater))
 
 
@@ -446,8 +446,8 @@ def _read(
     weights: dict[NamedNode, tuple[float, float]] = dict.fromkeys(chosen, (0.0, 0.0))
     for batch in in_batches(chosen):
         for row in context.select(step, "communities/report-weights", communities=batch):
-            chunks = number_of(row["chunks"])
-            weights[node_of(row["community"])] = chunks, number_of(row["boilerplate"]) / chunks
+            chunks = row["chunks"]
+            weights[row["community"]] = chunks, row["boilerplate"] / chunks
     greatest = max((chunks for chunks, _ in weights.values()), default=0.0) or 1.0
     if not weights:
         return []
@@ -463,22 +463,22 @@ def _read(
         exclude=list(state.exclude),
         seed=parameters["seed"],
     )
-    kept = [node_of(row["report"]) for row in rows if "reason" not in row]
+    kept = [row["report"] for row in rows if row["reason"] is None]
     findings = findings_of(context, step, kept)
     return [_text_of(row, findings) for row in rows]
 
 
 def _text_of(row: Row, findings: Mapping[NamedNode, list[Finding]]) -> ReportText:
-    report = node_of(row["report"])
+    report = row["report"]
     considered = ConsideredReport(
         report,
-        text_of(row["title"]),
-        number_of(row["weight"]),
-        number_of(row["rating"]) if "rating" in row else None,
-        reason=text_of(row["reason"]) if "reason" in row else None,
+        row["title"],
+        row["weight"],
+        row["rating"],
+        reason=row["reason"],
     )
-    texts = text_of(row["summary"]), text_of(row["place"])
-    return ReportText(node_of(row["community"]), considered, *texts, findings.get(report, []))
+    texts = row["summary"], row["place"]
+    return ReportText(row["community"], considered, *texts, findings.get(report, []))
 
 
 def _deal(reports: Sequence[ReportText], parameters: Parameters, form: Form) -> list[Batch]:
@@ -575,7 +575,7 @@ class _Rater:
     def run(self) -> None:
         """Rate the largest communities, then the parts of those that are relevant; of all, if none is."""
         rows = self._context.select(self._step, "selection/topmost-reports")
-        level = [node_of(row["community"]) for row in rows]
+        level = [row["community"] for row in rows]
         while level:
             self._rate(level)
             relevant = [one for one in level if self.rated.get(one, 0.0) >= self._parameters["threshold"]]
@@ -591,7 +591,7 @@ class _Rater:
         found: list[NamedNode] = []
         for batch in in_batches(communities):
             rows = self._context.select(self._step, "communities/report-parts", communities=batch)
-            found += [node_of(row["part"]) for row in rows]
+            found += [row["part"] for row in rows]
         return found
 
     def _rate(self, communities: Sequence[NamedNode]) -> None:
@@ -599,10 +599,10 @@ class _Rater:
         listed: list[tuple[NamedNode, ConsideredReport, str]] = []
         for batch in in_batches(communities):
             for row in self._context.select(self._step, "communities/reports", communities=batch):
-                rating = number_of(row["rating"]) if "rating" in row else None
-                one = ConsideredReport(node_of(row["report"]), text_of(row["title"]), rating=rating)
-                self.considered[node_of(row["community"])] = one
-                listed.append((node_of(row["community"]), one, text_of(row["summary"])))
+                rating = row["rating"]
+                one = ConsideredReport(row["report"], row["title"], rating=rating)
+                self.considered[row["community"]] = one
+                listed.append((row["community"], one, row["summary"]))
         groups = list(in_batches(listed, self._parameters["rated_at_once"]))
         asked, rest = groups[: self._calls], groups[self._calls :]
         self._calls -= len(asked)

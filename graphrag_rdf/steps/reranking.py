@@ -31,7 +31,7 @@ from graphrag_rdf.errors import GraphRagError, LlmError
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.rdf.namespaces import RAG, TG
-from graphrag_rdf.rdf.terms import edge_id, node_of, text_of
+from graphrag_rdf.rdf.terms import edge_id
 from graphrag_rdf.steps.exploration import Edge, PassageHit
 from graphrag_rdf.steps.prompts import ask_model
 from graphrag_rdf.steps.scores import best, scaled
@@ -73,7 +73,7 @@ def candidates(
     texts: dict[str, str] = {}
     if wanted:
         rows = context.select(step, "retrieval/sentence-texts", sentences=wanted)
-        texts = {node_of(row["sentence"]).value: text_of(row["text"]) for row in rows}
+        texts = {row["sentence"].value: row["text"] for row in rows}
     found = [
         Candidate(edge, texts.get(first[edge.triple].value, "") if edge.triple in first else "")
         for edge in edges
@@ -123,7 +123,7 @@ def rerank_passages(context: Context, state: State, step: Step, parameters: Para
         return
     asked = state.passages[: parameters["rerank_limit"]]
     rows = context.select(step, "retrieval/chunks", chunks=[hit.chunk for hit in asked])
-    texts = {text_of(row["chunk"]): f"{text_of(row['title'])}\n{text_of(row['text'])}" for row in rows}
+    texts = {row["chunk"].value: f"{row['title']}\n{row['text']}" for row in rows}
     asked = [hit for hit in asked if hit.chunk.value in texts]
     scores = ask_reranker(context, state, step, later("passages"), [texts[hit.chunk.value] for hit in asked])
     if scores is None:

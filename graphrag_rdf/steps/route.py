@@ -16,7 +16,6 @@ from pyoxigraph import Literal
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG, TG
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.ground import concepts_by_rules
 from graphrag_rdf.steps.kinds import StepKind, StepParameters, Way, check_values, register
 from graphrag_rdf.steps.prompts import ask_model
@@ -130,7 +129,7 @@ def _options(context: Context, state: State, step: Step, parameters: Parameters)
         return chosen, tr("it was asked for")
     given: set[str] = set()
     if any(one.needs for one in all_):
-        given = {text_of(row["input"]) for row in context.select(step, "system/inputs")}
+        given = {row["input"] for row in context.select(step, "system/inputs")}
         given |= {"model"} if context.gateway is not None else set()
     lacking = {one.name: sorted({*one.needs} - given) for one in all_}
     possible = [one for one in all_ if not lacking[one.name]]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.search import Select
 from graphrag_rdf.trace.model import Fact
@@ -30,7 +29,7 @@ def as_one(select: Select, edges: Sequence[Edge]) -> list[Edge]:
     rows = select("retrieval/same-facts", facts=[(n, *edge.triple) for n, edge in enumerate(edges)])
     gone: set[int] = set()
     for row in rows:
-        kept, *others = sorted(map(int, text_of(row["numbers"]).split()))
+        kept, *others = sorted(map(int, row["numbers"].split()))
         _join(edges[kept], [edges[number] for number in others if not edges[number].inferred])
         gone |= {*others}
     return [edge for number, edge in enumerate(edges) if number not in gone]

@@ -13,7 +13,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.rdf.namespaces import PREFIXES, RDFS, XSD, prefixed
-from graphrag_rdf.rdf.terms import Term, node_of, one_label, text_of
+from graphrag_rdf.rdf.terms import Term, one_label
 from graphrag_rdf.sparql.tokens import tokens
 from graphrag_rdf.steps.kept import keep
 from graphrag_rdf.steps.matching import Match, Recipe, Recipes, Vocabulary
@@ -51,8 +51,8 @@ def written(node: NamedNode) -> str:
 def labels_of(context: Context, step: Step, state: State, terms: Iterable[Term]) -> dict[str, str]:
     """What to call the IRIs among some terms."""
     things = sorted({term for term in terms if isinstance(term, NamedNode)}, key=str)
-    found = context.select(step, "retrieval/labels", things=things) if things else []
-    return {text_of(row["thing"]): text_of(row["label"]) for row in one_label(found, state.language)}
+    rows = context.select(step, "retrieval/labels", things=things) if things else []
+    return {row["thing"].value: row["label"].value for row in one_label(rows, state.language)}
 
 
 # --- for questions that are matched with queries --------------------------------------------------------
@@ -66,8 +66,8 @@ def vocabulary_of(context: Context, state: State, step: Step) -> Vocabulary:
     labels = labels_of(context, step, state, [*relations, *types])
     return Vocabulary(
         state.seeds,
-        {text_of(node): label_of(node, labels) for node in relations},
-        {text_of(node): label_of(node, labels) for node in types},
+        {node.value: label_of(node, labels) for node in relations},
+        {node.value: label_of(node, labels) for node in types},
         _Merged(context, step).groups,
     )
 
@@ -77,7 +77,7 @@ def recipes_of(context: Context, state: State, step: Step) -> Recipes:
     library = context.store.templates
     found = [Recipe.of(library[name]) for name in library.for_people]
     found += [
-        Recipe(text_of(row["executable"]), text_of(row["about"]), query=text_of(row["query"]))
+        Recipe(row["executable"], row["about"], query=row["query"])
         for row in context.select(step, "schema/executables", limit=_STORED)
     ]
     return Recipes(found, state.language)
@@ -91,31 +91,29 @@ def shown_schema(context: Context, state: State, step: Step, parameters: Paramet
     merged = _Merged(context, step)
     counts: Counter[NamedNode] = Counter()
     for row in _read(context, step, "schema/properties", graphs=[], limit=ALL):
-        counts[merged.one(node_of(row["property"]))] += int(text_of(row["triples"]))
+        counts[merged.one(row["property"])] += row["triples"]
     relations = counts.most_common(parameters["relations"])
     types = _read(context, step, "schema/classes", graphs=[], limit=ALL)[: parameters["types"]]
     shown = [member for relation, _ in relations for member in merged.members(relation)]
     ends = _read(context, step, "schema/ends", properties=shown) if shown else []
     near = _near(context, state, step)
-    listed = [*shown, *(node_of(row["class"]) for row in types)]
+    listed = [*shown, *(row["class"] for row in types)]
     examples = [row["example"] for row in (*near, *ends)]
     labels = labels_of(context, step, state, [*listed, *(row["type"] for row in ends), *examples])
     recipes = list(_examples(context, state, step, parameters))
-    used = {
-        written(node_of(node)).partition(":")[0] for node in (*listed, *(row["relation"] for row in near))
-    }
+    used = {written(node).partition(":")[0] for node in (*listed, *(row["relation"] for row in near))}
     used |= {token.text.partition(":")[0] for one in recipes for token in tokens(one["query"])}
     by_relation: defaultdict[NamedNode, list[Row]] = defaultdict(list)
     for row in ends:
-        by_relation[merged.one(node_of(row["property"]))].append(row)
+        by_relation[merged.one(row["property"])].append(row)
     around: defaultdict[Term, dict[object, dict[str, str]]] = defaultdict(dict)
     for row in near:
-        relation = merged.one(node_of(row["relation"]))
+        relation = merged.one(row["relation"])
         told = around[row["entity"]].setdefault((row["direction"], relation), _relation(row, labels))
-        if told["iri"] == written(node_of(row["relation"])):
+        if told["iri"] == written(row["relation"]):
             told["iri"] = merged.path(relation)
         else:  # of relations that are one, the facts of all
-            told["count"] = str(int(told["count"]) + int(text_of(row["count"])))
+            told["count"] = str(int(told["count"]) + row["count"])
     return {
         "prefixes": {name: iri for name, iri in PREFIXES.items() if name in used | _PREFIXES},
         "relations": [
@@ -146,11 +144,11 @@ class _Merged:
         self._inverse: dict[NamedNode, NamedNode] = {}
         template, commit = "predicates/merged", context.store.knowledge_commit()
         for row in keep(context, step, template, commit, lambda: context.select(step, template)):
-            relation, canonical = node_of(row["relation"]), node_of(row["canonical"])
+            relation, canonical = row["relation"], row["canonical"]
             self._canonical[relation] = canonical
             self._members[canonical].append(relation)
-            if "inverse" in row:
-                self._inverse[canonical] = node_of(row["inverse"])
+            if row["inverse"] is not None:
+                self._inverse[canonical] = row["inverse"]
 
     @property
     def groups(self) -> dict[str, list[str]]:
@@ -185,8 +183,8 @@ def _read(context: Context, step: Step, template: str, **values: Any) -> list[Ro
     return keep(context, step, template, depends_on, lambda: context.select(step, template, **values))
 
 
-def _counted(node: Term, count: Term, labels: Mapping[str, str]) -> dict[str, str]:
-    return {"iri": written(node_of(node)), "label": label_of(node, labels), "count": text_of(count)}
+def _counted(node: NamedNode, count: int, labels: Mapping[str, str]) -> dict[str, str]:
+    return {"iri": written(node), "label": label_of(node, labels), "count": str(count)}
 
 
 def _ends_of(rows: Sequence[Row], labels: Mapping[str, str]) -> dict[str, str]:
@@ -194,10 +192,10 @@ def _ends_of(rows: Sequence[Row], labels: Mapping[str, str]) -> dict[str, str]:
     kinds: dict[str, dict[str, int]] = {"subject": {}, "object": {}}
     example = ""
     for row in rows:
-        kind, end = node_of(row["type"]), text_of(row["end"])
+        kind, end = row["type"], row["end"]
         example = example or (label_of(row["example"], labels) if end == "object" else "")
         name = _PLAIN.get(kind) or _type(kind, labels)
-        kinds[end][name] = kinds[end].get(name, 0) + int(text_of(row["facts"]))
+        kinds[end][name] = kinds[end].get(name, 0) + row["facts"]
     objects = kinds["object"]
     if sum(objects.values()) > 2 * objects.get(_THING, 0):  # those that have a type are things, too
         objects.pop(_THING, None)
@@ -216,9 +214,9 @@ def _type(kind: NamedNode, labels: Mapping[str, str]) -> str:
 
 def _relation(row: Row, labels: Mapping[str, str]) -> dict[str, str]:
     return {
-        "iri": written(node_of(row["relation"])),
-        "direction": text_of(row["direction"]),
-        "count": text_of(row["count"]),
+        "iri": written(row["relation"]),
+        "direction": row["direction"],
+        "count": str(row["count"]),
         "example": label_of(row["example"], labels)[:_WORDS],
     }
 

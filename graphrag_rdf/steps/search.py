@@ -20,7 +20,7 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import fold, primary_language, stop_words
 from graphrag_rdf.index.postings import DEFAULT_BM25, Bm25
 from graphrag_rdf.index.records import Kind
-from graphrag_rdf.rdf.terms import Term, node_of, one_label, spellings, text_of
+from graphrag_rdf.rdf.terms import Term, one_label, spellings, text_of
 from graphrag_rdf.rdf.wording import phrase_of, words_asking_for, words_of_value
 from graphrag_rdf.steps.exploration import Edge, Seed
 from graphrag_rdf.steps.kept import held
@@ -81,7 +81,7 @@ def _by_label(names: Iterable[str], select: Select, language: str | None) -> dic
     for start in range(0, len(ordered), _BATCH):
         labels = spellings(ordered[start : start + _BATCH], languages)
         for row in select("retrieval/entities-by-label", labels=labels):
-            found.setdefault(text_of(row["label"]), set()).add(text_of(row["entity"]))
+            found.setdefault(row["label"], set()).add(row["entity"].value)
     return {name: sorted(iris) for name, iris in found.items()}
 
 
@@ -111,7 +111,7 @@ def entities_meant(
                 tr("no entity is called {name!r}").format(name=name),
                 hint=tr("graphrag-rdf entities list shows the names"),
             )
-        found += [NamedNode(text_of(row["canonical"])) for row in rows]
+        found += [row["canonical"] for row in rows]
     return found
 
 
@@ -128,7 +128,7 @@ def one_entity(name: str, store: Store, index: TextIndex | None) -> NamedNode:
             tr("no entity is called {name!r}").format(name=name),
             hint=tr("graphrag-rdf entities list shows the names"),
         )
-    known = own_names(name, sorted({text_of(row["entity"]) for row in rows}))
+    known = own_names(name, sorted({row["entity"].value for row in rows}))
     if len(known) > 1:
         raise UsageError(
             tr("{name!r} names several entities: {known}").format(name=name, known=", ".join(known)),
@@ -242,8 +242,8 @@ class QuestionSearch:
         """Note which sentences are left out, and record it where there are any."""
         if "retractions" in self.held and (found := self.rows("facts/text-wrong")):
             edges = [(row["s"], row["p"], row["o"]) for row in found]
-            said = self.rows("retrieval/evidence-sentences", edges=edges)
-            self.state.set_aside = frozenset(text_of(row["sentence"]) for row in said)
+            rows = self.rows("retrieval/evidence-sentences", edges=edges)
+            self.state.set_aside = frozenset(row["sentence"].value for row in rows)
 
     @property
     def held(self) -> frozenset[str]:
@@ -251,7 +251,8 @@ class QuestionSearch:
         return held(self.context.store, self.state)
 
     def _counts(self, row: Row) -> bool:
-        return "sentence" not in row or text_of(row["sentence"]) not in self.state.set_aside
+        sentence = row.get("sentence")
+        return sentence is None or sentence.value not in self.state.set_aside
 
     def _asked(self, predicate: NamedNode, label: Term | None, *names: str) -> str:
         """Words by which the question may ask for a fact, beside those of the fact itself; "" unless it has a
@@ -277,14 +278,14 @@ class QuestionSearch:
         things = {term for fact in facts for term in fact if isinstance(term, NamedNode)}
         wanted = sorted((thing for thing in things if thing.value not in known), key=str)
         rows = self.rows("retrieval/names", things=wanted) if wanted else []
-        return {node_of(row["thing"]).value: row for row in one_label(rows, self.state.language)}
+        return {row["thing"].value: row for row in one_label(rows, self.state.language)}
 
     def _look_up_relations(self, relations: Collection[NamedNode]) -> None:
         wanted = sorted((one for one in relations if one.value not in self._other_names), key=str)
         self._other_names.update((one.value, []) for one in wanted)
         asked = wanted if "relations" in self.held else []
         for row in self.rows("retrieval/relation-names", relations=asked) if asked else ():
-            self._other_names[text_of(row["relation"])].append(text_of(row["name"]))
+            self._other_names[row["relation"]].append(row["name"])
 
     def describe(self, entities: Sequence[NamedNode], limit: int) -> list[Triple]:
         """The facts of entities that an import described. Their edges then have the description.
@@ -297,7 +298,7 @@ class QuestionSearch:
         near = self.rows("retrieval/edges", entities=list(entities), limit=limit)
         facts = list(dict.fromkeys(map(fact_of, near)))
         rows = self.rows("derived/fact-descriptions", edges=facts) if facts else []
-        self._descriptions |= {fact_of(row): text_of(row["text"]) for row in rows}
+        self._descriptions |= {fact_of(row): row["text"] for row in rows}
         return list(dict.fromkeys(map(fact_of, rows)))
 
     def edge(self, fact: Triple, names: Mapping[str, Row]) -> Edge:
@@ -312,7 +313,7 @@ class QuestionSearch:
             hop=1,
             direction="out",
             origin=fact[0],
-            ends=tuple(node_of(end["canonical"]) for end in (s, o) if "canonical" in end),
+            ends=tuple(end["canonical"] for end in (s, o) if end.get("canonical") is not None),
             asked=self._asked(fact[1], p.get("label"), s_label, o_label),
             description=self._descriptions.get(fact),
         )
@@ -454,9 +455,9 @@ class QuestionSearch:
         )
         seeds = []
         for row in one_label(rows, self.state.language, thing="canonical"):
-            canonical = node_of(row["canonical"])
-            score, how, concept = found[text_of(row["entity"])]
-            seeds.append(Seed(canonical, label_of(row.get("label"), canonical), score, how, concept))
+            canonical = row["canonical"]
+            score, how, concept = found[row["entity"]]
+            seeds.append(Seed(canonical, label_of(row["label"], canonical), score, how, concept))
         return seeds
 
     def _matches(self) -> dict[str, Match]:
@@ -487,8 +488,8 @@ class QuestionSearch:
         hits = index.search(concept, kind="entity", k=_TRIED) if index else []  # names have no language
         if hits:
             for row in self.rows("retrieval/canonical", entities=[NamedNode(hit.iri) for hit in hits]):
-                entity = node_of(row["entity"])
-                label = label_of(row.get("label"), entity)
+                entity = row["entity"]
+                label = label_of(row["label"], entity)
                 score = fuzz.token_sort_ratio(concept.lower(), label.lower()) / 100
                 if score >= least:
                     _better(found, entity.value, (score, "text", concept))
@@ -540,4 +541,4 @@ def as_shares(**weights: float) -> dict[str, float]:
 
 def fact_of(row: Row) -> Triple:
     """The fact of a row."""
-    return node_of(row["s"]), node_of(row["p"]), row["o"]
+    return row["s"], row["p"], row["o"]

@@ -15,7 +15,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import TG
-from graphrag_rdf.rdf.terms import integer, node_of, number_of, text_of
+from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.steps.exploration import EXPLORATION, PassageHit, begin_exploration, record_passages
 from graphrag_rdf.steps.kinds import Some, StepKind, Way, Weight, register
 from graphrag_rdf.steps.search import QuestionSearch, as_shares
@@ -118,12 +118,7 @@ def _rank(search: QuestionSearch, parameters: Parameters, weights: dict[str, flo
         constant=parameters["rank_constant"] if fused else 0,
         limit=_FOUND,
     )
-    return [
-        PassageHit(
-            node_of(row["chunk"]), number_of(row["score"]), {n: number_of(row[n]) for n in weights}, weights
-        )
-        for row in rows
-    ]
+    return [PassageHit(row["chunk"], row["score"], {n: row[n] for n in weights}, weights) for row in rows]
 
 
 def find_sentences(search: QuestionSearch, state: State, parameters: Parameters) -> None:
@@ -133,7 +128,7 @@ def find_sentences(search: QuestionSearch, state: State, parameters: Parameters)
         return
     among = {chunk.value for chunk in chunks}
     sentences = search.rows("retrieval/passage-sentences", chunks=chunks)
-    words = search.likeness_by_words(sorted(text_of(row["sentence"]) for row in sentences))
+    words = search.likeness_by_words(sorted(row["sentence"].value for row in sentences))
     meaning = search.vector
     rows = search.nearest_sentences(
         chunks,
@@ -146,7 +141,7 @@ def find_sentences(search: QuestionSearch, state: State, parameters: Parameters)
         limit=_SENTENCES,
         **as_shares(by_words=1.0, by_meaning=1.0 if meaning else 0.0),
     )
-    found = {node_of(row["sentence"]): number_of(row["likeness"]) for row in rows}
+    found = {row["sentence"]: row["likeness"] for row in rows}
     mentioned = mentions_of(search.context, state, search.step, [one.value for one in found])
     state.hits = [
         SentenceHit(

@@ -14,10 +14,8 @@ from typing import TypeAlias
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.index.analyse import fold
-from graphrag_rdf.rdf.terms import Term, node_of, text_of
 from graphrag_rdf.steps.state import Context, Selection, State, Triple
 from graphrag_rdf.steps.words import QuestionWords
-from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.documents import Source, read_source
 from graphrag_rdf.trace.recorder import Step
 from graphrag_rdf.trace.sources import asserted_premises, proofs
@@ -52,8 +50,8 @@ def mentions_of(
         state.topics.update({chunk: set() for chunk in chunks})
         mentioned: dict[str, set[NamedNode]] = {sentence: set() for sentence in unknown}
         for row in rows:
-            known = mentioned if "sentence" in row else state.topics
-            known[node_of(row.get("sentence") or row["chunk"]).value].add(node_of(row["entity"]))
+            known = mentioned if row["sentence"] is not None else state.topics
+            known[(row["sentence"] or row["chunk"]).value].add(row["entity"])
         for sentence, entities in mentioned.items():
             ordered = sorted(entities | state.topics[chunk_of(sentence)], key=lambda entity: entity.value)
             state.mentioned[sentence] = tuple(ordered)
@@ -158,27 +156,27 @@ def _attach_to_facts(
     numbered = [(number, *fact) for number, fact in enumerate(facts)]
     quotes = context.select(step, "provenance/quotes", edges=numbered)
     origins = context.select(step, "provenance/derivations", edges=numbered)
-    read_from = [row for row in origins if "offset" in row]
+    read_from = [row for row in origins if row["offset"] is not None]
     quoted = {row["number"] for row in quotes}
-    chunks = {text_of(row["chunk"]) for row in quotes}
-    chunks |= {text_of(row["origin"]) for row in read_from if row["number"] not in quoted}
+    chunks = {row["chunk"] for row in quotes}
+    chunks |= {row["origin"] for row in read_from if row["number"] not in quoted}
     places = chunk_places(context, state, step, chunks | beside)
-    found: dict[Term, list[tuple[_Order, Source]]] = {}
+    found: dict[int, list[tuple[_Order, Source]]] = {}
     for row in quotes:
-        offset, quote = rows.whole(row, "offset"), text_of(row["quote"])
-        for place in places.get(text_of(row["chunk"]), ()):
+        offset, quote = row["offset"], row["quote"]
+        for place in places.get(row["chunk"], ()):
             if place.current and place.has(offset or 0):
-                source = place.quoting(quote, offset, rows.text(row, "evidence"))
+                source = place.quoting(quote, offset, row["evidence"])
                 found.setdefault(row["number"], []).append((place.order(offset, source.evidence), source))
     for row in read_from:
         if row["number"] not in quoted:
-            for place in places.get(text_of(row["origin"]), ()):
+            for place in places.get(row["origin"], ()):
                 entry = place.order(None, None), place.source
                 found.setdefault(row["number"], []).append(entry)
-    for number, own in sorted(found.items(), key=lambda item: int(text_of(item[0]))):
-        for selection in edges[facts[int(text_of(number))]]:
+    for number, own in sorted(found.items()):
+        for selection in edges[facts[number]]:
             _add(selection, (source for _, source in sorted(own, key=itemgetter(0))))
-    others = {facts[int(text_of(row["number"]))] for row in origins if "offset" not in row}
+    others = {facts[row["number"]] for row in origins if row["offset"] is None}
     if others:
         given = [fact for fact in facts if fact in others]
         for row in context.select(step, "provenance/origins", edges=given):
@@ -283,11 +281,11 @@ def chunk_places(
     if unknown := sorted(wanted - state.places.keys()):
         state.places.update({chunk: [] for chunk in unknown})
         for row in context.select(step, "provenance/places", chunks=[NamedNode(iri) for iri in unknown]):
-            number, first = rows.whole(row, "page_number"), rows.whole(row, "page_offset")
-            page = None if number is None else (first or 0, rows.whole(row, "page_length") or 0)
-            offset, current = rows.whole(row, "chunk_offset") or 0, text_of(row["current"]) == "true"
+            number, first = row["page_number"], row["page_offset"]
+            page = None if number is None else (first or 0, row["page_length"] or 0)
+            offset, current = row["chunk_offset"], row["current"]
             place = Place(read_source(row), offset, page, current)
-            state.places[text_of(row["chunk"])].append(place)
+            state.places[row["chunk"]].append(place)
     return {chunk: state.places[chunk] for chunk in wanted}
 
 
@@ -307,10 +305,10 @@ def chunk_texts(
     if unknown := sorted(wanted - state.texts.keys()):
         rows = context.select(step, "retrieval/chunks", chunks=[NamedNode(chunk) for chunk in unknown])
         for row in rows:
-            chunk = text_of(row["chunk"])
-            state.texts[chunk] = text_of(row["text"]), int(text_of(row["offset"]))
-            if "alike" in row:
-                state.alike[chunk] = text_of(row["alike"])
+            chunk = row["chunk"].value
+            state.texts[chunk] = row["text"], row["offset"]
+            if row["alike"] is not None:
+                state.alike[chunk] = row["alike"]
     return {chunk: state.texts[chunk] for chunk in sorted(wanted & state.texts.keys())}
 
 
@@ -328,8 +326,8 @@ def chunk_sentences(
         asked = [NamedNode(chunk) for chunk in unknown]
         found: dict[str, list[tuple[int, int, str]]] = {chunk: [] for chunk in unknown}
         for row in context.select(step, "retrieval/passage-sentences", chunks=asked):
-            iri, offset, length = (text_of(row[name]) for name in ("sentence", "offset", "length"))
-            found[chunk_of(iri)].append((int(offset), int(length), iri))
+            iri = row["sentence"].value
+            found[chunk_of(iri)].append((row["offset"], row["length"], iri))
         state.sentences.update((chunk, sorted(own)) for chunk, own in found.items())
     return {chunk: state.sentences[chunk] for chunk in wanted}
 

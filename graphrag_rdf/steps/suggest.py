@@ -18,7 +18,7 @@ from graphrag_rdf.extract.lexicon import base_language
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import irregular_forms
 from graphrag_rdf.rdf.namespaces import METADATA, RDF, SKOS
-from graphrag_rdf.rdf.terms import node_of, one_label
+from graphrag_rdf.rdf.terms import one_label
 from graphrag_rdf.steps.answer import SUGGESTION, Suggestion
 from graphrag_rdf.steps.prompts import ask_model
 from graphrag_rdf.steps.search import label_of
@@ -215,12 +215,10 @@ class _Facts:
         for row in rows:
             fact: Triple = (row["s"], row["p"], row["o"])
             if fact not in used and fact[1] not in (RDF.type, SKOS.definition):
-                facts.setdefault(fact, node_of(row["from"]))
+                facts.setdefault(fact, row["from"])
         things = sorted({term for fact in facts for term in fact if isinstance(term, NamedNode)}, key=str)
         names = context.select(step, "retrieval/names", things=things) if things else []
-        self._labels = {
-            node_of(row["thing"]).value: row.get("label") for row in one_label(names, state.language)
-        }
+        self._labels = {row["thing"].value: row["label"] for row in one_label(names, state.language)}
         self._facts = {fact: origin for fact, origin in facts.items() if self._is_new(fact)}
 
     def _label(self, term: NamedNode | Literal) -> str:

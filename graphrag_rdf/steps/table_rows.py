@@ -14,7 +14,6 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.table_heads import stated_unit
 from graphrag_rdf.documents.tables import LABELLED, RECORDS, Cell, read_row
 from graphrag_rdf.extract.table_columns import VALUES, is_relative, kind_of, name_in_words, predicate_of
-from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.steps.state import Context
 from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.trace.recorder import Step
@@ -144,11 +143,10 @@ def rows_among(context: Context, step: Step, sentences: Iterable[str]) -> dict[s
     rows = context.select(step, "provenance/rows", sentences=nodes)
     found: dict[str, TableColumns] = {}
     for row in rows:
-        unit = text_of(row["unit"]) if "unit" in row else ""
-        columns = TableColumns(text_of(row["columns"]), text_of(row["separator"]), [], unit)
-        key = found.setdefault(text_of(row["sentence"]), columns).key
-        if "key" in row and isinstance(number := to_python(row["key"]), int):
-            key.append(number - 1)
+        columns = TableColumns(row["columns"], row["separator"], [], row["unit"] or "")
+        key = found.setdefault(row["sentence"].value, columns).key
+        if row["key"] is not None:
+            key.append(row["key"] - 1)
     return found
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.exploration import Edge, PassageHit
 from graphrag_rdf.steps.kept import held
 from graphrag_rdf.steps.sources import chunk_of
@@ -34,9 +33,9 @@ def weigh_found(context: Context, state: State, step: Step, parameters: Paramete
     )
     places = []
     for row in rows:
-        places.append(int(text_of(row["place"])))
+        places.append(row["place"])
         one = found[places[-1]]
-        one.score, one.authority = float(text_of(row["score"])), float(text_of(row["authority"]))
+        one.score, one.authority = row["score"], row["authority"]
     hits, passages = len(state.edges), len(state.edges) + len(state.hits)
     state.edges, state.hits, state.passages = (
         [state.edges[place] for place in places if place < hits],

@@ -31,7 +31,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.formats import line_end, solutions, write_csv
 from graphrag_rdf.rdf.namespaces import PREFIXES, RAG, STORE_NODE, Graphs
-from graphrag_rdf.rdf.terms import Term, integer, primary_subtag, text_of
+from graphrag_rdf.rdf.terms import Term, integer, primary_subtag
 from graphrag_rdf.sparql.columns import Record
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.sparql.render import Dialect, Renderer, decode
@@ -381,7 +381,7 @@ def select_in_batches(
 
 def languages_of(select: Callable[..., Iterable[Row]]) -> list[str]:
     """The languages of documents, which their names have; `select` runs a template."""
-    tags = [text_of(row["language"]) for row in select("documents/languages") if "language" in row]
+    tags = [row["language"] for row in select("documents/languages") if row["language"] is not None]
     return list(dict.fromkeys(filter(None, map(primary_subtag, tags))))
 
 

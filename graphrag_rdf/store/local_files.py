@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 from graphrag_rdf import layout
 from graphrag_rdf.errors import StoreError, StoreLockedError
 from graphrag_rdf.i18n import tr
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.endpoint import Endpoint
@@ -74,7 +73,7 @@ def open_remote(
 def _belongs(place: StoreFolder, store: RemoteStore) -> None:
     """Delete the indexes in the folder if they belong to another store."""
     rows = store.select("remote/made")
-    origin = {"made": min((text_of(row["time"]) for row in rows), default=None)}
+    origin = {"made": min((row["time"] for row in rows), default=None)}
     try:
         if json.loads(place.origin.read_text(encoding="utf-8")) == origin:
             return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from graphrag_rdf.errors import StoreError
 from graphrag_rdf.i18n import tr
-from graphrag_rdf.rdf.terms import now, to_python
+from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.store.base import Changes, Store
 
 MIGRATIONS: tuple[str, ...] = (
@@ -22,7 +22,7 @@ MIGRATIONS: tuple[str, ...] = (
 def store_version(store: Store) -> int:
     """The version of a store; 0 for an empty one."""
     rows = store.select("system/store-version")
-    return max((int(to_python(row["version"])) for row in rows), default=0)  # type: ignore[arg-type]
+    return max((row["version"] for row in rows), default=0)
 
 
 def migrate(store: Store) -> int:

@@ -21,7 +21,6 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 from graphrag_rdf.errors import EndpointError, MalformedError, StoreError, StoreMissingError, UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG, Graphs
-from graphrag_rdf.rdf.terms import Term, text_of
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.sparql.render import encode, encode_removal
 from graphrag_rdf.sparql.tokens import with_base
@@ -172,7 +171,7 @@ class RemoteStore(TemplateStore):
         sizes = {}
         for row in self.select("remote/graphs"):
             if isinstance(row["graph"], NamedNode) and row["graph"] not in self.capabilities.others:
-                sizes[row["graph"]] = _number(row["quads"])
+                sizes[row["graph"]] = row["quads"]
         if Graphs.SYSTEM not in sizes:
             sizes[Graphs.SYSTEM] = self._size(Graphs.SYSTEM)
         return sizes
@@ -180,8 +179,10 @@ class RemoteStore(TemplateStore):
     def _size(self, graph: NamedNode | None) -> int:
         """The number of quads of a graph; None for the default graph."""
         if graph is None:
-            return _number(self.select("remote/default-size")[0]["quads"])
-        return _number(self.select("remote/size", graph=graph)[0]["quads"])
+            (row,) = self.select("remote/default-size")
+        else:
+            (row,) = self.select("remote/size", graph=graph)
+        return int(row["quads"])
 
     def count(self) -> int:
         """See `Store.count`."""
@@ -314,9 +315,7 @@ class RemoteStore(TemplateStore):
     def _read_numbers(self) -> dict[NamedNode, set[int]]:
         numbers: dict[NamedNode, set[int]] = {}
         for row in self.select("remote/commits"):
-            predicate = row["property"]
-            assert isinstance(predicate, NamedNode)  # noqa: S101
-            numbers.setdefault(predicate, set()).add(_number(row["number"]))
+            numbers.setdefault(row["property"], set()).add(row["number"])
         return numbers
 
     def _look_out(self, *, content: bool) -> None:
@@ -450,7 +449,3 @@ def _capabilities(
             hint=tr("run: graphrag-rdf ingest DOCUMENTS, with the same --store"),
         )
     return probe.by_writing(), True
-
-
-def _number(term: Term) -> int:
-    return int(text_of(term))

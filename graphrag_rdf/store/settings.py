@@ -19,7 +19,7 @@ from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, STORE_NODE, Graphs
-from graphrag_rdf.rdf.terms import Term, datetime_, double, integer, node_of, now, string, text_of, to_python
+from graphrag_rdf.rdf.terms import Term, datetime_, double, integer, now, string, text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store
 
 Value: TypeAlias = bool | int | float | str | list[str] | None
@@ -53,16 +53,16 @@ def read_in_force(store: Store) -> dict[str, Value]:
     """
     values: dict[str, Value] = {}
     for row in store.select("settings/in-force"):
-        if "key" not in row:
+        if row["key"] is None:
             raise ConfigError(
                 tr("invalid setting in the store: {setting} has no rag:settingKey").format(
-                    setting=text_of(row["setting"])
+                    setting=row["setting"]
                 ),
                 hint=tr("delete it from urn:graph:system, or add a key"),
             )
-        key = text_of(row["key"])
+        key = row["key"]
         hint = f"graphrag-rdf config unset {key}"
-        if "value" not in row:
+        if row["value"] is None:
             raise ConfigError(
                 tr("invalid setting in the store: {key} has no rag:settingValue").format(key=key), hint=hint
             )
@@ -81,7 +81,7 @@ def read_in_force(store: Store) -> dict[str, Value]:
 def unset(store: Store, key: str) -> bool:
     """Delete a setting, whatever its value, without a version; whether it existed."""
     rows = store.select("settings/in-force")
-    if not any("key" in row and text_of(row["key"]) == key for row in rows):
+    if not any(row["key"] == key for row in rows):
         return False
     store.commit(Changes(updates=[("settings/unset", {"key": key})], content=False))
     return True
@@ -92,7 +92,7 @@ def newest(store: Store) -> tuple[NamedNode, int, dict[str, Value]] | None:
     rows = store.select("settings/newest")
     if not rows:
         return None
-    iri, number = node_of(rows[0]["version"]), _number(rows[0])
+    iri, number = rows[0]["version"], _number(rows[0])
     values = _contents(store, [iri]).get(iri, {})
     return iri, number, values
 
@@ -100,16 +100,13 @@ def newest(store: Store) -> tuple[NamedNode, int, dict[str, Value]] | None:
 def read_versions(store: Store) -> list[Version]:
     """All versions, newest first."""
     rows = store.select("settings/versions")
-    contents = _contents(store, [node_of(row["version"]) for row in rows]) if rows else {}
+    contents = _contents(store, [row["version"] for row in rows]) if rows else {}
     versions = []
     for row in rows:
-        iri, number = node_of(row["version"]), _number(row)
+        iri, number = row["version"], _number(row)
         values = contents.get(iri, {})
-        created = to_python(row["made"])
-        assert isinstance(created, datetime)  # noqa: S101 - as it was written
-        reason = text_of(row["reason"]) if "reason" in row else ""
         altered = iri != _version_iri(number, values)
-        versions.append(Version(iri, number, created, reason, values, altered))
+        versions.append(Version(iri, number, row["made"], row["reason"] or "", values, altered))
     return versions
 
 
@@ -153,8 +150,8 @@ def _version_iri(number: int, values: Mapping[str, Value]) -> NamedNode:
 def _contents(store: Store, versions: Sequence[NamedNode]) -> dict[NamedNode, dict[str, Value]]:
     contents: dict[NamedNode, dict[str, Value]] = {}
     for row in store.select("settings/of-versions", versions=versions):
-        key = text_of(row["key"])
-        contents.setdefault(node_of(row["version"]), {})[key] = _value(key, row["value"], None)
+        key = row["key"]
+        contents.setdefault(row["version"], {})[key] = _value(key, row["value"], None)
     return contents
 
 

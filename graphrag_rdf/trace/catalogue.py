@@ -16,7 +16,6 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import Term, now
 from graphrag_rdf.store.base import Changes, Row, Store
 from graphrag_rdf.store.blobs import BlobStore
-from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.foreign import FOREIGN, pipeline_of
 from graphrag_rdf.trace.reader import trace_quads
 
@@ -107,7 +106,7 @@ def find_trace(store: Store, text: str) -> NamedNode:
         newest = store.select("trace/find", prefix="", limit=1)
         if not newest:
             raise UsageError(tr("there is no trace yet"), hint=tr('graphrag-rdf ask "…" makes one'))
-        return _outermost(store, rows.node(newest[0], "session"))
+        return _outermost(store, newest[0]["session"])
     uuid = iris.uuid_in(name)
     if ":" in name and not uuid:
         try:
@@ -116,7 +115,8 @@ def find_trace(store: Store, text: str) -> NamedNode:
             raise unknown from None
         if len(owners) != 1:
             raise unknown
-        return rows.node(owners[0], "session")
+        owner: NamedNode = owners[0]["session"]
+        return owner
     prefix = uuid or name.lower()
     if not _PREFIX.match(prefix):
         raise unknown
@@ -124,12 +124,13 @@ def find_trace(store: Store, text: str) -> NamedNode:
     if not matches:
         raise unknown
     if len(matches) > 1:
-        listed = ", ".join(rows.must(row, "session").rsplit(":", 1)[-1] for row in matches)
+        listed = ", ".join(row["session"].value.rsplit(":", 1)[-1] for row in matches)
         raise UsageError(
             tr("{name!r} begins several traces: {listed}").format(name=name, listed=listed),
             hint=tr("give more of the UUID"),
         )
-    return rows.node(matches[0], "session")
+    session: NamedNode = matches[0]["session"]
+    return session
 
 
 def _outermost(store: Store, session: NamedNode) -> NamedNode:
@@ -142,7 +143,7 @@ def _outermost(store: Store, session: NamedNode) -> NamedNode:
         *store.select("trace/parents", sessions=[session]),
         *store.select("trace/foreign-parents", sessions=[session]),
     ]:
-        session = rows.node(found[0], "parent")
+        session = found[0]["parent"]
         if session in seen:
             break
         seen.add(session)
@@ -150,35 +151,38 @@ def _outermost(store: Store, session: NamedNode) -> NamedNode:
 
 
 def _summaries(store: Store, page: Sequence[Row]) -> list[TraceSummary]:
-    sessions = [rows.node(row, "session") for row in page]
-    foreign = [rows.node(row, "session") for row in page if "pipeline" not in row]
-    found = [
+    sessions = [row["session"] for row in page]
+    foreign = [row["session"] for row in page if row["pipeline"] is None]
+    rows = [
         *(store.select("trace/parents", sessions=sessions) if sessions else ()),
         *(store.select("trace/foreign-parents", sessions=foreign) if foreign else ()),
     ]
-    parents = {rows.must(row, "session"): rows.must(row, "parent") for row in found}
-    told = store.select("trace/foreign-list", sessions=foreign) if foreign else ()
-    others = {rows.must(row, "session"): row for row in told}
-    summaries = [_summary(row, parents.get(rows.must(row, "session"))) for row in page]
-    return [_of_foreign(one, others[one.iri]) if one.iri in others else one for one in summaries]
+    parents = {row["session"].value: row["parent"].value for row in rows}
+    foreign_rows = store.select("trace/foreign-list", sessions=foreign) if foreign else ()
+    by_session = {row["session"].value: row for row in foreign_rows}
+    summaries = [_summary(row, parents.get(row["session"].value)) for row in page]
+    return [
+        _of_foreign(summary, by_session[summary.iri]) if summary.iri in by_session else summary
+        for summary in summaries
+    ]
 
 
-def _of_foreign(summary: TraceSummary, told: Row) -> TraceSummary:
-    types = (NamedNode(one) for one in (rows.text(told, "types") or "").split())
-    steps = max(0, (rows.whole(told, "nodes") or 0) - 1)
+def _of_foreign(summary: TraceSummary, row: Row) -> TraceSummary:
+    types = (NamedNode(iri) for iri in (row["types"] or "").split())
+    steps = max(0, row["nodes"] - 1)
     return replace(summary, kind=pipeline_of(summary.iri, types), steps=steps, outcome=FOREIGN)
 
 
 def _summary(row: Row, parent: str | None) -> TraceSummary:
-    ms = rows.whole(row, "ms")
+    ms = row["ms"]
     return TraceSummary(
-        iri=rows.must(row, "session"),
-        kind=rows.text(row, "pipeline"),
-        question=rows.text(row, "question") or "",
-        time=rows.moment(row, "started"),
-        steps=max(0, (rows.whole(row, "nodes") or 0) - 1),
+        iri=row["session"].value,
+        kind=row["pipeline"],
+        question=row["question"] or "",
+        time=row["started"],
+        steps=max(0, row["nodes"] - 1),
         seconds=None if ms is None else ms / 1000,
-        outcome=rows.text(row, "outcome"),
+        outcome=row["outcome"],
         parent=parent,
     )
 
@@ -225,9 +229,7 @@ def outcome_told(outcome: str | None) -> str:
 
 def count_outcomes(store: Store) -> dict[str, int]:
     """How many traces ended in each way, by code; ways in which none ended are left out."""
-    found = {
-        rows.must(row, "outcome"): rows.whole(row, "traces") or 0 for row in store.select("trace/outcomes")
-    }
+    found = {row["outcome"]: row["traces"] for row in store.select("trace/outcomes")}
     return {
         code: found[code] for code in (*OUTCOMES, *sorted(found.keys() - OUTCOMES.keys())) if code in found
     }
@@ -295,12 +297,12 @@ def prune(
             raise UsageError(
                 tr("{keep} traces cannot be kept").format(keep=keep), hint=tr("use --keep 0 to take out all")
             )
-        found = store.select("trace/beyond", keep=keep)
-        sessions |= {rows.must(row, "session"): rows.node(row, "session") for row in found}
+        rows = store.select("trace/beyond", keep=keep)
+        sessions |= {row["session"].value: row["session"] for row in rows}
     if older_than is not None:
         before = now() - older_than if isinstance(older_than, timedelta) else older_than
-        found = store.select("trace/older", before=before, unmarked=unmarked)
-        sessions |= {rows.must(row, "session"): rows.node(row, "session") for row in found}
+        rows = store.select("trace/older", before=before, unmarked=unmarked)
+        sessions |= {row["session"].value: row["session"] for row in rows}
     out = _delete(store, blobs, list(sessions.values()))
     if out.traces and rewrite:
         store.purge()
@@ -337,24 +339,24 @@ def _delete(store: Store, blobs: BlobStore, sessions: Sequence[NamedNode]) -> Pr
 
 def _started(store: Store, sessions: list[NamedNode], known: set[NamedNode]) -> list[NamedNode]:
     """The runs that runs started, without those that are known."""
-    found = [
+    rows = [
         *store.select("trace/sub-traces", sessions=sessions),
         *store.select("trace/foreign-sub-traces", sessions=sessions),
     ]
-    return [one for row in found if (one := rows.node(row, "session")) not in known]
+    return [one for row in rows if (one := row["session"]) not in known]
 
 
 def _foreign_nodes(store: Store, sessions: Sequence[NamedNode]) -> list[NamedNode]:
     """The nodes of those of the traces that another program wrote."""
-    foreign = [rows.node(row, "session") for row in store.select("trace/foreign", sessions=sessions)]
+    foreign = [row["session"] for row in store.select("trace/foreign", sessions=sessions)]
     found = (quad.subject for one in foreign for quad in trace_quads(store, one, with_sources=False))
     return sorted({node for node in found if isinstance(node, NamedNode)}, key=str)
 
 
 def _delete_batch(store: Store, blobs: BlobStore, sessions: list[NamedNode], out: Pruned) -> None:
-    found = store.select("trace/objects", sessions=sessions)
-    objects = list({rows.must(row, "object"): rows.node(row, "object") for row in found}.values())
-    retired = [rows.node(row, "chunk") for row in store.select("trace/used-chunks", sessions=sessions)]
+    rows = store.select("trace/objects", sessions=sessions)
+    objects = list({row["object"].value: row["object"] for row in rows}.values())
+    retired = [row["chunk"] for row in store.select("trace/used-chunks", sessions=sessions)]
     updates: list[tuple[str, dict[str, Any]]] = [("trace/delete", {"sessions": sessions})]
     if nodes := _foreign_nodes(store, sessions):
         updates.insert(0, ("trace/foreign-delete", {"nodes": nodes}))

@@ -14,7 +14,6 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.store.base import Row, Store
-from graphrag_rdf.trace import rows
 
 _ALL = 10**9
 _FEW = 100
@@ -173,33 +172,32 @@ class Source:
 
 def read_source(row: Row) -> Source:
     """A source from a row of a template that leads to places in documents, as `trace/evidence` does."""
-    quote = rows.text(row, "quote")
-    base, offset = rows.whole(row, "chunk_offset"), rows.whole(row, "offset")
-    chunk = rows.text(row, "chunk")
+    quote, chunk = row.get("quote"), row.get("chunk")
+    base, offset = row.get("chunk_offset"), row.get("offset")
     located = quote is not None and offset is not None
     whole_chunk = quote is None and chunk is not None
-    retired = rows.moment(row, "retired")
+    retired = row.get("retired")
     return Source(
         chunk=chunk,
-        document=rows.text(row, "document") or "",
-        title=rows.text(row, "title") or "",
-        uri=rows.text(row, "location") or "",
-        page=rows.text(row, "page"),
-        page_number=rows.whole(row, "page_number"),
-        page_label=rows.text(row, "page_label"),
-        chunk_number=rows.whole(row, "chunk_number"),
-        chunk_label=rows.text(row, "chunk_label"),
+        document=row["document"] or "",
+        title=row["title"] or "",
+        uri=row.get("location") or "",
+        page=row.get("page"),
+        page_number=row.get("page_number"),
+        page_label=row.get("page_label"),
+        chunk_number=row.get("chunk_number"),
+        chunk_label=row.get("chunk_label"),
         char_offset=(base or 0) + (offset or 0) if located or whole_chunk else None,
-        char_length=rows.whole(row, "length") if located or whole_chunk else None,
+        char_length=row.get("length") if located or whole_chunk else None,
         quote=quote or "",
         verified=located,
-        evidence=rows.text(row, "evidence"),
-        sentence=rows.text(row, "sentence"),
-        subgraph=rows.text(row, "subgraph"),
-        activity=rows.text(row, "activity"),
+        evidence=row.get("evidence"),
+        sentence=row.get("sentence"),
+        subgraph=row.get("subgraph"),
+        activity=row.get("activity"),
         state="retired" if retired else "current",
         retired=retired,
-        authority=rows.number(row, "authority"),
+        authority=row.get("authority"),
     )
 
 
@@ -289,9 +287,7 @@ def shown_names(store: Store, documents: Iterable[str | None]) -> dict[str, str]
 
 def names_of(found: Iterable[Row]) -> dict[str, str]:
     """What the rows of `documents/named-alike` call documents, by IRI."""
-    return {
-        rows.must(row, "document"): f"{rows.must(row, 'title')} ({rows.must(row, 'path')})" for row in found
-    }
+    return {row["document"]: f"{row['title']} ({row['path']})" for row in found}
 
 
 def with_names(store: Store, sources: Iterable[Source]) -> list[Source]:
@@ -312,8 +308,8 @@ def with_names(store: Store, sources: Iterable[Source]) -> list[Source]:
 def read_authorities(store: Store, documents: Iterable[str]) -> dict[str, float]:
     """The authority of documents, by IRI; those that have none are absent."""
     nodes = [NamedNode(iri) for iri in dict.fromkeys(documents) if iri]
-    found = store.select("documents/authorities", documents=nodes) if nodes else []
-    return {rows.must(row, "document"): float(rows.must(row, "authority")) for row in found}
+    rows = store.select("documents/authorities", documents=nodes) if nodes else []
+    return {row["document"]: row["authority"] for row in rows}
 
 
 def read_failures(store: Store, document: str) -> tuple[Failure, ...]:
@@ -325,31 +321,25 @@ def _failures(store: Store) -> defaultdict[str, list[Failure]]:
     """Failures by document; those of a file that is no document yet by what they are about."""
     found: defaultdict[str, list[Failure]] = defaultdict(list)
     for row in store.select("ingest/failures"):
-        about = rows.must(row, "about")
-        chunk = about if "document" in row else None
+        about = row["about"].value
+        chunk = about if row["document"] is not None else None
         failure = Failure(
-            rows.must(row, "stage"),
-            rows.must(row, "reason"),
-            rows.moment(row, "time"),
+            row["stage"],
+            row["reason"],
+            row["time"],
             chunk,
-            rows.text(row, "path"),
+            row["path"],
         )
-        found[rows.text(row, "document") or about].append(failure)
+        found[row["document"] or about].append(failure)
     return found
 
 
 def _unread(store: Store, failures: Mapping[str, Sequence[Failure]]) -> list[DocumentSummary]:
     """Files that could not be read and never were."""
     about = [NamedNode(iri) for iri in failures]
-    known = (
-        {
-            rows.must(row, "document")
-            for row in store.select("documents/list", documents=about, limit=0, offset=0)
-        }
-        if about
-        else ()
-    )
-    paths = {iri: found[0].path or iri for iri, found in failures.items() if iri not in known}
+    rows = store.select("documents/list", documents=about, limit=0, offset=0) if about else ()
+    read = {row["document"] for row in rows}
+    paths = {iri: own[0].path or iri for iri, own in failures.items() if iri not in read}
     return [DocumentSummary(iri, PurePath(path).name, path) for iri, path in paths.items()]
 
 
@@ -362,18 +352,18 @@ def _read(store: Store, start: int, end: int) -> list[DocumentSummary]:
 
 
 def _summary(row: Row) -> DocumentSummary:
-    iri = rows.must(row, "document")
+    iri = row["document"]
     return DocumentSummary(
         iri=iri,
-        title=rows.text(row, "title") or iri,
-        path=rows.text(row, "path") or iri,
-        mime=rows.text(row, "mime"),
-        bytes=rows.whole(row, "bytes"),
-        pages=rows.whole(row, "pages"),
-        chunks=rows.whole(row, "chunks") or 0,
-        language=rows.text(row, "language"),
-        added=rows.moment(row, "added"),
-        authority=rows.number(row, "authority"),
+        title=row["title"] or iri,
+        path=row["path"] or iri,
+        mime=row["mime"],
+        bytes=row["bytes"],
+        pages=row["pages"],
+        chunks=row["chunks"] or 0,
+        language=row["language"],
+        added=row["added"],
+        authority=row["authority"],
     )
 
 
@@ -383,8 +373,8 @@ def _with_facts(store: Store, documents: Sequence[DocumentSummary]) -> list[Docu
         return []
     few = len(documents) <= _FEW
     wanted = [NamedNode(document.iri) for document in documents] if few else []
-    found = store.select("documents/fact-counts", documents=wanted)
-    counts = {rows.must(row, "document"): rows.whole(row, "facts") or 0 for row in found}
+    rows = store.select("documents/fact-counts", documents=wanted)
+    counts = {row["document"]: row["facts"] for row in rows}
     return [replace(document, facts=counts.get(document.iri, 0)) for document in documents]
 
 

@@ -15,7 +15,6 @@ from graphrag_rdf.rdf.terms import Statement, Term, local_name, one_label, spell
 from graphrag_rdf.rdf.wording import phrase_of, words_of, words_of_value
 from graphrag_rdf.sparql.parameters import parse_term
 from graphrag_rdf.store.base import Row, Store, languages_of
-from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.model import DecisionNote, Fact
 
 
@@ -24,8 +23,8 @@ def read_labels(store: Store, terms: Iterable[Term], language: str | None = None
     things = sorted({term for term in terms if isinstance(term, NamedNode)}, key=str)
     if not things:
         return {}
-    found = one_label(store.select("retrieval/labels", things=things), language)
-    return {rows.must(row, "thing"): rows.must(row, "label") for row in found}
+    rows = one_label(store.select("retrieval/labels", things=things), language)
+    return {row["thing"].value: row["label"].value for row in rows}
 
 
 def label_of(term: Term, labels: Mapping[str, str]) -> str:
@@ -39,7 +38,7 @@ def label_of(term: Term, labels: Mapping[str, str]) -> str:
 
 def fact_of(row: Row, labels: dict[str, str]) -> Fact:
     """The fact of a row, with the labels that its terms have among `labels`."""
-    s, p, o = rows.node(row, "s"), rows.node(row, "p"), row["o"]
+    s, p, o = row["s"], row["p"], row["o"]
     assert isinstance(o, NamedNode | Literal)  # noqa: S101 - facts have no other objects
     return Fact(s, p, o, *(label_of(term, labels) for term in (s, p, o)))
 
@@ -57,16 +56,16 @@ def decided_against(store: Store, facts: Iterable[Statement]) -> dict[Sequence[o
     if not edges:
         return {}
     standing = store.select("facts/retracted-by", edges=edges)
-    instead = _instead(store, [rows.node(row, "decision") for row in standing])
+    instead = _instead(store, [row["decision"] for row in standing])
     found: dict[Sequence[object], DecisionNote] = {}
     for taken_back, given in ((True, store.select("facts/taken-back", edges=edges)), (False, standing)):
         for row in given:
-            iri = rows.must(row, "decision")
+            iri = row["decision"].value
             found[row["s"], row["p"], row["o"]] = DecisionNote(
                 iri,
-                rows.must(row, "label"),
-                rows.text(row, "reason"),
-                rows.moment(row, "time"),
+                row["label"],
+                row["reason"],
+                row["time"],
                 taken_back=taken_back,
                 instead=instead.get(iri),
             )
@@ -76,9 +75,9 @@ def decided_against(store: Store, facts: Iterable[Statement]) -> dict[Sequence[o
 def _instead(store: Store, decisions: Iterable[NamedNode]) -> dict[str, Fact]:
     """What the corrections among decisions assert: decision → fact."""
     asked = list(dict.fromkeys(decisions))
-    found = store.select("facts/asserted-instead", decisions=asked) if asked else []
-    labels = read_labels(store, [row[name] for row in found for name in "spo"])
-    return {rows.must(row, "decision"): fact_of(row, labels) for row in found}
+    rows = store.select("facts/asserted-instead", decisions=asked) if asked else []
+    labels = read_labels(store, [row[name] for row in rows for name in "spo"])
+    return {row["decision"]: fact_of(row, labels) for row in rows}
 
 
 # --- what people call facts ------------------------------------------------------------------------------
@@ -145,8 +144,8 @@ def one_fact(store: Store, s: str, p: str, o: str) -> Edge:
 def things_called(store: Store, name: str) -> list[NamedNode]:
     """The things that have a label or alias, as it is written, else without regard to case."""
     exact = store.select("provenance/named", names=spellings([name], languages_of(store.select)))
-    found = exact or store.select("provenance/named-alike", names=[name.lower()])
-    return list(dict.fromkeys(rows.node(row, "thing") for row in found))
+    rows = exact or store.select("provenance/named-alike", names=[name.lower()])
+    return list(dict.fromkeys(row["thing"] for row in rows))
 
 
 class _LookUp:
@@ -173,8 +172,8 @@ class _LookUp:
         subjects = self._nodes(0, alike=alike)
         predicates = self._predicates(subjects, alike=alike) if subjects else []
         if merged and predicates:
-            found = self._store.select("predicates/members", relations=predicates)
-            predicates = list(dict.fromkeys([*predicates, *(rows.node(row, "member") for row in found)]))
+            rows = self._store.select("predicates/members", relations=predicates)
+            predicates = list(dict.fromkeys([*predicates, *(row["member"] for row in rows)]))
         object_ = self._terms[2]
         objects: list[FactTerm] = list(self._nodes(2, alike=alike))
         if isinstance(object_, Literal):
@@ -208,14 +207,14 @@ class _LookUp:
             return [term]
         if not alike:
             if name not in self._exact:
-                found = self._store.select("provenance/named", names=spellings([name], self._languages))
-                self._exact[name] = [rows.node(row, "thing") for row in found]
+                rows = self._store.select("provenance/named", names=spellings([name], self._languages))
+                self._exact[name] = [row["thing"] for row in rows]
             return self._exact[name]
         if self._alike is None:
             wanted = [n.lower() for n, t in zip(self._names, self._terms, strict=True) if not _is_iri(t)]
             self._alike = {}
             for row in self._store.select("provenance/named-alike", names=wanted):
-                self._alike.setdefault(rows.must(row, "name"), []).append(rows.node(row, "thing"))
+                self._alike.setdefault(row["name"], []).append(row["thing"])
         return self._alike.get(name.lower(), [])
 
     def _predicates(self, subjects: Sequence[NamedNode], *, alike: bool) -> list[NamedNode]:
@@ -226,8 +225,8 @@ class _LookUp:
         if _is_iri(self._terms[1]):
             return known
         called = "type" if self._names[1] == "a" else self._names[1]
-        found = self._store.select("provenance/unlabelled-predicates", subjects=subjects)
-        unlabelled = [rows.node(row, "predicate") for row in found]
+        rows = self._store.select("provenance/unlabelled-predicates", subjects=subjects)
+        unlabelled = [row["predicate"] for row in rows]
         names = {p: (phrase_of(p.value), words_of(p.value), local_name(p.value)) for p in unlabelled}
         return [*known, *(p for p in names if any(_same(name, called, alike=alike) for name in names[p]))]
 
@@ -263,8 +262,8 @@ def names_like(store: Store, name: str) -> list[str]:
 
     words = [word for word in re.findall(r"\w+", name.lower()) if len(word) > 1] or [name.lower()]
     pieces = sorted({piece for word in words for piece in (word, word[:4], word[-4:])})
-    found = store.select("provenance/names-like", pieces=pieces, limit=_LOOKED_AT)
-    names = sorted({rows.must(row, "name") for row in found})
+    rows = store.select("provenance/names-like", pieces=pieces, limit=_LOOKED_AT)
+    names = sorted({row["name"] for row in rows})
     best = process.extract(name, names, scorer=fuzz.ratio, processor=str.lower, limit=3, score_cutoff=_ALIKE)
     return [one for one, _, _ in best]
 
@@ -328,4 +327,4 @@ def given_term(text: str) -> FactTerm | None:
 
 
 def _edge(row: Row) -> Edge:
-    return rows.node(row, "s"), rows.node(row, "p"), row["o"]
+    return row["s"], row["p"], row["o"]

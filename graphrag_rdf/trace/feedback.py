@@ -8,7 +8,6 @@ old. Marks are part of the trace and go with it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Literal as Choice
 
 from pyoxigraph import Literal, NamedNode, Quad
@@ -19,7 +18,6 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS, OA, PROV, RAG, RDF
 from graphrag_rdf.rdf.terms import Term, datetime_, double, now
 from graphrag_rdf.store.base import Changes, Row, Store
-from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.model import Mark
 
 Rating = Choice["helpful", "wrong"]
@@ -106,28 +104,30 @@ def _all_marks(store: Store, session: NamedNode) -> list[Mark]:
 
 def _first(store: Store, session: NamedNode) -> NamedNode | None:
     for row in store.select("trace/mark-targets", session=session):
-        if "reuses" in row:
+        if row["reuses"] is not None:
             owners = store.select("trace/session-of", node=row["reuses"])
-            return rows.node(owners[0], "session") if owners else None
+            return owners[0]["session"] if owners else None
     return None
 
 
 def _target(store: Store, session: NamedNode, citation: int | None, edge: int | None) -> NamedNode:
     if citation is not None and edge is not None:
         raise UsageError(tr("a citation and an edge cannot be marked at once"), hint=tr("give one of them"))
-    found = store.select("trace/mark-targets", session=session)
+    rows = store.select("trace/mark-targets", session=session)
     if citation is None and edge is None:
-        answers = [row for row in found if rows.truth(row, "answer")]
+        answers = [row for row in rows if row["answer"]]
         if not answers:
-            raise _without_answer(session, found)
-        return rows.node(answers[-1], "target")
+            raise _without_answer(session, rows)
+        target: NamedNode = answers[-1]["target"]
+        return target
     key, number = ("marker", citation) if citation is not None else ("rank", edge)
     for trace in (session, _first(store, session)):
         for row in store.select("trace/mark-targets", session=trace) if trace is not None else ():
-            if not rows.truth(row, "answer") and rows.whole(row, key) == number:
-                return rows.node(row, "target")
-    if not any(rows.truth(row, "answer") for row in found) and citation is not None:
-        raise _without_answer(session, found)
+            if not row["answer"] and row[key] == number:
+                target = row["target"]
+                return target
+    if not any(row["answer"] for row in rows) and citation is not None:
+        raise _without_answer(session, rows)
     told = (
         tr("the answer has no citation [{number}]")
         if citation is not None
@@ -141,7 +141,7 @@ def _target(store: Store, session: NamedNode, citation: int | None, edge: int | 
 
 def _without_answer(session: NamedNode, found: Sequence[Row]) -> UsageError:
     """A trace of a retrieval, or of a run that failed, has none; what it selected can be marked."""
-    edges = any(rows.whole(row, "rank") is not None for row in found)
+    edges = any(row["rank"] is not None for row in found)
     hint = (
         tr("--edge N marks what it selected")
         if edges
@@ -153,15 +153,13 @@ def _without_answer(session: NamedNode, found: Sequence[Row]) -> UsageError:
 
 
 def _mark(row: Row) -> Mark:
-    rating = rows.number(row, "rating")
-    time: datetime | None = rows.moment(row, "time")
     return Mark(
-        iri=rows.must(row, "mark"),
-        target=rows.must(row, "target"),
-        rating="helpful" if rating == _SCALE else "wrong",
-        note=rows.text(row, "note"),
-        by=rows.text(row, "by"),
-        time=time,
-        marker=rows.whole(row, "marker"),
-        rank=rows.whole(row, "rank"),
+        iri=row["mark"],
+        target=row["target"].value,
+        rating="helpful" if row["rating"] == _SCALE else "wrong",
+        note=row["note"],
+        by=row["by"],
+        time=row["time"],
+        marker=row["marker"],
+        rank=row["rank"],
     )

@@ -17,7 +17,6 @@ from graphrag_rdf.i18n import later
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, local_name
 from graphrag_rdf.store.base import Row, Store
-from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.kinds import Node, NodeKind, Statement, StepField
 
 OWN, TRUSTGRAPH, OLDER = "graphrag-rdf", "trustgraph", "trustgraph-older"
@@ -157,7 +156,7 @@ def containers_of(store: Store, facts: Iterable[Statement]) -> dict[Statement, l
     for template in ("facts/containers", "facts/written-containers"):
         for row in store.select(template, edges=edges) if edges else ():
             fact: Any = (row["s"], row["p"], row["o"])
-            found.setdefault(fact, []).append(rows.node(row, "subgraph"))
+            found.setdefault(fact, []).append(row["subgraph"])
     return found
 
 
@@ -168,5 +167,5 @@ def places_of(store: Store, nodes: Mapping[NamedNode, Node]) -> Iterator[Row]:
         for subgraph in subgraphs:
             starts[subgraph] = [*starts.get(subgraph, ()), *facts[fact]]
     for row in store.select("trace/foreign-places", nodes=list(starts)) if starts else ():
-        for item in starts[rows.node(row, "node")]:
-            yield {**row, "item": item}
+        for item in starts[row["node"]]:
+            yield {**row, "item": item.value}

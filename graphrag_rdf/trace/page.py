@@ -16,7 +16,6 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf import i18n
 from graphrag_rdf.i18n import own_label, tr
 from graphrag_rdf.store.base import Store
-from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.catalogue import outcome_told
 from graphrag_rdf.trace.citations import MARKER
 from graphrag_rdf.trace.documents import Source, shown_names
@@ -246,31 +245,31 @@ def _chunks(store: Store, trace: Trace) -> list[ChunkText]:
     for selection in trace.selections:
         for source in selection.sources:
             sources.setdefault(source.chunk or "", []).append((source, selection.marker))
-    found = []
-    texts = store.select("trace/chunk-texts", session=NamedNode(trace.iri))
-    names = shown_names(store, (rows.must(row, "document") for row in texts))
-    for row in texts:
-        chunk, offset = rows.must(row, "chunk"), rows.whole(row, "offset") or 0
+    chunks = []
+    rows = store.select("trace/chunk-texts", session=NamedNode(trace.iri))
+    names = shown_names(store, (row["document"] for row in rows))
+    for row in rows:
+        chunk, offset = row["chunk"], row["offset"]
         spans = [
             (source.char_offset - offset, source.char_length or 0, marker)
             for source, marker in sources.get(chunk, [])
             if source.verified and source.char_offset is not None
         ]
-        location = rows.must(row, "location")
-        found.append(
+        location, title = row["location"], names.get(row["document"]) or row["title"]
+        chunks.append(
             ChunkText(
                 chunk=chunk,
-                document=rows.must(row, "document"),
+                document=row["document"],
                 anchor=anchor_of(chunk),
-                label=rows.must(row, "label"),
-                title=names.get(rows.must(row, "document"), rows.must(row, "title")),
+                label=row["label"],
+                title=title,
                 location=location,
                 link=location if location.startswith(("http://", "https://")) else None,
-                retired=rows.text(row, "retired"),
-                pieces=mark(rows.must(row, "text"), spans),
+                retired=row["retired"],
+                pieces=mark(row["text"], spans),
             )
         )
-    return found
+    return chunks
 
 
 def _retired(trace: Trace, numbers: Set[int]) -> tuple[int, ...]:
@@ -289,10 +288,10 @@ def _places(store: Store, chunks: Iterable[str]) -> tuple[dict[str, str], dict[s
     languages: dict[str, str] = {}
     pages: dict[str, list[int]] = {}
     for row in store.select("provenance/chunk-places", chunks=nodes) if nodes else ():
-        chunk, document = rows.must(row, "chunk"), rows.must(row, "document")
-        number, language = rows.whole(row, "page_number"), rows.text(row, "language")
+        chunk, document = row["chunk"], row["document"]
+        number, language = row["page_number"], row["language"]
         pages.setdefault(chunk, []).extend([] if number is None else [number])
-        places[chunk] = own_label(rows.must(row, "label")) + pages_told(pages[chunk])
+        places[chunk] = own_label(row["label"]) + pages_told(pages[chunk])
         if language:
             languages[document] = language
     return places, languages

@@ -19,7 +19,6 @@ from graphrag_rdf.rdf.terms import Term, local_name, text_of
 from graphrag_rdf.sparql.render import decode
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.blobs import BlobStore
-from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.documents import Source, read_source, with_names
 from graphrag_rdf.trace.facts import decided_against, label_of, read_labels
 from graphrag_rdf.trace.feedback import read_marks
@@ -91,7 +90,7 @@ def read_trace(
     one = reading.nodes[session]
     sub_runs = defaultdict(list)
     for row in reading.sub_runs():
-        sub_runs[rows.must(row, "step")].append(SubRun(rows.must(row, "session"), rows.text(row, "question")))
+        sub_runs[row["step"]].append(SubRun(row["session"], row["question"]))
     steps = _in_order(
         [_step(reading, node, sub_runs[node.value], blobs) for node in reading.steps], reading.before()
     )
@@ -248,8 +247,8 @@ class Reading:
         """Of steps whose times nobody recorded, after how many others they come."""
         if self.form == OWN or not self.steps:
             return {}
-        found = self.store.select("trace/foreign-order", steps=self.steps)
-        return {rows.must(row, "step"): rows.whole(row, "before") or 0 for row in found}
+        rows = self.store.select("trace/foreign-order", steps=self.steps)
+        return {row["step"]: row["before"] for row in rows}
 
     # --- what other graphs know ----------------------------------------------------------------------
 
@@ -306,28 +305,17 @@ class Reading:
         facts = (self.nodes[one].get(TG.edge, ()) for one in chosen if isinstance(one, NamedNode))
         return {value_of(one) for found in facts for one in found}
 
-    def computed(self, template: str, node: str, value: str) -> dict[NamedNode | None, float]:
-        """What a template computes from the trace: node → number.
-
-        Args:
-            node, value: its variables.
-        """
-        found = self.store.select(template, session=self.session)
-        return {
-            rows.node(row, node): number for row in found if (number := rows.number(row, value)) is not None
-        }
-
     def sentence_texts(self, sentences: Iterable[NamedNode | None]) -> dict[NamedNode, str]:
         """The words of sentences; those that are gone are absent."""
         asked = sorted({one for one in sentences if one is not None}, key=str)
-        found = self.store.select("retrieval/sentence-texts", sentences=asked) if asked else ()
-        return {rows.node(row, "sentence"): rows.must(row, "text") for row in found}
+        rows = self.store.select("retrieval/sentence-texts", sentences=asked) if asked else ()
+        return {row["sentence"]: row["text"] for row in rows}
 
     def chunks(self, chunks: Iterable[NamedNode | None]) -> dict[NamedNode, Row]:
         """Rows of `retrieval/chunks`, by chunk; those that are gone are absent."""
         asked = sorted({one for one in chunks if one is not None}, key=str)
-        found = self.store.select("retrieval/chunks", chunks=asked) if asked else ()
-        return {rows.node(row, "chunk"): row for row in found}
+        rows = self.store.select("retrieval/chunks", chunks=asked) if asked else ()
+        return {row["chunk"]: row for row in rows}
 
     @cached_property
     def sources(self) -> Mapping[str, list[Source]]:
@@ -337,12 +325,12 @@ class Reading:
         found: defaultdict[str, list[Source]] = defaultdict(list)
         for row in self._source_rows():
             source = read_source(row)
-            if source not in found[rows.must(row, "item")]:
-                found[rows.must(row, "item")].append(source)
+            if source not in found[row["item"]]:
+                found[row["item"]].append(source)
         for row in self.store.select("trace/lost-sources", session=self.session):
-            known = rows.text(row, "document") or ""
-            lost = Source(known, "", "", rows.text(row, "chunk"), state="forgotten")
-            found[rows.must(row, "item")].append(lost)
+            known = row["document"] or ""
+            lost = Source(known, "", "", row["chunk"], state="forgotten")
+            found[row["item"]].append(lost)
         named = iter(with_names(self.store, [source for group in found.values() for source in group]))
         return defaultdict(list, {item: [next(named) for _ in group] for item, group in found.items()})
 
@@ -449,10 +437,10 @@ def trace_quads(store: Store, session: NamedNode, *, with_sources: bool = True) 
             containers, starts = _foreign_supports(store, quads)
         else:
             containers = store.construct("trace/containers", session=session)
-            starts = {rows.node(row, "node") for row in store.select("trace/supports", session=session)}
+            starts = {row["node"] for row in store.select("trace/supports", session=session)}
         starts |= {triple.subject for triple in containers if isinstance(triple.subject, NamedNode)}
-        found = store.select("trace/source-nodes", starts=sorted(starts, key=str)) if starts else []
-        nodes = [rows.node(row, "node") for row in found]
+        rows = store.select("trace/source-nodes", starts=sorted(starts, key=str)) if starts else []
+        nodes = [row["node"] for row in rows]
         described = store.construct("trace/describe-sources", nodes=nodes)
         quads |= _in_graph([*containers, *described], Graphs.SOURCE)
         quads |= _in_graph(store.construct("trace/describe-decisions", nodes=nodes), Graphs.SYSTEM)

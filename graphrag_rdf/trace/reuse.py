@@ -18,10 +18,8 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG
-from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store
 from graphrag_rdf.store.blobs import BlobStore
-from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.citations import MARKER
 from graphrag_rdf.trace.recorder import Step, TraceRecorder
 
@@ -87,7 +85,7 @@ def reuse_of(store: Store, depends: Mapping[str, Any]) -> Reuse:
 def find_answer(store: Store, blobs: BlobStore, key: str) -> KeptAnswer | None:
     """The newest answer of a trace that was completed, kept under a key and still whole."""
     for row in store.select("trace/kept-answers", key=key):
-        data = blobs.text(text_of(row["data"]))
+        data = blobs.text(row["data"])
         if data is not None:
             step, question = row["answer"], row["question"]
             assert isinstance(step, NamedNode)  # noqa: S101
@@ -114,7 +112,7 @@ def keep_answer(
 def stats(store: Store) -> KeptStats:
     """See `KeptStats`."""
     (row,) = store.select("trace/kept-answer-counts")
-    entries, reused = to_python(row["entries"]), to_python(row["reused"])
+    entries, reused = row["entries"], row["reused"]
     return KeptStats(int(str(entries)), int(str(reused)))
 
 
@@ -123,9 +121,9 @@ def clear(store: Store, blobs: BlobStore) -> int:
     rows = store.select("trace/all-kept-answers")
     if rows:
         store.commit(Changes(updates=[("trace/drop-kept-answers", {})], content=False))
-        objects = sorted({text_of(row["data"]) for row in rows})
+        objects = sorted({row["data"] for row in rows})
         nodes = [NamedNode(iri) for iri in objects]
-        named = {text_of(row["object"]) for row in store.select("trace/shared-objects", objects=nodes)}
+        named = {row["object"].value for row in store.select("trace/shared-objects", objects=nodes)}
         for iri in objects:
             if iri not in named:
                 blobs.delete(iri)
@@ -157,23 +155,23 @@ def read_turns(store: Store, blobs: BlobStore, session: NamedNode, limit: int) -
     Args:
         limit: how many, at most; the newest.
     """
-    found = store.select("trace/conversation", session=session, limit=limit) if limit else []
-    sessions = [rows.node(row, "session") for row in found]
+    rows = store.select("trace/conversation", session=session, limit=limit) if limit else []
+    sessions = [row["session"] for row in rows]
     texts = {
-        rows.node(row, "session"): rows.text(row, "text") or _kept(blobs, row)
+        row["session"]: row["text"] or _kept(blobs, row)
         for row in (store.select("trace/answer-texts", sessions=sessions) if sessions else ())
     }
     return tuple(
         Turn(
-            rows.node(row, "asked"),
-            rows.must(row, "question"),
-            _MARKERS.sub("", texts.get(rows.node(row, "session"), ""))[:_LONGEST],
+            row["asked"],
+            row["question"],
+            _MARKERS.sub("", texts.get(row["session"], ""))[:_LONGEST],
         )
-        for row in reversed(found)
+        for row in reversed(rows)
     )
 
 
 def _kept(blobs: BlobStore, row: Row) -> str:
     """A long text; empty when there is none, or it was forgotten."""
-    stored = rows.text(row, "stored")
+    stored = row["stored"]
     return (blobs.text(stored) if stored else None) or ""

@@ -17,7 +17,6 @@ from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.schema.proofs import prove, where_held
 from graphrag_rdf.schema.reasoning import Inconsistency
 from graphrag_rdf.store.base import Row, Store, in_batches
-from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.documents import Source, read_source, with_names
 from graphrag_rdf.trace.facts import Edge, decided_against, fact_of, facts_called, read_labels, with_labels
 from graphrag_rdf.trace.model import DecisionNote, Fact, Inference
@@ -150,32 +149,30 @@ def source_tree(store: Store, document: str) -> SourceTree:
         UsageError: when nothing, or more than one document, is called so.
     """
     row = _find(store, document)
-    iri = rows.node(row, "document")
+    iri: NamedNode = row["document"]
     facts = _document_facts(store, iri)
     chunks: dict[str, ChunkNode] = {}
-    for found in store.select("provenance/document-chunks", document=iri, shown=_PREVIEW):
-        chunk = _chunk(found, facts)
-        known = chunks.get(chunk.iri)
-        if known is not None:
-            chunk = _chunk(found, facts, known.pages)
+    for chunk_row in store.select("provenance/document-chunks", document=iri, shown=_PREVIEW):
+        before = chunks.get(chunk_row["chunk"])
+        chunk = _chunk(chunk_row, facts, before.pages if before is not None else ())
         chunks[chunk.iri] = chunk
     by_page: dict[int | None, list[ChunkNode]] = defaultdict(list)
     pages = store.select("provenance/document-pages", document=iri)
-    numbers = {rows.whole(page, "number") for page in pages}
+    numbers = {page["number"] for page in pages}
     for chunk in chunks.values():
         on_page = chunk.pages[0] if chunk.pages and chunk.retired is None else None
         by_page[on_page if on_page in numbers else None].append(chunk)
     return SourceTree(
         iri=iri.value,
-        title=rows.must(row, "title"),
-        identity=rows.must(row, "identity"),
-        location=rows.must(row, "location"),
-        media_type=rows.text(row, "media_type"),
-        language=rows.text(row, "language"),
-        version=rows.text(row, "version"),
-        content_hash=rows.text(row, "hash"),
-        read=rows.moment(row, "read"),
-        authority=rows.number(row, "authority"),
+        title=row["title"],
+        identity=row["identity"],
+        location=row["location"],
+        media_type=row["media_type"],
+        language=row["language"],
+        version=row["version"],
+        content_hash=row["hash"],
+        read=row["read"],
+        authority=row["authority"],
         pages=tuple(_page(page, by_page) for page in pages),
         chunks=tuple(by_page[None]),
     )
@@ -187,7 +184,8 @@ def find_document(store: Store, name: str) -> NamedNode:
     Raises:
         UsageError: when nothing, or more than one document, is called so.
     """
-    return rows.node(_find(store, name), "document")
+    document: NamedNode = _find(store, name)["document"]
+    return document
 
 
 def source_fact(store: Store, s: str, p: str, o: str) -> list[FactSource]:
@@ -288,18 +286,18 @@ def _inferred_sources(store: Store, edges: Sequence[Edge]) -> list[FactSource]:
 
 def _supporting(store: Store, edges: Sequence[Edge]) -> list[FactSource]:
     templates = ("provenance/fact-evidence", "provenance/fact-containers", "provenance/origins")
-    found = [row for name in templates for row in store.select(name, edges=edges)] if edges else []
-    labels = read_labels(store, [row[name] for row in found for name in "spo"])
+    rows = [row for name in templates for row in store.select(name, edges=edges)] if edges else []
+    labels = read_labels(store, [row[name] for row in rows for name in "spo"])
     removed = decided_against(store, edges)
-    sources = with_names(store, map(read_source, found))
+    sources = with_names(store, map(read_source, rows))
     return [
         FactSource(
             fact_of(row, labels),
             source,
-            rows.number(row, "confidence"),
+            row.get("confidence"),
             removed.get((row["s"], row["p"], row["o"])),
         )
-        for row, source in zip(found, sources, strict=True)
+        for row, source in zip(rows, sources, strict=True)
     ]
 
 
@@ -307,18 +305,18 @@ def _supporting(store: Store, edges: Sequence[Edge]) -> list[FactSource]:
 
 
 def _find(store: Store, name: str) -> Row:
-    found = store.select("provenance/find-document", name=name.strip().strip("<>"))
-    if not found and (place := _place_of(name)) is not None:
-        found = store.select("provenance/find-document", name=place)
-    exact = [row for row in found if rows.truth(row, "exact")]
-    matches = exact or found
+    rows = store.select("provenance/find-document", name=name.strip().strip("<>"))
+    if not rows and (place := _place_of(name)) is not None:
+        rows = store.select("provenance/find-document", name=place)
+    exact = [row for row in rows if row["exact"]]
+    matches = exact or rows
     if not matches:
         raise UsageError(
             tr("no document is called {name!r}").format(name=name),
             hint=tr("give its path, IRI or title; graphrag-rdf documents WORD finds it"),
         )
     if len(matches) > 1:
-        listed = ", ".join(rows.must(row, "document") for row in matches)
+        listed = ", ".join(row["document"].value for row in matches)
         raise UsageError(
             tr("{name!r} names several documents: {listed}").format(name=name, listed=listed),
             hint=tr("use the IRI"),
@@ -335,36 +333,36 @@ def _place_of(name: str) -> str | None:
 
 
 def _document_facts(store: Store, document: NamedNode) -> dict[str, tuple[Fact, ...]]:
-    found = store.select("provenance/document-facts", document=document)
-    labels = read_labels(store, [row[name] for row in found for name in "spo"])
+    rows = store.select("provenance/document-facts", document=document)
+    labels = read_labels(store, [row[name] for row in rows for name in "spo"])
     facts: dict[str, dict[Fact, None]] = defaultdict(dict)
-    for row in found:
-        facts[rows.must(row, "chunk")][fact_of(row, labels)] = None
+    for row in rows:
+        facts[row["chunk"]][fact_of(row, labels)] = None
     return {chunk: tuple(known) for chunk, known in facts.items()}
 
 
 def _chunk(row: Row, facts: dict[str, tuple[Fact, ...]], pages: tuple[int, ...] = ()) -> ChunkNode:
-    iri, page = rows.must(row, "chunk"), rows.whole(row, "page_number")
+    iri, page = row["chunk"], row["page_number"]
     return ChunkNode(
         iri=iri,
-        number=rows.whole(row, "number") or 0,
-        label=rows.must(row, "label"),
-        char_offset=rows.whole(row, "offset") or 0,
-        char_length=rows.whole(row, "length") or 0,
-        text=rows.must(row, "text"),
+        number=row["number"],
+        label=row["label"],
+        char_offset=row["offset"] or 0,
+        char_length=row["length"] or 0,
+        text=row["text"],
         pages=pages if page is None else (*pages, page),
-        retired=rows.moment(row, "retired"),
+        retired=row["retired"],
         facts=facts.get(iri, ()),
     )
 
 
 def _page(row: Row, by_page: dict[int | None, list[ChunkNode]]) -> PageNode:
-    number = rows.whole(row, "number") or 0
+    number = row["number"]
     return PageNode(
-        iri=rows.must(row, "page"),
+        iri=row["page"],
         number=number,
-        label=rows.text(row, "label"),
-        char_offset=rows.whole(row, "offset") or 0,
-        char_length=rows.whole(row, "length") or 0,
+        label=row["label"],
+        char_offset=row["offset"] or 0,
+        char_length=row["length"] or 0,
         chunks=tuple(by_page[number]),
     )

@@ -31,7 +31,6 @@ from graphrag_rdf.trace.lines import Lines, one_line, printable
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import Call, Fact, Inference, Selected, Trace, TraceStep
 from graphrag_rdf.trace.reader import read_trace
-from graphrag_rdf.trace.rows import node
 from graphrag_rdf.trace.sources import ChunkNode, FactSource, Premise, SourceTree
 
 _BELOW = "    │ "
@@ -102,7 +101,7 @@ def render_message(
     if not owners:
         page.heading(message.kind, message.explain_id)
         return page.text()
-    trace = read_trace(store, node(owners[0], "session"), blobs)
+    trace = read_trace(store, owners[0]["session"], blobs)
     step = trace.step(message.explain_id)
     if step is None:
         _session(page, trace, full)

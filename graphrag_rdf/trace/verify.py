@@ -17,16 +17,17 @@ from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.i18n import later, listed, own_label, tr
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import TG
+from graphrag_rdf.rdf.terms import number_of, text_of
 from graphrag_rdf.schema.proofs import Inferred, follows, where_held
 from graphrag_rdf.sparql.tokens import may_call
-from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.store.base import Row, Solution, Store
 from graphrag_rdf.store.blobs import BlobStore
-from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.facts import decided_against
 from graphrag_rdf.trace.foreign import OWN, containers_of
 from graphrag_rdf.trace.kinds import Statement, node_kinds
 from graphrag_rdf.trace.model import Inference, Trace
 from graphrag_rdf.trace.reader import read_trace
+from graphrag_rdf.trace.rows import result_hash
 from graphrag_rdf.trace.sources import asserted_premises
 from graphrag_rdf.trace.text import fact_words
 
@@ -167,7 +168,7 @@ class _Verifier:
         yield self._quotes(again)
         yield self._sentences()
         yield self._chunks(chunks)
-        yield self._offsets([row for row in chunks if "retired" not in row])
+        yield self._offsets([row for row in chunks if row["retired"] is None])
         yield self._objects()
         yield self._answer()
         yield self._prompt()
@@ -185,15 +186,15 @@ class _Verifier:
         yield Check(later("session"), not bad, tr("; ").join(bad) or good)
         astray = [
             tr("{node} derives from {before}, which does not lead there").format(
-                node=rows.must(row, "node"), before=rows.must(row, "before")
+                node=row["node"], before=row["before"]
             )
             for row in self._select("foreign-astray")
         ]
         yield _check(later("chain"), len(steps), astray, tr("steps lead back to the question"))
         items = [one for one in trace.selections if one.triple is not None]
         facts = [one.triple for one in items if one.triple is not None]
-        found = self._store.select("facts/asserted", edges=facts) if facts else ()
-        asserted = {(row["s"], row["p"], row["o"]) for row in found}
+        rows = self._store.select("facts/asserted", edges=facts) if facts else ()
+        asserted = {(row["s"], row["p"], row["o"]) for row in rows}
         held = containers_of(self._store, facts)
         lacking = [
             tr(told).format(fact=fact_words(one.fact))
@@ -223,18 +224,18 @@ class _Verifier:
         return self._store.select(f"trace/{name}", session=self._session)
 
     def _name(self, row: Row) -> str:
-        item = rows.must(row, "item")
+        item: str = row["item"]
         return self._names.get(item, item)
 
     def _end(self) -> Check:
         row = self._select("check-end")[0]
-        outcome = rows.text(row, "outcome")
+        outcome = row["outcome"]
         bad = []
-        if "ended" not in row or outcome is None:
+        if row["ended"] is None or outcome is None:
             bad.append(tr("it was never closed: the process was stopped, or it still runs"))
-        if not rows.truth(row, "asked"):
+        if not row["asked"]:
             bad.append(tr("it has no question"))
-        if outcome in _ENDS and not rows.truth(row, _ENDS[outcome]):
+        if outcome in _ENDS and not row[_ENDS[outcome]]:
             bad.append(tr("it is marked {outcome} but has no such step").format(outcome=tr(outcome)))
         closed = tr("closed as {outcome}").format(outcome=tr(outcome) if outcome in _CLOSED else outcome)
         return Check(later("session"), not bad, tr("; ").join(bad) or closed)
@@ -242,10 +243,10 @@ class _Verifier:
     def _chain(self) -> Check:
         bad = [
             tr("{step} derives from {missing}, which is not there").format(
-                step=rows.must(row, "step"), missing=rows.must(row, "missing")
+                step=row["step"], missing=row["missing"]
             )
-            if "missing" in row
-            else tr("{step} does not lead back to the question").format(step=rows.must(row, "step"))
+            if row["missing"] is not None
+            else tr("{step} does not lead back to the question").format(step=row["step"])
             for row in self._select("check-chain")
         ]
         return _check(later("chain"), len(self._trace.steps), bad, tr("steps lead back to the question"))
@@ -256,31 +257,29 @@ class _Verifier:
         Chunks of the same file may have been cut differently.
         """
         cut = {
-            rows.must(row, "chunk"): rows.must(row, "retired")
-            for row in chunks
-            if "retired" in row and rows.truth(row, "same")
+            row["chunk"].value: row["retired"] for row in chunks if row["retired"] is not None and row["same"]
         }
-        days = {rows.must(row, "item"): rows.must(row, "time") for row in self._select("extracted-again")}
+        days = {row["item"]: row["time"] for row in self._select("extracted-again")}
         for one in self._trace.selections:
             days.update((one.iri.value, cut[s.chunk]) for s in one.sources if one.iri and s.chunk in cut)
         return {item: time[:10] for item, time in days.items()}
 
     def _edges(self, again: Mapping[str, str]) -> Check:
-        found = [row for row in self._select("check-edges") if rows.must(row, "item") not in self._proofs]
-        known = {rows.must(row, "item") for row in found}
+        found = [row for row in self._select("check-edges") if row["item"] not in self._proofs]
+        known = {row["item"] for row in found}
         bad = [
             tr("{iri}: its terms were erased").format(iri=iri)
             for iri in self._edge_items()
             if iri not in known
         ]
-        decided = self._decided([row for row in found if not rows.truth(row, "asserted")])
+        decided = self._decided([row for row in found if not row["asserted"]])
         replaced: set[str] = set()
         for row in found:
-            if rows.must(row, "item") in decided:
+            if row["item"] in decided:
                 continue
-            asserted, contained = rows.truth(row, "asserted"), rows.truth(row, "contained")
-            if not asserted and not contained and rows.must(row, "item") in again:
-                replaced.add(rows.must(row, "item"))
+            asserted, contained = row["asserted"], row["contained"]
+            if not asserted and not contained and row["item"] in again:
+                replaced.add(row["item"])
             elif not asserted or not contained:
                 told = (
                     tr("{fact} is no longer contained")
@@ -304,7 +303,7 @@ class _Verifier:
 
     def _decided(self, missing: Sequence[Row]) -> dict[str, str]:
         """Of selections whose fact is asserted no more, those where a person decided so; the decision."""
-        facts = {rows.must(row, "item"): (row["s"], row["p"], row["o"]) for row in missing}
+        facts = {row["item"]: (row["s"], row["p"], row["o"]) for row in missing}
         notes = decided_against(self._store, facts.values())
         return {
             item: tr("{name} holds no more: {note}").format(
@@ -350,59 +349,56 @@ class _Verifier:
         )
 
     def _quotes(self, again: Mapping[str, str]) -> Check:
-        found = self._select("check-quotes")
-        gone = [row for row in self._select("lost-evidence") if not rows.truth(row, "sentence")]
-        lost = [row for row in gone if rows.must(row, "item") not in again]
+        rows = self._select("check-quotes")
+        gone = [row for row in self._select("lost-evidence") if not row["sentence"]]
+        lost = [row for row in gone if row["item"] not in again]
         bad = [
-            tr("evidence {evidence} of {fact} is gone").format(
-                evidence=rows.must(row, "lost"), fact=self._name(row)
-            )
+            tr("evidence {evidence} of {fact} is gone").format(evidence=row["lost"], fact=self._name(row))
             for row in lost
         ]
-        for row in found:
-            if not rows.truth(row, "about"):
+        for row in rows:
+            if not row["about"]:
                 bad.append(
                     tr("evidence {evidence} does not speak of {fact}").format(
-                        evidence=rows.must(row, "evidence"), fact=self._name(row)
+                        evidence=row["evidence"], fact=self._name(row)
                     )
                 )
-            elif "offset" in row and not rows.truth(row, "holds"):
+            elif row["offset"] is not None and not row["holds"]:
                 bad.append(
                     tr("“{quote}” is not at {offset}").format(
-                        quote=_short(rows.must(row, "quote")), offset=rows.whole(row, "offset")
+                        quote=_short(row["quote"]), offset=row["offset"]
                     )
                 )
-        located = sum("offset" in row for row in found)
+        located = sum(row["offset"] is not None for row in rows)
         good = (
             tr("quotes stand at their offsets; {unlocated} were never located and say so")
-            if located < len(found)
+            if located < len(rows)
             else tr("quotes stand at their offsets")
         )
         if len(lost) < len(gone) and not bad:
             told = tr("the evidence of then was replaced; the texts are kept (check: chunks)")
-            return _changed(later("quotes"), [_again(again, [rows.must(row, "item") for row in gone]), told])
-        return _check(later("quotes"), located + len(lost), bad, good.format(unlocated=len(found) - located))
+            return _changed(later("quotes"), [_again(again, [row["item"] for row in gone]), told])
+        return _check(later("quotes"), located + len(lost), bad, good.format(unlocated=len(rows) - located))
 
     def _sentences(self) -> Check:
-        found = self._select("check-sentences")
-        lost = [row for row in self._select("lost-evidence") if rows.truth(row, "sentence")]
-        bad = [tr("sentence {sentence} is gone").format(sentence=rows.must(row, "lost")) for row in lost]
+        rows = self._select("check-sentences")
+        lost = [row for row in self._select("lost-evidence") if row["sentence"]]
+        bad = [tr("sentence {sentence} is gone").format(sentence=row["lost"]) for row in lost]
         bad += [
-            tr("sentence {sentence} leaves its chunk").format(sentence=rows.must(row, "sentence"))
-            for row in found
-            if not rows.truth(row, "holds")
+            tr("sentence {sentence} leaves its chunk").format(sentence=row["sentence"])
+            for row in rows
+            if not row["holds"]
         ]
         return _check(
-            later("sentences"), len(found) + len(lost), bad, tr("selected sentences lie within their chunks")
+            later("sentences"), len(rows) + len(lost), bad, tr("selected sentences lie within their chunks")
         )
 
     def _chunks(self, chunks: Sequence[Row]) -> Check:
         bad = []
         for row in chunks:
-            text_hash = iris.digest(rows.must(row, "content"))
-            known = range((rows.whole(row, "chunks") or 0) + 1)
-            document = rows.node(row, "document")
-            if rows.node(row, "chunk") not in (iris.chunk(document, text_hash, n) for n in known):
+            text_hash = iris.digest(row["content"])
+            known = range(row["chunks"] + 1)
+            if row["chunk"] not in (iris.chunk(row["document"], text_hash, n) for n in known):
                 bad.append(
                     tr("{chunk}: its text is not the one that it is named after").format(chunk=_place(row))
                 )
@@ -412,11 +408,11 @@ class _Verifier:
         texts: dict[str, str | None] = {}
         bad = []
         for row in chunks:
-            stored = rows.must(row, "text")
+            stored = row["text"]
             if stored not in texts:
                 texts[stored] = self._blobs.text(stored)
-            text, content = texts[stored], rows.must(row, "content")
-            offset = rows.whole(row, "offset") or 0
+            text, content = texts[stored], row["content"]
+            offset = row["offset"] or 0
             if text is None:
                 bad.append(
                     tr("{chunk}: the document's text {stored} is missing or damaged").format(
@@ -434,8 +430,8 @@ class _Verifier:
         )
 
     def _objects(self) -> Check:
-        found = self._store.select("trace/objects", sessions=[self._session])
-        objects = sorted({rows.must(row, "object") for row in found} | self._imported())
+        rows = self._store.select("trace/objects", sessions=[self._session])
+        objects = sorted({row["object"].value for row in rows} | self._imported())
         lost = [iri for iri in objects if self._blobs.get(iri) is None]
         bad = [tr("{iri} is missing or damaged").format(iri=iri) for iri in lost]
         return _check(later("objects"), len(objects), bad, tr("stored texts hash to their names"))
@@ -474,9 +470,9 @@ class _Verifier:
         calls = [call for one in steps for call in one.calls if call.purpose in one.declared.answered_by]
         prompts = [self._blobs.text(call.prompt.value) or "" for call in calls if call.prompt]
         shown = [line for prompt in prompts for line in _numbered(prompt)]
-        found = self._select("shown-texts") if shown else []
-        texts = [_letters(rows.must(row, "text")) for row in found if "text" in row]
-        columns = "".join(_letters(rows.must(row, "columns")) for row in found if "columns" in row)
+        rows = self._select("shown-texts") if shown else []
+        texts = [_letters(row["text"]) for row in rows if row["text"] is not None]
+        columns = "".join(_letters(row["columns"]) for row in rows if row["columns"] is not None)
         whole = "".join(texts) + columns
         facts = {
             s.marker
@@ -496,17 +492,17 @@ class _Verifier:
         )
 
     def _citations(self) -> Check:
-        found = self._select("check-citations")
+        rows = self._select("check-citations")
         bad = []
-        for row in found:
-            cited = rows.must(row, "cited")
-            if not rows.truth(row, "selected"):
+        for row in rows:
+            cited = row["cited"]
+            if not row["selected"]:
                 bad.append(tr("{cited} was not selected in this trace").format(cited=cited))
-            elif not rows.truth(row, "marked"):
+            elif not row["marked"]:
                 bad.append(
                     tr("the mark of {cited} does not stand in the sentence that cites it").format(cited=cited)
                 )
-        return _check(later("citations"), len(found), bad, tr("citations lead to selections"))
+        return _check(later("citations"), len(rows), bad, tr("citations lead to selections"))
 
     def _ranking(self) -> Check:
         queries, moved = rerun(self._store, self._blobs, self._session)
@@ -521,7 +517,7 @@ class _Verifier:
             if unkept
             else tr("{asked} of {queries} queries that decided return the same rows again")
         ).format(asked=len(asked), queries=len(queries), unkept=unkept)
-        began = rows.whole(self._select("session")[0], "commit") or 0
+        began = self._select("session")[0]["commit"] or 0
         if bad and self._store.content_commit() > began:
             changed = _changed(later("ranking"), [tr("the store has changed since"), *_some(bad)])
             return replace(changed, queries=queries)
@@ -534,14 +530,12 @@ class _Verifier:
         edited = tr("{chunk} was retired by an edit, {time}; its text is kept")
         cut = tr("{chunk} was cut differently when its file was read again, {time}; its text is kept")
         retired = [
-            (cut if rows.truth(row, "same") else edited).format(
-                chunk=_place(row), time=rows.must(row, "retired")
-            )
+            (cut if row["same"] else edited).format(chunk=_place(row), time=row["retired"])
             for row in chunks
-            if "retired" in row
+            if row["retired"] is not None
         ]
         gone = self._select("lost-sources")
-        lost = sorted({rows.text(row, "chunk") or rows.must(row, "document") for row in gone})
+        lost = sorted({row["chunk"] or row["document"] for row in gone})
         bad = [tr("{iri}: source forgotten").format(iri=iri) for iri in lost]
         found = _check(later("sources"), len(chunks) + len(lost), bad, tr("chunks are there"))
         return _changed(later("sources"), [found.detail, *_some(retired)]) if retired and not bad else found
@@ -593,7 +587,7 @@ def _words(fact: Statement, proof: Iterable[Inference]) -> str:
 
 def _place(row: Row) -> str:
     told = tr("{chunk} of “{title}”")
-    return told.format(chunk=own_label(rows.must(row, "label")), title=rows.must(row, "title"))
+    return told.format(chunk=own_label(row["label"]), title=row["title"])
 
 
 def _short(text: str) -> str:
@@ -615,29 +609,29 @@ def rerun(store: Store, blobs: BlobStore, session: NamedNode) -> tuple[list[Requ
     queries: list[Requery] = []
     kinds = [one for node in node_kinds().values() for one in node.items]
     ranks = {template for one in kinds for template in one.ranked_by}
-    ranking: dict[str, Sequence[Row]] = {}
+    ranking: dict[str, Sequence[Solution]] = {}
     for decided in store.select("trace/decisions-taken", session=session):
-        one = Requery(rows.must(decided, "template"), rows.whole(decided, "number") or 0)
-        text = blobs.text(rows.must(decided, "sparql")) if "sparql" in decided else None
+        one = Requery(decided["template"], decided["number"])
+        text = blobs.text(decided["sparql"]) if decided["sparql"] is not None else None
         if text is None:
             queries.append(replace(one, detail=tr("its text was not kept or was erased")))
         elif may_call(text):  # a trace may come from elsewhere
             queries.append(replace(one, ok=False, detail=tr("it is not run: it calls another server")))
         elif "GRAPH" in text:
             try:
-                found = store.query(text).rows or []
+                solutions = store.query(text).rows or []
             except GraphRagError as error:
                 queries.append(replace(one, ok=False, detail=str(error)))
                 continue
-            queries.append(_as_before(one, rows.must(decided, "hash"), found))
+            queries.append(_as_before(one, decided["hash"], solutions))
             if one.template in ranks:
-                ranking[rows.must(decided, "step")] = found
+                ranking[decided["step"]] = solutions
     return queries, [*_compared(store.select("trace/ranked", session=session), ranking)]
 
 
-def _as_before(query: Requery, recorded: str, found: Sequence[Row]) -> Requery:
+def _as_before(query: Requery, recorded: str, solutions: Sequence[Solution]) -> Requery:
     """What is the same as when a trace recorded it; traces of earlier versions have only the order."""
-    hashes = zip(recorded.split(), rows.result_hash(found).split(), strict=False)
+    hashes = zip(recorded.split(), result_hash(solutions).split(), strict=False)
     order, same, scores = [*(then == now for then, now in hashes), None, None][:3]
     same = order if same is None else same
     if not same:
@@ -649,19 +643,21 @@ def _as_before(query: Requery, recorded: str, found: Sequence[Row]) -> Requery:
     return replace(query, ok=not detail, rows=same, order=order, scores=scores, detail=detail)
 
 
-def _compared(recorded: Sequence[Row], ranking: Mapping[str, Sequence[Row]]) -> Iterator[str]:
+def _compared(recorded: Sequence[Row], ranking: Mapping[str, Sequence[Solution]]) -> Iterator[str]:
     """How recorded chunks differ from what the queries return now."""
     places = {
         step: {
-            rows.must(row, "passage" if "passage" in row else "chunk"): (place, row) for place, row in ranked
+            text_of(row["passage" if "passage" in row else "chunk"]): (place, row)
+            for place, row in enumerate(ranked, start=1)
         }
-        for step, ranked in ((step, enumerate(found, start=1)) for step, found in ranking.items())
+        for step, ranked in ranking.items()
     }
     for row in recorded:
-        step, chunk, rank = rows.must(row, "step"), rows.must(row, "chunk"), rows.whole(row, "rank")
-        if step in places and not rows.truth(row, "selected"):
-            place, now = places[step].get(chunk, (None, {}))
-            score, before = rows.number(now, "score") or 0.0, rows.number(row, "score") or 0.0
+        step, chunk, rank = row["step"], row["chunk"].value, row["rank"]
+        if step in places and not row["selected"]:
+            place, ranked_now = places[step].get(chunk, (None, {}))
+            score = number_of(ranked_now["score"]) if "score" in ranked_now else 0.0
+            before = row["score"]
             if place != rank:
                 yield tr("{chunk} had rank {rank} and has {place} now").format(
                     chunk=chunk, rank=rank, place=place or tr("none")

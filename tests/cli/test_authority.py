@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.rdf.namespaces import DCTERMS, RAG, Graphs
-from graphrag_rdf.rdf.terms import double, text_of
+from graphrag_rdf.rdf.terms import double
 from graphrag_rdf.store.base import Changes, Store
 from tests.support.commands import Run
 from tests.support.stores import open_engine
@@ -197,7 +197,7 @@ def test_scores_stay_between_0_and_1(
         weight=weight,
     )
     weighed.commit(Changes(remove=given))
-    found = {int(text_of(row["place"])): float(text_of(row["score"])) for row in rows}
+    found = {row["place"]: row["score"] for row in rows}
     assert sorted(found) == [0, 1, 2]
     assert all(0 <= after <= before + 1e-9 for before, after in ((scores[n], found[n]) for n in found))
     best = max((first, 0), (second, 1))[1]

@@ -258,7 +258,7 @@ def test_a_failed_report_is_recorded_and_the_others_are_written(
     assert (found.counts.failed, found.warnings[0]["type"]) == (1, "report_failed")
     assert found.counts.done == len(engine.store.select("communities/to-report")) - 1
     rows = engine.store.select("ingest/failures")
-    assert [(text_of(row["stage"]), text_of(row["about"])) for row in rows] == [
+    assert [(row["stage"], row["about"].value) for row in rows] == [
         ("community report", found.failures[0].names["community"])
     ]
     require_sound(engine)

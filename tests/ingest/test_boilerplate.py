@@ -74,7 +74,7 @@ def marked(engine: Engine) -> set[str]:
     """The words of sentences that are boilerplate."""
     found = [q.subject for q in engine.store.quads(Graphs.DERIVED) if q.predicate == RAG.boilerplate]
     rows = engine.store.select("retrieval/sentence-texts", sentences=[node_of(one) for one in found])
-    return {" ".join(text_of(row["text"]).split()) for row in rows}
+    return {" ".join(row["text"].split()) for row in rows}
 
 
 def alike(engine: Engine) -> list[tuple[str, str]]:
@@ -87,7 +87,7 @@ def alike(engine: Engine) -> list[tuple[str, str]]:
     rows = engine.store.select(
         "retrieval/chunks", chunks=sorted({one for pair in pairs for one in pair}, key=str)
     )
-    texts = {node_of(row["chunk"]): text_of(row["text"]) for row in rows}
+    texts = {row["chunk"]: row["text"] for row in rows}
     return [(texts[one], texts[first]) for one, first in pairs]
 
 

@@ -42,7 +42,7 @@ def failing(word: str, reply: Reply | str) -> Any:
 
 
 def failures(engine: Any) -> list[dict[str, str]]:
-    return [{k: v.value for k, v in row.items()} for row in engine.store.select("ingest/failures")]
+    return [{**row, "about": row["about"].value} for row in engine.store.select("ingest/failures")]
 
 
 @pytest.mark.parametrize(

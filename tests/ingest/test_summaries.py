@@ -142,8 +142,8 @@ def test_a_fact_with_several_quotes_has_a_description_and_a_weight(
     assert "In May 1911 Walter Pennock founded Tarnay Light." in found[DCTERMS.description].value
     (row,) = engine.store.select("derived/fact-descriptions", edges=[fact])
     (weight,) = engine.store.select("derived/weights", edges=[fact])
-    assert text_of(row["sources"]) == text_of(weight["sources"]) == "2"
-    assert float(text_of(row["weight"])) == float(text_of(weight["weight"])) == 1.8
+    assert row["sources"] == int(text_of(weight["sources"])) == 2
+    assert row["weight"] == float(text_of(weight["weight"])) == 1.8
 
 
 def test_texts_over_the_budget_are_folded_in_rounds(

@@ -54,7 +54,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, place: str, error: type[Exception], 
 
 def failures(engine: Any) -> list[tuple[str, str]]:
     rows = engine.store.select("ingest/failures")
-    return [(row["about"].value, row["reason"].value) for row in rows]
+    return [(row["about"].value, row["reason"]) for row in rows]
 
 
 IN_A_CHUNK = [

@@ -12,7 +12,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import RAG, TG, Graphs
-from graphrag_rdf.rdf.terms import double, integer, text_of
+from graphrag_rdf.rdf.terms import double, integer, number_of, text_of
 from graphrag_rdf.sparql.render import Dialect
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.verify import Check, verify_trace
@@ -65,7 +65,7 @@ def test_the_queries_that_decided_return_the_same_rows_again(
 ) -> None:
     session = asked(samples, question, pipeline)
     decided = samples.store.select("trace/decisions-taken", session=NamedNode(session))
-    templates = {text_of(row["template"]) for row in decided}
+    templates = {row["template"] for row in decided}
     ranked_by = {"graph_rag": "retrieval/ranked", "hybrid_rag": "retrieval/composite"}[pipeline]
     assert templates >= {ranked_by, "retrieval/evidence"}
     check = ranking(samples, session)
@@ -113,10 +113,10 @@ def test_other_scores_and_another_order_are_told(harbour: Engine, session: str) 
 def test_the_deciding_query_returns_the_recorded_ranking(samples: Engine) -> None:
     found = samples.retrieve("Who owned the Petrel?", k=10, stored=True)
     decided = samples.store.select("trace/decisions-taken", session=NamedNode(found["trace"]))
-    last = [row for row in decided if text_of(row["template"]) == "retrieval/ranked"][-1]
-    rows = samples.store.query(samples.blobs.text(text_of(last["sparql"])) or "").rows or []
+    last = [row for row in decided if row["template"] == "retrieval/ranked"][-1]
+    rows = samples.store.query(samples.blobs.text(last["sparql"]) or "").rows or []
     assert [text_of(row["chunk"]) for row in rows][:10] == [one["chunk"] for one in found["results"]]
-    scores = [float(text_of(row["score"])) for row in rows][:10]
+    scores = [number_of(row["score"]) for row in rows][:10]
     assert scores == pytest.approx([one["score"] for one in found["results"]], abs=1e-12)
 
 
@@ -147,7 +147,7 @@ def test_a_rank_that_was_changed_is_found(harbour: Engine, session: str) -> None
 
 def test_a_score_that_was_changed_is_found(harbour: Engine, session: str) -> None:
     row = harbour.store.select("trace/ranked", session=NamedNode(session))[0]
-    replaced(harbour, TG.score, Literal(float(text_of(row["score"]))), double(0.999))
+    replaced(harbour, TG.score, Literal(row["score"]), double(0.999))
     check = ranking(harbour, session)
     assert not check.ok
     assert "had score 0.999000" in check.detail

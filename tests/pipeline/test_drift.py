@@ -639,7 +639,7 @@ def test_reports_that_were_read_lead_to_the_trace_also_if_nothing_of_them_is_cit
     cited = {source.chunk for one in trace.selections for source in one.sources}
     other = next(iter(sorted(read - cited)))
     rows = engine.store.select("retrieval/chunks", chunks=[NamedNode(other)])
-    forget_documents(engine, [NamedNode(text_of(rows[0]["document"]))])
+    forget_documents(engine, [NamedNode(rows[0]["document"])])
     after = read_trace(engine.store, trace.iri, engine.blobs)
     assert "said to be secret" not in render_trace(after, full=True)
 

@@ -76,7 +76,7 @@ def ask(
     *_, last = engine.ask(question, pipeline, settings=chosen, cache=False)
     assert last.answer is not None, last.error
     (owner,) = engine.store.select("trace/session-of", node=NamedNode(last.answer["question_iri"]))
-    return last.answer, read_trace(engine.store, text_of(owner["session"]), engine.blobs)
+    return last.answer, read_trace(engine.store, owner["session"].value, engine.blobs)
 
 
 def checks(engine: Engine, trace: Trace) -> dict[str, bool]:
@@ -306,7 +306,7 @@ def test_the_best_chunks_are_shown_whole_and_others_in_windows(
     _, trace = ask(engine, focus__window_tokens="30", focus__whole_chunks="1", focus__whole_tokens="2000")
     first, *others = (one for one in trace.selections if one.whole)
     texts = {
-        text_of(row["chunk"]): text_of(row["text"])
+        row["chunk"].value: row["text"]
         for row in engine.store.select("retrieval/chunks", chunks=[one.chunk for one in (first, *others)])
     }
     assert first.char_length is None

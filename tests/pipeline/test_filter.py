@@ -15,7 +15,6 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.config import load_settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.forget import forget_documents
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.page import render_page
@@ -74,7 +73,7 @@ def ask(engine: Engine, settings: dict[str, str]) -> tuple[dict[str, Any], Trace
     answer = messages[-1].answer
     assert answer is not None, messages[-1].error
     node = NamedNode(answer["question_iri"])
-    session = text_of(engine.store.select("trace/session-of", node=node)[0]["session"])
+    session = engine.store.select("trace/session-of", node=node)[0]["session"].value
     return answer, read_trace(engine.store, session, engine.blobs), messages
 
 
@@ -191,7 +190,7 @@ def test_forgetting_takes_the_reasons_too(engine: Engine, scripted_server: Scrip
     _, trace, _ = ask(engine, FILTER)
     dropped = next(d for s in trace.steps for d in s.items.get("filter", ()) if not d.kept and d.sentence)
     row = engine.store.select("retrieval/sentence-texts", sentences=[dropped.sentence])[0]
-    forget_documents(engine, [NamedNode(text_of(row["document"]))])
+    forget_documents(engine, [NamedNode(row["document"])])
     after = read_trace(engine.store, trace.iri, engine.blobs)
     assert after.source_forgotten
     decisions = [decision for step in after.steps for decision in step.items.get("filter", ())]

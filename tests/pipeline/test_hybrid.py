@@ -255,7 +255,7 @@ def test_an_answer_and_its_trace_tell_of_relations(engine: Engine) -> None:
     assert last.answer is not None
     assert "Rhoda Tennant" in last.answer["answer"]
     node = NamedNode(last.answer["question_iri"])
-    session = text_of(engine.store.select("trace/session-of", node=node)[0]["session"])
+    session = engine.store.select("trace/session-of", node=node)[0]["session"].value
     trace = read_trace(engine.store, session, engine.blobs)
     exploration = next(step for step in trace.steps if step.kind == "exploration")
     assert exploration.mode == "hybrid"
@@ -283,7 +283,7 @@ def test_a_trace_is_exported_whole_and_goes_whole(engine: Engine, pipeline: str)
     *_, last = engine.ask("Who invented the reversing gear?", pipeline, settings=settings)
     assert last.answer is not None
     node = NamedNode(last.answer["question_iri"])
-    session = NamedNode(text_of(engine.store.select("trace/session-of", node=node)[0]["session"]))
+    session = engine.store.select("trace/session-of", node=node)[0]["session"]
     run = session.value.rsplit(":", 1)[-1]
     stored = {(q.subject, q.predicate, q.object) for q in engine.store.quads() if run in str(q)}
     exported = trace_quads(engine.store, session, with_sources=False)

@@ -44,7 +44,7 @@ def test_a_line_for_each_of_the_largest_communities(engine: Engine) -> None:
     assert last.answer is not None
     lines = last.answer["answer"].splitlines()
     rows = engine.store.select("retrieval/main-reports", min_rating=0.0, limit=10)
-    assert [line.partition(": ")[0] for line in lines] == [row["title"].value for row in rows]
+    assert [line.partition(": ")[0] for line in lines] == [row["title"] for row in rows]
     assert {citation["marker"] for citation in last.answer["citations"]} == {
         f"[{number}]" for number in range(1, len(lines) + 1)
     }
@@ -68,7 +68,7 @@ def test_without_communities_facts_are_quoted(engine: Engine) -> None:
     quotes = {source["quote"] for citation in last.answer["citations"] for source in citation["sources"]}
     assert quotes
     lines = last.answer["answer"].splitlines()
-    names = [row["name"].value for row in engine.store.select("entities/list", text="", limit=10)]
+    names = [row["name"] for row in engine.store.select("entities/list", text="", limit=10)]
     heads = [line.partition(": ")[0] for line in lines]
     assert heads == [name for name in names if name in heads]
     assert len({line.partition(": ")[2].rpartition(" [")[0] for line in lines}) == len(lines)

@@ -14,7 +14,6 @@ from graphrag_rdf.config import Settings
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.evaluation.metrics import contained
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.trace.verify import verify_trace
 from tests.support.stores import open_engine
 
@@ -182,7 +181,7 @@ def test_the_query_of_the_trace_has_the_marked_sentence_first(sample_folder: Pat
         first = last.answer["passages"][0]
         places = engine.store.select("retrieval/passage-sentences", chunks=[NamedNode(first["chunk"])])
         (place,) = [place for place in places if place["sentence"] == rows[0]["sentence"]]
-        assert int(text_of(place["length"])) == first["marked"]["end"] - first["marked"]["start"]
+        assert place["length"] == first["marked"]["end"] - first["marked"]["start"]
         checks = verify_trace(engine.store, engine.blobs, session)
     assert {one.check: one.ok for one in checks}["ranking"]
 

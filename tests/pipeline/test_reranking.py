@@ -13,7 +13,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.config import load_settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import SearchIndexError
-from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.rdf.terms import to_python
 from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.text import render_trace
@@ -124,7 +124,7 @@ def test_facts_and_sentences_are_reranked_too(open_samples: Open) -> None:
     *_, last = engine.ask(QUESTION, settings={"focus.rerank_weight": "1"})
     assert last.answer is not None
     session = next(
-        text_of(row["session"])
+        row["session"].value
         for row in engine.store.select("trace/session-of", node=NamedNode(last.answer["question_iri"]))
     )
     focus = next(s for s in read_trace(engine.store, session).steps if s.kind == "focus")

@@ -169,7 +169,7 @@ def test_an_answer_goes_with_its_trace(engine: Engine) -> None:
     first = ask(engine)
     again = ask(engine)
     (owner,) = engine.store.select("trace/session-of", node=NamedNode(first["question_iri"]))
-    delete_trace(engine.store, engine.blobs, text_of(owner["session"]))
+    delete_trace(engine.store, engine.blobs, owner["session"].value)
     assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     assert not ask(engine)["cached"]
     (left,) = engine.store.select("trace/session-of", node=NamedNode(again["question_iri"]))
@@ -191,7 +191,7 @@ def test_forgetting_reaches_answers_given_again(engine: Engine) -> None:
     first = ask(engine)
     again = ask(engine)
     (owner,) = engine.store.select("trace/session-of", node=NamedNode(first["question_iri"]))
-    delete_trace(engine.store, engine.blobs, text_of(owner["session"]))
+    delete_trace(engine.store, engine.blobs, owner["session"].value)
     documents = sorted({source["document"] for source in again["sources"]})
     forget_documents(engine, find_documents(engine.store, documents))
     text = "invented the reversing gear. [1]"

@@ -116,7 +116,7 @@ def answered(store: Store, name: str, values: dict[str, Any]) -> object:
             return store.ask(name, **values)
         case "construct":
             return {str(triple) for triple in store.construct(name, **values)}
-    rows = store.select(name, **values)
+    rows = store.run(name, **values).solutions
     return sorted(sorted((key, str(plainly(term))) for key, term in row.items()) for row in rows)
 
 

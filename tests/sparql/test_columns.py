@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyoxigraph import NamedNode
+from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import TemplateError
+from graphrag_rdf.rdf.namespaces import XSD
+from graphrag_rdf.sparql.columns import columns_of, records
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.embedded import EmbeddedStore
 
@@ -64,3 +66,28 @@ def test_an_unknown_type_is_an_error(tmp_path: Path) -> None:
     store = store_of(tmp_path, TYPES.replace("double", "number"))
     with pytest.raises(TemplateError, match="number"):
         store.select("test/cells")
+
+
+@pytest.mark.parametrize(
+    ("term", "expected"),
+    [
+        (Literal(True), True),
+        (Literal(False), False),
+        (Literal(1), True),  # as Virtuoso computes
+        (Literal(0), False),
+        (Literal("1", datatype=XSD.boolean), True),
+        (Literal("true"), False),
+        (NamedNode("urn:true"), False),
+    ],
+)
+def test_a_boolean_of_any_engine(term: Literal | NamedNode, expected: bool) -> None:
+    (record,) = records("test/cells", columns_of({"holds": "bool"}), [{"holds": term}])
+    assert record["holds"] is expected
+
+
+def test_a_users_own_template_has_the_types_of_the_one_that_it_overrides(tmp_path: Path) -> None:
+    for folder, returns in (("program", TYPES), ("own", "[who, score, count, name, fine, date]")):
+        (tmp_path / folder / "test").mkdir(parents=True)
+        (tmp_path / folder / "test" / "cells.rq").write_text(TEMPLATE.format(returns=returns), "utf-8")
+    _, second = EmbeddedStore(TemplateLibrary(tmp_path / "program", tmp_path / "own")).select("test/cells")
+    assert (second["count"], second["name"]) == (2, None)

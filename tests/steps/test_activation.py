@@ -62,8 +62,8 @@ def test_the_templates_give_the_same_again_with_the_exploration_as_their_argumen
     found = samples.retrieve(question, k=10, stored=True)
     node = exploration(samples, found["trace"])
     ranked = samples.store.select("retrieval/ranked", exploration=node, limit=10)
-    assert [text_of(row["chunk"]) for row in ranked] == [one["chunk"] for one in found["results"]]
-    scores = [float(text_of(row["score"])) for row in ranked]
+    assert [row["chunk"].value for row in ranked] == [one["chunk"] for one in found["results"]]
+    scores = [row["score"] for row in ranked]
     assert scores == pytest.approx([one["score"] for one in found["results"]])
     assert scores == sorted(scores, reverse=True)
     assert samples.store.select("retrieval/evidence", exploration=node, limit=9)

@@ -61,7 +61,7 @@ def said(selections: list[Selection]) -> list[str]:
 
 
 def a_report(engine: Engine) -> NamedNode:
-    return node_of(engine.store.select("communities/reports", communities=[])[0]["report"])
+    return engine.store.select("communities/reports", communities=[])[0]["report"]
 
 
 def finding(
@@ -81,7 +81,7 @@ def finding(
 
 def test_each_finding_leads_to_what_it_cites(engine: Engine) -> None:
     run = Run(engine)
-    reports = [node_of(row["report"]) for row in engine.store.select("communities/reports", communities=[])]
+    reports = [row["report"] for row in engine.store.select("communities/reports", communities=[])]
     listed = findings_of(run.context, run.step, reports)
     assert [*listed] == reports
     findings = [one for own in listed.values() for one in own]

@@ -63,7 +63,7 @@ def test_a_commit_applies_updates_then_removals_then_additions(store: EmbeddedSt
     store.commit(changes)
     assert {q.object.value for q in store.quads() if q.subject == S} == {"new"}  # type: ignore[union-attr]
     (version,) = store.select("system/store-version")
-    assert version["version"] == Literal(1)
+    assert version["version"] == 1
     assert not [q for q in store.quads(Graphs.SYSTEM) if q.predicate == RAG.normaliserVersion]
 
 

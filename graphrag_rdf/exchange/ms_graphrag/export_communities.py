@@ -55,18 +55,18 @@ def add_communities(store: Store, tables: Exported) -> None:
 
 def add_reports(store: Store, tables: Exported) -> None:
     """Add the reports, in the order of their communities; one without a rating has rank 0."""
-    rows = {node_of(row["community"]): row for row in store.select("communities/reports", communities=[])}
+    rows = {row["community"]: row for row in store.select("communities/reports", communities=[])}
     for community in tables.communities.things():
         if community not in rows:
             continue
         row, own = rows[community], tables.communities.row(community)
         report = tables.community_reports.add(
-            node_of(row["report"]),
+            row["report"],
             **{key: own[key] for key in ("community", "level", "parent", "children", "period", "size")},
-            title=text_of(row["title"]),
-            summary=text_of(row["summary"]),
-            rank=float(text_of(row["rating"])) if "rating" in row else 0.0,
-            rating_explanation=text_of(row["explanation"]) if "explanation" in row else "",
+            title=row["title"],
+            summary=row["summary"],
+            rank=row["rating"] or 0.0,
+            rating_explanation=row["explanation"] or "",
         )
         report["human_readable_id"] = own["community"]
     for node, findings in _findings(store, tables).items():

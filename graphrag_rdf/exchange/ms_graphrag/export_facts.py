@@ -118,7 +118,7 @@ def _said(store: Store, facts: Iterable[Fact]) -> Mapping[Fact, list[str]]:
     """The descriptions of facts, imported or merged."""
     found: dict[Fact, list[str]] = defaultdict(list)
     for row in select_in_batches(store, "derived/fact-descriptions", "edges", facts):
-        found[row["s"], row["p"], row["o"]].append(text_of(row["text"]))
+        found[row["s"], row["p"], row["o"]].append(row["text"])
     return found
 
 

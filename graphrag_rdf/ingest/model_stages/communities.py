@@ -166,7 +166,7 @@ class Communities(ModelStage["ReportWriter", "Context", "Report"]):
         writer, settings = self.chosen, CommunitySettings.of(self.settings.communities)
         self.report.results = asdict(build_communities(self.store, settings, again=self.again is True))
         rows = self.store.select("communities/reports", communities=[])
-        self._have = {node_of(row["community"]): node_of(row["report"]) for row in rows}
+        self._have = {row["community"]: row["report"] for row in rows}
         if writer is None:
             changes = Changes(content=False)
             REPORTS.drop_made(self.store, changes, communities=sorted(self._have, key=str))

@@ -181,7 +181,7 @@ class Relations(ModelStage["RelationReader", Pair, "PairAnswer"]):
 
     def known_failures(self) -> Mapping[NamedNode, str]:
         rows = self.store.select("relations/failures", chunks=[])
-        return {node_of(row["failure"]): text_of(row["reason"]) for row in rows}
+        return {row["failure"]: row["reason"] for row in rows}
 
     def begin(self) -> None:
         """Refuse to build a part of the other relations with other settings than the rest."""

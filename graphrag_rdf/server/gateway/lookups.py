@@ -16,7 +16,7 @@ from starlette.requests import HTTPConnection
 
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import PROV, RDF, RDFS, TG, Graphs
-from graphrag_rdf.rdf.terms import Term, from_sparql_json, node_of, spellings, text_of
+from graphrag_rdf.rdf.terms import Term, from_sparql_json, spellings, text_of
 from graphrag_rdf.rdf.wording import phrase_of
 from graphrag_rdf.server.gateway.terms import from_wire, to_wire, triple_to_wire, untyped
 from graphrag_rdf.server.http.access import require
@@ -287,7 +287,7 @@ def _statements(
                 limit=asked.limit,
             )
             for row in rows:
-                statement = Triple(node_of(row["o_s"]), node_of(row["o_p"]), row["o_o"])
+                statement = Triple(row["o_s"], row["o_p"], row["o_o"])
                 statements.append(triple_to_wire(row["s"], link, statement, at))
     return statements[: asked.limit]
 

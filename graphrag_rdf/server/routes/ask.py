@@ -37,7 +37,6 @@ from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import HTML, Forms, parameter, represent, session_named
 from graphrag_rdf.server.runs import Messages, Run
 from graphrag_rdf.server.service import COMMIT, Service, client_of, service_of
-from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.catalogue import count_outcomes, list_traces
 from graphrag_rdf.trace.documents import Source
 from graphrag_rdf.trace.messages import (
@@ -376,7 +375,7 @@ def _earlier(service: Service, name: str) -> dict[str, str]:
     """
     session = session_named(service, name)
     (row,) = service.engine.store.select("trace/session", session=session)
-    return {"question": rows.text(row, "question") or "", "run": session.value.rpartition(":")[2]}
+    return {"question": row["question"] or "", "run": session.value.rpartition(":")[2]}
 
 
 _RECENT = 10

@@ -35,7 +35,6 @@ from graphrag_rdf.server.routes.ask import lacks
 from graphrag_rdf.server.routes.resource import of_list, statements
 from graphrag_rdf.server.service import Service, service_of
 from graphrag_rdf.store.base import Row, Store
-from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.documents import SORTS, DocumentSummary, list_documents, read_failures
 from graphrag_rdf.trace.facts import decided_against, fact_of, read_labels
 from graphrag_rdf.trace.model import DecisionNote, Fact
@@ -293,8 +292,8 @@ def document_page(
         "document",
         "/documents",
         iri=iri.value,
-        about={name: rows.text(about, name) for name in about},
-        read=rows.moment(about, "read"),
+        about=about,
+        read=about["read"],
         failures=read_failures(store, iri.value),
         on=pages_told,
         parts_shown=parts,
@@ -304,7 +303,7 @@ def document_page(
         chunks=len(listed),
         first=offset + 1,
         last=offset + len(shown),
-        pages=[n for places in shown.values() for row in places if (n := rows.whole(row, "page_number"))],
+        pages=[n for places in shown.values() for row in places if (n := row["page_number"])],
         address=links.document(iri.value),
         href=links,
         **{**turns(links.document(iri.value), CHUNKS, offset, len(shown)), **_end(offset, len(listed))},
@@ -318,15 +317,16 @@ def _end(offset: int, chunks: int) -> dict[str, None]:
 def _is(places: list[Row], chunk: str | None, page: int | None) -> bool:
     """Whether a chunk is the one, or reaches the page, that was asked for."""
     if chunk is not None:
-        return rows.must(places[0], "chunk") == chunk
-    return any((rows.whole(row, "page_number") or 0) >= (page or 0) for row in places)
+        first: str = places[0]["chunk"]
+        return first == chunk
+    return any((row["page_number"] or 0) >= (page or 0) for row in places)
 
 
 def _listed(store: Store, iri: NamedNode) -> dict[str, list[Row]]:
     """The chunks in order, each with a row for each page that it touches."""
     by_chunk: dict[str, list[Row]] = {}
     for row in store.select("provenance/document-chunks", document=iri, shown=1):
-        by_chunk.setdefault(rows.must(row, "chunk"), []).append(row)
+        by_chunk.setdefault(row["chunk"], []).append(row)
     return by_chunk
 
 
@@ -343,9 +343,7 @@ def _parts(
     if not shown:
         return []
     chunks = [NamedNode(chunk) for chunk in shown]
-    texts = {
-        rows.must(r, "chunk"): rows.must(r, "text") for r in store.select("retrieval/chunks", chunks=chunks)
-    }
+    texts = {row["chunk"].value: row["text"] for row in store.select("retrieval/chunks", chunks=chunks)}
     quoted = sorted(store.select("server/chunk-evidence", chunks=chunks), key=_place)
     holding = sorted(store.select("server/chunk-facts", chunks=chunks), key=_place)
     facts = [*quoted, *holding]
@@ -354,23 +352,21 @@ def _parts(
     numbers: defaultdict[str, dict[Fact, int]] = defaultdict(dict)
     spans: defaultdict[str, list[tuple[int, int, int | None]]] = defaultdict(list)
     for row in facts:
-        chunk, fact = rows.must(row, "chunk"), fact_of(row, labels)
+        chunk, fact = row["chunk"], fact_of(row, labels)
         number = numbers[chunk].setdefault(fact, len(numbers[chunk]) + 1)
-        if "offset" in row:
-            spans[chunk].append((rows.whole(row, "offset") or 0, rows.whole(row, "length") or 0, number))
+        if "offset" in row:  # a row of evidence
+            spans[chunk].append((row["offset"], row["length"], number))
     return [
         Part(
             iri=chunk,
             anchor=anchor_of(chunk),
-            label=rows.must(places[0], "label"),
-            pages=tuple(n for row in places if (n := rows.whole(row, "page_number")) is not None),
-            retired="retired" in places[0],
+            label=places[0]["label"],
+            pages=tuple(n for row in places if (n := row["page_number"]) is not None),
+            retired=places[0]["retired"] is not None,
             pieces=mark(
                 texts.get(chunk, ""),
                 spans[chunk],
-                (cited[0] - (rows.whole(places[0], "offset") or 0), cited[1])
-                if cited and chunk == chosen
-                else None,
+                (cited[0] - places[0]["offset"], cited[1]) if cited and chunk == chosen else None,
             ),
             facts=tuple(numbers[chunk]),
             removed={
@@ -386,7 +382,7 @@ def _parts(
 def _place(row: Row) -> tuple[int, int, str]:
     """Where a fact stands in the list of its chunk: an order that takes the engine as long as the query."""
     terms = " ".join(str(row[name]) for name in "spo")
-    return rows.whole(row, "offset") or 0, rows.whole(row, "length") or 0, terms
+    return row.get("offset", 0), row.get("length", 0), terms
 
 
 def _removed(store: Store, quoted: list[Row], holding: list[Row]) -> dict[Sequence[object], DecisionNote]:

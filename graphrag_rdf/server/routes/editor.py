@@ -135,7 +135,7 @@ def _text(service: Service, fields: Parameters) -> tuple[str, bool]:
         return query.replace("\r\n", "\n"), bool(query.strip())
     if call is not None:
         rows = engine.store.select("server/call-query", call=iri_of(call))
-        text = engine.blobs.text(rows[0]["sparql"].value) if rows else None
+        text = engine.blobs.text(rows[0]["sparql"]) if rows else None
         if text is None:
             raise Problem(404, tr("the query of this call was not kept"))
         return text, True

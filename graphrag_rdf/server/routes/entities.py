@@ -14,7 +14,7 @@ from starlette.responses import Response
 from graphrag_rdf.i18n import ngettext, tr
 from graphrag_rdf.ingest.entity_links import read_links
 from graphrag_rdf.rdf.namespaces import RDF
-from graphrag_rdf.rdf.terms import local_name, text_of, to_python
+from graphrag_rdf.rdf.terms import local_name, text_of
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.links import Links
 from graphrag_rdf.server.pages.lists import entities_page, links_of
@@ -23,7 +23,6 @@ from graphrag_rdf.server.representations import Forms, iri_of, listed, part_of, 
 from graphrag_rdf.server.routes.resource import described, of_list, statements
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.store.base import Row
-from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.drawing import Edge, Node, draw_for_screens
 from graphrag_rdf.trace.facts import fact_of, label_of, read_labels
 from graphrag_rdf.trace.model import Fact
@@ -43,10 +42,10 @@ async def entity_list(request: Request) -> Response:
         every = service.engine.store.select("entities/list", text=part.match, limit=part.offset + part.limit)
         items: list[dict[str, Any]] = [
             {
-                "iri": text_of(row["entity"]),
-                "name": text_of(row["name"]),
-                "facts": to_python(row["facts"]),
-                "members": to_python(row["members"]),
+                "iri": row["entity"].value,
+                "name": row["name"],
+                "facts": row["facts"],
+                "members": row["members"],
             }
             for row in every[part.offset :]
         ]
@@ -95,19 +94,19 @@ def entity_page(service: Service, iri: NamedNode, *, facts_from: int = 0, mentio
         facts_from, mentions_from: facts and sentences to pass over.
     """
     store, links = service.engine.store, links_of(service)
-    rows_of_members = store.select("server/members", entity=iri)
-    members = [rows.node(row, "member") for row in rows_of_members] or [iri]
-    canonical = rows.node(rows_of_members[0], "canonical") if rows_of_members else iri
+    rows = store.select("server/members", entity=iri)
+    members = [row["member"] for row in rows] or [iri]
+    canonical = rows[0]["canonical"] if rows else iri
     names = store.select("server/entity-names", members=members)
     facts = store.select("server/entity-facts", members=members, limit=_FACTS, offset=facts_from)
     (count,) = store.select("server/entity-fact-count", members=members)
-    many = {name: rows.whole(count, name) or 0 for name in ("out", "into")}
+
     mentions = store.select(
         "server/entity-mentions", members=members, limit=_MENTIONS + 1, offset=mentions_from
     )
     labels = read_labels(store, [*members, *(row[name] for row in facts for name in "spo"), *_types(names)])
-    out = [fact_of(row, labels) for row in facts if rows.truth(row, "out")]
-    into = [fact_of(row, labels) for row in facts if not rows.truth(row, "out")]
+    out = [fact_of(row, labels) for row in facts if row["out"]]
+    into = [fact_of(row, labels) for row in facts if not row["out"]]
     label = label_of(canonical, labels)
     near = store.select("entities/named-with", entity=canonical, limit=_DRAWN)
     called = {text_of(row["value"]) for row in names if row["property"] != RDF.type}
@@ -122,14 +121,13 @@ def entity_page(service: Service, iri: NamedNode, *, facts_from: int = 0, mentio
         types=[(text_of(kind), label_of(kind, labels)) for kind in _types(names)],
         out=sorted(out, key=_by_relation),
         into=sorted(into, key=_by_relation),
-        many=many,
+        many=count,
         first=facts_from + 1,
         last=facts_from + len(facts),
         mentions=mentions[:_MENTIONS],
-        text=rows.text,
         drawing=None if facts_from else _drawing(label, canonical, members, (*out, *into), near, links),
         href=links,
-        turns=_turns(links.entity(iri.value), facts_from, mentions_from, sum(many.values()), len(mentions)),
+        turns=_turns(links.entity(iri.value), facts_from, mentions_from, sum(count.values()), len(mentions)),
     )
 
 
@@ -148,7 +146,7 @@ def _turns(address: str, facts: int, mentions: int, all_facts: int, mentioned: i
 
 
 def _types(names: Sequence[Row]) -> list[NamedNode]:
-    return [rows.node(row, "value") for row in names if row["property"] == RDF.type]
+    return [row["value"] for row in names if row["property"] == RDF.type]
 
 
 def _by_relation(fact: Fact) -> tuple[str, str, str]:
@@ -178,10 +176,10 @@ def _drawing(
             edges.setdefault((ends[0], ends[1], fact.p_label), Edge(ends[0], ends[1], fact.p_label))
     joined = {end for edge in edges.values() for end in (edge.source, edge.target)}
     for row in near:
-        neighbour, count = text_of(row["entity"]), rows.whole(row, "count") or 0
+        neighbour, count = row["entity"].value, row["count"]
         if neighbour in joined or len(nodes) > _DRAWN:
             continue
-        nodes[neighbour] = Node(neighbour, text_of(row["name"]), links(neighbour))
+        nodes[neighbour] = Node(neighbour, row["name"], links(neighbour))
         title = ngettext("named together in {count} sentence", "named together in {count} sentences", count)
         edges[centre.value, neighbour, ""] = Edge(centre.value, neighbour, title.format(count=count))
     if not edges:

@@ -25,7 +25,6 @@ from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import Forms, listed, parameter, part_of, represent, truth
 from graphrag_rdf.server.routes.ask import lacks
 from graphrag_rdf.server.service import COMMIT, Service, service_of
-from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.facts import Edge, fact_of, facts_called, label_of, read_labels
 from graphrag_rdf.trace.model import Fact
 from graphrag_rdf.trace.sources import FactSource, source_fact
@@ -279,15 +278,13 @@ def fact_page(
 
 def _answers(service: Service, fact: Fact) -> list[dict[str, object]]:
     """The newest answers for which a fact was selected."""
-    found = service.engine.store.select(
-        "server/answers-of-fact", s=fact.s, p=fact.p, o=fact.o, limit=_ANSWERS
-    )
+    rows = service.engine.store.select("server/answers-of-fact", s=fact.s, p=fact.p, o=fact.o, limit=_ANSWERS)
     return [
         {
-            "session": rows.must(row, "session"),
-            "time": rows.moment(row, "time"),
-            "question": rows.text(row, "question"),
-            "marker": rows.whole(row, "marker"),
+            "session": row["session"],
+            "time": row["time"],
+            "question": row["question"],
+            "marker": row["marker"],
         }
-        for row in found
+        for row in rows
     ]

@@ -177,7 +177,7 @@ def warnings(engine: Engine, indexes: Mapping[str, Any]) -> list[dict[str, str]]
             warn("index_missing", f"{name}: {entry['error']}; {way_out}")
         elif name == "vectors" and not entry["up_to_date"]:
             warn("embedding_failed", tr("the newest data have no vectors"))
-    failures: dict[str, dict[str, str]] = {}
+    failures: dict[str, dict[NamedNode, str]] = {}
     for row in engine.store.select("ingest/failures"):
         failures.setdefault(row["stage"], {})[row["failure"]] = row["reason"]
     if extract := failures.get("extract"):

@@ -57,7 +57,7 @@ class Openings(ModelStage[Reader, tuple[NamedNode, str], str]):
     def known_failures(self) -> Mapping[NamedNode, str]:
         """See `ModelStage`."""
         rows = self.store.select("ingest/failures")
-        return {node_of(row["failure"]): str(row["reason"]) for row in rows}
+        return {row["failure"]: row["reason"] for row in rows}
 
     def plan(self) -> Plan[tuple[NamedNode, str]]:
         """See `ModelStage`."""

@@ -333,12 +333,6 @@ def _by_effect(decisions: Sequence[D]) -> Iterator[tuple[Callable[..., object], 
         yield effect, [decision for decision in decisions if decision.kind.effect == effect]
 
 
-def commit(engine: NeededComponents, changes: Changes, decisions: Sequence[Decision]) -> None:
-    """The effect of decisions from which nothing follows: they are written."""
-    del decisions
-    engine.store.commit(changes)
-
-
 def system(s: NamedNode, p: NamedNode, o: Term) -> Quad:
     """A quad of the system graph."""
     return Quad(s, p, o, Graphs.SYSTEM)

@@ -203,35 +203,35 @@ class RelationReader:
     def _take(self, item: object, answer: PairAnswer) -> None:
         text = encodable(json.dumps(item, ensure_ascii=False))
         try:
-            said = AnsweredChunkRelation.model_validate(item)
+            answered = AnsweredChunkRelation.model_validate(item)
         except ValidationError:
             answer.rejected.append(Rejected("invalid_relation", text))
             return
-        name = _KNOWN.get("".join(filter(str.isalpha, said.type.lower())))
-        confidence = confidence_of(said.confidence)
+        name = _KNOWN.get("".join(filter(str.isalpha, answered.type.lower())))
+        confidence = confidence_of(answered.confidence)
         faults = (
             (name is None, "type_not_listed"),
-            ({said.source, said.target} != {1, 2}, "not_of_this_pair"),
+            ({answered.source, answered.target} != {1, 2}, "not_of_this_pair"),
             (confidence is None, "no_confidence"),
             (confidence is not None and confidence < self._least, "low_confidence"),
-            (not said.evidence, "no_evidence"),
+            (not answered.evidence, "no_evidence"),
         )
         fault = next((reason for holds, reason in faults if holds), None)
         if fault is not None or name is None or confidence is None:
             answer.rejected.append(Rejected(fault or "invalid_relation", text))
             return
-        forward = said.source == 1 or name in _SYMMETRIC
-        known = answer.relations.get((name, forward))
-        found = ChunkRelation(name, forward, confidence, tuple(said.evidence))
-        if known is not None:
-            quotes = tuple(dict.fromkeys((*known.quotes, *found.quotes)))
-            found = replace(found, confidence=max(known.confidence, confidence), quotes=quotes)
-        answer.relations[name, forward] = found
+        forward = answered.source == 1 or name in _SYMMETRIC
+        earlier = answer.relations.get((name, forward))
+        relation = ChunkRelation(name, forward, confidence, tuple(answered.evidence))
+        if earlier is not None:
+            quotes = tuple(dict.fromkeys((*earlier.quotes, *relation.quotes)))
+            relation = replace(relation, confidence=max(earlier.confidence, confidence), quotes=quotes)
+        answer.relations[name, forward] = relation
 
 
 def _parse(text: str) -> tuple[list[Any], list[Bad]]:
     """The items of an answer. An empty list is an answer too, also without the object around it."""
     if _NOTHING.fullmatch(text):
         return [], []
-    found, bad = parse_sections(text, _SECTIONS)
-    return found["relations"], bad
+    sections, bad = parse_sections(text, _SECTIONS)
+    return sections["relations"], bad

@@ -135,8 +135,8 @@ class ClaimAnswer:
         """As `read`, for the text of an answer."""
         if _NOTHING.fullmatch(text):
             return
-        found, bad = parse_sections(text, _SECTIONS)
-        for item in found["claims"]:
+        sections, bad = parse_sections(text, _SECTIONS)
+        for item in sections["claims"]:
             self._take(item)
         self.rejected += [Rejected(piece.reason, piece.text) for piece in bad]
 
@@ -147,37 +147,37 @@ class ClaimAnswer:
 
     def _take(self, item: object) -> None:
         try:
-            said = AnsweredClaim.model_validate(item)
+            answered = AnsweredClaim.model_validate(item)
         except ValidationError:
             self.reject("invalid_claim", item)
             return
-        subject, status = said.subject or "", (said.status or "").upper()
+        subject, status = answered.subject or "", (answered.status or "").upper()
         unfit = reject_reason(subject)
         faults = (
             (unfit is not None, f"subject_{unfit}"),
             (status not in STATUSES, "status_not_listed"),
-            (not said.quotes, "no_evidence"),
+            (not answered.quotes, "no_evidence"),
         )
         if fault := next((reason for holds, reason in faults if holds), None):
             self.reject(fault, item)
             return
-        start, end = (self._date(text, item) for text in (said.start, said.end))
+        start, end = (self._date(text, item) for text in (answered.start, answered.end))
         if start and end and _is_after(start, end):
             self.reject("period_reversed", item)
             start = end = None
         claim = Claim(
             subject,
-            self._object(said.object, item),
-            " ".join(said.type.replace("_", " ").lower().split()),
+            self._object(answered.object, item),
+            " ".join(answered.type.replace("_", " ").lower().split()),
             status,
             start,
             end,
-            said.description,
-            tuple(said.quotes),
+            answered.description,
+            tuple(answered.quotes),
         )
-        known = self.claims.get(claim.key)
-        if known is not None:
-            claim = replace(known, quotes=tuple(dict.fromkeys((*known.quotes, *claim.quotes))))
+        earlier = self.claims.get(claim.key)
+        if earlier is not None:
+            claim = replace(earlier, quotes=tuple(dict.fromkeys((*earlier.quotes, *claim.quotes))))
         self.claims[claim.key] = claim
 
     def _object(self, name: str | None, item: object) -> str | None:
@@ -226,8 +226,8 @@ class ClaimReader:
     ) -> None:
         self._path = prompts / PROMPT
         self._template, source = read_prompt(self._path)
-        self._tuned, told = tuned_for(data, source)
-        source += told
+        self._tuned, tuning_source = tuned_for(data, source)
+        source += tuning_source
         self._glean = ""
         if gleaning_rounds:
             glean, glean_source = read_prompt(prompts / GLEAN)
@@ -296,12 +296,12 @@ class ClaimReader:
         return answer
 
 
-def _is_after(one: ClaimDate, other: ClaimDate) -> bool:
+def _is_after(first: ClaimDate, second: ClaimDate) -> bool:
     """Whether a date is after another, as far as both are precise. Years before Christ are not compared."""
-    if "-" in (one.lexical[0], other.lexical[0]):
+    if "-" in (first.lexical[0], second.lexical[0]):
         return False
-    shared = min(len(one.lexical), len(other.lexical))
-    return one.lexical[:shared] > other.lexical[:shared]
+    shared = min(len(first.lexical), len(second.lexical))
+    return first.lexical[:shared] > second.lexical[:shared]
 
 
 def faults_of(answer: str, claims: int) -> Iterator[str]:
@@ -311,13 +311,13 @@ def faults_of(answer: str, claims: int) -> Iterator[str]:
         answer: the whole JSON.
         claims: how many claims are in it.
     """
-    found = ClaimAnswer()
+    read_back = ClaimAnswer()
     try:
-        found.read_text(answer)
+        read_back.read_text(answer)
     except LlmError as error:
         yield error.message
         return
-    for rejected in found.rejected:
+    for rejected in read_back.rejected:
         yield f"{rejected.reason}: {rejected.item}"
-    if len(found.claims) != claims and not found.rejected:
+    if len(read_back.claims) != claims and not read_back.rejected:
         yield "a claim is in it twice"

@@ -145,7 +145,7 @@ class LlmExtractor:
         gateway: LlmGateway,
         context: ChunkContext = NO_CHUNK_CONTEXT,
         use_cache: bool = True,
-        given: Completion | None = None,
+        first_answer: Completion | None = None,
     ) -> tuple[Extraction, list[Completion]]:
         """Ask the model and read its answers.
 
@@ -158,7 +158,7 @@ class LlmExtractor:
             gateway: the way to the model.
             context: the model is shown its columns, and what stands before the chunk.
             use_cache: False asks again, whatever was answered before.
-            given: the first answer, if `ask_together` has it.
+            first_answer: the first answer, if `ask_together` has it.
 
         Returns:
             (what was found, the completions, in order).
@@ -168,7 +168,7 @@ class LlmExtractor:
                 the shortest part was cut off too. Such an answer is not kept in the cache.
         """
         ask = partial(gateway.chat, json_mode=True, model=self._model, use_cache=use_cache)
-        found = Found(self._types, self._predicates)
+        gathered = Found(self._types, self._predicates)
         completions: list[Completion] = []
         parts, count = [(0, text)], 1
         while parts:
@@ -177,8 +177,8 @@ class LlmExtractor:
             within = replace(context, preceding=replace(context.preceding, before=before))
             shown = self._shown(part, language)
             fill = partial(self._fill, [Passage(part, language, title, within)], ontology=shown)
-            answers, whole = self._read(found, part, fill, ask, gateway.discard, given)
-            given = None
+            answers, whole = self._read(gathered, part, fill, ask, gateway.discard, first_answer)
+            first_answer = None
             completions += answers
             if not whole:
                 middle = _middle(part, language)
@@ -193,8 +193,8 @@ class LlmExtractor:
                 count += 1
                 parts += [(offset + middle, part[middle:]), (offset, part[:middle])]
             elif len(part) < len(text):
-                found.place(part, offset)
-        return replace(found.extraction(), parts=count), completions
+                gathered.place(part, offset)
+        return replace(gathered.extraction(), parts=count), completions
 
     def group(self, language: str | None) -> str:
         """The group of a language: a prompt may have several chunks of one; they share example and terms."""
@@ -253,7 +253,7 @@ class LlmExtractor:
         )
         for number, part, (in_tokens, out_tokens, cached) in zip(asked, parts, shares, strict=True):
             if part is not None:
-                one = replace(
+                completion = replace(
                     whole,
                     raw=part,
                     in_tokens=in_tokens,
@@ -262,7 +262,7 @@ class LlmExtractor:
                     finish_reason="stop",
                 )
                 answers[number] = gateway.keep_part(
-                    one, alone[number], purpose="extract", json_mode=True, since=since
+                    completion, alone[number], purpose="extract", json_mode=True, since=since
                 )
         return answers
 
@@ -272,7 +272,7 @@ class LlmExtractor:
 
     def repair(
         self,
-        found: Extraction,
+        extraction: Extraction,
         statements: Sequence[str],
         text: str,
         *,
@@ -285,7 +285,7 @@ class LlmExtractor:
         """Ask once more about statements that break the ontology.
 
         Args:
-            found: what was found in the chunk.
+            extraction: what was found in the chunk.
             statements: each with the reason.
 
         Returns:
@@ -304,7 +304,7 @@ class LlmExtractor:
             "statements": [fenced(" ".join(each.split())) for each in statements],
         }
         prompt = fill_prompt(self._repair, self._folder / REPAIR, values, _REPAIR_VALUES)
-        again = Found(entities={match_key(each.name): each for each in found.entities})
+        again = Found(entities={match_key(each.name): each for each in extraction.entities})
         answer = gateway.chat(
             [{"role": "user", "content": prompt}],
             purpose="repair",
@@ -321,33 +321,33 @@ class LlmExtractor:
 
     def _read(
         self,
-        found: Found,
+        gathered: Found,
         text: str,
         fill: Callable[..., str],
         ask: Callable[..., Completion],
         discard: Callable[[Completion], None],
-        given: Completion | None,
+        first_answer: Completion | None,
     ) -> tuple[list[Completion], bool]:
         """Ask about one text and add what the answers say; False with them if one was cut off."""
         completions: list[Completion] = []
         for name in self._templates:
-            prompt = fill(name, names=[entity.name for entity in found.entities.values()])
+            prompt = fill(name, names=[entity.name for entity in gathered.entities.values()])
             messages = self._messages(prompt)
             shared = self._shared(prompt, name)
-            answer = given or ask(messages, purpose="extract", shared=shared)
-            given = None
+            answer = first_answer or ask(messages, purpose="extract", shared=shared)
+            first_answer = None
             completions.append(answer)
             if answer.truncated:
                 return completions, False
             try:
-                found.read(answer.text, text=text)
+                gathered.read(answer.text, text=text)
             except LlmError:
                 discard(answer)
                 raise
-            if not found.size:  # no names, so no relations between them
+            if not gathered.size:  # no names, so no relations between them
                 break
         for _ in range(self._rounds):
-            before = found.size
+            before = gathered.size
             messages += [
                 {"role": "assistant", "content": completions[-1].text},
                 {"role": "user", "content": self._glean},
@@ -355,11 +355,11 @@ class LlmExtractor:
             answer = ask(messages, purpose="glean", shared=shared)
             completions.append(answer)
             try:
-                found.read(answer.text, text=text, truncated=answer.truncated)
+                gathered.read(answer.text, text=text, truncated=answer.truncated)
             except LlmError:  # what the answers before gave still holds
                 discard(answer)
-                found.reject("gleaning_failed", answer.text)
-            if found.size == before:
+                gathered.reject("gleaning_failed", answer.text)
+            if gathered.size == before:
                 break
         return completions, True
 
@@ -371,13 +371,13 @@ class LlmExtractor:
     def _constant(self, name: str, *, several: bool) -> str:
         """What every prompt of a template about one chunk, or about several, begins with, in whole lines."""
         if (name, several) not in self._constants:
-            other = ChunkContext(columns=("-",), preceding=Context(("-",), "-"))
+            context = ChunkContext(columns=("-",), preceding=Context(("-",), "-"))
             views = self._guide.samples() if self._guide else (None, None)
             bare, full = (
-                self._fill([one] * (1 + several), name, names=[one.text], ontology=view)
-                for one, view in (
+                self._fill([passage] * (1 + several), name, names=[passage.text], ontology=view)
+                for passage, view in (
                     (Passage("", None, ""), views[0]),
-                    (Passage("-", "en", "-", other), views[1]),
+                    (Passage("-", "en", "-", context), views[1]),
                 )
             )
             same = commonprefix([bare, full])  # noqa: RUF071 - these are no paths
@@ -409,14 +409,14 @@ class LlmExtractor:
     ) -> str:
         views = [
             {
-                "text": fenced(one.text),
-                "language": one.language,
-                "title": fenced(" ".join(one.title.split())),
-                "columns": [fenced(column) for column in one.context.columns],
-                "headings": [fenced(heading) for heading in one.context.preceding.headings],
-                "before": fenced(one.context.preceding.before),
+                "text": fenced(passage.text),
+                "language": passage.language,
+                "title": fenced(" ".join(passage.title.split())),
+                "columns": [fenced(column) for column in passage.context.columns],
+                "headings": [fenced(heading) for heading in passage.context.preceding.headings],
+                "before": fenced(passage.context.preceding.before),
             }
-            for one in passages
+            for passage in passages
         ]
         values = {
             **(views[0] if len(views) == 1 else {}),

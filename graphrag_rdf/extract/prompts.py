@@ -82,8 +82,8 @@ class Kind(_Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _named(cls, given: object) -> object:
-        return {"name": given} if isinstance(given, str) else given
+    def _named(cls, data: object) -> object:
+        return {"name": data} if isinstance(data, str) else data
 
 
 class ExampleEntity(_Part):
@@ -109,10 +109,10 @@ class ExampleRelation(_Part):
 
 
 def _said(item: ExampleEntity | ExampleRelation) -> dict[str, Any]:
-    said = item.model_dump(exclude_defaults=True)
-    if said.pop("object_is_entity", True) is False:
-        said.setdefault("datatype", "string")
-    return said
+    example = item.model_dump(exclude_defaults=True)
+    if example.pop("object_is_entity", True) is False:
+        example.setdefault("datatype", "string")
+    return example
 
 
 class Example(_Part):
@@ -148,22 +148,22 @@ class WorkedExample(Example):
 
     def _faults(self) -> Iterator[str]:
         """The faults that the reader of models' answers finds in it."""
-        found = Found()
+        read_back = Found()
         try:
-            found.read(self.answer())
+            read_back.read(self.answer())
         except LlmError as error:
             yield error.message
             return
-        for rejected in found.rejected:
+        for rejected in read_back.rejected:
             yield f"{rejected.reason}: {rejected.item}"
-        if found.size != len(self.entities) + len(self.relations) and not found.rejected:
+        if read_back.size != len(self.entities) + len(self.relations) and not read_back.rejected:
             yield "an entity or a relation is in it twice"
         for relation in self.relations:
             if relation.evidence not in self.text:
                 yield f"the passage does not say {relation.evidence!r}"
             ends = [relation.subject, *([relation.object] if relation.object_is_entity else [])]
             for name in ends:
-                if match_key(name) not in found.entities:
+                if match_key(name) not in read_back.entities:
                     yield f"{name!r} is not among its entities"
         for entity in self.entities:
             if entity.definition_evidence and entity.definition_evidence not in self.text:
@@ -291,8 +291,8 @@ def tuned_for(data: PromptData, source: str) -> tuple[dict[str, Any], str]:
         (its value `tuned`; what that adds to the template in hashes: nothing, if there is nothing to tell).
     """
     tuned = data.shared()
-    told = {name: value for name, value in tuned.items() if value and f"tuned.{name}" in source}
-    return tuned, "\0" + json.dumps(told, sort_keys=True, ensure_ascii=False) if told else ""
+    used = {name: value for name, value in tuned.items() if value and f"tuned.{name}" in source}
+    return tuned, "\0" + json.dumps(used, sort_keys=True, ensure_ascii=False) if used else ""
 
 
 def _fenced(text: str | None) -> str | None:
@@ -334,7 +334,7 @@ def read_prompt_data(path: Path) -> PromptData:
     import yaml
 
     try:
-        found = yaml.safe_load(path.read_text("utf-8"))
+        content = yaml.safe_load(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(
             tr("{path} cannot be read: {cause}").format(path=path, cause=error), hint=tr(_WAY_OUT)
@@ -345,7 +345,7 @@ def read_prompt_data(path: Path) -> PromptData:
             tr("{path} is not valid YAML: {what}").format(path=path, what=what), hint=tr(_WAY_OUT)
         ) from error
     try:
-        return PromptData.model_validate({} if found is None else found)
+        return PromptData.model_validate({} if content is None else content)
     except ValidationError as error:
         faults = "; ".join(
             f"{'.'.join(map(str, fault['loc'])) or 'the whole'}: {in_words(fault)}"

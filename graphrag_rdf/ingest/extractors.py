@@ -204,7 +204,7 @@ def choose_extractor(
     ) -> Extracted:
         del sentences  # a model reads the chunk as a whole
         asking = {**described, "gateway": opened, "use_cache": use_cache}
-        found, completions = extractor.extract(text, **asking, given=given)
+        found, completions = extractor.extract(text, **asking, first_answer=given)
         found = in_terms(found, text, **described)
         broken = repairable(found)
         for _ in range(extract.ontology_repairs if guide else 0):

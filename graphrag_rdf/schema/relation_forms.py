@@ -59,9 +59,9 @@ class _Words:
 @cache
 def _words(language: str) -> _Words:
     table = tomllib.loads(Path(__file__).with_name("data").joinpath("relation_words.toml").read_text("utf-8"))
-    found = {name: frozenset(words.split()) for name, words in table.get(language, {}).items()}
-    found = {name: found.get(name, frozenset()) for name in _Words.__dataclass_fields__}
-    return _Words(**{**found, "nominal": tuple(sorted(found["nominal"]))})  # type: ignore[arg-type]
+    words = {name: frozenset(words.split()) for name, words in table.get(language, {}).items()}
+    words = {name: words.get(name, frozenset()) for name in _Words.__dataclass_fields__}
+    return _Words(**{**words, "nominal": tuple(sorted(words["nominal"]))})  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=20_000)
@@ -105,10 +105,10 @@ def _english(words: list[str]) -> Form:
     elif len(words) > 1 and words[-1] in lists.prepositions:
         passive = words[0] in lists.passive or (words[-1] == "by" and _is_passive_by(words[0], lists))
     common = stop_words()["en"] | lists.prepositions
-    found = [_base(word, n == 0, words, lists) for n, word in enumerate(words)]
-    if all(word in common or word in ("be", "have", "do") for word in (*found, *words)):
+    bases = [_base(word, n == 0, words, lists) for n, word in enumerate(words)]
+    if all(word in common or word in ("be", "have", "do") for word in (*bases, *words)):
         return ()
-    return (*found, _PASSIVE) if passive else tuple(found)
+    return (*bases, _PASSIVE) if passive else tuple(bases)
 
 
 def _is_participle(word: str, lists: _Words) -> bool:
@@ -241,9 +241,9 @@ def _active(word: str) -> str:
     return _plain(word) if word.endswith("=") else word
 
 
-def same_words(one: str, other: str) -> bool:
+def same_words(first: str, second: str) -> bool:
     """Whether two names have the same words, but for those that mean little by themselves."""
-    return _content(one) == _content(other)
+    return _content(first) == _content(second)
 
 
 def _content(name: str) -> set[str]:

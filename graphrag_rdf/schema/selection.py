@@ -56,8 +56,8 @@ class TermVectors:
         terms = list(self._ontology.terms.values())
         with self._lock:
             if self._matrix is None:
-                told = ["; ".join((*dict.fromkeys(t.names()), t.comment())) for t in terms]
-                self._matrix = self._embedder.embed(told)
+                texts = ["; ".join((*dict.fromkeys(t.names()), t.comment())) for t in terms]
+                self._matrix = self._embedder.embed(texts)
         cosines = self._matrix @ self._embedder.embed([text])[0]
         best = nsmallest(number, range(len(terms)), key=lambda row: (-cosines[row], row))
         return [terms[row].iri for row in best]
@@ -112,8 +112,8 @@ class Selector:
         """A term, those above it, and of a property its inverses and the classes at its ends."""
         terms, term = self.ontology.terms, self.ontology.terms[iri]
         ends = (each for end in (*term.domains, *term.ranges) for each in self.ontology.above(end))
-        found = dict.fromkeys((*self.ontology.above(iri), *term.inverses, *ends))
-        return [each for each in found if each in terms]
+        related = dict.fromkeys((*self.ontology.above(iri), *term.inverses, *ends))
+        return [each for each in related if each in terms]
 
     def _ranked(self, text: str, language: str | None) -> list[str]:
         by_words = self._by_words(text, language)
@@ -142,11 +142,11 @@ class Selector:
     @cached_property
     def _by_class(self) -> dict[str, list[str]]:
         """Class → properties of which it is a domain or range."""
-        found: dict[str, list[str]] = {}
+        by_class: dict[str, list[str]] = {}
         for term in self.ontology.terms.values():
             for end in dict.fromkeys((*term.domains, *term.ranges)):
-                found.setdefault(end, []).append(term.iri)
-        return found
+                by_class.setdefault(end, []).append(term.iri)
+        return by_class
 
     def _properties_of(self, iris: Iterable[str]) -> Iterator[str]:
         for iri in iris:

@@ -162,10 +162,10 @@ def read_paths(graph: Graph) -> frozenset[FactPath] | None:
         None if they may read any fact: paths of any length, shapes that refer to themselves, SPARQL.
     """
     try:
-        found = {path for shape in _with_targets(graph) for path in _of_target(graph, shape)}
+        paths = {path for shape in _with_targets(graph) for path in _of_target(graph, shape)}
     except _AnyFactError:
         return None
-    return frozenset(path[:end] for path in found for end in range(1, len(path) + 1))
+    return frozenset(path[:end] for path in paths for end in range(1, len(path) + 1))
 
 
 def _with_targets(graph: Graph) -> Iterator[Node]:
@@ -173,7 +173,7 @@ def _with_targets(graph: Graph) -> Iterator[Node]:
 
     if (None, RDF.type, SH.ConstraintComponent) in graph:
         raise _AnyFactError
-    given = {shape for name in _TARGETS for shape in graph.subjects(SH[name])}
+    shapes = {shape for name in _TARGETS for shape in graph.subjects(SH[name])}
     kinds = (SH.NodeShape, SH.PropertyShape)
     implicit = {
         shape
@@ -183,17 +183,17 @@ def _with_targets(graph: Graph) -> Iterator[Node]:
     }
     if (None, SH.target, None) in graph or (None, SH.rule, None) in graph:
         raise _AnyFactError
-    yield from given | implicit
+    yield from shapes | implicit
 
 
 def _of_target(graph: Graph, shape: Node) -> set[FactPath]:
     """What is read to find the nodes of a shape and to validate them."""
     from rdflib import SH
 
-    found: set[FactPath] = {(_TYPE,)}
-    found |= {((_predicate(p), False),) for p in graph.objects(shape, SH.targetSubjectsOf)}
-    found |= {((_predicate(p), True),) for p in graph.objects(shape, SH.targetObjectsOf)}
-    return found | _of_shape(graph, shape, ())
+    paths: set[FactPath] = {(_TYPE,)}
+    paths |= {((_predicate(p), False),) for p in graph.objects(shape, SH.targetSubjectsOf)}
+    paths |= {((_predicate(p), True),) for p in graph.objects(shape, SH.targetObjectsOf)}
+    return paths | _of_shape(graph, shape, ())
 
 
 def _of_shape(graph: Graph, shape: Node, above: tuple[Node, ...]) -> set[FactPath]:
@@ -219,9 +219,9 @@ def _of_shape(graph: Graph, shape: Node, above: tuple[Node, ...]) -> set[FactPat
                 beyond |= _of_shape(graph, nested, above)
     if str(graph.value(shape, SH.closed)).lower() in ("true", "1"):
         beyond.add(((None, False),))
-    found = values | {first + then for first, then in product(values, beyond)}
-    found |= {((_predicate(p), False),) for name in _PAIRS for p in graph.objects(shape, SH[name])}
-    return found
+    paths = values | {first + then for first, then in product(values, beyond)}
+    paths |= {((_predicate(p), False),) for name in _PAIRS for p in graph.objects(shape, SH[name])}
+    return paths
 
 
 def _alternatives(graph: Graph, path: Node) -> list[FactPath]:
@@ -266,36 +266,42 @@ def run_shacl(data: Graph, shapes: Graph, ontologies: Graph | None = None) -> li
     from rdflib import SH
 
     try:
-        _, found, _ = pyshacl.validate(data, shacl_graph=shapes, ont_graph=ontologies)
+        _, report_graph, _ = pyshacl.validate(data, shacl_graph=shapes, ont_graph=ontologies)
     except (ReportableRuntimeError, ParseException, re.error) as error:  # malformed SPARQL and sh:pattern
         raise UsageError(tr("the shapes cannot be used: {error}").format(error=error)) from error
-    reported = {result for report in found.subjects(SH.result) for result in found.objects(report, SH.result)}
+    reported = {
+        result
+        for report in report_graph.subjects(SH.result)
+        for result in report_graph.objects(report, SH.result)
+    }
     results = [
         Result(
-            severity=_end(found.value(result, SH.resultSeverity)),
-            focus=_term(found.value(result, SH.focusNode)),
-            path=_term(found.value(result, SH.resultPath)),
-            value=_term(found.value(result, SH.value)),
-            message="; ".join(sorted(str(message) for message in found.objects(result, SH.resultMessage))),
-            component=_end(found.value(result, SH.sourceConstraintComponent)),
-            shape=_term(found.value(result, SH.sourceShape)),
-            limit=_limit(found, shapes, result),
-            named_shape=_named_shape(shapes, found.value(result, SH.sourceShape)),
+            severity=_end(report_graph.value(result, SH.resultSeverity)),
+            focus=_term(report_graph.value(result, SH.focusNode)),
+            path=_term(report_graph.value(result, SH.resultPath)),
+            value=_term(report_graph.value(result, SH.value)),
+            message="; ".join(
+                sorted(str(message) for message in report_graph.objects(result, SH.resultMessage))
+            ),
+            component=_end(report_graph.value(result, SH.sourceConstraintComponent)),
+            shape=_term(report_graph.value(result, SH.sourceShape)),
+            limit=_limit(report_graph, shapes, result),
+            named_shape=_named_shape(shapes, report_graph.value(result, SH.sourceShape)),
         )
         for result in reported
     ]
     return sorted(results, key=_order)
 
 
-def _limit(found: Graph, shapes: Graph, result: Node) -> int | None:
+def _limit(report_graph: Graph, shapes: Graph, result: Node) -> int | None:
     from rdflib import SH
 
-    if (result, SH.sourceConstraintComponent, SH.MaxCountConstraintComponent) not in found:
+    if (result, SH.sourceConstraintComponent, SH.MaxCountConstraintComponent) not in report_graph:
         return None
-    shape = found.value(result, SH.sourceShape)
+    shape = report_graph.value(result, SH.sourceShape)
     most = None
     if shape is not None:  # the report has a copy of one without a name
-        most = shapes.value(shape, SH.maxCount) or found.value(shape, SH.maxCount)
+        most = shapes.value(shape, SH.maxCount) or report_graph.value(shape, SH.maxCount)
     return int(str(most)) if most is not None else None
 
 

@@ -116,15 +116,15 @@ class Unit:
 def unit_of(name: str) -> Unit:
     """The unit with a name, symbol or code."""
     name = " ".join(name.split()).rstrip(".")
-    known = _EXACT.get(name) or _FOLDED.get(name.casefold())
-    return Unit(*known) if known else Unit(name.casefold(), None)
+    unit = _EXACT.get(name) or _FOLDED.get(name.casefold())
+    return Unit(*unit) if unit else Unit(name.casefold(), None)
 
 
 def read_quantity(text: str) -> tuple[str, str] | None:
     """Number and unit of a text, such as "1,200 tonnes"; None for other texts."""
-    found = _QUANTITY.match(text)
-    number = number_of(found[1]) if found else None
-    return (number, found[2]) if found and number else None
+    match = _QUANTITY.match(text)
+    number = number_of(match[1]) if match else None
+    return (number, match[2]) if match and number else None
 
 
 def number_of(text: str) -> str | None:
@@ -136,13 +136,13 @@ def number_of(text: str) -> str | None:
     return text if _PLAIN.match(text) else None
 
 
-def compare(found: str, declared: Iterable[str]) -> Fit:
+def compare(unit_name: str, declared: Iterable[str]) -> Fit:
     """Whether a unit is one of the declared ones, or of their dimension.
 
     Args:
         declared: their names, codes and ends of IRIs.
     """
-    unit, wanted = unit_of(found), [unit_of(name) for name in declared]
+    unit, wanted = unit_of(unit_name), [unit_of(name) for name in declared]
     if unit in wanted:
         return "same"
     alike = unit.dimension is not None and any(unit.dimension == each.dimension for each in wanted)

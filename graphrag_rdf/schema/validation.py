@@ -69,8 +69,8 @@ def validate_all(store: Store, shapes: Shapes) -> Validated:
         UsageError: the shapes are malformed.
     """
     facts = _Facts(store)
-    found = run_shacl(graph_of(facts.everything()), shapes.graph, _hierarchy(store))
-    return Validated(found, facts.stated)
+    results = run_shacl(graph_of(facts.everything()), shapes.graph, _hierarchy(store))
+    return Validated(results, facts.stated)
 
 
 def validate_nodes(store: Store, shapes: Shapes, touched: Collection[Statement]) -> Validated:
@@ -104,11 +104,13 @@ def validate_between(before: Store, after: Store, shapes: Shapes, change: Change
 def _new_results(before: _Facts, after: _Facts, shapes: Shapes, change: Change) -> Validated:
     """The results after a change, without those that there were before it."""
     touched = [*change.added, *change.removed]
-    found = _validate(after, shapes, touched)
-    if not found.results:
-        return found
-    known = set(_validate(before, shapes, touched).results)
-    return Validated([each for each in found.results if each not in known], found.stated, found.nodes)
+    validated = _validate(after, shapes, touched)
+    if not validated.results:
+        return validated
+    previous = set(_validate(before, shapes, touched).results)
+    return Validated(
+        [each for each in validated.results if each not in previous], validated.stated, validated.nodes
+    )
 
 
 def _validate(facts: _Facts, shapes: Shapes, touched: Iterable[Statement]) -> Validated:
@@ -141,7 +143,7 @@ def _validate_nodes(
 def _bearing_on(facts: _Facts, paths: Iterable[FactPath], touched: Iterable[Statement]) -> set[Term]:
     """The nodes from which a path leads over one of these facts."""
     touched = list(touched)
-    found: set[Term] = set()
+    nodes_reached: set[Term] = set()
     for path in paths:
         last, inverse = path[-1]
         ends: set[Term] = {o if inverse else s for s, p, o in touched if last in (None, p)}
@@ -149,8 +151,8 @@ def _bearing_on(facts: _Facts, paths: Iterable[FactPath], touched: Iterable[Stat
             if not ends:
                 break
             ends = {end for _, end in facts.along(ends, (predicate, not back))}
-        found |= ends
-    return found
+        nodes_reached |= ends
+    return nodes_reached
 
 
 def _read(facts: _Facts, paths: Iterable[FactPath], nodes: set[Term]) -> set[Statement]:
@@ -194,9 +196,9 @@ class _Facts:
 
     def canonical(self, statements: Iterable[Statement]) -> Iterator[Statement]:
         """Facts with the entities that stand for theirs; noted as stated."""
-        given = [each for each in statements if not isinstance(each[2], Triple)]
-        self._find_standing(term for s, _, o in given for term in (s, o))
-        for s, p, o in given:
+        facts = [each for each in statements if not isinstance(each[2], Triple)]
+        self._find_standing(term for s, _, o in facts for term in (s, o))
+        for s, p, o in facts:
             fact = (self._standing.get(s, s), p, self._standing.get(o, o))
             self.stated[fact].add((s, p, o))
             yield fact
@@ -208,7 +210,7 @@ class _Facts:
         added = self._to if inverse else self._from
         if any(isinstance(node, BlankNode) and node not in added for node in nodes):
             raise _UnreadableError
-        found: dict[Statement, None] = {}
+        facts: dict[Statement, None] = {}
         asked = [node for node in nodes if isinstance(node, NamedNode | Literal if inverse else NamedNode)]
         self._find_members(node for node in asked if isinstance(node, NamedNode))
         members = sorted({each for node in asked for each in (node, *self._members.get(node, ()))}, key=str)
@@ -216,16 +218,16 @@ class _Facts:
         if inverse:
             wanted = {"relation": predicate}
         for graph in self._graphs if members else ():
-            given = {
+            parameters = {
                 **wanted,
                 "in_facts": graph is None,
                 "graph": graph or Graphs.INFERRED,
             }
-            rows = select_in_batches(self.store, f"validation/of-{here}", here, members, **given)
-            found |= dict.fromkeys(self.canonical(self._left(rows, graph)))
+            rows = select_in_batches(self.store, f"validation/of-{here}", here, members, **parameters)
+            facts |= dict.fromkeys(self.canonical(self._left(rows, graph)))
         for node in nodes:
-            found |= dict.fromkeys(fact for fact in added[node] if predicate in (None, fact[1]))
-        for fact in found:
+            facts |= dict.fromkeys(fact for fact in added[node] if predicate in (None, fact[1]))
+        for fact in facts:
             yield fact, fact[end]
 
     def everything(self) -> Iterator[Statement]:

@@ -37,15 +37,15 @@ def value_classes(terms: Mapping[str, OntologyTerm]) -> dict[str, ValueKind]:
     properties = [term for term in terms.values() if not term.is_class]
     ends = {iri: [words_of(iri)] for each in properties for iri in each.ranges if iri not in terms}
     classes = {term.iri: term.names() for term in terms.values() if term.is_class}
-    found = {iri: kind for iri, names in (ends | classes).items() if (kind := _kind(names))}
+    kinds = {iri: kind for iri, names in (ends | classes).items() if (kind := _kind(names))}
     things = {iri for each in properties for iri in each.domains}
     for iri in classes:
         for above in terms[iri].parents:
-            things |= {iri} if above not in found and not _says_nothing(above, terms) else set()
-            things |= {above} if iri not in found else set()
+            things |= {iri} if above not in kinds and not _says_nothing(above, terms) else set()
+            things |= {above} if iri not in kinds else set()
     return {
         iri: "amount" if iri in things else kind
-        for iri, kind in found.items()
+        for iri, kind in kinds.items()
         if iri not in things or kind not in ("text", "amount")
     }
 

@@ -70,11 +70,11 @@ def evaluation_status(cause: str) -> int:
 
 def declaration(error: Exception) -> str | None:
     """What Turtle lacks if a prefix is not declared; None for another error of the parser."""
-    found = _UNDECLARED_IN_TURTLE.search(str(error))
-    if found is None:
+    match = _UNDECLARED_IN_TURTLE.search(str(error))
+    if match is None:
         return None
     return tr("declare the prefix at the beginning: {line}").format(
-        line=f"@prefix {found[1]}: <{_KNOWN.get(found[1], '…')}> ."
+        line=f"@prefix {match[1]}: <{_KNOWN.get(match[1], '…')}> ."
     )
 
 
@@ -88,30 +88,30 @@ def complaint(text: str, error: Exception) -> str:
     Returns:
         a sentence and, if the place is known, two lines: the text there, and a mark under it.
     """
-    found = _AT.fullmatch(str(error))
-    if found is None:
+    position = _AT.fullmatch(str(error))
+    if position is None:
         return tr("the SPARQL is malformed: {error}").format(error=error)
-    number, column = int(found[1]), int(found[2])
+    number, column = int(position[1]), int(position[2])
     begins = _begins(text)
     bare = _bare_statement(text)
-    if _NO_QUERY.search(found[3]) and begins < len(text) and not _FORM.match(text, begins):
+    if _NO_QUERY.search(position[3]) and begins < len(text) and not _FORM.match(text, begins):
         pattern = _PATTERN_SAID if text.startswith(("?", "$", "<"), begins) else _QUERY_SAID
         why = _UPDATE_SAID if _UPDATE.match(text, begins) else pattern
-        told = tr(why).format(query=f"SELECT * {{ {_whole(text, begins, bare)} }}")
+        reason = tr(why).format(query=f"SELECT * {{ {_whole(text, begins, bare)} }}")
         if bare is not None and why is _PATTERN_SAID:
-            return _told(text, *_place(text, bare.start), f"{bare.why}; {told}")
-        return _told(text, *_place(text, begins), told)
+            return _told(text, *_place(text, bare.start), f"{bare.why}; {reason}")
+        return _told(text, *_place(text, begins), reason)
     if bare is not None:
         return _told(text, *_place(text, bare.start), bare.why)
     lines = text.split("\n")
     line = lines[number - 1].rstrip("\r") if number <= len(lines) else ""
-    said = _said(found[3])
-    at_end = number == len(lines) and column > len(line) and not said
-    more = found[3] != _ANYTHING and text.count("{") > text.count("}")
+    expected = _said(position[3])
+    at_end = number == len(lines) and column > len(line) and not expected
+    more = position[3] != _ANYTHING and text.count("{") > text.count("}")
     ended = at_end and (more or not line.strip())
-    if _ANYTHING in found[3] and column > 1 and not ended:
+    if _ANYTHING in position[3] and column > 1 and not ended:
         column -= 1  # the parser is one character after the wrong one
-    if _UNDECLARED in said or not said:
+    if _UNDECLARED in expected or not expected:
         at = sum(len(each) + 1 for each in lines[: number - 1]) + column - 1
         if (prefix := _undeclared(text, at)) is not None:
             iri = _KNOWN.get(prefix[1], "…")
@@ -122,9 +122,9 @@ def complaint(text: str, error: Exception) -> str:
                 message = tr("IRIs stand in angle brackets: <{prefix}…>")
             why = message.format(prefix=prefix[0], iri=iri)
             return _told(text, *_place(text, prefix.start()), why)
-    if said == [_IRI]:
-        said = [tr("this IRI is relative or malformed; write it in full, or BASE <…> before the query")]
-    why = "; ".join(said) or (tr("unexpected end") if ended else tr("unexpected text"))
+    if expected == [_IRI]:
+        expected = [tr("this IRI is relative or malformed; write it in full, or BASE <…> before the query")]
+    why = "; ".join(expected) or (tr("unexpected end") if ended else tr("unexpected text"))
     return _told(text, number, column, why)
 
 
@@ -146,22 +146,22 @@ class _Bare:
 
 def _bare_statement(text: str) -> _Bare | None:
     """The first statement such as `<<http://example.org/s http://example.org/p "value">>`."""
-    code = _NO_CODE.sub(lambda found: " " * len(found[0]), text) if "<<" in text else ""
-    for found in _STATEMENT.finditer(text):
-        terms = found.groups()[1:]
+    code = _NO_CODE.sub(lambda match: " " * len(match[0]), text) if "<<" in text else ""
+    for statement in _STATEMENT.finditer(text):
+        terms = statement.groups()[1:]
         word = next((term for term in terms if _BARE_WORD.fullmatch(term)), None)
-        if not code.startswith("<<", found.start()):
+        if not code.startswith("<<", statement.start()):
             continue
         if word is not None:
             why = tr(
                 "{word} is no term; terms are IRIs in angle brackets, prefixed names, variables and literals"
             )
-            return _Bare(*found.span(), why.format(word=_shown(word)), None)
+            return _Bare(*statement.span(), why.format(word=_shown(word)), None)
         if any(map(_BARE_IRI.fullmatch, terms)):
             written = (f"<{term}>" if _BARE_IRI.fullmatch(term) else term for term in terms)
             mended = f"<<( {' '.join(written)} )>>"
             why = tr("IRIs stand in angle brackets, and triple terms in <<( )>>: {term}")
-            return _Bare(*found.span(), why.format(term=_shown(mended)), mended)
+            return _Bare(*statement.span(), why.format(term=_shown(mended)), mended)
     return None
 
 
@@ -208,18 +208,18 @@ def _said(listed: str) -> list[str]:
 
 def _undeclared(text: str, at: int) -> re.Match[str] | None:
     """The last prefix before a place that is not declared. In expressions the parser does not name it."""
-    code = _NO_CODE.sub(lambda found: " " * len(found[0]), text)
-    declared = {found[1] for found in _DECLARATION.finditer(code)}
-    used = [found for found in _PREFIXED.finditer(code) if found.start() <= at and found[1] not in declared]
+    code = _NO_CODE.sub(lambda match: " " * len(match[0]), text)
+    declared = {declaration_match[1] for declaration_match in _DECLARATION.finditer(code)}
+    used = [use for use in _PREFIXED.finditer(code) if use.start() <= at and use[1] not in declared]
     return used[-1] if used else None
 
 
 def _prologue(line: str) -> int:
     """The length of the prefixes that the program added to a line."""
-    found = _OURS.match(line)
-    if found is None or any(PREFIXES.get(name) != iri for name, iri in _DECLARED.findall(found[0])):
+    prologue = _OURS.match(line)
+    if prologue is None or any(PREFIXES.get(name) != iri for name, iri in _DECLARED.findall(prologue[0])):
         return 0
-    return found.end()
+    return prologue.end()
 
 
 def _marked(line: str, place: int) -> str:

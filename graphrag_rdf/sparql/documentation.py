@@ -109,13 +109,13 @@ def fill(text: str, library: TemplateLibrary) -> str:
 
 def command(template: QueryTemplate) -> str:
     """The command that runs a template with the sample values of its header."""
-    given = (
+    parameters = (
         f"-p {shlex.quote(f'{name}={value}')}"
         for name, p in template.params.items()
         if not p.optional
         for value in (p.sample if isinstance(p.sample, list) else [p.sample])
     )
-    return " ".join(["graphrag-rdf queries run", template.name, *given])
+    return " ".join(["graphrag-rdf queries run", template.name, *parameters])
 
 
 SH = Namespace("http://www.w3.org/ns/shacl#")

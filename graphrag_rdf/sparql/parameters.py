@@ -136,10 +136,10 @@ _DATE = re.compile(
 )
 
 
-def _in_calendar(found: re.Match[str]) -> bool:
-    day = int(found["day"][1:3]) if found["day"] else 1
-    month = int(found["month"][1:3]) if found["month"] else 1
-    return 1 <= day <= monthrange(int(found["year"]) % 400 + 2000, month)[1]  # it repeats after 400 years
+def _in_calendar(match: re.Match[str]) -> bool:
+    day = int(match["day"][1:3]) if match["day"] else 1
+    month = int(match["month"][1:3]) if match["month"] else 1
+    return 1 <= day <= monthrange(int(match["year"]) % 400 + 2000, month)[1]  # it repeats after 400 years
 
 
 def _date(value: object) -> str:
@@ -150,11 +150,11 @@ def _date(value: object) -> str:
         text = text.isoformat()
     if not isinstance(text, str):
         raise TypeError(tr("expected a date"))
-    found = _DATE.fullmatch(text)
-    if found is None or not _in_calendar(found):
+    match = _DATE.fullmatch(text)
+    if match is None or not _in_calendar(match):
         raise ValueError(tr("{text!r} is no date, such as 1911-11-17, 1911-11 or 1911").format(text=text))
     kinds = (("time", XSD.dateTime), ("day", XSD.date), ("month", XSD.gYearMonth), ("year", XSD.gYear))
-    return str(Literal(text, datatype=next(kind for part, kind in kinds if found[part])))
+    return str(Literal(text, datatype=next(kind for part, kind in kinds if match[part])))
 
 
 _TERMS: Mapping[str, Callable[[object], str]] = {
@@ -236,25 +236,25 @@ def converter(type_name: str) -> Callable[[object], object]:
     return convert_list
 
 
-def convert(name: str, declared: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, object]:
+def convert(name: str, declared: Mapping[str, Parameter], values: Mapping[str, Any]) -> dict[str, object]:
     """The context of a template, from values of its declared parameters.
 
     Raises:
         TemplateError: when a parameter is missing, unknown, or of another type.
     """
-    if unknown := sorted(given.keys() - declared.keys()):
+    if unknown := sorted(values.keys() - declared.keys()):
         raise TemplateError(
             tr("query {name}: unknown parameter {unknown}").format(name=name, unknown=", ".join(unknown))
         )
     defaults = {key: parse(p.type, p.sample) for key, p in declared.items() if p.optional}
-    given = {**defaults, **given}
-    if missing := sorted(declared.keys() - given.keys()):
+    values = {**defaults, **values}
+    if missing := sorted(declared.keys() - values.keys()):
         raise TemplateError(
             tr("query {name}: missing parameter {missing}").format(name=name, missing=", ".join(missing))
         )
     context: dict[str, object] = {}
     for key, parameter in declared.items():
-        value = given[key]
+        value = values[key]
         try:
             context[key] = converter(parameter.type)(value)
         except (TypeError, ValueError) as error:
@@ -311,9 +311,9 @@ def parse_term(text: str) -> NamedNode | Literal | Triple:
             (quad,) = parse_rdf(f"<urn:s> <urn:p> {text} .", format=RdfFormat.N_TRIPLES)
         except (SyntaxError, ValueError) as error:
             raise ValueError(tr("not an RDF term: {text}").format(text=text)) from error
-        found = quad.object
-        if isinstance(found, NamedNode | Literal | Triple):
-            return found
+        term = quad.object
+        if isinstance(term, NamedNode | Literal | Triple):
+            return term
         raise ValueError(tr("a blank node cannot be a parameter: {text}").format(text=text))
     return Literal(text)
 

@@ -129,16 +129,16 @@ def _values(
 
 def _either(predicates: Iterable[Any]) -> Markup:
     """A path of one step along any of the predicates. VALUES would read all triples."""
-    found = "|".join(map(_cell, predicates))
-    if not found:
+    alternatives = "|".join(map(_cell, predicates))
+    if not alternatives:
         raise TemplateError(tr("either() needs a predicate"))
-    return Markup(found)
+    return Markup(alternatives)
 
 
 def _is_fact(predicate: object) -> Markup:
     """A condition on a variable, which leaves out the predicates that do not count as facts."""
-    others = ", ".join(filter(None, map(prefixed, NO_FACTS)))
-    return Markup(f"{_slot(predicate)} NOT IN ({others})")
+    no_facts = ", ".join(filter(None, map(prefixed, NO_FACTS)))
+    return Markup(f"{_slot(predicate)} NOT IN ({no_facts})")
 
 
 def _is_sentence(text: object) -> Markup:
@@ -174,11 +174,11 @@ def _date_range(value: object, start: str, end: str) -> Markup:
     )
 
     def instant(of_year: str, of_month: str, time: str) -> str:
-        rest = (
+        completion = (
             f'IF(CONTAINS({day}, "T"), "", IF(REGEX({day}, "[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}$"), "{time}",'
             f' CONCAT(IF(REGEX({day}, "[0-9]{{4}}-[0-9]{{2}}$"), {of_month}, "{of_year}"), "{time}")))'
         )
-        complete = f"xsd:dateTime(CONCAT({day}, {rest}, {zone}))"
+        complete = f"xsd:dateTime(CONCAT({day}, {completion}, {zone}))"
         return f'IF(REGEX({text}, "{_DATE}"), {complete}, {start}_none)'
 
     first = instant("-01-01", '"-01"', "T00:00:00")
@@ -431,8 +431,8 @@ def triple_term_pattern(
     """
     s, p, o = triple
     if dialect != "classic":
-        left, right = _BRACKETS[dialect]
-        return f"{subject} {link} {left}{s} {p} {o}{right} ."
+        opening, right = _BRACKETS[dialect]
+        return f"{subject} {link} {opening}{s} {p} {o}{right} ."
     if link == "rdf:reifies":
         return f"{subject} rdf:subject {s} ; rdf:predicate {p} ; rdf:object {o} ."
     return f"{subject} {link} {fresh} . {fresh} rdf:subject {s} ; rdf:predicate {p} ; rdf:object {o} ."
@@ -448,8 +448,10 @@ def spelled(term: Term, dialect: Dialect) -> str:
         return str(term)
     if dialect == "classic":
         raise TypeError(tr("the dialect classic has no syntax for triple terms"))
-    left, right = _BRACKETS[dialect]
-    return f"{left}{spelled(term.subject, dialect)} {term.predicate} {spelled(term.object, dialect)}{right}"
+    opening, right = _BRACKETS[dialect]
+    return (
+        f"{opening}{spelled(term.subject, dialect)} {term.predicate} {spelled(term.object, dialect)}{right}"
+    )
 
 
 def encode(quads: Iterable[Quad], dialect: Dialect) -> Iterator[Quad]:
@@ -477,9 +479,9 @@ def encode(quads: Iterable[Quad], dialect: Dialect) -> Iterator[Quad]:
         if quad.predicate != RDF.reifies:
             node = iris.statement(s, p, o)
             yield Quad(quad.subject, quad.predicate, node, graph)
-        known = described.setdefault((node, graph), term)
-        if known is not term:
-            if known != term:
+        original = described.setdefault((node, graph), term)
+        if original is not term:
+            if original != term:
                 raise TypeError(
                     tr("{node} reifies two statements, which the dialect classic cannot express").format(
                         node=node

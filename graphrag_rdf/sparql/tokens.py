@@ -95,13 +95,16 @@ def without_star(query: str, variables: Collection[str]) -> str | None:
     """
     if not variables or not _STAR.search(query):
         return None
-    found = list(tokens(query))
-    at = next((i for i, token in enumerate(found) if token.text.upper() == "SELECT"), len(found)) + 1
-    at += at < len(found) and found[at].text.upper() in ("DISTINCT", "REDUCED")
-    if at >= len(found) or found[at].text != "*":
+    query_tokens = list(tokens(query))
+    at = (
+        next((i for i, token in enumerate(query_tokens) if token.text.upper() == "SELECT"), len(query_tokens))
+        + 1
+    )
+    at += at < len(query_tokens) and query_tokens[at].text.upper() in ("DISTINCT", "REDUCED")
+    if at >= len(query_tokens) or query_tokens[at].text != "*":
         return None
-    star = found[at].offset
-    used = dict.fromkeys(token.text[1:] for token in found if token.kind == "variable")
+    star = query_tokens[at].offset
+    used = dict.fromkeys(token.text[1:] for token in query_tokens if token.kind == "variable")
     named = " ".join(f"?{name}" for name in used if name in variables)
     return f"{query[:star]} {named} {query[star + 1 :]}"
 
@@ -111,10 +114,10 @@ def is_word(token: Token, word: str) -> bool:
     return token.kind == "word" and token.text.upper() == word
 
 
-def outermost(found: Iterable[Token], word: str) -> Iterator[int]:
+def outermost(sequence: Iterable[Token], word: str) -> Iterator[int]:
     """Positions of a keyword outside of braces."""
     depth = 0
-    for index, token in enumerate(found):
+    for index, token in enumerate(sequence):
         depth += {"{": 1, "}": -1}.get(token.text, 0)
         if depth == 0 and is_word(token, word):
             yield index
@@ -122,8 +125,8 @@ def outermost(found: Iterable[Token], word: str) -> Iterator[int]:
 
 def only_inserts(update: str) -> bool:
     """Whether all operations are INSERT DATA, so that what they add does not depend on the store."""
-    found = list(tokens(update))
-    parts = [found[start:end] for start, end in operations(found) if start < end]
+    update_tokens = list(tokens(update))
+    parts = [update_tokens[start:end] for start, end in operations(update_tokens) if start < end]
     return all(
         next(outermost(operation, "INSERT"), None) is not None
         and next(outermost(operation, "DATA"), None) is not None
@@ -132,15 +135,15 @@ def only_inserts(update: str) -> bool:
     )
 
 
-def operations(found: Sequence[Token]) -> Iterator[tuple[int, int]]:
+def operations(sequence: Sequence[Token]) -> Iterator[tuple[int, int]]:
     """Beginning and end of each operation: semicolons outside of braces separate them."""
     start = depth = 0
-    for index, token in enumerate(found):
+    for index, token in enumerate(sequence):
         depth += {"{": 1, "}": -1}.get(token.text, 0)
         if depth == 0 and token.text == ";":
             yield start, index
             start = index + 1
-    yield start, len(found)
+    yield start, len(sequence)
 
 
 _CLEAR = re.compile(r"CLEAR\b", re.IGNORECASE)
@@ -152,10 +155,10 @@ def clearing_silently(update: str) -> str:
     The W3C's protocol tests clear missing graphs. By SPARQL 1.1 Update §3.1.5, stores with empty graphs
     should fail there, others never.
     """
-    found = list(tokens(update)) if _CLEAR.search(update) else []
-    for index in reversed([*outermost(found, "CLEAR")]):
-        if index + 1 < len(found) and is_word(found[index + 1], "GRAPH"):
-            end = found[index].offset + len("CLEAR")
+    update_tokens = list(tokens(update)) if _CLEAR.search(update) else []
+    for index in reversed([*outermost(update_tokens, "CLEAR")]):
+        if index + 1 < len(update_tokens) and is_word(update_tokens[index + 1], "GRAPH"):
+            end = update_tokens[index].offset + len("CLEAR")
             update = f"{update[:end]} SILENT{update[end:]}"
     return update
 
@@ -222,11 +225,11 @@ def masked_calls(text: str, allowed: Collection[str]) -> str | None:
     places = [match.start() for match in _CALLS.finditer(text)]
     if not places:
         return None
-    found, free = list(tokens(text)), set()
-    for index, token in enumerate(found):
+    text_tokens, free = list(tokens(text)), set()
+    for index, token in enumerate(text_tokens):
         if token.kind != "word" or token.text.upper() not in ("SERVICE", "LOAD"):
             continue
-        called = next((t for t in found[index + 1 : index + 3] if t.text.upper() != "SILENT"), None)
+        called = next((t for t in text_tokens[index + 1 : index + 3] if t.text.upper() != "SILENT"), None)
         if called is None or called.kind != "iri" or called.text[1:-1] not in allowed:
             raise CallsOtherServerError(token.text.upper())
         free.add(token.offset)
@@ -244,8 +247,8 @@ def _hidden(text: str) -> str | None:
     """A call that escapes may spell or free from a string. Legitimate escapes stand for non-ASCII."""
     if all(ord(_character(escape)) > 127 for escape in _ESCAPE.finditer(text)):
         return None
-    found = _CALLS.search(_ESCAPE.sub(_character, text))
-    return found and found[0].upper()
+    match = _CALLS.search(_ESCAPE.sub(_character, text))
+    return match and match[0].upper()
 
 
 def _character(escape: re.Match[str]) -> str:

@@ -271,7 +271,7 @@ class Activation:
         first = self.search.decide("retrieval/ranked", limit=1, **self.hits.given)
         if not first:
             return []
-        self.hits.write(said=[(RAG.first, first[0]["chunk"])])
+        self.hits.write(statements=[(RAG.first, first[0]["chunk"])])
         rows = self.search.decide("retrieval/ranked", limit=RANKED_LIMIT, **self.hits.given)
         weights = {name: weight for name, weight in self.weights.items() if name != "meaning" or weight}
         return [

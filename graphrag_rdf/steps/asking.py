@@ -130,8 +130,8 @@ class Asked:
         lookups: int = 0,
     ) -> None:
         self.lines = shown_lines(state, evidence, parameters)
-        told = evidence.told(self.lines)
-        self.values = prompt_values(state, told, parameters, notes=notes, lookups=lookups)
+        evidence_text = evidence.told(self.lines)
+        self.values = prompt_values(state, evidence_text, parameters, notes=notes, lookups=lookups)
         self.values["points"] = evidence.told_points()
         self._context = context
         self._finished: tuple[str, Completion] | None = None
@@ -184,14 +184,14 @@ class Reply:
         for piece in self._pieces:
             held += piece
             while True:
-                line, end, rest = held.partition("\n")
+                line, end, following = held.partition("\n")
                 if (mark := _ANSWER.match(line)) and (end or len(line) > mark.end()):
                     return held[mark.end() :].lstrip()
                 if not end:
                     break
                 if self._begins(line):
                     return held
-                held = rest
+                held = following
             if _PROSE.match(held) and not self._misses:
                 return held
         if mark := _ANSWER.match(held):
@@ -215,20 +215,20 @@ class Reply:
     def _miss(self, text: str) -> None:
         for part in re.split(r"[;；\n]", text):
             phrase = " ".join(part.split()).strip(" -*•\"“”'.<>")[:_PHRASE]
-            known = {one.casefold() for one in self.missing}
-            if phrase.casefold() not in _NOTHING | known and len(self.missing) < _PHRASES:
+            noted = {phrase_noted.casefold() for phrase_noted in self.missing}
+            if phrase.casefold() not in _NOTHING | noted and len(self.missing) < _PHRASES:
                 self.missing.append(phrase)
 
     def _told(self, begun: str) -> Iterator[str]:
         """The answer, up to a line that says what is missing."""
         held, before = begun, "\n"
         while True:
-            found = _AFTER.search(before + held)
-            if found:
-                self._miss((before + held)[found.end() :] + "".join(self._pieces))
-                held = (before + held)[len(before) : found.start()]
+            heading = _AFTER.search(before + held)
+            if heading:
+                self._miss((before + held)[heading.end() :] + "".join(self._pieces))
+                held = (before + held)[len(before) : heading.start()]
             line = held.rfind("\n")  # what may become such a line is kept back
-            keep = line if not found and line >= 0 and len(held) - line < _SIGNS else len(held)
+            keep = line if not heading and line >= 0 and len(held) - line < _SIGNS else len(held)
             told, held = held[:keep], held[keep:]
             if told:
                 before = ""

@@ -41,20 +41,20 @@ _RANGE = re.compile(rf"({_NUMBER})\s*[-–—]\s*({_NUMBER})")
 _LONGEST_RANGE = 20
 
 
-def with_markers(answer: str, known: AbstractSet[int]) -> str:
+def with_markers(answer: str, markers: AbstractSet[int]) -> str:
     """An answer with all its citations in the form [1][2].
 
     Round brackets count only where the answer cites in no other way, and all their numbers are known.
 
     Args:
         answer: as the model wrote it, without thinking.
-        known: the numbers that it was given.
+        markers: the numbers that it was given.
     """
     if _FORMS.search(answer):
         return in_markers(answer)
     return _ROUND.sub(
         lambda form: (
-            form["blank"] + _written(form["round"]) if set(_numbers_of(form["round"])) <= known else form[0]
+            form["blank"] + _written(form["round"]) if set(_numbers_of(form["round"])) <= markers else form[0]
         ),
         answer,
     )
@@ -89,14 +89,14 @@ def _written(listed: str) -> str:
 
 def _numbers_of(listed: str) -> list[int]:
     """6-7 as 6, 7; a range that is reversed or long is the two numbers alone."""
-    found: list[int] = []
+    numbers: list[int] = []
     at = 0
     for span in _RANGE.finditer(listed):
-        found += _plain(listed[at : span.start()])
+        numbers += _plain(listed[at : span.start()])
         first, last = _plain(span[1])[0], _plain(span[2])[0]
-        found += range(first, last + 1) if 0 <= last - first <= _LONGEST_RANGE else (first, last)
+        numbers += range(first, last + 1) if 0 <= last - first <= _LONGEST_RANGE else (first, last)
         at = span.end()
-    return found + _plain(listed[at:])
+    return numbers + _plain(listed[at:])
 
 
 def _plain(text: str) -> list[int]:
@@ -165,9 +165,9 @@ def says_unknown(sentence: str, *, cites: bool) -> bool:
 
 def _says_unknown(sentence: str, cites: bool) -> bool:
     keys: list[tuple[str, ...]] = [("evidence",)] if cites else [("evidence",), ("own",), ("about", "no")]
-    for found in ([_any(key).search(sentence) for key in together] for together in keys):
-        ends = [match.end() for match in found if match]
-        if len(ends) == len(found):
+    for matches in ([_any(key).search(sentence) for key in together] for together in keys):
+        ends = [match.end() for match in matches if match]
+        if len(ends) == len(matches):
             return _any("but").search(sentence, max(ends)) is None
     return False
 
@@ -255,16 +255,20 @@ class Claim:
         return says_unknown(self.words, cites=bool(self.cited))
 
 
-def refuses(sentences: Sequence[str], known: AbstractSet[int]) -> bool:
+def refuses(sentences: Sequence[str], markers: AbstractSet[int]) -> bool:
     """Whether an answer says no more than that it does not know.
 
     Args:
         sentences: of the answer, with their markers.
-        known: the numbers that may be cited.
+        markers: the numbers that may be cited.
     """
-    claims = [Claim(text, ("",) if known & set(cited_numbers(text)) else ()) for text in sentences]
-    said = [claim for claim in claims if claim.unknown or not is_apology(claim.words)]
-    return bool(said) and said[0].unknown and not any(c.general or (c.cited and not c.unknown) for c in said)
+    claims = [Claim(text, ("",) if markers & set(cited_numbers(text)) else ()) for text in sentences]
+    statements = [claim for claim in claims if claim.unknown or not is_apology(claim.words)]
+    return (
+        bool(statements)
+        and statements[0].unknown
+        and not any(c.general or (c.cited and not c.unknown) for c in statements)
+    )
 
 
 def check_answer(question: str, claims: Sequence[Claim], language: str | None) -> Iterator[tuple[str, str]]:
@@ -296,8 +300,8 @@ def check_answer(question: str, claims: Sequence[Claim], language: str | None) -
 
 def uncited(question: str, claims: Sequence[Claim], language: str | None) -> list[Claim]:
     """The sentences of an answer that should cite something and do not."""
-    said = {*analyse(question, language)}
-    said.update(term for claim in claims if claim.cited for term in analyse(claim.words, language))
+    terms = {*analyse(question, language)}
+    terms.update(term for claim in claims if claim.cited for term in analyse(claim.words, language))
     return [
         claim
         for claim in claims
@@ -305,7 +309,7 @@ def uncited(question: str, claims: Sequence[Claim], language: str | None) -> lis
         and not claim.general
         and not claim.unknown
         and _states(claim)
-        and not said.issuperset(analyse(claim.words, language))  # else it repeats what is cited elsewhere
+        and not terms.issuperset(analyse(claim.words, language))  # else it repeats what is cited elsewhere
     ]
 
 
@@ -342,15 +346,17 @@ def _numbers(
         return
     if not all(text.strip() for text in claim.cited):  # words that are not at hand: nothing can be said
         return
-    known, asked = known_figures("\n".join(claim.cited)), known_figures(question)
+    evidence_figures, asked = known_figures("\n".join(claim.cited)), known_figures(question)
     beside = known_figures(f"{claim.beside}\n{question}")
     texts = [*claim.cited, *([question] if asked.values else [])]
-    own = [one for one in claimed if known.supports(one, beside) or asked.supports(one)]
+    own = [
+        figure for figure in claimed if evidence_figures.supports(figure, beside) or asked.supports(figure)
+    ]
     stated += own
     missing = [
-        one
-        for one in claimed
-        if one not in own and not follows(one, texts, language, own if one.whole else stated)
+        figure
+        for figure in claimed
+        if figure not in own and not follows(figure, texts, language, own if figure.whole else stated)
     ]
     if missing:
         yield (
@@ -377,9 +383,9 @@ def _names(elsewhere: str, claim: Claim, language: str | None) -> Iterator[tuple
     if spoken and read and spoken != read:  # names are translated: Deutschland, Germany
         return
     language = spoken or language
-    known = _folded(evidence)
-    letters = _letters(known)
-    heads = {word[:4] for word in _WORD.findall(known) if len(word) >= 4}
+    evidence_text = _folded(evidence)
+    letters = _letters(evidence_text)
+    heads = {word[:4] for word in _WORD.findall(evidence_text) if len(word) >= 4}
     initials = "".join(word[0] for word in _WORD.findall(evidence) if word[0].isupper()).casefold()
     sentences = split_sentences(words, language)
     starts = {sentence.offset for sentence in sentences}
@@ -399,7 +405,7 @@ def _names(elsewhere: str, claim: Claim, language: str | None) -> Iterator[tuple
             continue
         if (len(last) >= 4 or CJK.match(name)) and _letters(folded) in letters:
             continue
-        if len(last) < 4 and re.search(rf"\b{re.escape(last)}\b", known):
+        if len(last) < 4 and re.search(rf"\b{re.escape(last)}\b", evidence_text):
             continue
         missing.append(mention.name)
     if missing:

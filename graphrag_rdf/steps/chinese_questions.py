@@ -52,8 +52,8 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
 def without_asking(question: str) -> str:
     """A question with blanks for the phrases that ask."""
     plain, end = simplified(question), 0
-    found = [match for pattern in _patterns() for match in pattern.finditer(plain) if match[0]]
-    for match in sorted(found, key=lambda one: (one.start(), -one.end())):
+    matches = [match for pattern in _patterns() for match in pattern.finditer(plain) if match[0]]
+    for match in sorted(matches, key=lambda match: (match.start(), -match.end())):
         if match.start() >= end:
             end = match.end()
             question = question[: match.start()] + " " * len(match[0]) + question[end:]
@@ -62,10 +62,10 @@ def without_asking(question: str) -> str:
 
 def pairs_in_words(text: str) -> frozenset[str]:
     """The pairs of characters that are in one word or name, or that a word of one character is in."""
-    plain, found = simplified(text), set[str]()
+    plain, pairs = simplified(text), set[str]()
     words = [(token.start, token.end, token.tag) for token in tokens_of(text)]
     for start, end, tag in (*words, *((name.start, name.end, "N") for name in names_in(text))):
         around = int(end - start == 1 and tag[0] in _SAYING)
         places = range(max(0, start - around), min(end + around, len(plain)) - 1)
-        found.update(plain[at : at + 2] for at in places)
-    return frozenset(found)
+        pairs.update(plain[at : at + 2] for at in places)
+    return frozenset(pairs)

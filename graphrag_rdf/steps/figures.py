@@ -94,14 +94,17 @@ def follows(
     """
     if figure.date is not None:
         return False
-    told = list(texts)
+    evidence_texts = list(texts)
     claimed = {max(figure.values)} if figure.percent else figure.values
     if _is_quotient(figure, claimed, stated):
         return True
-    years, times, amounts = _operands(told, language)
+    years, times, amounts = _operands(evidence_texts, language)
     if any(abs(to - year) in amounts for to in claimed for year in years if abs(to - year) >= _SPAN):
         return True
-    counts = {len(told), *(len(_LISTED.split(line)) for text in told for line in text.splitlines())}
+    counts = {
+        len(evidence_texts),
+        *(len(_LISTED.split(line)) for text in evidence_texts for line in text.splitlines()),
+    }
     if not claimed.isdisjoint({*map(Decimal, counts), *times}):
         return True
     units = {value / figure.scale for value in claimed}
@@ -126,8 +129,10 @@ def _is_quotient(figure: Figure, claimed: AbstractSet[Decimal], stated: Iterable
     """Whether a number is one stated number by another, rounded as it is written. A stated number that looks
     like a year counts as a number here.
     """
-    known = {value for one in stated if one.date is None for value in one.values}
-    quotients = [a / b for a, b in permutations(known, 2) if b]
+    values = {
+        value for stated_figure in stated if stated_figure.date is None for value in stated_figure.values
+    }
+    quotients = [a / b for a, b in permutations(values, 2) if b]
     return any(
         abs(quotient * (100 if figure.percent else 1) - to) * 2 <= _last_place(to)
         for quotient in quotients
@@ -182,9 +187,9 @@ def _rounds(value: Decimal, to: Decimal, digits: int) -> bool:
     Args:
         digits: that it must have before the zeros, at least.
     """
-    _, told, exponent = to.normalize().as_tuple()
+    _, significant, exponent = to.normalize().as_tuple()
     return (
-        len(told) >= digits
+        len(significant) >= digits
         and int(exponent) > 0
         and round(value, -int(exponent)) == to
         and abs(value - to) <= abs(to) / _ROUNDED
@@ -199,17 +204,17 @@ def figures(text: str, language: str | None) -> list[Figure]:
         language: BCP 47; decides what comma and full stop mean in a number. None allows both.
     """
     text = _LIST_MARK.sub(lambda mark: " " * len(mark[0]), text)
-    found: list[tuple[int, Figure]] = []
+    by_offset: list[tuple[int, Figure]] = []
     dated: list[tuple[int, int]] = []
     for span in find_literals(text, language):
         if span.kind in _DATES:
             end = span.offset + span.length
             dated.append((span.offset, end))
-            found.append((span.offset, Figure(text[span.offset : end], _parts(span), span.lexical)))
+            by_offset.append((span.offset, Figure(text[span.offset : end], _parts(span), span.lexical)))
     for clock in _CLOCK.finditer(text):
         time, values = _time(clock)
         dated.append(clock.span())
-        found.append((clock.start(), Figure(clock[0], values, time)))
+        by_offset.append((clock.start(), Figure(clock[0], values, time)))
     for number in numbers_in(text):
         if any(begin <= number.start < stop for begin, stop in dated):
             continue
@@ -218,8 +223,8 @@ def figures(text: str, language: str | None) -> list[Figure]:
             read |= {value / 100 for value in read}
         surface = text[number.start : number.end]
         figure = Figure(surface, frozenset(read), None, number.percent, number.scale)
-        found.append((number.start, figure))
-    return [figure for _, figure in sorted(found, key=lambda item: item[0])]
+        by_offset.append((number.start, figure))
+    return [figure for _, figure in sorted(by_offset, key=lambda item: item[0])]
 
 
 def known_figures(text: str) -> Known:
@@ -235,22 +240,22 @@ def known_figures(text: str) -> Known:
             read = {value for span in spans for value in span.values(None)}
             values |= read | {value * number.scale for value in read}
     values.update(worded_numbers(text))
-    told = {span.lexical for span in dates.values()}
+    lexical_forms = {span.lexical for span in dates.values()}
     for clock in _CLOCK.finditer(text):
         time, parts = _time(clock)
-        told.add(time)
+        lexical_forms.add(time)
         values |= parts
     values.update(map(Decimal, [*_GLUED.findall(text), *_HAN_MONTH.findall(text)]))
     for stamp in _STAMP.finditer(text):
-        told.add("-".join(stamp.groups()))
+        lexical_forms.add("-".join(stamp.groups()))
         values |= {Decimal(stamp[1]), Decimal(stamp[3])}
-    return Known(frozenset(values), frozenset(told))
+    return Known(frozenset(values), frozenset(lexical_forms))
 
 
 def _parts(span: LiteralSpan) -> frozenset[Decimal]:
     """The year of a date, and its day."""
-    year, *rest = span.lexical.split("-")
-    return frozenset(map(Decimal, (year, *rest[1:])))
+    year, *parts = span.lexical.split("-")
+    return frozenset(map(Decimal, (year, *parts[1:])))
 
 
 def _time(clock: re.Match[str]) -> tuple[str, frozenset[Decimal]]:

@@ -152,9 +152,9 @@ def edges_alone(context: Context, state: State, parameters: Parameters) -> Itera
     """Let the model choose facts; the answer rests on these and the sentences that they were read from."""
     step = _begin(context, state, parameters, "edges")
     edges = offered(state, parameters)
-    said = [edge.sentences[0] for edge in edges if edge.sentences]
+    sentences = [edge.sentences[0] for edge in edges if edge.sentences]
     unread = [edge for edge in edges if edge.says_more]
-    state.evidence = collect(context, state, step, [], said, unread)
+    state.evidence = collect(context, state, step, [], sentences, unread)
     state.evidence.offer(edges)
     items = {key: item for key, item in state.evidence.numbered().items() if item[1]}
     chosen = ask(context, state, parameters, step, items)
@@ -165,10 +165,10 @@ def _select_chosen(
     context: Context, state: State, parameters: Parameters, step: Step, selections: Sequence[Selection]
 ) -> GraphRagResponse:
     """Select what the model chose: the first facts and as many sentences, best score first."""
-    facts = [one for one in selections if one.edge]
-    sentences = [one for one in selections if not one.edge]
+    facts = [selection for selection in selections if selection.edge]
+    sentences = [selection for selection in selections if not selection.edge]
     limit = parameters["edge_limit"]
-    chosen = best([*facts[:limit], *sentences[:limit]], lambda one: one.score)
+    chosen = best([*facts[:limit], *sentences[:limit]], lambda selection: selection.score)
     return _select(context, state, step, chosen, by_model=True)
 
 
@@ -241,10 +241,10 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
             )
         )
     for look_up in step.items["look_ups"]:
-        found = tr("{count} chunk(s) by {queries} queries").format(
+        count = tr("{count} chunk(s) by {queries} queries").format(
             count=len(look_up.selections), queries=look_up.queries
         )
-        page.paragraph(f"{look_up.text or tr(ERASED)} · {found}", "      ", tr("Looked up: "))
+        page.paragraph(f"{look_up.text or tr(ERASED)} · {count}", "      ", tr("Looked up: "))
     for selection in chunks if full else chunks[:_CHUNKS]:
         named = selection.chunk.value if selection.chunk else ""
         places = "; ".join(place_words(source) for source in selection.sources) or named

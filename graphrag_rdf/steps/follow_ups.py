@@ -67,7 +67,7 @@ FOLLOW_UP = ItemKind(
     RAG.followUp,
     RAG.FollowUp,
     FollowUp,
-    compared=lambda one: one.question or tr(ERASED),
+    compared=lambda follow_up: follow_up.question or tr(ERASED),
 )
 SCORED = (StepField("score", TG.score), StepField("reason", RAG.reason, words=True))
 """Fields of a step whose answer is rated: how much it helps, 0 to 1, and why it has no answer or rating."""
@@ -84,11 +84,11 @@ def write_rated(page: Lines, step: TraceStep) -> None:
         page.paragraph(_points(step.values["score"]), "    ", tr("Score: "))
     if step.values["reason"]:
         page.paragraph(step.values["reason"], "    ", tr("Reason: "))
-    for one in step.items["follow_ups"]:
-        dropped = tr(" (not asked: {dropped})").format(dropped=one.dropped) if one.dropped else ""
-        promise = f"[{one.promise * 100:.0f}] "
+    for follow_up in step.items["follow_ups"]:
+        dropped = tr(" (not asked: {dropped})").format(dropped=follow_up.dropped) if follow_up.dropped else ""
+        promise = f"[{follow_up.promise * 100:.0f}] "
         page.paragraph(
-            f"{one.question or tr(ERASED)}{dropped}",
+            f"{follow_up.question or tr(ERASED)}{dropped}",
             "      ",
             tr("Follow-up {promise}").format(promise=promise),
         )
@@ -184,9 +184,9 @@ class Exploration:
 def exploration(state: State) -> Exploration:
     """That of the run."""
     if not state.work.results:
-        found = Exploration()
-        found.asked[words_of(state.question)] = state.question
-        state.work.results.append(found)
+        new = Exploration()
+        new.asked[words_of(state.question)] = state.question
+        state.work.results.append(new)
     held: Exploration = state.work.results[0]
     return held
 
@@ -207,10 +207,10 @@ def propose(
     """
     if not proposed:
         return
-    found = exploration(state)
+    explored = exploration(state)
     fresh: dict[str, int] = {}
     for number, (question, _) in enumerate(proposed):
-        if words_of(question) not in found.asked:
+        if words_of(question) not in explored.asked:
             fresh.setdefault(words_of(question), number)
     taken = best(fresh.values(), lambda number: proposed[number][1], most)
     items = []
@@ -219,19 +219,19 @@ def propose(
         why = tr("it was asked before") if again else tr("only {most} are asked").format(most=most)
         items.append(FollowUp(question, promise, depth, None if number in taken else why))
     context.recorder.items(step, FOLLOW_UP, items)
-    for one in items:
-        if one.dropped is None:
-            queue(state, one, step.iri)
+    for follow_up in items:
+        if follow_up.dropped is None:
+            queue(state, follow_up, step.iri)
 
 
-def queue(state: State, one: FollowUp, proposed_by: NamedNode) -> None:
+def queue(state: State, follow_up: FollowUp, proposed_by: NamedNode) -> None:
     """Queue a follow-up question that is in the trace."""
-    assert one.iri is not None and one.question is not None  # noqa: S101, PT018 - it is recorded
-    found = exploration(state)
-    action = Action(one.question, one.promise, one.depth, one.iri, proposed_by)
-    found.asked.setdefault(words_of(one.question), one.question)
-    found.open[one.iri] = action
-    state.work.found.append((one.promise, action))
+    assert follow_up.iri is not None and follow_up.question is not None  # noqa: S101, PT018 - it is recorded
+    explored = exploration(state)
+    action = Action(follow_up.question, follow_up.promise, follow_up.depth, follow_up.iri, proposed_by)
+    explored.asked.setdefault(words_of(follow_up.question), follow_up.question)
+    explored.open[follow_up.iri] = action
+    state.work.found.append((follow_up.promise, action))
 
 
 def record_score(context: Context, step: Step, score: float | None, reason: str) -> None:
@@ -261,19 +261,21 @@ def record_follow_up(
     record_score(context, step, score, why)
     context.recorder.text(step, text)
     cited = {*cited_numbers(text)}
-    record_marked(context, step, [one for one in state.selections if one.marker in cited])
-    found = exploration(state)
-    found.open.pop(action.item, None)
-    found.results.append(Result(action.question, text, score or 0.0, step.iri, DOCUMENTS))
+    record_marked(context, step, [selection for selection in state.selections if selection.marker in cited])
+    explored = exploration(state)
+    explored.open.pop(action.item, None)
+    explored.results.append(Result(action.question, text, score or 0.0, step.iri, DOCUMENTS))
 
 
 def record_marked(context: Context, step: Step, cited: Sequence[Selection]) -> None:
     """Write what the text of a step cites, with the numbers that it has there."""
-    copies = [replace(one, taken_from=one.taken_from or one.iri, iri=None) for one in cited]
+    copies = [
+        replace(selection, taken_from=selection.taken_from or selection.iri, iri=None) for selection in cited
+    ]
     record_selections(context, step, copies)
-    for one in copies:
-        if one.iri is not None and one.marker is not None:
-            step.quads.append(context.recorder.quad(one.iri, RAG.marker, integer(one.marker)))
+    for copied in copies:
+        if copied.iri is not None and copied.marker is not None:
+            step.quads.append(context.recorder.quad(copied.iri, RAG.marker, integer(copied.marker)))
 
 
 # --- what models write ----------------------------------------------------------------------------------
@@ -293,13 +295,17 @@ def _score(value: object) -> object:
 def _listed(value: object) -> object:
     """Follow-ups also as bare texts; what is none is left out, and so are empty and endless ones."""
     listed = value if isinstance(value, list) else [value] if isinstance(value, dict | str) else []
-    found = [{"question": one} if isinstance(one, str) else one for one in listed]
-    return [one for one in found if isinstance(one, dict) and 0 < len(_asked(one)) <= _LONGEST]
+    proposals = [{"question": entry} if isinstance(entry, str) else entry for entry in listed]
+    return [
+        proposal
+        for proposal in proposals
+        if isinstance(proposal, dict) and 0 < len(_asked(proposal)) <= _LONGEST
+    ]
 
 
-def _asked(one: dict[str, Any]) -> str:
-    told = next((one[key] for key in _QUESTION if isinstance(one.get(key), str)), "")
-    return " ".join(told.split())
+def _asked(proposal: dict[str, Any]) -> str:
+    question = next((proposal[key] for key in _QUESTION if isinstance(proposal.get(key), str)), "")
+    return " ".join(question.split())
 
 
 _QUESTION = ("question", "query", "follow_up", "text")
@@ -330,7 +336,8 @@ class Rated(BaseModel):
     def proposed(self) -> list[Proposal]:
         """The follow-up questions, each with what it promises."""
         return [
-            (one.question, (self.score if one.score is None else one.score) / 100) for one in self.follow_ups
+            (follow_up.question, (self.score if follow_up.score is None else follow_up.score) / 100)
+            for follow_up in self.follow_ups
         ]
 
 
@@ -352,7 +359,7 @@ def read_rated(form: type[R], text: str) -> R:
         ValueError: what is wrong with it, without words of it.
     """
     items, _ = parse_items(text)
-    objects = [one for one in items if isinstance(one, dict)]
+    objects = [object_ for object_ in items if isinstance(object_, dict)]
     if not objects:
         raise ValueError("there is no JSON object in it")
-    return in_form(form, next((one for one in objects if "score" in one), objects[0]))
+    return in_form(form, next((rated for rated in objects if "score" in rated), objects[0]))

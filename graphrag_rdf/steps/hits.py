@@ -40,15 +40,17 @@ class Hits:
         """The arguments of a template that reads the hits."""
         return {"exploration": self.node} | ({} if self._recorder.keeps_hits else {"hits": self._rows})
 
-    def write(self, hits: Iterable[Hit] = (), said: Iterable[tuple[NamedNode, Term]] = ()) -> None:
+    def write(self, hits: Iterable[Hit] = (), statements: Iterable[tuple[NamedNode, Term]] = ()) -> None:
         """Write hits, and what else the exploration says of itself.
 
         Raises:
             StoreError: when the store refuses.
         """
         terms = [(thing, kind, double(value)) for thing, kind, value in hits]
-        own = [(self.node, predicate, value) for predicate, value in said]
+        own = [(self.node, predicate, value) for predicate, value in statements]
         self._rows += [*terms, *own]
         if self._recorder.keeps_hits:
             quads = [self._recorder.quad(self.node, RAG.hit, Triple(*hit)) for hit in terms]
-            self._recorder.write_now(self._step, quads + [self._recorder.quad(*one) for one in own])
+            self._recorder.write_now(
+                self._step, quads + [self._recorder.quad(*statement) for statement in own]
+            )

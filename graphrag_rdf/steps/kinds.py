@@ -51,12 +51,12 @@ def takes(parameter: FieldInfo) -> str:
         return tr("one of {choices}").format(choices=", ".join(choices))
     bounds = {name: getattr(limit, name) for limit in parameter.metadata for name in limit.__slots__}
     whole = parameter.annotation is int
-    said = (
+    message = (
         tr("a whole number from {least:,} to {most:,}")
         if whole
         else tr("a number from {least:,} to {most:,}")
     )
-    return said.format(least=bounds["ge"], most=bounds["le"])
+    return message.format(least=bounds["ge"], most=bounds["le"])
 
 
 def read_value(parameter: FieldInfo, text: str) -> Value:
@@ -153,10 +153,10 @@ class StepKind:
     @property
     def parameters(self) -> dict[str, FieldInfo]:
         """The parameters of all ways, by name."""
-        found: dict[str, FieldInfo] = {}
+        fields: dict[str, FieldInfo] = {}
         for way in self.ways.values():
-            found |= way.parameters.model_fields
-        return found
+            fields |= way.parameters.model_fields
+        return fields
 
     @property
     def prompts(self) -> dict[str, str]:

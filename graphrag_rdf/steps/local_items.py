@@ -40,7 +40,7 @@ class NearEntity:
     @property
     def parts(self) -> dict[str, float]:
         """What the score is the sum of, by the name of the signal."""
-        return {one.signal: one.share for one in self.shares if one.share > 0}
+        return {share.signal: share.share for share in self.shares if share.share > 0}
 
 
 @item
@@ -112,7 +112,7 @@ NEAR_ENTITY = ItemKind(
     NearEntity,
     parts={"shares": ItemKind("share", "shares", RAG.scoreShare, RAG.ScoreShare, ScoreShare)},
     complete=label_entities,
-    compared=lambda one: one.label,
+    compared=lambda entity: entity.label,
 )
 REPORT = ItemKind(
     "near-report",
@@ -120,7 +120,7 @@ REPORT = ItemKind(
     RAG.nearReport,
     RAG.NearReport,
     ReportTaken,
-    compared=lambda one: one.title or one.report.value,
+    compared=lambda report: report.title or report.report.value,
 )
 CLAIM = ItemKind(
     "near-claim",
@@ -128,7 +128,7 @@ CLAIM = ItemKind(
     RAG.nearClaim,
     RAG.NearClaim,
     ClaimTaken,
-    compared=lambda one: one.text or one.claim.value,
+    compared=lambda claim: claim.text or claim.claim.value,
 )
 BUDGET = ItemKind("budget", "budgets", RAG.budget, RAG.Budget, Budget)
 
@@ -138,11 +138,11 @@ _OMITTED = later("omitted")
 
 def _text(page: Lines, step: TraceStep, full: bool) -> None:
     listed = None if full else _LISTED
-    for one in step.items["budgets"]:
+    for budget in step.items["budgets"]:
         of = tr("{taken} of {candidates}, {used:,} of {tokens:,} tokens").format(
-            taken=one.taken, candidates=one.candidates, used=one.used, tokens=one.tokens
+            taken=budget.taken, candidates=budget.candidates, used=budget.used, tokens=budget.tokens
         )
-        page.line(f"    {tr(one.kind.capitalize())}: {of}")
+        page.line(f"    {tr(budget.kind.capitalize())}: {of}")
     for entity in step.items["entities"][:listed]:
         page.paragraph(f"{entity.label} · {number_words(entity.score)}", "      ", tr("Entity: "))
     for report in step.items["reports"][:listed]:
@@ -152,7 +152,7 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
         page.paragraph(
             f"{report.title or tr(ERASED)} · {taken}", "      ", tr("Report: "), dim=not report.kept
         )
-    facts = [one for one in step.selections if one.chunk is None]
+    facts = [selection for selection in step.selections if selection.chunk is None]
     for fact in facts[:listed]:
         page.paragraph(fact_words(fact.fact), "      ", tr("Fact: "))
     for claim in step.items["claims"][:listed]:

@@ -132,42 +132,44 @@ class Recipes:
     def __init__(self, recipes: Sequence[Recipe], language: str | None) -> None:
         self._language = language
         self._recipes = recipes
-        self._asks = [(one, _Ask(ask, language)) for one in recipes for ask in one.asks or (one.about,)]
+        self._asks = [
+            (recipe_, _Ask(ask, language)) for recipe_ in recipes for ask in recipe_.asks or (recipe_.about,)
+        ]
         self._count = len(recipes)
         self._spread: Counter[str] = Counter()  # word → recipes that are asked for with it
         for recipe in recipes:
-            asks = (ask.words for one, ask in self._asks if one is recipe)
+            asks = (ask.words for own_recipe, ask in self._asks if own_recipe is recipe)
             self._spread.update(frozenset[str]().union(*asks))
 
     def matches(self, question: str, vocabulary: Vocabulary) -> list[Match]:
         """The recipes that fit, best first, each once. All places of an ask are filled."""
         words = _words(question, self._language)
         mentions = self._mentions(question, words, vocabulary, self._spread)
-        found: dict[str, Match] = {}
+        by_name: dict[str, Match] = {}
         for read in (mentions, _with_texts(question, words, mentions, self._spread)):
             for match in self._fitting(words, read):
-                if match.recipe.name not in found or found[match.recipe.name].score < match.score:
-                    found[match.recipe.name] = match
-        if not found:  # "founded" is a relation, although people ask where a fact is found
+                if match.recipe.name not in by_name or by_name[match.recipe.name].score < match.score:
+                    by_name[match.recipe.name] = match
+        if not by_name:  # "founded" is a relation, although people ask where a fact is found
             mentions = self._mentions(question, words, vocabulary, asked=())
-            found = {match.recipe.name: match for match in self._fitting(words, mentions)}
-        return sorted(found.values(), key=lambda match: -match.score)
+            by_name = {match.recipe.name: match for match in self._fitting(words, mentions)}
+        return sorted(by_name.values(), key=lambda match: -match.score)
 
     def _fitting(self, words: Sequence[_Word], mentions: Sequence[Mention]) -> Iterator[Match]:
         """The asks with the same places as a question."""
-        taken = {number for one in mentions for number in range(one.start, one.end)}
-        rest = [word for number, word in enumerate(words) if number not in taken]
-        roles = tuple(one.role for one in mentions)
+        taken = {number for mention in mentions for number in range(mention.start, mention.end)}
+        unmentioned = [word for number, word in enumerate(words) if number not in taken]
+        roles = tuple(mention.role for mention in mentions)
         for recipe, ask in self._asks:
             if not _same_places(ask.roles, roles) or (values := _filled(recipe, ask, mentions)) is None:
                 continue
-            score = self._likeness({word.key for word in rest}, ask.words)
+            score = self._likeness({word.key for word in unmentioned}, ask.words)
             if score >= _ENOUGH:
-                unused = [word.text for word in rest if word.content and word.key not in ask.words]
+                unused = [word.text for word in unmentioned if word.content and word.key not in ask.words]
                 unused += [
-                    str(one.values[0])
-                    for role, one in zip(ask.roles, mentions, strict=True)
-                    if role != one.role
+                    str(mention.values[0])
+                    for role, mention in zip(ask.roles, mentions, strict=True)
+                    if role != mention.role
                 ]
                 yield Match(recipe, values, score, tuple(unused))
 
@@ -175,19 +177,21 @@ class Recipes:
         """Examples: the recipes that fit a question, with values, then those that are asked for with most of
         its words, without.
         """
-        found = {match.recipe.name: match for match in self.matches(question, vocabulary)}
+        by_name = {match.recipe.name: match for match in self.matches(question, vocabulary)}
         words = {word.key for word in _words(question, self._language)}
         scores: dict[str, float] = {}
         for recipe, ask in self._asks:
             score = self._likeness(words, ask.words)
             scores[recipe.name] = max(score, scores.get(recipe.name, 0.0))
-        others = [Match(one, {}, scores[one.name]) for one in self._recipes if one.name not in found]
-        others.sort(key=lambda match: -match.score)
-        return [*found.values(), *(match for match in others if match.score > 0)][:most]
+        further = [
+            Match(recipe, {}, scores[recipe.name]) for recipe in self._recipes if recipe.name not in by_name
+        ]
+        further.sort(key=lambda match: -match.score)
+        return [*by_name.values(), *(match for match in further if match.score > 0)][:most]
 
-    def _likeness(self, words: Collection[str], others: Collection[str]) -> float:
+    def _likeness(self, words: Collection[str], ask_words: Collection[str]) -> float:
         """The weight of the common words as a share of the weight of all."""
-        common, every = set(words) & set(others), set(words) | set(others)
+        common, every = set(words) & set(ask_words), set(words) | set(ask_words)
         return self._weight(common) / self._weight(every) if every else 1.0
 
     def _weight(self, words: Iterable[str]) -> float:
@@ -207,15 +211,15 @@ class Recipes:
         Args:
             asked: words by which people ask for a query; they stand for no type and no relation.
         """
-        found: list[Mention] = []
+        chosen: list[Mention] = []
         free = set(range(len(words)))
 
         def take(mentions: Iterable[Mention]) -> None:
-            for one in mentions:
-                span = set(range(one.start, one.end))
+            for mention in mentions:
+                span = set(range(mention.start, mention.end))
                 if span and span <= free:
                     free.difference_update(span)
-                    found.append(one)
+                    chosen.append(mention)
 
         take(_quoted(question, words))
         take(_entities(words, vocabulary.seeds))
@@ -227,7 +231,7 @@ class Recipes:
         free -= {number for number, word in enumerate(words) if word.key in asked}
         take(_types(words, vocabulary.types, self._language))
         take(_relations(words, free, vocabulary, self._language))
-        return sorted(found, key=lambda one: one.start)
+        return sorted(chosen, key=lambda mention: mention.start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,14 +309,18 @@ def _relations(
     Relations that are one with these are meant, too.
     """
     terms = {iri: frozenset(analyse(label, language)) for iri, label in vocabulary.relations.items()}
-    known = frozenset(term for one in terms.values() for term in one)
+    keys = frozenset(term for key in terms.values() for term in key)
     start = 0
     while start < len(words):
         end = start
-        while end < len(words) and end in free and words[end].key in known:
+        while end < len(words) and end in free and words[end].key in keys:
             end += 1
         run = {word.key for word in words[start:end]}
-        shares = {iri: len(run & one) / len(one | run) for iri, one in terms.items() if run & one}
+        shares = {
+            iri: len(run & relation_words) / len(relation_words | run)
+            for iri, relation_words in terms.items()
+            if run & relation_words
+        }
         best = max(shares.values(), default=0.0)
         if best >= _LABEL:
             meant = [iri for iri in shares if shares[iri] == best]
@@ -327,24 +335,25 @@ def _with_texts(
     question: str, words: Sequence[_Word], mentions: Sequence[Mention], asked: Collection[str]
 ) -> list[Mention]:
     """The mentions, and as texts the runs of words that stand for nothing else."""
-    taken = {number for one in mentions for number in range(one.start, one.end)}
+    taken = {number for mention in mentions for number in range(mention.start, mention.end)}
     unknown = [
         number
         for number, word in enumerate(words)
         if number not in taken and word.content and word.key not in asked
     ]
-    found = list(mentions)
+    extended = list(mentions)
     for _, pairs in groupby(enumerate(unknown), key=lambda pair: pair[1] - pair[0]):
         run = [number for _, number in pairs]
         end = words[run[-1]].offset + len(words[run[-1]].text)
-        found.append(Mention(run[0], run[-1] + 1, "text", (question[words[run[0]].offset : end],)))
-    return sorted(found, key=lambda one: one.start)
+        extended.append(Mention(run[0], run[-1] + 1, "text", (question[words[run[0]].offset : end],)))
+    return sorted(extended, key=lambda mention: mention.start)
 
 
 def _same_places(asked: Sequence[str], roles: Sequence[str]) -> bool:
     """Whether the places of an ask are filled. A text may stand where a type does, and is not used."""
     return len(asked) == len(roles) and all(
-        one == other or (one, other) == ("type", "text") for one, other in zip(asked, roles, strict=True)
+        wanted == role or (wanted, role) == ("type", "text")
+        for wanted, role in zip(asked, roles, strict=True)
     )
 
 

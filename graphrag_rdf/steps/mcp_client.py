@@ -69,14 +69,14 @@ def served_tools(server: Server) -> dict[str, Served]:
     """
 
     async def listed(client: Client) -> dict[str, Served]:
-        found: dict[str, Served] = {}
+        tools: dict[str, Served] = {}
         cursor = None
         while True:
             page = await client.list_tools(cursor=cursor)
-            found |= {tool.name: Served(tool.description or "", tool.input_schema) for tool in page.tools}
+            tools |= {tool.name: Served(tool.description or "", tool.input_schema) for tool in page.tools}
             cursor = page.next_cursor
             if not cursor:
-                return found
+                return tools
 
     return _talk(server, listed)
 

@@ -44,7 +44,9 @@ def quotes(context: Context, state: State, parameters: Parameters) -> Iterator[G
         ]
     else:
         facts = _of_entities(state)[: parameters["lines"]]
-        lines = [f"{name}: {_ended(said)} [{cite(state, one)}]" for name, said, one in facts]
+        lines = [
+            f"{name}: {_ended(sentence)} [{cite(state, selection)}]" for name, sentence, selection in facts
+        ]
     text = "\n".join(lines)
     yield context.recorder.text_chunk(text)
     yield from finish_with_suggestions(context, state, parameters, step, text)
@@ -52,24 +54,24 @@ def quotes(context: Context, state: State, parameters: Parameters) -> Iterator[G
 
 def _firsts(points: Sequence[Point]) -> list[Point]:
     """The first finding of each report; its summary if no finding had room."""
-    found: dict[str, list[Point]] = {}
+    by_head: dict[str, list[Point]] = {}
     for point in points:
-        found.setdefault(point.head, []).append(point)
-    return [own[min(1, len(own) - 1)] for own in found.values()]
+        by_head.setdefault(point.head, []).append(point)
+    return [own[min(1, len(own) - 1)] for own in by_head.values()]
 
 
 def _of_entities(state: State) -> list[tuple[str, str, Selection]]:
     """The name of each main entity, and its strongest fact that is not quoted yet: words, selection."""
-    found: dict[str, tuple[str, str, Selection]] = {}  # by the words
+    by_words: dict[str, tuple[str, str, Selection]] = {}  # by the words
     for seed in state.seeds:
-        for one in state.selections:
-            if one.edge and seed.entity in (one.edge.origin, *one.edge.triple):
-                quoted = next((source.quote for source in one.sources if source.quote), None)
-                said = " ".join((quoted or one.edge.text).split())
-                if said not in found:
-                    found[said] = seed.label, said, one
+        for selection in state.selections:
+            if selection.edge and seed.entity in (selection.edge.origin, *selection.edge.triple):
+                quoted = next((source.quote for source in selection.sources if source.quote), None)
+                sentence = " ".join((quoted or selection.edge.text).split())
+                if sentence not in by_words:
+                    by_words[sentence] = seed.label, sentence, selection
                     break
-    return list(found.values())
+    return list(by_words.values())
 
 
 def _ended(text: str) -> str:

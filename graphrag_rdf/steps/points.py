@@ -80,7 +80,7 @@ POINT = ItemKind(
     RAG.point,
     RAG.Point,
     Point,
-    compared=lambda one: f"{one.text or tr(ERASED)} ({one.score:g})",
+    compared=lambda point: f"{point.text or tr(ERASED)} ({point.score:g})",
 )
 
 
@@ -93,9 +93,9 @@ def _points_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG
                 dropped=step.values["dropped"]
             )
         )
-    for one in step.items["points"]:
-        number = f" [{one.marker}]" if one.marker is not None else ""
-        page.paragraph(f"{one.text or tr(ERASED)}{number}", "      ", f"{one.score:3.0f}  ")
+    for point in step.items["points"]:
+        number = f" [{point.marker}]" if point.marker is not None else ""
+        page.paragraph(f"{point.text or tr(ERASED)}{number}", "      ", f"{point.score:3.0f}  ")
 
 
 POINTS = NodeKind(
@@ -169,21 +169,21 @@ def read_points(text: str, numbered: Mapping[int, Sequence[NamedNode]]) -> tuple
         raise ValueError("there is no list of points") from None
     points: list[Point] = []
     faults: Counter[str] = Counter()
-    for one in sections["points"]:
+    for entry in sections["points"]:
         try:
-            said = AnsweredPoint.model_validate(one)
+            answered = AnsweredPoint.model_validate(entry)
         except ValidationError:
             faults["a point lacks a description, or a score from 0 to 100"] += 1
             continue
-        if said.score == 0:
+        if answered.score == 0:
             continue
-        known = [number for number in dict.fromkeys(said.findings) if number in numbered]
-        unknown = len({*said.findings}) - len(known)
+        numbers = [number for number in dict.fromkeys(answered.findings) if number in numbered]
+        unknown = len({*answered.findings}) - len(numbers)
         if unknown:
             faults["the number of a finding is unknown"] += unknown
-        if known:
-            cites = dict.fromkeys(finding for number in known for finding in numbered[number])
-            points.append(Point(said.description, said.score, tuple(cites)))
+        if numbers:
+            cites = dict.fromkeys(finding for number in numbers for finding in numbered[number])
+            points.append(Point(answered.description, answered.score, tuple(cites)))
         else:
             faults["a point cites no finding"] += 1
     if faults and not points:
@@ -195,13 +195,13 @@ def map_by_model(context: Context, state: State, parameters: Parameters) -> Iter
     """The points that the model finds in a batch. A call that fails costs its batch, not the answer."""
     del parameters
     batch, step = _begin(context, state)
-    _read(context, step, (one.considered.report for one in batch.reports))
+    _read(context, step, (rated.considered.report for rated in batch.reports))
     numbered = {
         number: [finding.node for finding in findings] for number, findings in batch.numbered().items()
     }
-    found, dropped, error = list[Point](), 0, ""
+    points, dropped, error = list[Point](), 0, ""
     try:
-        found, dropped = ask_for(
+        points, dropped = ask_for(
             *(context, step, "map", lambda text: read_points(text, numbered)),
             prompt="map",
             question=state.question,
@@ -216,7 +216,7 @@ def map_by_model(context: Context, state: State, parameters: Parameters) -> Iter
             "map_failed",
             tr("batch {number} of reports gave no points: {error}").format(number=batch.number, error=error),
         )
-    yield _record(context, state, step, Mapped(found, error), dropped)
+    yield _record(context, state, step, Mapped(points, error), dropped)
 
 
 def _begin(context: Context, state: State) -> tuple[Batch, Step]:
@@ -268,14 +268,14 @@ def map_by_likeness(context: Context, state: State, parameters: Parameters) -> I
     words = QuestionWords.of(state.question, state.language, context.text_index)
     most = parameters["points"]
     if words.asks_for_overview():
-        points = [_overview(one) for one in batch.reports if one.findings]
+        points = [_overview(rated) for rated in batch.reports if rated.findings]
     else:
         points = _alike(context, state, batch, words, parameters["embedded"] * batch.parts, most)
     unique: dict[str | None, Point] = {}
     for point in sorted(points, key=lambda point: -point.score):
         unique.setdefault(point.text, point)
     points = [*unique.values()][:most]
-    reports = {finding.node: finding.report for one in batch.reports for finding in one.findings}
+    reports = {finding.node: finding.report for rated in batch.reports for finding in rated.findings}
     _read(context, step, (reports[finding] for point in points for finding in point.cites))
     context.recorder.say(step, RAG.candidateCount, integer(len(reports)))
     yield _record(context, state, step, Mapped(points))
@@ -291,10 +291,10 @@ def _alike(
     context: Context, state: State, batch: Batch, words: QuestionWords, embedded: int, most: int
 ) -> list[Point]:
     compared = 0 if context.embedder is None else embedded
-    found = batch.nearest(words, compared + most)
-    meant = _by_meaning(context, state, [finding.text for _, finding in found[:compared]])
+    nearest = batch.nearest(words, compared + most)
+    meant = _by_meaning(context, state, [finding.text for _, finding in nearest[:compared]])
     points = []
-    for place, (likeness, finding) in enumerate(found):
+    for place, (likeness, finding) in enumerate(nearest):
         score = (likeness + meant[place]) / 2 if place < len(meant) else likeness
         if score > 0:
             points.append(Point(finding.explanation, round(100 * score, 1), (finding.node,)))
@@ -306,11 +306,11 @@ def _by_meaning(context: Context, state: State, texts: Sequence[str]) -> list[fl
     if context.embedder is None or not texts:
         return []
     try:
-        question, *others = context.embedder.embed([state.question, *texts])
+        question, *text_vectors = context.embedder.embed([state.question, *texts])
     except GraphRagError as error:
         state.warn("embedding_failed", tr("{error}; findings were compared by words").format(error=error))
         return []
-    return [max(0.0, float(question @ other)) for other in others]
+    return [max(0.0, float(question @ vector)) for vector in text_vectors]
 
 
 # --- the answer -----------------------------------------------------------------------------------------
@@ -359,13 +359,13 @@ def reduce_by_model(context: Context, state: State, parameters: Parameters) -> I
         prompt="reduce",
         question=state.question,
         history=state.conversation,
-        points=[{"number": one.marker, "text": one.text} for one in points],
+        points=[{"number": point.marker, "text": point.text} for point in points],
         response_type=parameters["response_type"],
         allow_general_knowledge=parameters["allow_general_knowledge"],
         unknown=SENTINEL,
     )
     yield from give_out(context, state, pieces)
-    read_answer(state, {one.marker for one in points if one.marker})
+    read_answer(state, {point.marker for point in points if point.marker})
     yield _cite_points(context, state, step, points)
 
 
@@ -387,7 +387,7 @@ def reduce_by_quoting(context: Context, state: State, parameters: Parameters) ->
     if not points:
         yield from _unanswered(context, state, step)
         return
-    state.answer = "\n".join(f"- {one.text} [{one.marker}]" for one in points)
+    state.answer = "\n".join(f"- {point.text} [{point.marker}]" for point in points)
     yield context.recorder.text_chunk(state.answer)
     yield _cite_points(context, state, step, points)
 
@@ -405,34 +405,36 @@ def _begin_answer(
         LlmError: every batch failed.
     """
     results: list[Mapped] = state.work.results
-    if results and all(one.error for one in results):
+    if results and all(mapped.error for mapped in results):
         raise LlmError(
             tr("no batch of reports gave points: {error}").format(error=results[0].error), "unparsable"
         )
     unique: dict[str, Point] = {}
-    for point in sorted((point for mapped in results for point in mapped.points), key=lambda one: -one.score):
+    for point in sorted(
+        (point for mapped in results for point in mapped.points), key=lambda point: -point.score
+    ):
         unique.setdefault(point.text or "", point)
-    found = list(unique.values())
+    points = list(unique.values())
     step = context.recorder.step(SYNTHESIS)
     context.recorder.say(step, RAG.mode, Literal(mode))
-    good = [one for one in found if one.score >= least]
-    taken = fitting(good, lambda one: one.tokens, tokens, least=1)[:limit]
+    good = [point for point in points if point.score >= least]
+    taken = fitting(good, lambda point: point.tokens, tokens, least=1)[:limit]
     for number, one in enumerate(taken, start=1):
         one.marker = number
         if one.iri is not None:
             step.quads.append(context.recorder.quad(one.iri, RAG.marker, integer(number)))
-    for one in found:
+    for one in points:
         if one.marker is None and one.iri is not None:
             context.recorder.say(step, RAG.leftOut, one.iri)
-    context.recorder.say(step, RAG.evidenceTokens, integer(sum(one.tokens for one in taken)))
+    context.recorder.say(step, RAG.evidenceTokens, integer(sum(point.tokens for point in taken)))
     return step, taken
 
 
 def _cite_points(context: Context, state: State, step: Step, points: Sequence[Point]) -> GraphRagResponse:
     """Let the numbers that the answer cites lead to what their points rest on."""
     cited = {*cited_numbers(state.answer)} if state.answered else set()
-    shown = {one.marker: one for one in points if one.marker is not None and one.marker in cited}
-    evidence = evidence_of(context, state, step, [node for one in shown.values() for node in one.cites])
+    shown = {point.marker: point for point in points if point.marker is not None and point.marker in cited}
+    evidence = evidence_of(context, state, step, [node for point in shown.values() for node in point.cites])
     batches: Sequence[Batch] = state.work.items
     titles = {
         finding.node: report.considered.title or ""
@@ -443,8 +445,8 @@ def _cite_points(context: Context, state: State, step: Step, points: Sequence[Po
     cite_findings(
         state,
         {
-            number: (_with_titles(one, titles), _joined(one, evidence), one.score / 100)
-            for number, one in shown.items()
+            number: (_with_titles(point, titles), _joined(point, evidence), point.score / 100)
+            for number, point in shown.items()
         },
     )
     return finish_answer(context, state, step)
@@ -460,7 +462,7 @@ def _joined(point: Point, evidence: Mapping[NamedNode, Sequence[Selection]]) -> 
     """What a point rests on: the best of each of its findings, then what comes second, and so on."""
     lists = [evidence[finding] for finding in point.cites]
     longest = max(map(len, lists), default=0)
-    return [one[place] for place in range(longest) for one in lists if place < len(one)]
+    return [selections[place] for place in range(longest) for selections in lists if place < len(selections)]
 
 
 def _unanswered(context: Context, state: State, step: Step) -> Iterator[GraphRagResponse]:

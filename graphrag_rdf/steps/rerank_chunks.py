@@ -76,23 +76,23 @@ def _diversify(context: Context, state: State, step: Step, parameters: Parameter
     among = state.passages[: parameters["rerank_limit"]]
     texts = chunk_texts(context, state, step, [hit.chunk.value for hit in among])
     words = {iri: frozenset(analyse(text, state.language)) for iri, (text, _) in texts.items()}
-    left = {hit.chunk.value: hit for hit in among if hit.chunk.value in words}
-    relevance = dict(zip(left, scaled([hit.score for hit in left.values()]), strict=True))
+    remaining = {hit.chunk.value: hit for hit in among if hit.chunk.value in words}
+    relevance = dict(zip(remaining, scaled([hit.score for hit in remaining.values()]), strict=True))
     balance: float = parameters["balance"]
     chosen: list[PassageHit] = []
 
     def value(iri: str) -> float:
-        alike = (_jaccard(words[iri], words[other.chunk.value]) for other in chosen)
+        alike = (_jaccard(words[iri], words[hit.chunk.value]) for hit in chosen)
         return balance * relevance[iri] - (1 - balance) * max(alike, default=0.0)
 
-    while left and len(chosen) < number:
-        chosen.append(left.pop(best(left, value)[0]))
+    while remaining and len(chosen) < number:
+        chosen.append(remaining.pop(best(remaining, value)[0]))
     taken = {hit.chunk for hit in chosen}
     state.passages = [*chosen, *(hit for hit in state.passages if hit.chunk not in taken)]
 
 
-def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other) if one or other else 0.0
+def _jaccard(first: frozenset[str], second: frozenset[str]) -> float:
+    return len(first & second) / len(first | second) if first or second else 0.0
 
 
 RERANK_CHUNKS = register(

@@ -64,25 +64,25 @@ def take_over(context: Context, state: State, name: str, primer: NodeKind) -> It
         elif (
             earlier.kind == FOLLOW_UP_ANSWER.name and earlier.values["status"] != FAILED and of in follow_ups
         ):
-            one, proposed_by = follow_ups[of]
+            follow_up, proposed_by = follow_ups[of]
             answered.add(of)
             context.recorder.last = (proposed_by,)
             step = context.recorder.step(FOLLOW_UP_ANSWER)
-            _repeat_answer(context, state, step, earlier, one)
+            _repeat_answer(context, state, step, earlier, follow_up)
         else:
             continue
         context.recorder.say(step, RAG.takenFrom, NamedNode(earlier.iri))
         follow_ups |= _repeat_proposals(context, step, earlier)
         yield context.recorder.finish(step)
-    for old, (one, proposed_by) in follow_ups.items():
+    for old, (follow_up, proposed_by) in follow_ups.items():
         if old in answered:
-            exploration(state).asked.setdefault(words_of(one.question or ""), one.question or "")
-        elif one.dropped is None:
-            queue(state, one, proposed_by)
-    told = tr("{count} answer(s) taken over, {open} follow-up question(s) open").format(
+            exploration(state).asked.setdefault(words_of(follow_up.question or ""), follow_up.question or "")
+        elif follow_up.dropped is None:
+            queue(state, follow_up, proposed_by)
+    thought = tr("{count} answer(s) taken over, {open} follow-up question(s) open").format(
         count=len(answered), open=len(exploration(state).open)
     )
-    yield context.recorder.text_chunk(told, "thought")
+    yield context.recorder.text_chunk(thought, "thought")
 
 
 def _earlier(context: Context, state: State, name: str, primer: NodeKind) -> Trace:
@@ -109,47 +109,51 @@ def _earlier(context: Context, state: State, name: str, primer: NodeKind) -> Tra
 def _repeat_primer(context: Context, state: State, step: Step, earlier: TraceStep) -> None:
     text = _repeat_text(state, earlier)
     score = earlier.values["score"]
-    for one in earlier.items["reports"]:
-        one.iri = None
-        context.recorder.item(step, next(kind for kind in step.kind.items if kind.key == "reports"), one)
+    for report in earlier.items["reports"]:
+        report.iri = None
+        context.recorder.item(step, next(kind for kind in step.kind.items if kind.key == "reports"), report)
     for source in earlier.values["read"]:
         context.recorder.say(step, RAG.readSource, source)
     context.recorder.text(step, text)
     record_score(context, step, score, earlier.values["reason"] or "")
-    record_marked(context, step, [one for one in state.selections if one.marker])
+    record_marked(context, step, [selection for selection in state.selections if selection.marker])
     exploration(state).results.append(Result(state.question, text, score or 0.0, step.iri, REPORTS))
 
 
-def _repeat_answer(context: Context, state: State, step: Step, earlier: TraceStep, one: FollowUp) -> None:
+def _repeat_answer(
+    context: Context, state: State, step: Step, earlier: TraceStep, follow_up: FollowUp
+) -> None:
     values = earlier.values
-    assert one.iri is not None  # noqa: S101 - it is recorded
-    action = Action(values["question"] or "", one.promise, one.depth, one.iri, step.derived_from[0])
+    assert follow_up.iri is not None  # noqa: S101 - it is recorded
+    action = Action(
+        values["question"] or "", follow_up.promise, follow_up.depth, follow_up.iri, step.derived_from[0]
+    )
     text, why = _repeat_text(state, earlier), values["reason"] or ""
     record_follow_up(context, state, step, action, values["status"], text, values["score"], why)
 
 
 def _repeat_text(state: State, earlier: TraceStep) -> str:
     """The text of an earlier step; what it cites can be cited in this run."""
-    return adopt(state, earlier.answer or "", [_selection(one) for one in earlier.selections])
+    return adopt(state, earlier.answer or "", [_selection(selected) for selected in earlier.selections])
 
 
-def _selection(one: Selected) -> Selection:
+def _selection(selected: Selected) -> Selection:
     """A selection of a trace as one of a run."""
     selection = Selection(
-        score=one.score or 0.0,
-        marker=one.marker,
-        reasoning=one.reasoning,
-        sources=one.sources,
-        taken_from=one.iri,
+        score=selected.score or 0.0,
+        marker=selected.marker,
+        reasoning=selected.reasoning,
+        sources=selected.sources,
+        taken_from=selected.iri,
     )
-    if one.fact is not None:
-        fact = one.fact
+    if selected.fact is not None:
+        fact = selected.fact
         triple = (fact.s, fact.p, fact.o)
         selection.edge = Edge(triple, fact.s_label, fact.p_label, fact.o_label, 0, "out", fact.s)
-        selection.edge.also, selection.edge.also_facts = one.also, one.also_facts
+        selection.edge.also, selection.edge.also_facts = selected.also, selected.also_facts
         selection.shown = selection.edge.text
-    elif one.sentence is not None:
-        selection.hit = SentenceHit(one.sentence)
+    elif selected.sentence is not None:
+        selection.hit = SentenceHit(selected.sentence)
     return selection
 
 
@@ -157,9 +161,9 @@ def _repeat_proposals(
     context: Context, step: Step, earlier: TraceStep
 ) -> dict[NamedNode, tuple[FollowUp, NamedNode]]:
     """The follow-up questions of an earlier step → the same in this run, and the step that proposes them."""
-    found = {
-        one.iri: FollowUp(one.question, one.promise, one.depth, one.dropped)
-        for one in earlier.items["follow_ups"]
+    repeated = {
+        follow_up.iri: FollowUp(follow_up.question, follow_up.promise, follow_up.depth, follow_up.dropped)
+        for follow_up in earlier.items["follow_ups"]
     }
-    context.recorder.items(step, FOLLOW_UP, found.values())
-    return {node_of(old): (one, step.iri) for old, one in found.items()}
+    context.recorder.items(step, FOLLOW_UP, repeated.values())
+    return {node_of(old): (follow_up, step.iri) for old, follow_up in repeated.items()}

@@ -144,7 +144,7 @@ def _selections(
     context: Context, state: State, step: Step, result: Result, labels: Mapping[str, str]
 ) -> list[Selection]:
     """The facts of each row, cited by its number, with their sources. Facts without any are left out."""
-    found: list[Selection] = []
+    selections: list[Selection] = []
     by_fact: dict[Triple, Selection] = {}
     for number, facts in enumerate(result.facts, start=1):
         for fact in facts:
@@ -152,14 +152,14 @@ def _selections(
             edge = Edge(fact, s, p, o, hop=0, direction="out", origin=fact[0])
             selection = Selection(score=1.0, edge=edge, marker=number)
             by_fact.setdefault(fact, selection)
-            found.append(selection)
+            selections.append(selection)
     attach_sources(context, state, step, list(by_fact.values()))
-    for selection in found:
+    for selection in selections:
         assert selection.edge is not None  # noqa: S101
         selection.sources = by_fact[selection.edge.triple].sources
         row = _line(result.rows[(selection.marker or 1) - 1], result.variables, labels)
         selection.shown = f"{row}\n{selection.edge.text}"  # a sum or count is in the row alone
-    return [selection for selection in found if selection.sources]
+    return [selection for selection in selections if selection.sources]
 
 
 ANSWER_ROWS = register(

@@ -70,13 +70,13 @@ def facts_of_rows(
     by_values: defaultdict[tuple[Term | None, ...], list[Row]] = defaultdict(list)
     for values in wide.rows or ():
         by_values[tuple(values.get(name) for name in shared)].append(values)
-    found = []
+    facts_by_row = []
     for row in rows:
         matching = by_values[tuple(row.get(name) for name in shared)]
         facts = dict.fromkeys(fact for values in matching for fact in _filled(patterns, values))
         own = [fact for fact in facts if fact[1] not in NAMES] or list(facts)
-        found.append(own[:_FACTS])
-    return found
+        facts_by_row.append(own[:_FACTS])
+    return facts_by_row
 
 
 def _rows_as_values(where: str, variables: Iterable[str], rows: Iterable[Row]) -> str:
@@ -105,14 +105,14 @@ def _patterns(query: str) -> list[Pattern]:
         algebra = prepareQuery(query).algebra
     except Exception:  # noqa: BLE001 - its parser has errors of many kinds, also for RDF 1.2
         return []
-    found: list[Pattern] = []
+    patterns: list[Pattern] = []
 
     def walk(node: Any) -> None:
         if isinstance(node, CompValue):
             if node.name == "Graph" and str(node.term) != Graphs.FACTS.value:
                 return
             for triple in dict.get(node, "triples") or ():  # its own get() reads variables
-                found.extend(_pattern(*triple))
+                patterns.extend(_pattern(*triple))
             for key, value in node.items():
                 if not (node.name == "Minus" and key == "p2") and key != "expr":
                     walk(value)
@@ -121,7 +121,7 @@ def _patterns(query: str) -> list[Pattern]:
                 walk(part)
 
     walk(algebra)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(patterns))
 
 
 def _pattern(s: Any, p: Any, o: Any) -> Iterator[Pattern]:
@@ -129,8 +129,8 @@ def _pattern(s: Any, p: Any, o: Any) -> Iterator[Pattern]:
     from rdflib.paths import AlternativePath, InvPath, Path
 
     if isinstance(p, AlternativePath):
-        for one in p.args:
-            yield from _pattern(s, one, o)
+        for predicate in p.args:
+            yield from _pattern(s, predicate, o)
     elif isinstance(p, InvPath):
         yield from _pattern(o, p.arg, s)
     elif not isinstance(p, Path):
@@ -167,7 +167,9 @@ def _where(query: str) -> str | None:
 
 def _prologue_of(query: str) -> str:
     """What a query declares before SELECT."""
-    forms = (one for one in tokens(query) if one.kind == "word" and one.text.upper() in ("SELECT", "ASK"))
+    forms = (
+        token for token in tokens(query) if token.kind == "word" and token.text.upper() in ("SELECT", "ASK")
+    )
     form = next(forms, None)
     return query[: form.offset] if form is not None else ""
 

@@ -9,14 +9,14 @@ from typing import TypeVar
 _Found = TypeVar("_Found")
 
 
-def best(found: Iterable[_Found], score: Callable[[_Found], float], limit: int | None = None) -> list[_Found]:
+def best(items: Iterable[_Found], score: Callable[[_Found], float], limit: int | None = None) -> list[_Found]:
     """What has the highest scores, best first; equal ones stay in their order.
 
     Args:
         score: scores that differ by rounding only are equal.
         limit: how many at most.
     """
-    return sorted(found, key=lambda one: -round(score(one), 12))[:limit]
+    return sorted(items, key=lambda item: -round(score(item), 12))[:limit]
 
 
 def fitting(
@@ -31,8 +31,8 @@ def fitting(
     """
     totals = accumulate(map(tokens, ranked))
     return [
-        one
-        for place, (one, total) in enumerate(zip(ranked, totals, strict=True))
+        item
+        for place, (item, total) in enumerate(zip(ranked, totals, strict=True))
         if total <= room or place < least
     ]
 

@@ -64,10 +64,10 @@ def select_chunks(context: Context, state: State, step: Step, parameters: Parame
         kept |= {chunk_of(sentence.value) for edge in state.edges for sentence in edge.sentences}
         ranked = [hit for hit in ranked if hit.chunk.value in kept]
     room = parameters["chunk_tokens"], parameters["whole_chunks"]
-    found = fit_chunks(context, state, step, ranked, parameters, *room)
+    selections = fit_chunks(context, state, step, ranked, parameters, *room)
     asked = ranked[: parameters["chunk_limit"]]
     state.well_ranked = [hit.chunk for hit in asked if hit.chunk.value in state.texts]
-    return found
+    return selections
 
 
 def fit_chunks(
@@ -112,9 +112,9 @@ def fit_chunks(
             if out and tokens < _LEAST * parameters["window_tokens"]:
                 continue
             first = place - place % _AHEAD
-            ahead = [one.chunk.value for one in asked[first : first + _AHEAD]]
-            found = chunk_sentences(context, state, step, ahead)[chunk]
-            window = _part(state, chunk, found, size, before.get(chunk))
+            ahead = [hit.chunk.value for hit in asked[first : first + _AHEAD]]
+            sentences = chunk_sentences(context, state, step, ahead)[chunk]
+            window = _part(state, chunk, sentences, size, before.get(chunk))
             if window is None:
                 continue
         offset, length = window or (None, None)
@@ -151,13 +151,13 @@ def _folded(state: State, chunks: Sequence[str]) -> set[str]:
         chunk
         for alike in best.values()
         for place, chunk in enumerate(alike)
-        if any(_says_no_more(state.texts[chunk][0], state.texts[other][0]) for other in alike[:place])
+        if any(_says_no_more(state.texts[chunk][0], state.texts[former][0]) for former in alike[:place])
     }
 
 
 def _says_no_more(text: str, than: str) -> bool:
-    known = {*_PARTICULAR.findall(than)}
-    if not known.issuperset(_PARTICULAR.findall(text)):
+    particulars = {*_PARTICULAR.findall(than)}
+    if not particulars.issuperset(_PARTICULAR.findall(text)):
         return False
     return known_figures(text).values <= known_figures(than).values
 
@@ -173,16 +173,16 @@ def _part(
     where nothing was found but what was shown before.
     """
     scores = {hit.sentence.value: hit.score for hit in state.hits}
-    found = [(offset, length, scores.get(iri, 0.0)) for offset, length, iri in sentences]
-    left = _unshown(found, shown) if shown else found
-    return _window(left, state.texts[chunk][0], tokens) if left else None
+    placed = [(offset, length, scores.get(iri, 0.0)) for offset, length, iri in sentences]
+    unshown = _unshown(placed, shown) if shown else placed
+    return _window(unshown, state.texts[chunk][0], tokens) if unshown else None
 
 
 def _unshown(sentences: Sequence[_Placed], shown: Sequence[Selection]) -> list[_Placed]:
     """The run of sentences without any that was shown that has the best of those found there, if any has."""
     runs: list[list[_Placed]] = [[]]
     for sentence in sentences:
-        if any(one.window is None or _inside(sentence[0], one.window) for one in shown):
+        if any(selection.window is None or _inside(sentence[0], selection.window) for selection in shown):
             runs.append([])
         else:
             runs[-1].append(sentence)
@@ -229,14 +229,14 @@ def _reason(hit: PassageHit, place: int, among: int) -> str:
     shares = {name: hit.weights.get(name, 0.0) * value for name, value in hit.signals.items()}
     parts = sorted(((share, name) for name, share in shares.items()), reverse=True)
     made_of = ", ".join(f"{name} {share:.2f}" for share, name in parts if share >= _TOLD)
-    told = tr("rank {place} of {among}").format(place=place, among=among) + (
+    reason = tr("rank {place} of {among}").format(place=place, among=among) + (
         f": {made_of}" if made_of else ""
     )
     return (
-        told
+        reason
         if hit.authority is None
         else tr("{told}; with authority {authority:g}: {score:.2f}").format(
-            told=told, authority=hit.authority, score=hit.score
+            told=reason, authority=hit.authority, score=hit.score
         )
     )
 
@@ -268,8 +268,8 @@ def best_facts(
     """
     most = max((edge.score for edge in state.edges), default=0.0)
     least = max(parameters["min_score"], min_share * most)
-    found = [edge for edge in state.edges if unverified or not edge.unverified]
-    return [edge for edge in found if edge.score >= least][:limit]
+    verified = [edge for edge in state.edges if unverified or not edge.unverified]
+    return [edge for edge in verified if edge.score >= least][:limit]
 
 
 def record_selections(context: Context, step: Step, selections: Sequence[Selection], first: int = 0) -> None:
@@ -298,8 +298,8 @@ def record_selections(context: Context, step: Step, selections: Sequence[Selecti
         context.recorder.item(step, EDGE if selection.edge else SENTENCE, selection)
 
 
-def _nodes(found: Iterable[str | None]) -> tuple[NamedNode, ...]:
-    return tuple(NamedNode(iri) for iri in dict.fromkeys(found) if iri)
+def _nodes(iris: Iterable[str | None]) -> tuple[NamedNode, ...]:
+    return tuple(NamedNode(iri) for iri in dict.fromkeys(iris) if iri)
 
 
 def cite(state: State, selection: Selection, number: int | None = None) -> int:
@@ -333,8 +333,8 @@ def adopt(state: State, answer: str, selections: Sequence[Selection]) -> str:
     cited = cited_numbers(answer)
     numbers: dict[int, dict[int, None]] = {}  # there → here
     fresh: dict[int, int] = {}
-    marked = [one for one in selections if one.marker in cited]
-    for selection in sorted(marked, key=lambda one: cited.index(one.marker or 0)):
+    marked = [selection for selection in selections if selection.marker in cited]
+    for selection in sorted(marked, key=lambda selection: cited.index(selection.marker or 0)):
         there = selection.marker or 0
         copied = replace(selection, marker=None, iri=None, taken_from=selection.iri or selection.taken_from)
         offered = fresh.get(there) or _next_number(state)
@@ -353,9 +353,9 @@ _RUN = re.compile(r"(?:\[\d+\]){2,}", re.ASCII)
 """Citations in a row."""
 
 
-def _each_once(found: re.Match[str]) -> str:
+def _each_once(match: re.Match[str]) -> str:
     """Two numbers there may be one here."""
-    return "".join(dict.fromkeys(re.findall(r"\[\d+\]", found[0])))
+    return "".join(dict.fromkeys(re.findall(r"\[\d+\]", match[0])))
 
 
 def _next_number(state: State) -> int:

@@ -94,14 +94,14 @@ class Call(Protocol):
     """Runs a pipeline that the running one names under `call:` or `calls:`, on a question."""
 
     def __call__(
-        self, name: str, question: str, context: Context, state: State, known: Sequence[Known] = ()
+        self, name: str, question: str, context: Context, state: State, findings: Sequence[Known] = ()
     ) -> Generator[GraphRagResponse, None, Called]:
         """Yields the explain messages of its run, and returns what it answered. The next step of
         `context.recorder` derives from its last step.
 
         Args:
             state: of the run that asks: language, and entities that must be followed, or not.
-            known: what was found out before; only agents read it.
+            findings: what was found out before; only agents read it.
 
         Raises:
             ConfigError: when the running pipeline does not name it.
@@ -229,7 +229,7 @@ class Work:
     @property
     def tokens(self) -> int:
         """Tokens that sub-pipelines used."""
-        return sum((one["in_tokens"] or 0) + (one["out_tokens"] or 0) for one in self.usage)
+        return sum((usage["in_tokens"] or 0) + (usage["out_tokens"] or 0) for usage in self.usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +334,7 @@ class State:
     @property
     def markers(self) -> set[int]:
         """The numbers that can be cited."""
-        return {one.marker for one in self.selections if one.marker is not None}
+        return {selection.marker for selection in self.selections if selection.marker is not None}
 
     @property
     def selected(self) -> int:

@@ -67,14 +67,15 @@ def repair(
     problems = _problems(state, by_marker, draft)
     if not problems or first is None or context.gateway is None:
         return
-    found: list[Completion] = []
+    completions: list[Completion] = []
     values = {**prompt, "draft": draft, "problems": problems}
     reply = Reply(
-        stream_model(context, step, "repair", found.append, prompt="repair", **values), notes=prompt["notes"]
+        stream_model(context, step, "repair", completions.append, prompt="repair", **values),
+        notes=prompt["notes"],
     )
     for _ in reply.answer:
         pass
-    second = found[0]
+    second = completions[0]
     text, refused = in_one_form(reply.text, state.language, by_marker.keys())
     better = (
         bool(text)
@@ -131,13 +132,13 @@ def extractive(context: Context, state: State, parameters: Parameters) -> Iterat
     step = begin_answer(context, state, "extractive")
     best = best_passages(context, step, state, parameters)
     if best.found and (state.vouched or best.margin >= parameters["min_margin"]):
-        first, *others = best.found
+        first, *further = best.found
         first.label = BEST
-        for one in others:
-            one.label = FURTHER
+        for passage in further:
+            passage.label = FURTHER
         state.shown = best.found
-        for one in best.found:
-            _select(context, state, step, one.selection)
+        for passage in best.found:
+            _select(context, state, step, passage.selection)
         for selection in state.selections:
             selection.marker = None
         first.selection.marker = 1
@@ -176,8 +177,8 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
             state.vouched = False
             _closest(context, state, step, best_passages(context, step, state, parameters))
         else:
-            cited = [one for n in cited_numbers(state.answer) for one in numbered.get(n, ())]
-            attach_sources(context, state, step, [one for one in cited if not one.sources])
+            cited = [selection for n in cited_numbers(state.answer) for selection in numbered.get(n, ())]
+            attach_sources(context, state, step, [selection for selection in cited if not selection.sources])
             for selection in (*cited, *facts_said(context, state, step, cited)):
                 _select(context, state, step, selection)
     yield from finish_with_suggestions(context, state, parameters, step, state.answer)
@@ -206,10 +207,10 @@ def _evidence(context: Context, state: State, step: Step) -> Evidence:
     evidence = state.evidence
     if evidence is None:
         edges = [selection.edge for selection in state.selections if selection.edge]
-        said = [edge.sentences[0] for edge in edges if edge.sentences]
-        said += [selection.hit.sentence for selection in state.selections if selection.hit]
+        sentences = [edge.sentences[0] for edge in edges if edge.sentences]
+        sentences += [selection.hit.sentence for selection in state.selections if selection.hit]
         unread = [edge for edge in edges if edge.says_more]
-        evidence = collect(context, state, step, state.chunks, said, unread)
+        evidence = collect(context, state, step, state.chunks, sentences, unread)
         evidence.offer(edges)
         state.evidence = evidence
     evidence.choose(state.selections)
@@ -236,10 +237,10 @@ def _numbered(state: State, evidence: Evidence, lines: Sequence[Line]) -> dict[i
     """
     numbered: dict[int, list[Selection]] = {}
     for line in lines:
-        own = [one for one in line.chosen if one.edge is None or line.chunk is None]
+        own = [selection for selection in line.chosen if selection.edge is None or line.chunk is None]
         numbered[line.number] = own or [_unchosen(state, line)]
         for edge in line.below:
-            chosen = (one for one in line.chosen if one.edge is edge)
+            chosen = (selection for selection in line.chosen if selection.edge is edge)
             numbered[line.fact_number(edge)] = [next(chosen, None) or Selection(score=edge.score, edge=edge)]
         for number in (line.number, *map(line.fact_number, line.below)):
             for selection in numbered[number]:
@@ -247,7 +248,9 @@ def _numbered(state: State, evidence: Evidence, lines: Sequence[Line]) -> dict[i
                 selection.shown = f"{evidence.heads.get(line.document, '')}\n{line.text}"
     for number, point in evidence.points.items():
         shown = f"{point.head}\n{point.text}"
-        numbered[number] = [replace(one, marker=number, shown=shown, iri=None) for one in point.rests]
+        numbered[number] = [
+            replace(selection, marker=number, shown=shown, iri=None) for selection in point.rests
+        ]
     return numbered
 
 
@@ -270,7 +273,7 @@ def begin_answer(context: Context, state: State, mode: str) -> Step:
 
 
 def _select(context: Context, state: State, step: Step, selection: Selection) -> None:
-    if all(selection is not other for other in state.selections):
+    if all(selection is not cited for cited in state.selections):
         record_selections(context, step, [selection], first=state.selected)
         state.selections.append(selection)
 
@@ -289,12 +292,12 @@ def _unknown(context: Context, state: State, step: Step, best: Passages) -> str:
 def _closest(context: Context, state: State, step: Step, best: Passages) -> None:
     """Keep and record what comes nearest to an answer that is not there; nothing is cited."""
     state.shown = best.found
-    state.closest = [one.source for one in best.found if one.source.chunk is not None]
-    for one in best.found:
-        one.label = CLOSEST
-        _select(context, state, step, one.selection)
-        if one.selection.iri is not None:
-            context.recorder.say(step, RAG.closest, one.selection.iri)
+    state.closest = [passage.source for passage in best.found if passage.source.chunk is not None]
+    for passage in best.found:
+        passage.label = CLOSEST
+        _select(context, state, step, passage.selection)
+        if passage.selection.iri is not None:
+            context.recorder.say(step, RAG.closest, passage.selection.iri)
     for selection in state.selections:
         selection.marker = None
 

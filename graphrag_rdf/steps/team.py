@@ -132,9 +132,9 @@ def read_plan(text: str, most: int) -> list[PlanStep]:
 
 
 def _read(form: TypeAdapter[Any], text: str) -> Any:
-    found = _ARRAY.search(text)
+    match = _ARRAY.search(text)
     try:
-        return form.validate_python(json.loads(found[0])) if found else []
+        return form.validate_python(json.loads(match[0])) if match else []
     except (ValueError, ValidationError):
         return []
 
@@ -188,12 +188,12 @@ def find(context: Context, state: State, parameters: Parameters) -> Iterator[Gra
 
 
 def answer_of(
-    context: Context, state: State, pipeline: str, question: str, known: Sequence[Known] = ()
+    context: Context, state: State, pipeline: str, question: str, findings: Sequence[Known] = ()
 ) -> Generator[GraphRagResponse, None, tuple[Called | None, str]]:
     """What a pipeline answered, and why there is no answer; "" if there is one. Yields its messages."""
     assert context.call is not None  # noqa: S101
     try:
-        called = yield from context.call(pipeline, question, context, state, known)
+        called = yield from context.call(pipeline, question, context, state, findings)
     except ConfigError:
         raise
     except GraphRagError as failed:
@@ -211,8 +211,8 @@ class MergeParameters(StepParameters):
 
 def merge_findings(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """The answer, from the answers to the parts."""
-    found: list[tuple[str, Called | None, str]] = state.work.results
-    results = [(goal, adopted(state, called) if called else error) for goal, called, error in found]
+    answers: list[tuple[str, Called | None, str]] = state.work.results
+    results = [(goal, adopted(state, called) if called else error) for goal, called, error in answers]
     yield from _merge(context, state, parameters, results, "subagents-complete")
 
 
@@ -308,7 +308,7 @@ def _plan(context: Context, state: State, plan: Plan, most: int, failed: str) ->
         most=most,
     )
     steps = read_plan(text, most) or ([] if failed else [PlanStep(goal=state.question)])
-    parts = [Part(one.goal, tuple(number - 1 for number in one.depends_on)) for one in steps]
+    parts = [Part(planned.goal, tuple(number - 1 for number in planned.depends_on)) for planned in steps]
     for part in parts:
         context.recorder.say(step, TG.planStep, Literal(part.text or ""))
     context.recorder.items(step, PART, parts)
@@ -324,7 +324,7 @@ def _plan(context: Context, state: State, plan: Plan, most: int, failed: str) ->
 def _queue_ready(state: State, plan: Plan) -> None:
     """Queue the tasks whose needs are met, in the order of the plan."""
     for task in plan.tasks:
-        if not task.queued and all(one.result is not None for one in task.needs):
+        if not task.queued and all(needed.result is not None for needed in task.needs):
             task.queued = True
             state.work.found.append((-float(task.number), task))
 
@@ -343,9 +343,9 @@ def execute(context: Context, state: State, parameters: Parameters) -> Iterator[
     if task not in plan.tasks:
         return  # of a plan that was given up
     recorder = context.recorder
-    recorder.last = (task.node, *(one.at for one in task.needs if one.at is not None))
-    known = [_known(state, one) for one in task.needs]
-    called, error = yield from answer_of(context, state, parameters["pipeline"], task.goal, known)
+    recorder.last = (task.node, *(needed.at for needed in task.needs if needed.at is not None))
+    findings = [_known(state, needed) for needed in task.needs]
+    called, error = yield from answer_of(context, state, parameters["pipeline"], task.goal, findings)
     result = adopted(state, called) if called else ""
     step = recorder.step(STEP_RESULT)
     recorder.say(step, TG.planStep, Literal(task.goal))
@@ -363,7 +363,9 @@ def _known(state: State, task: Task) -> Known:
     """The result of a step that is done, with what it cites."""
     result = task.result or ""
     cited = {*cited_numbers(result)}
-    return Known(task.goal, result, [one for one in state.selections if one.marker in cited])
+    return Known(
+        task.goal, result, [selection for selection in state.selections if selection.marker in cited]
+    )
 
 
 def merge_results(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:

@@ -158,7 +158,7 @@ class ToolDefinition(BaseModel):
         own = TYPES[self.type].arguments
         if own is not None:
             return own
-        fields: dict[str, Any] = {one.name: one.field() for one in self.arguments}
+        fields: dict[str, Any] = {argument.name: argument.field() for argument in self.arguments}
         return create_model("Arguments", __config__=ConfigDict(extra="forbid"), **fields)
 
     @cached_property
@@ -250,10 +250,12 @@ def read_tools(folders: Sequence[Path]) -> list[ToolDefinition]:
 @lru_cache(maxsize=64)
 def _tools(text: str) -> tuple[ToolDefinition, ...]:
     """The tools in a tools.yaml. Each text is read once: that takes longer than a step of an agent."""
-    found = tuple(ToolDefinition.model_validate(one) for one in yaml.safe_load(text) or ())
-    for tool in found:
+    definitions = tuple(
+        ToolDefinition.model_validate(definition) for definition in yaml.safe_load(text) or ()
+    )
+    for tool in definitions:
         tool.check()
-    return found
+    return definitions
 
 
 def open_tools(definitions: Sequence[ToolDefinition], warn: Callable[[str, str], None]) -> list[Tool]:
@@ -267,30 +269,30 @@ def open_tools(definitions: Sequence[ToolDefinition], warn: Callable[[str, str],
         ConfigError: when something is missing on this computer.
     """
     tools: list[Tool] = []
-    known: dict[Server, Mapping[str, Served]] = {}
-    for one in definitions:
-        if one.type != "mcp":
-            tools.append(Tool(one))
+    served_by: dict[Server, Mapping[str, Served]] = {}
+    for definition in definitions:
+        if definition.type != "mcp":
+            tools.append(Tool(definition))
             continue
-        if one.server not in known:
+        if definition.server not in served_by:
             try:
-                known[one.server] = served_tools(one.server)
+                served_by[definition.server] = served_tools(definition.server)
             except ConfigError:
                 raise
             except GraphRagError as failed:
-                known[one.server] = {}
+                served_by[definition.server] = {}
                 warn(
                     "tool_unavailable",
                     tr("the tools of a server are left out: {failed}").format(failed=failed),
                 )
-        served = known[one.server].get(one.tool)
+        served = served_by[definition.server].get(definition.tool)
         if served is not None:
-            tools.append(Tool(one, served))
-        elif known[one.server]:
+            tools.append(Tool(definition, served))
+        elif served_by[definition.server]:
             warn(
                 "tool_unavailable",
                 tr("{server} has no tool {tool!r}, so {one} is left out").format(
-                    server=one.server.name, tool=one.tool, one=one.name
+                    server=definition.server.name, tool=definition.tool, one=definition.name
                 ),
             )
     return tools
@@ -444,8 +446,8 @@ class Observed:
         tool = use.tool
         if tool is not None and not mistake:
             try:
-                found = _used(tool, use, arguments)
-                text = _cut(tool, found if isinstance(found, str) else (yield from found))
+                outcome = _used(tool, use, arguments)
+                text = _cut(tool, outcome if isinstance(outcome, str) else (yield from outcome))
             except ConfigError:
                 raise  # the model cannot mend what a file says
             except GraphRagError as failed:

@@ -116,8 +116,8 @@ class QuestionWords:
         figure = _NUMBER if _HOW_MANY.search(question) else _TIME if _WHEN.search(question) else None
         who = bool(_WHO.search(question))
         name = figure is None and (who or bool(_WHERE.search(question)))
-        rest = chinese_questions.without_asking(question) if chinese else _ANYTHING.sub(" ", question)
-        question = rest if analyse(rest, language) else question
+        unasking = chinese_questions.without_asking(question) if chinese else _ANYTHING.sub(" ", question)
+        question = unasking if analyse(unasking, language) else question
         if index is None:
             rarity = dict.fromkeys(analyse(question, language), 1.0)
         else:
@@ -149,14 +149,14 @@ class QuestionWords:
 
     def _spoken_of(self, text: str) -> set[str]:
         terms = _terms_of(text, self.language)
-        found = self.weights.keys() & terms
+        terms_present = self.weights.keys() & terms
         # a pair across the border of two words that are there counts as there
-        found |= {
+        terms_present |= {
             pair
             for pair, (before, after) in self.between.items()
             if pair in self.weights and before in terms and after in terms
         }
-        return {term for term in found if not _is_common(term, text, self.language)}
+        return {term for term in terms_present if not _is_common(term, text, self.language)}
 
     def weight(self, terms: Iterable[str]) -> float:
         """The weight of some of the words, 0 to 1; of a question without content words always 1."""
@@ -184,8 +184,10 @@ def _is_common(term: str, text: str, language: str | None) -> bool:
     """Whether a word is a common one of the text's language, which is another than the given: to die, and the
     German article; a text is in the language of which it has most common words.
     """
-    others = [other for other, stop in stop_words().items() if term in stop]
-    return any(common_words(text, other) > common_words(text, language) for other in others)
+    languages = [language_of_stop for language_of_stop, stop in stop_words().items() if term in stop]
+    return any(
+        common_words(text, language_here) > common_words(text, language) for language_here in languages
+    )
 
 
 @lru_cache(maxsize=4096)  # a question meets the same names and sentences several times

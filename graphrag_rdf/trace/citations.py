@@ -36,20 +36,20 @@ def cited_numbers(text: str) -> list[int]:
     return list(dict.fromkeys(int(number) for number in MARKER.findall(text)))
 
 
-def in_style(text: str, style: Style, known: AbstractSet[int] | None = None) -> str:
+def in_style(text: str, style: Style, cited: AbstractSet[int] | None = None) -> str:
     """A text that cites by numbers, with its citations in a style.
 
     Args:
-        known: numbers that something is cited by; others stay as they are. None, of a model's text: all but
+        cited: numbers that something is cited by; others stay as they are. None, of a model's text: all but
             years.
     """
     if style == "number":
         return text
 
-    def written(found: re.Match[str]) -> str:
-        number = int(found[1])
-        cites = number < _YEARS if known is None else number in known
-        return marker(number, style) if cites else found[0]
+    def written(match: re.Match[str]) -> str:
+        number = int(match[1])
+        cites = number < _YEARS if cited is None else number in cited
+        return marker(number, style) if cites else match[0]
 
     return MARKER.sub(written, text)
 

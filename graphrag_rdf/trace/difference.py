@@ -37,29 +37,29 @@ def differences(first: Trace, second: Trace) -> list[Difference]:
 
     Times and IRIs do not count. Runs that steps started are compared if they were read with the traces.
     """
-    found = [*_asked(first, second), *_found(first, second)]
-    found.sort(key=lambda difference: difference.what == "warning")
+    listed = [*_asked(first, second), *_found(first, second)]
+    listed.sort(key=lambda difference: difference.what == "warning")
     for old, new in _pairs(first.runs.values(), second.runs.values()):
         if old is None or new is None:
-            before, after = (None if one is None else one.question for one in (old, new))
-            found.append(Difference("run", "", before, after, before or after))
+            before, after = (None if run is None else run.question for run in (old, new))
+            listed.append(Difference("run", "", before, after, before or after))
         else:
-            below = (one for one in differences(old, new) if one.what not in ASKED)
-            found += [replace(one, run=one.run or old.question) for one in below]
-    return found
+            below = (difference for difference in differences(old, new) if difference.what not in ASKED)
+            listed += [replace(difference, run=difference.run or old.question) for difference in below]
+    return listed
 
 
 def _pairs(first: Iterable[Trace], second: Iterable[Trace]) -> Iterator[tuple[Trace | None, Trace | None]]:
     """Runs with the same question, as some run at the same time; then the others in their order."""
-    left, rest = [], list(second)
+    unmatched, remaining = [], list(second)
     for old in first:
-        same = next((new for new in rest if new.question == old.question), None)
+        same = next((new for new in remaining if new.question == old.question), None)
         if same is None:
-            left.append(old)
+            unmatched.append(old)
         else:
-            rest.remove(same)
+            remaining.remove(same)
             yield old, same
-    yield from zip_longest(left, rest)
+    yield from zip_longest(unmatched, remaining)
 
 
 ASKED = frozenset({"question", "pipeline", "model", "parameter", "entity"})
@@ -77,16 +77,16 @@ def _asked(first: Trace, second: Trace) -> Iterator[Difference]:
     for name in sorted(old | new):
         yield from _value("parameter", old.get(name), new.get(name), name=name)
     for name in ("include", "exclude"):
-        for one in _only("entity", getattr(first, name), getattr(second, name)):
-            yield replace(one, name=name)
+        for difference in _only("entity", getattr(first, name), getattr(second, name)):
+            yield replace(difference, name=name)
 
 
 def _found(first: Trace, second: Trace) -> Iterator[Difference]:
     yield from _value("steps", _shape(first), _shape(second))
     before, after = _fields(first), _fields(second)
     for kind, name in dict.fromkeys((*before, *after)):
-        for one in _only(kind, before.get((kind, name), ()), after.get((kind, name), ())):
-            yield replace(one, name=name)
+        for difference in _only(kind, before.get((kind, name), ()), after.get((kind, name), ())):
+            yield replace(difference, name=name)
     old, new = _items(first), _items(second)
     for key in dict.fromkeys((*old, *new)):
         yield from _only(key.removesuffix("s"), old.get(key, ()), new.get(key, ()))
@@ -100,25 +100,25 @@ def _shape(trace: Trace) -> str:
     A step tells which it derives from if these are several.
     """
     names: dict[str, tuple[int, str]] = {}
-    told: list[tuple[int, str, str]] = []
+    steps: list[tuple[int, str, str]] = []
     for step in trace.steps:
         before = sorted(names[iri] for iri in step.derived_from if iri in names)
         place = 1 + max((place for place, _ in before), default=0)
         names[step.iri] = (place, step.kind)
         after = ", ".join(f"{at} {kind}" for at, kind in before) if len(before) > 1 else ""
-        told.append((place, step.kind, tr(" (after {steps})").format(steps=after) if after else ""))
-    return " → ".join(f"{place} {kind}{after}" for place, kind, after in sorted(told))
+        steps.append((place, step.kind, tr(" (after {steps})").format(steps=after) if after else ""))
+    return " → ".join(f"{place} {kind}{after}" for place, kind, after in sorted(steps))
 
 
 def _fields(trace: Trace) -> dict[tuple[str, str], list[str]]:
     """The values of steps that are compared, by the kind of the step and the name of the field."""
     named: dict[tuple[str, str], list[str]] = {}
     for step in trace.steps:
-        for one in step.declared.fields:
-            value = step.values.get(one.key)
-            if one.compared and value is not None:
+        for field in step.declared.fields:
+            value = step.values.get(field.key)
+            if field.compared and value is not None:
                 values = value if isinstance(value, list) else [value]
-                named.setdefault((step.kind, one.key), []).extend(map(str, values))
+                named.setdefault((step.kind, field.key), []).extend(map(str, values))
     return named
 
 
@@ -126,7 +126,7 @@ def _items(trace: Trace) -> dict[str, list[str]]:
     """What the kinds of items call those that are compared, by the key of the kind."""
     named: dict[str, list[str]] = {}
     for step in trace.steps:
-        compared = {one.key: one.compared for one in (*step.declared.items, WARNING) if one.compared}
+        compared = {kind.key: kind.compared for kind in (*step.declared.items, WARNING) if kind.compared}
         for key, name in compared.items():
             named.setdefault(key, []).extend(map(name, step.items[key]))
     return named

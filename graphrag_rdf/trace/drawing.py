@@ -93,23 +93,25 @@ def _columns(nodes: Sequence[Node], edges: Sequence[Edge]) -> list[list[str]]:
         near[edge.target].append(edge.source)
     columns: list[list[str]] = []
     waiting = [node.key for node in nodes if node.start] or [node.key for node in nodes[:1]]
-    rest = [key for key in near if key not in waiting]
+    remaining = [key for key in near if key not in waiting]
     while waiting:
         if columns:
             rows = {key: row for row, key in enumerate(columns[-1])}
-            waiting.sort(key=lambda key: _mean(rows[other] for other in near[key] if other in rows))
+            waiting.sort(
+                key=lambda key: _mean(rows[neighbour] for neighbour in near[key] if neighbour in rows)
+            )
         columns.append(waiting)
-        reached = {other for key in waiting for other in near[key]}
-        waiting = [key for key in rest if key in reached]
-        rest = [key for key in rest if key not in reached]
-    if rest:  # not connected with the start
-        columns.append(rest)
+        reached = {neighbour for key in waiting for neighbour in near[key]}
+        waiting = [key for key in remaining if key in reached]
+        remaining = [key for key in remaining if key not in reached]
+    if remaining:  # not connected with the start
+        columns.append(remaining)
     return columns
 
 
 def _mean(values: Iterable[int]) -> float:
-    found = list(values)
-    return sum(found) / len(found) if found else 0.0
+    numbers = list(values)
+    return sum(numbers) / len(numbers) if numbers else 0.0
 
 
 def _places(columns: Sequence[Sequence[str]]) -> dict[str, tuple[float, float]]:
@@ -164,9 +166,9 @@ def _line(
         at, anchor = (right - 10, level - 4 - 13 * above), "end"
     kind = (" strong" if edge.strong else "") + (" gone" if edge.gone else "")
     label = ("✗ " if edge.gone else "") + shortened(edge.label, _RELATION)
-    told = _told(edge, names)
+    title = _told(edge, names)
     line = Markup(  # noqa: S704 - its parts are escaped
-        f'<g class="edge{kind}" {data_of(edge)}><title>{escape(one_line(told))}</title>'
+        f'<g class="edge{kind}" {data_of(edge)}><title>{escape(one_line(title))}</title>'
         f'<path d="{path}" marker-end="url(#tip)"/></g>'
     )
     return line, Markup(  # noqa: S704 - its parts are escaped
@@ -244,7 +246,7 @@ def outline(nodes: Sequence[Node], edges: Sequence[Edge], title: str) -> Markup:
     from markupsafe import Markup, escape
 
     names = {node.key: node.label for node in nodes}
-    known = {node.key: node for node in nodes}
+    by_key = {node.key: node for node in nodes}
     lines, labels, boxes = [], [], []
     places: dict[str, tuple[float, float]] = {}
     waiting, height = list(edges), _OUTLINE_MARGIN
@@ -258,8 +260,8 @@ def outline(nodes: Sequence[Node], edges: Sequence[Edge], title: str) -> Markup:
         for number, edge in enumerate(own):
             path = ""
             if parent is not None and parent in (edge.source, edge.target):
-                left, bottom = places[parent]
-                path = f'<path d="M{left + 10:g} {bottom:g}V{middle:g}H{x:g}"/>'
+                x_parent, bottom = places[parent]
+                path = f'<path d="M{x_parent + 10:g} {bottom:g}V{middle:g}H{x:g}"/>'
             kind = (" strong" if edge.strong else "") + (" gone" if edge.gone else "")
             lines.append(
                 Markup(f'<g class="edge{kind}" {data_of(edge)}>')  # noqa: S704 - its parts are escaped
@@ -267,18 +269,18 @@ def outline(nodes: Sequence[Node], edges: Sequence[Edge], title: str) -> Markup:
                 + Markup(path)  # noqa: S704 - numbers
                 + Markup("</g>")
             )
-            said = shortened(
+            text = shortened(
                 _label(edge, key, parent, names), int((_OUTLINE_WIDTH - x - 20) / _RELATION_LETTER)
             )
             labels.append(
                 Markup(  # noqa: S704 - numbers
                     f'<g class="label{kind}"><text x="{x + 6:g}" y="{top + _LINE * (number + 1) - 4:g}">'
                 )
-                + escape(said)
+                + escape(text)
                 + Markup("</text></g>")
             )
         width = _OUTLINE_WIDTH - _OUTLINE_MARGIN - x
-        boxes.append(box(known[key], x, height, width, _OUTLINE_HEIGHT, int((width - 16) / _NAME_LETTER)))
+        boxes.append(box(by_key[key], x, height, width, _OUTLINE_HEIGHT, int((width - 16) / _NAME_LETTER)))
         height += _OUTLINE_HEIGHT + _OUTLINE_GAP
         places[key] = x, height - _OUTLINE_GAP
     shown = Markup("").join([*lines, *labels, *boxes])
@@ -295,16 +297,16 @@ def _reached(nodes: Sequence[Node], edges: Sequence[Edge]) -> Iterator[tuple[str
         near[edge.source].append(edge.target)
         near[edge.target].append(edge.source)
     starts = [node.key for node in nodes if node.start] or [node.key for node in nodes[:1]]
-    rest = [*starts, *(key for key in near if key not in starts)]
+    unvisited = [*starts, *(key for key in near if key not in starts)]
     parents: dict[str, str | None] = {}
     below: dict[str | None, list[str]] = {}
-    for start in rest:
+    for start in unvisited:
         queue: list[tuple[str, str | None]] = [(start, None)]
         for key, parent in queue:  # it grows: breadth first
             if key not in parents:
                 parents[key] = parent
                 below.setdefault(parent, []).append(key)
-                queue += ((other, key) for other in near[key])
+                queue += ((neighbour, key) for neighbour in near[key])
 
     def walk(key: str, depth: int) -> Iterator[tuple[str, str | None, int]]:
         yield key, parents[key], depth
@@ -319,9 +321,13 @@ def _label(edge: Edge, key: str, parent: str | None, names: dict[str, str]) -> s
     mark = "✗ " if edge.gone else ""
     if edge.source == edge.target:
         return f"{mark}↻ {edge.label}"
-    other = edge.source if edge.target == key else edge.target
+    neighbour = edge.source if edge.target == key else edge.target
     arrow = "→" if edge.target == key else "←"
-    return f"{mark}{arrow} {edge.label}" if other == parent else f"{mark}{arrow} {edge.label}: {names[other]}"
+    return (
+        f"{mark}{arrow} {edge.label}"
+        if neighbour == parent
+        else f"{mark}{arrow} {edge.label}: {names[neighbour]}"
+    )
 
 
 def _told(edge: Edge, names: Mapping[str, str]) -> str:

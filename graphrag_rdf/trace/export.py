@@ -205,9 +205,9 @@ class _Document:
         subject, predicate, value = quad.subject, quad.predicate, quad.object
         assert isinstance(subject, NamedNode)  # noqa: S101
         thing = self.things[subject.value]
-        known = _RELATIONS.get(predicate) or (_MEMBER if value in self._items else None)
-        if known is not None and isinstance(value, NamedNode):
-            name, first, second, subtype = known
+        relation = _RELATIONS.get(predicate) or (_MEMBER if value in self._items else None)
+        if relation is not None and isinstance(value, NamedNode):
+            name, first, second, subtype = relation
             ends, keys = (subject.value, value.value), (first, second)
             if predicate in _REVERSED:
                 ends, keys = ends[::-1], keys[::-1]
@@ -232,16 +232,16 @@ class _Document:
 
 def to_prov_n(quads: Iterable[Quad]) -> str:
     """A PROV-N document (PROV-N §3)."""
-    found = _Document(quads)
+    prov = _Document(quads)
     lines = ["document"]
     lines += [f"  prefix {name} <{iri}>" for name, iri in _prefixes().items() if name not in ("prov", "xsd")]
-    for iri, thing in sorted(found.things.items(), key=lambda item: (item[1].kind, item[0])):
+    for iri, thing in sorted(prov.things.items(), key=lambda item: (item[1].kind, item[0])):
         parts = [_escaped(iri)]
         if thing.kind == "activity":
             parts += [thing.times.get("startTime", "-"), thing.times.get("endTime", "-")]
         attributes = [f"{name}={_prov_n_value(name, value)}" for name, value in thing.attributes]
         lines.append(f"  {thing.kind}({', '.join(parts)}{_bracketed(attributes)})")
-    for relation in found.relations:
+    for relation in prov.relations:
         parts = [_escaped(end) for end in relation.ends]
         if relation.name in _THIRD:  # a time or plan, which is either given or marked as unknown
             parts.append(relation.time or "-")
@@ -252,16 +252,16 @@ def to_prov_n(quads: Iterable[Quad]) -> str:
 
 def to_prov_json(quads: Iterable[Quad]) -> str:
     """A PROV-JSON document."""
-    found = _Document(quads)
+    prov = _Document(quads)
     out: dict[str, Any] = {"prefix": _prefixes()}
-    for iri, thing in sorted(found.things.items()):
+    for iri, thing in sorted(prov.things.items()):
         attributes: dict[str, Any] = {f"prov:{name}": time for name, time in thing.times.items()}
         grouped: dict[str, list[Any]] = defaultdict(list)
         for name, value in thing.attributes:
             grouped[name].append(_json_value(name, value))
         attributes |= {name: values[0] if len(values) == 1 else values for name, values in grouped.items()}
         out.setdefault(thing.kind, {})[_qualified(iri)] = attributes
-    for number, relation in enumerate(found.relations):
+    for number, relation in enumerate(prov.relations):
         ends = zip(relation.keys, relation.ends, strict=True)
         body: dict[str, Any] = {f"prov:{key}": _qualified(end) for key, end in ends}
         if relation.time:
@@ -285,9 +285,9 @@ def to_prov_xml(quads: Iterable[Quad]) -> str:
             parent, etree.QName(namespace, local), {_PROV + k: v for k, v in attributes.items()}
         )
 
-    found = _Document(quads)
+    prov = _Document(quads)
     root = etree.Element(etree.QName(PREFIXES["prov"], "document"), nsmap={**_prefixes(), "xsi": _XSI})
-    for iri, thing in sorted(found.things.items()):
+    for iri, thing in sorted(prov.things.items()):
         node = element(root, PREFIXES["prov"], thing.kind, id=_qualified(iri))
         for name in ("startTime", "endTime"):
             if name in thing.times:
@@ -296,7 +296,7 @@ def to_prov_xml(quads: Iterable[Quad]) -> str:
             thing.attributes, key=lambda pair: _XML_ORDER.get(pair[0], len(_XML_ORDER))
         ):
             _xml_value(element(node, *_xml_name(name)), name, value)
-    for relation in found.relations:
+    for relation in prov.relations:
         node = element(root, PREFIXES["prov"], relation.name)
         for key, end in zip(relation.keys, relation.ends, strict=True):
             element(node, PREFIXES["prov"], key, ref=_qualified(end))
@@ -318,13 +318,13 @@ _XML_LOCAL = re.compile(r"[^\W\d][\w.-]*\Z")
 def _xml_name(name: str) -> tuple[str, str]:
     prefix, _, local = name.partition(":")
     iri = f"{_prefixes()[prefix]}{local}"
-    found = _XML_LOCAL.search(iri)
-    if found is None or not found.start():
+    match = _XML_LOCAL.search(iri)
+    if match is None or not match.start():
         raise UsageError(
             tr("PROV-XML cannot express the predicate {iri}").format(iri=iri),
             hint=tr("use prov-json or prov-n"),
         )
-    return iri[: found.start()], found.group()
+    return iri[: match.start()], match.group()
 
 
 def _xml_value(node: Any, name: str, value: Term) -> None:
@@ -361,8 +361,8 @@ def _parts(iri: str) -> tuple[str, str]:
     for name, base in _NAMESPACES:
         if iri.startswith(base) and len(iri) > len(base):
             return name, iri[len(base) :]
-    scheme, _, rest = iri.partition(":")
-    return ("iri" if scheme == "urn" else scheme), rest
+    scheme, _, path = iri.partition(":")
+    return ("iri" if scheme == "urn" else scheme), path
 
 
 def _qualified(iri: str) -> str:

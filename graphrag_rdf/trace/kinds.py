@@ -193,14 +193,14 @@ def node_kinds() -> Mapping[NamedNode, NodeKind]:
 def erased_words() -> tuple[list[NamedNode], list[NamedNode]]:
     """The predicates whose values `forget` erases: of steps, and of items at any depth."""
     kinds = _registered.values()
-    of_steps = {one.predicate for kind in kinds for one in kind.fields if one.words}
+    of_steps = {declared.predicate for kind in kinds for declared in kind.fields if declared.words}
     of_steps |= {predicate for kind in kinds for predicate in kind.words}
     of_items = {
-        known.predicate
+        property_.predicate
         for kind in kinds
-        for one in with_parts((*kind.items, WARNING))
-        for known in properties(one.make).values()
-        if known.words
+        for item in with_parts((*kind.items, WARNING))
+        for property_ in properties(item.make).values()
+        if property_.words
     }
     return sorted(of_steps, key=str), sorted(of_items, key=str)
 
@@ -208,37 +208,37 @@ def erased_words() -> tuple[list[NamedNode], list[NamedNode]]:
 def item_links() -> list[NamedNode]:
     """The predicates from steps to items, and from items to those under them."""
     kinds = _registered.values()
-    links = {one.link for kind in kinds for one in with_parts((*kind.items, WARNING))}
+    links = {item.link for kind in kinds for item in with_parts((*kind.items, WARNING))}
     return sorted(links, key=str)
 
 
 def with_parts(items: Iterable[ItemKind]) -> Iterator[ItemKind]:
     """Kinds of items with nodes of their own, each followed by the kinds of its parts."""
-    for one in items:
-        if not one.of_terms:
-            yield one
-            yield from with_parts(one.parts.values())
+    for item in items:
+        if not item.of_terms:
+            yield item
+            yield from with_parts(item.parts.values())
 
 
 @cache
 def properties(make: Any) -> Mapping[str, Property]:
     """The fields of a class of items that are written, by name."""
-    return {one.name: one.metadata[_PROPERTY] for one in fields(make) if _PROPERTY in one.metadata}
+    return {field.name: field.metadata[_PROPERTY] for field in fields(make) if _PROPERTY in field.metadata}
 
 
-def triples(one: Any, rdf_type: NamedNode | None) -> Iterator[tuple[NamedNode, Term]]:
+def triples(item: Any, rdf_type: NamedNode | None) -> Iterator[tuple[NamedNode, Term]]:
     """What is written of an item; fields that are None are left out."""
-    yield RDF.type, rdf_type or one.type
-    for name, known in properties(one.__class__).items():
-        value = getattr(one, name)
-        if known.fact:
+    yield RDF.type, rdf_type or item.type
+    for name, property_ in properties(item.__class__).items():
+        value = getattr(item, name)
+        if property_.fact:
             several = not value or isinstance(value[0], tuple)
             for fact in value or () if several else (value,):
-                yield known.predicate, Triple(*fact)
+                yield property_.predicate, Triple(*fact)
         else:
             for part in value if isinstance(value, tuple) else (value,):
                 if part is not None:
-                    yield known.predicate, term(part)
+                    yield property_.predicate, term(part)
 
 
 def term(value: Any) -> Term:
@@ -252,11 +252,11 @@ def term(value: Any) -> Term:
     return datetime_(value) if isinstance(value, datetime) else value
 
 
-def value_of(found: Term) -> Any:
+def value_of(value_term: Term) -> Any:
     """A term as a value of a field: the reverse of `term`; a fact is a tuple of its terms."""
-    if isinstance(found, Triple):
-        return found.subject, found.predicate, found.object
-    return found if isinstance(found, NamedNode) else to_python(found)
+    if isinstance(value_term, Triple):
+        return value_term.subject, value_term.predicate, value_term.object
+    return value_term if isinstance(value_term, NamedNode) else to_python(value_term)
 
 
 def read_item(make: Any, node: Node) -> Any:
@@ -265,27 +265,27 @@ def read_item(make: Any, node: Node) -> Any:
     Numbers that others wrote as text, as TrustGraph does, are numbers too.
     """
     values: dict[str, Any] = {}
-    known, numbers = properties(make), _numbers(make)
-    for one in fields(make):
-        if one.name in known:
-            found = node.get(known[one.name].predicate, ())
-            if one.default == ():
-                values[one.name] = tuple(sorted((value_of(term) for term in found), key=str))
-            elif found and one.name in numbers:
-                values[one.name] = as_number(found[0], numbers[one.name])
-            elif found:
-                values[one.name] = value_of(found[0])
-            elif _required(one):
-                values[one.name] = None
-        elif _required(one):
-            values[one.name] = None
+    declared, numbers = properties(make), _numbers(make)
+    for attribute in fields(make):
+        if attribute.name in declared:
+            terms = node.get(declared[attribute.name].predicate, ())
+            if attribute.default == ():
+                values[attribute.name] = tuple(sorted((value_of(term) for term in terms), key=str))
+            elif terms and attribute.name in numbers:
+                values[attribute.name] = as_number(terms[0], numbers[attribute.name])
+            elif terms:
+                values[attribute.name] = value_of(terms[0])
+            elif _required(attribute):
+                values[attribute.name] = None
+        elif _required(attribute):
+            values[attribute.name] = None
     return make(**values)
 
 
-def as_number(found: Term, kind: type[float] | type[int]) -> Any:
+def as_number(value_term: Term, kind: type[float] | type[int]) -> Any:
     """A term as a number; None if it is none."""
     try:
-        return kind(value_of(found))
+        return kind(value_of(value_term))
     except (TypeError, ValueError):
         return None
 
@@ -304,13 +304,13 @@ def _numbers(make: Any) -> Mapping[str, type[float] | type[int]]:
 def always(kind: ItemKind, name: str) -> bool:
     """Whether each item of a kind has a value of a field; `forget` may erase words."""
     make: Any = kind.make
-    required = any(one.name == name and _required(one) for one in fields(make))
+    required = any(field.name == name and _required(field) for field in fields(make))
     optional = type(None) in get_args(get_type_hints(make)[name])
     return (name in kind.always or (required and not optional)) and not properties(make)[name].words
 
 
-def _required(one: Field[Any]) -> bool:
-    return one.default is MISSING and one.default_factory is MISSING
+def _required(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
 
 
 _NUMBER = re.compile(r"\d+$")
@@ -320,8 +320,8 @@ def place_in_list(iri: NamedNode, node: Node) -> tuple[int, int, str]:
     """The order of items in their list: by rank, else index, else the number at the end of their IRI."""
     number = _NUMBER.search(iri.value)
     last = int(number[0]) if number else 0
-    given = node.get(RAG.rank) or node.get(RAG.index)
-    place = as_number(given[0], int) if given else None
+    positions = node.get(RAG.rank) or node.get(RAG.index)
+    place = as_number(positions[0], int) if positions else None
     return last if place is None else place, last, iri.value
 
 

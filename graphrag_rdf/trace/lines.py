@@ -101,9 +101,9 @@ class Lines:
         """An empty text that is narrower by what its lines will begin with; see `add`."""
         return Lines(self._width - len(lead), self._colour)
 
-    def add(self, other: Lines, lead: str) -> None:
+    def add(self, lines: Lines, lead: str) -> None:
         """The lines of another text, each after `lead`."""
-        self._lines += [f"{lead}{line}".rstrip() for line in other._lines]
+        self._lines += [f"{lead}{line}".rstrip() for line in lines._lines]
 
     def text(self) -> str:
         """All of it, ending in a line feed; empty if nothing was written."""

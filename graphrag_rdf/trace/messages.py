@@ -97,12 +97,12 @@ class GraphRagResponse:
         missing = [name for name in ("message_type", "kind", "message_id") if name not in data]
         if missing:
             raise ValueError(f"the message has no {', '.join(missing)}")
-        known = {name: data[name] for name in cls.__slots__ if name in data}
+        values = {name: data[name] for name in cls.__slots__ if name in data}
         try:
-            known["explain_triples"] = tuple(map(_quad, data.get("explain_triples") or ()))
+            values["explain_triples"] = tuple(map(_quad, data.get("explain_triples") or ()))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"the message has triples that are none: {error!r}") from None
-        return cls(**known)
+        return cls(**values)
 
 
 def _told(iri: NamedNode, quads: Sequence[Quad]) -> tuple[str, str]:
@@ -110,43 +110,45 @@ def _told(iri: NamedNode, quads: Sequence[Quad]) -> tuple[str, str]:
     nodes: defaultdict[NamedNode, defaultdict[NamedNode, list[Term]]] = defaultdict(lambda: defaultdict(list))
     for quad in quads:
         nodes[quad.subject][quad.predicate].append(quad.object)  # type: ignore[index]
-    said = nodes[iri]
-    label = next((text_of(one) for one in said[RDFS.label]), "")
-    kind = next((kind for rdf_type, kind in node_kinds().items() if rdf_type in said[RDF.type]), None)
-    told = [] if kind is None else [*_items(kind, nodes, said), *_values(kind, said)]
-    return tr(own_label(label)), tr("; ").join(told)
+    node = nodes[iri]
+    label = next((text_of(text) for text in node[RDFS.label]), "")
+    kind = next((kind for rdf_type, kind in node_kinds().items() if rdf_type in node[RDF.type]), None)
+    parts = [] if kind is None else [*_items(kind, nodes, node), *_values(kind, node)]
+    return tr(own_label(label)), tr("; ").join(parts)
 
 
-def _items(kind: NodeKind, nodes: Mapping[NamedNode, Node], said: Node) -> Iterator[str]:
+def _items(kind: NodeKind, nodes: Mapping[NamedNode, Node], node: Node) -> Iterator[str]:
     """The number of items in each list, and the words of the first where they have any."""
-    for key in dict.fromkeys(one.key for one in kind.items):
-        alike = [one for one in kind.items if one.key == key]
-        links = {one.link: one for one in alike}
-        found = [(item, one) for link, one in links.items() for item in said.get(link, ())]
-        if not found:
+    for key in dict.fromkeys(item_kind.key for item_kind in kind.items):
+        alike = [item_kind for item_kind in kind.items if item_kind.key == key]
+        links = {item_kind.link: item_kind for item_kind in alike}
+        pairs = [(item, item_kind) for link, item_kind in links.items() for item in node.get(link, ())]
+        if not pairs:
             continue
         # items that are terms of hits have no node with words
-        nodes_of = [(item, one) for item, one in found[:_SHOWN] if not one.of_terms]
-        words = dict.fromkeys(_words(one, nodes[item]) for item, one in nodes_of)  # type: ignore[index]
-        shown = [*filter(None, words), *(["…"] if len(found) > _SHOWN else [])]
-        told = bracketed(listed(shown)) if any(words) else ""
-        yield tr("{name}: {told}").format(name=_name(key), told=f"{len(found)}{told}")
+        nodes_of = [(item, item_kind) for item, item_kind in pairs[:_SHOWN] if not item_kind.of_terms]
+        words = dict.fromkeys(_words(item_kind, nodes[item]) for item, item_kind in nodes_of)  # type: ignore[index]
+        shown = [*filter(None, words), *(["…"] if len(pairs) > _SHOWN else [])]
+        shown_words = bracketed(listed(shown)) if any(words) else ""
+        yield tr("{name}: {told}").format(name=_name(key), told=f"{len(pairs)}{shown_words}")
 
 
-def _words(kind: ItemKind, said: Node) -> str:
+def _words(kind: ItemKind, node: Node) -> str:
     """The first short text of an item that is of the documents or the question; empty without one."""
-    values = (said.get(known.predicate, ()) for known in properties(kind.make).values() if known.words)
-    texts = (text_of(value) for found in values for value in found if isinstance(value, Literal))
+    values = (
+        node.get(property_.predicate, ()) for property_ in properties(kind.make).values() if property_.words
+    )
+    texts = (text_of(value) for terms in values for value in terms if isinstance(value, Literal))
     return next((text for text in texts if len(text) <= _LETTERS), "")
 
 
-def _values(kind: NodeKind, said: Node) -> Iterator[str]:
-    for one in kind.fields:
-        found = [value_of(value) for value in said.get(one.predicate, ())]
-        if found:
-            value = one.read(found) if one.read is not None else found[0]
+def _values(kind: NodeKind, node: Node) -> Iterator[str]:
+    for declared in kind.fields:
+        values = [value_of(value) for value in node.get(declared.predicate, ())]
+        if values:
+            value = declared.read(values) if declared.read is not None else values[0]
             if isinstance(value, str | int | float) and len(text := str(value)) <= _LETTERS:
-                yield tr("{name}: {told}").format(name=_name(one.key), told=text)
+                yield tr("{name}: {told}").format(name=_name(declared.key), told=text)
 
 
 def _name(key: str) -> str:
@@ -169,13 +171,13 @@ def sources_by_marker(answer: Mapping[str, Any]) -> dict[str, list[CitedSource]]
     Args:
         answer: as in the last message.
     """
-    found: dict[str, dict[tuple[object, ...], CitedSource]] = {}
+    by_marker: dict[str, dict[tuple[object, ...], CitedSource]] = {}
     for citation in answer["citations"]:
-        edge, own = citation.get("edge"), found.setdefault(citation["marker"], {})
+        edge, own = citation.get("edge"), by_marker.setdefault(citation["marker"], {})
         for source in citation["sources"]:
             words = source["quote"] or (edge and (edge["s"], edge["p"], edge["o_label"]))
             own.setdefault((source["document"], source["page_number"], words), (edge, source))
-    return {marker: [*own.values()] for marker, own in found.items()}
+    return {marker: [*own.values()] for marker, own in by_marker.items()}
 
 
 def source_in_words(source: Mapping[str, Any], edge: Mapping[str, Any] | None = None) -> str:

@@ -75,8 +75,11 @@ class Described:
     @classmethod
     def of(cls, iri: NamedNode, node: Node) -> Described:
         """What is said of a node."""
-        said = sorted(node.items(), key=lambda item: str(item[0]))
-        return cls(iri, {local_name(key.value): [value_of(one) for one in found] for key, found in said})
+        entries = sorted(node.items(), key=lambda item: str(item[0]))
+        return cls(
+            iri,
+            {local_name(key.value): [value_of(value_term) for value_term in terms] for key, terms in entries},
+        )
 
 
 @item
@@ -110,11 +113,13 @@ class Inference:
     iri: NamedNode | None = None
 
 
-def _name_premises(reading: Reading, found: Sequence[Inference]) -> None:
-    facts = reading.facts(fact for one in found for fact in (one.triple, *one.premises))
-    for one in found:
-        one.fact = facts[one.triple] if one.triple else None
-        one.premise_facts = tuple(facts[premise] for premise in one.premises)
+def _name_premises(reading: Reading, inferences: Sequence[Inference]) -> None:
+    facts = reading.facts(
+        fact for inference in inferences for fact in (inference.triple, *inference.premises)
+    )
+    for inference in inferences:
+        inference.fact = facts[inference.triple] if inference.triple else None
+        inference.premise_facts = tuple(facts[premise] for premise in inference.premises)
 
 
 INFERENCE = ItemKind(
@@ -200,18 +205,20 @@ def score_parts(scored: Any) -> dict[str, float | None]:
     return parts | ({} if scored.reranked is None else {"rerank": scored.reranked})
 
 
-def complete_selections(reading: Reading, found: Sequence[Selected]) -> None:
+def complete_selections(reading: Reading, selections: Sequence[Selected]) -> None:
     """Give selections their facts, sources, and whether they hold no more or are closest to an answer."""
-    facts = reading.facts(fact for one in found for fact in (one.triple, *one.also))
+    facts = reading.facts(fact for selection in selections for fact in (selection.triple, *selection.also))
     removed = reading.removed(facts)
-    for one in found:
-        assert one.iri is not None  # noqa: S101 - it was read
-        if one.triple is not None:
-            one.fact, one.removed = facts[one.triple], removed.get(one.triple)
-            one.edge_id = edge_id(one.fact.s_label, one.fact.p_label, one.fact.o_label)
-            one.also_facts = tuple(facts[fact] for fact in one.also)
-        one.sources = tuple(reading.sources[one.iri.value])
-        one.closest = bool(reading.subjects(RAG.closest, one.iri))
+    for selection in selections:
+        assert selection.iri is not None  # noqa: S101 - it was read
+        if selection.triple is not None:
+            selection.fact, selection.removed = facts[selection.triple], removed.get(selection.triple)
+            selection.edge_id = edge_id(
+                selection.fact.s_label, selection.fact.p_label, selection.fact.o_label
+            )
+            selection.also_facts = tuple(facts[fact] for fact in selection.also)
+        selection.sources = tuple(reading.sources[selection.iri.value])
+        selection.closest = bool(reading.subjects(RAG.closest, selection.iri))
 
 
 def _in_words(selection: Selected) -> str:
@@ -271,8 +278,8 @@ class AnswerSentence:
     iri: NamedNode | None = None
 
 
-def _complete_sentences(reading: Reading, found: Sequence[AnswerSentence]) -> None:
-    for sentence in found:
+def _complete_sentences(reading: Reading, sentences: Sequence[AnswerSentence]) -> None:
+    for sentence in sentences:
         marked = sorted((reading.number(iri, RAG.marker) or 0, iri.value, iri) for iri in sentence.cites)
         sentence.cites = tuple(iri for _, _, iri in marked)
         sentence.markers = tuple(marker for marker, _, _ in marked if marker)
@@ -320,8 +327,8 @@ class Call:
 
 def _name_kinds(reading: Reading, calls: Sequence[Any]) -> None:
     for call in calls:
-        (found,) = reading.nodes[call.iri][RDF.type]
-        call.kind = local_name(text_of(found)).removesuffix("Call").lower()
+        (rdf_type,) = reading.nodes[call.iri][RDF.type]
+        call.kind = local_name(text_of(rdf_type)).removesuffix("Call").lower()
 
 
 CALL = ItemKind("call", "calls", RAG.call, None, Call, complete=_name_kinds)
@@ -394,7 +401,7 @@ class TraceStep:
 
     def json_object(self) -> dict[str, Any]:
         """The keys of every step, then those of its kind."""
-        own = {key: found for key, found in self.items.items() if key not in ("warnings", "calls")}
+        own = {key: listed for key, listed in self.items.items() if key not in ("warnings", "calls")}
         return {
             "iri": self.iri,
             "type": self.kind,

@@ -162,9 +162,9 @@ class TraceRecorder:
 
     def branch(self, *after: NamedNode) -> TraceRecorder:
         """A recorder of the same run, for a thread of its own, whose next step derives from these steps."""
-        other = copy.copy(self)
-        other.last = after or self.last
-        return other
+        recorder = copy.copy(self)
+        recorder.last = after or self.last
+        return recorder
 
     def sub_run(self, question_types: Sequence[str] = ()) -> TraceRecorder:
         """A recorder of a run of its own, whose question derives from what the next step would derive from.
@@ -398,13 +398,13 @@ class TraceRecorder:
         step.quads.append(self.quad(owner or step.iri, kind.link, node))
         step.quads += [self.quad(node, predicate, value) for predicate, value in triples(item, kind.type)]
         for name, part in kind.parts.items():
-            for one in getattr(item, name):
-                self.item(step, part, one, node)
+            for part_item in getattr(item, name):
+                self.item(step, part, part_item, node)
         return node
 
-    def items(self, step: Step, kind: ItemKind, found: Iterable[Any]) -> None:
+    def items(self, step: Step, kind: ItemKind, entries: Iterable[Any]) -> None:
         """Several things of a step, in their order (`index`, where they have one)."""
-        for index, item in enumerate(found):
+        for index, item in enumerate(entries):
             if hasattr(item, "index"):
                 item.index = index
             self.item(step, kind, item)
@@ -423,9 +423,9 @@ class TraceRecorder:
 
     def cached(self, step: Step, queries: Iterable[RecordedQuery]) -> None:
         """Record queries whose rows, found before, still hold, but for those that the step has."""
-        known = {query.sparql for query in step.queries}
+        recorded = {query.sparql for query in step.queries}
         for query in queries:
-            if query.sparql not in known:
+            if query.sparql not in recorded:
                 self._ran(step, replace(query, ms=0, cached=True))
 
     def _ran(self, step: Step, query: RecordedQuery) -> NamedNode:
@@ -549,8 +549,8 @@ class TraceRecorder:
 
     def text_chunk(self, text: str, kind: str = "answer") -> GraphRagResponse:
         """A piece of the answer's text, or what a step says on the way to it (thought, action …)."""
-        told = in_style(text, self.citation_style) if kind == "answer" else text
-        return GraphRagResponse(message_type="chunk", kind=kind, message_id=self._number(), response=told)
+        shown = in_style(text, self.citation_style) if kind == "answer" else text
+        return GraphRagResponse(message_type="chunk", kind=kind, message_id=self._number(), response=shown)
 
     def pass_on(self, message: GraphRagResponse, run: TraceRecorder) -> GraphRagResponse:
         """A message of a run that a step of this one started, for whoever reads the messages of this one."""

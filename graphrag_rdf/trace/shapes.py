@@ -58,9 +58,9 @@ class _Shapes:
         self._kinds = kinds
         self._items: dict[NamedNode, list[ItemKind]] = defaultdict(list)
         for kind in kinds:
-            for one in with_parts((*kind.items, WARNING, CALL)):
-                if one not in self._items[one.type or one.link]:
-                    self._items[one.type or one.link].append(one)
+            for item_kind in with_parts((*kind.items, WARNING, CALL)):
+                if item_kind not in self._items[item_kind.type or item_kind.link]:
+                    self._items[item_kind.type or item_kind.link].append(item_kind)
         self._terms = Store()
         for name in ("trustgraph.ttl", "graphrag-rdf.ttl", "prov-o.ttl"):
             self._terms.load(path=str(ontology / name))
@@ -73,40 +73,47 @@ class _Shapes:
 
     def _node(self, kind: NodeKind) -> str:
         label = self._label(kind.type)
-        found = [
-            self._property(label, one.predicate, int(one.always), 1 if one.read is None else None)
-            for one in kind.fields
+        shapes = [
+            self._property(label, field.predicate, int(field.always), 1 if field.read is None else None)
+            for field in kind.fields
         ]
-        found += [self._property(label, predicate) for predicate in kind.words]
-        links = dict.fromkeys(one.link for one in kind.items)
-        found += [self._property(label, link) for link in links]
-        return _shape(kind.type, label, "targetClass", found)
+        shapes += [self._property(label, predicate) for predicate in kind.words]
+        links = dict.fromkeys(item_kind.link for item_kind in kind.items)
+        shapes += [self._property(label, link) for link in links]
+        return _shape(kind.type, label, "targetClass", shapes)
 
     def _item(self, iri: NamedNode) -> str:
         """The shape of the items of a class, or of those that a link leads to if each has its own class."""
         kinds = self._items[iri]
         label = self._label(iri)
-        makes = list(dict.fromkeys(one.make for one in kinds))
-        known = {known.predicate for make in makes for known in properties(make).values() if not known.fact}
-        found = [
+        makes = list(dict.fromkeys(item_kind.make for item_kind in kinds))
+        predicates = {
+            property_.predicate
+            for make in makes
+            for property_ in properties(make).values()
+            if not property_.fact
+        }
+        shapes = [
             self._property(
                 label, predicate, *self._cardinality(predicate, kinds), self._choices(predicate, makes)
             )
-            for predicate in sorted(known, key=str)
+            for predicate in sorted(predicates, key=str)
         ]
-        parts = {part.link for one in kinds for part in one.parts.values()}
-        found += [self._property(label, link) for link in sorted(parts, key=str)]
-        links = sorted({_short(one.link) for one in kinds})
+        parts = {part.link for item_kind in kinds for part in item_kind.parts.values()}
+        shapes += [self._property(label, link) for link in sorted(parts, key=str)]
+        links = sorted({_short(item_kind.link) for item_kind in kinds})
         if len(links) == 1:
             text = f"{_with_article(label)} belongs to a step or item, by {links[0]}"
-            found.insert(0, f'sh:path [ sh:inversePath {links[0]} ] ; sh:minCount 1 ; sh:message "{text}"')
-        return _shape(iri, label, "targetClass" if kinds[0].type else "targetObjectsOf", found)
+            shapes.insert(0, f'sh:path [ sh:inversePath {links[0]} ] ; sh:minCount 1 ; sh:message "{text}"')
+        return _shape(iri, label, "targetClass" if kinds[0].type else "targetObjectsOf", shapes)
 
     def _cardinality(self, predicate: NamedNode, kinds: Iterable[ItemKind]) -> tuple[int, int | None]:
         """The least and greatest number of values that all kinds of a class allow."""
         least, most = 1, 1  # type: int, int | None
         for kind in kinds:
-            names = [name for name, one in properties(kind.make).items() if one.predicate == predicate]
+            names = [
+                name for name, property_ in properties(kind.make).items() if property_.predicate == predicate
+            ]
             if not any(always(kind, name) for name in names):
                 least = 0
             if any(get_origin(get_type_hints(kind.make)[name]) is tuple for name in names):
@@ -116,9 +123,9 @@ class _Shapes:
     def _choices(self, predicate: NamedNode, makes: Iterable[Any]) -> tuple[str, ...]:
         """The texts among which the values are, if the field is a `Literal`."""
         for make in makes:
-            for name, one in properties(make).items():
+            for name, property_ in properties(make).items():
                 hint = get_type_hints(make)[name]
-                if one.predicate == predicate and get_origin(hint) is Literal:
+                if property_.predicate == predicate and get_origin(hint) is Literal:
                     return get_args(hint)
         return ()
 
@@ -131,7 +138,7 @@ class _Shapes:
         choices: Sequence[str] = (),
     ) -> str:
         if choices:
-            listed = " ".join(f'"{one}"' for one in choices)
+            listed = " ".join(f'"{choice}"' for choice in choices)
             value = _Constraint(f"sh:in ( {listed} )", f"one of {', '.join(choices)}")
         else:
             value = self._value(predicate)
@@ -172,31 +179,31 @@ class _Shapes:
             node = self._one(node, RDF.rest)
 
     def _label(self, term: NamedNode) -> str:
-        found = self._one(term, RDFS.label)
-        return text_of(found) if found is not None else local_name(term.value)  # type: ignore[arg-type]
+        label = self._one(term, RDFS.label)
+        return text_of(label) if label is not None else local_name(term.value)  # type: ignore[arg-type]
 
     def _one(self, subject: object, predicate: NamedNode) -> object:
-        found = self._terms.quads_for_pattern(subject, predicate, None)  # type: ignore[arg-type]
-        return next((quad.object for quad in found), None)
+        quads = self._terms.quads_for_pattern(subject, predicate, None)  # type: ignore[arg-type]
+        return next((quad.object for quad in quads), None)
 
 
-def _shape(iri: NamedNode, label: str, target: str, found: Sequence[str]) -> str:
+def _shape(iri: NamedNode, label: str, target: str, shapes: Sequence[str]) -> str:
     name = local_name(iri.value)
     name = name if target == "targetClass" else f"{name[0].upper()}{name[1:]}"
     lines = [
         f"shape:{name} a sh:NodeShape ;",
         f'  rdfs:label "{label}"@en ;',
-        f"  sh:{target} {_short(iri)}" + (" ;" if found else " ."),
+        f"  sh:{target} {_short(iri)}" + (" ;" if shapes else " ."),
     ]
-    if found:
-        lines += ["  sh:property", " ,\n".join(f"    [ {one} ]" for one in found) + " ."]
+    if shapes:
+        lines += ["  sh:property", " ,\n".join(f"    [ {property_} ]" for property_ in shapes) + " ."]
     return "\n".join([*lines, ""])
 
 
 def _short(term: NamedNode) -> str:
-    found = prefixed(term)
-    assert found is not None  # noqa: S101 - declared terms are of our vocabularies
-    return found
+    name = prefixed(term)
+    assert name is not None  # noqa: S101 - declared terms are of our vocabularies
+    return name
 
 
 def _with_article(words: str) -> str:

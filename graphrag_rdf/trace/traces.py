@@ -48,8 +48,8 @@ class Traces:
 
     def export(self, name: str, form: TraceFormat = "trig", *, with_sources: bool = True) -> str:
         """A trace as RDF, PROV-N, PROV-JSON, PROV-XML or a page; see `trace.export.export_trace`."""
-        found = find_trace(self._store, name)
-        return export_trace(self._store, self._blobs, found, form, with_sources=with_sources)
+        session = find_trace(self._store, name)
+        return export_trace(self._store, self._blobs, session, form, with_sources=with_sources)
 
     def delete(self, name: str) -> Pruned:
         """Take a trace out, with its sub-traces and what only they hold."""

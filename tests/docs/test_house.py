@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.common import ROOT
 from benchmarks.house import VAGUE, assigned
 
-MOST = 1869
+MOST = 1421
 """Vague names today. Lower it when there are fewer; never raise it."""
 
 

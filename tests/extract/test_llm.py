@@ -597,7 +597,7 @@ def test_answers_about_several_chunks(scripted_server, gateway, answer, answered
     for first, passage, said in zip(found, SEVERAL, PARTS, strict=True):
         if first is not None:
             read, completions = extractor().extract(
-                passage.text, language="en", title=passage.title, gateway=gateway, given=first
+                passage.text, language="en", title=passage.title, gateway=gateway, first_answer=first
             )
             assert [one.subject for one in read.relations] == [said["relations"][0]["subject"]]
             assert completions == [first]
@@ -625,7 +625,7 @@ def test_gleaning_asks_about_each_chunk(scripted_server, gateway):
     scripted_server.script(json.dumps({"passages": PARTS}))
     one = extractor(gleaning_rounds=1)
     given = one.ask_together(SEVERAL, gateway=gateway)
-    one.extract(SEVERAL[1].text, language="en", title="Two", gateway=gateway, given=given[1])
+    one.extract(SEVERAL[1].text, language="en", title="Two", gateway=gateway, first_answer=given[1])
     first, answer, _ = scripted_server.requests[-1].messages
     assert first["content"] == one.prompt(SEVERAL[1].text, language="en", title="Two")
     assert json.loads(answer["content"].strip(", "))["passage"] == 2

@@ -81,20 +81,20 @@ class Names:
             for end in dict.fromkeys(term.ranges):
                 self._by_range.setdefault(end, []).append(term)
         self._forms: dict[Form, list[tuple[OntologyTerm, bool]]] = {}
-        for key, found in self._properties.items():
+        for key, options in self._properties.items():
             if "://" not in key and (form := form_of(key)):
-                self._forms.setdefault(form, []).extend(found)
+                self._forms.setdefault(form, []).extend(options)
         named = (
-            (key, tuple(term.iri for term, _ in found))
-            for key, found in self._properties.items()
+            (key, tuple(term.iri for term, _ in options))
+            for key, options in self._properties.items()
             if "://" not in key
         )
         self._near = NearNames(named, shortened=shortened)
-        for key, found in list(self._properties.items()):
-            for other, turned in _other_forms(key):
-                for term, _ in found:
-                    if term.kind != "datatype" and not term.values and self._is_new(other, term):
-                        _note(self._properties, other, (term, turned))
+        for key, options in list(self._properties.items()):
+            for form_name, turned in _other_forms(key):
+                for term, _ in options:
+                    if term.kind != "datatype" and not term.values and self._is_new(form_name, term):
+                        _note(self._properties, form_name, (term, turned))
 
     def _is_new(self, key: str, term: OntologyTerm) -> bool:
         """Whether a key is no name of a term."""
@@ -102,14 +102,14 @@ class Names:
 
     def class_of(self, name: str) -> OntologyTerm | None:
         """The class with a name; of several, the most general, then the first by IRI."""
-        found = self._classes.get(_class_key(name), ())
-        return min(found, key=lambda term: (len(self._ontology.above(term.iri)), term.iri), default=None)
+        classes = self._classes.get(_class_key(name), ())
+        return min(classes, key=lambda term: (len(self._ontology.above(term.iri)), term.iri), default=None)
 
     def _of_class(self, name: str) -> list[tuple[OntologyTerm, bool]]:
         """The only property whose objects are of the class with a name, which models take for a property."""
         named = self.class_of(name)
-        found = self._by_range.get(named.iri, []) if named else []
-        return [(found[0], False)] if len(found) == 1 else []
+        properties = self._by_range.get(named.iri, []) if named else []
+        return [(properties[0], False)] if len(properties) == 1 else []
 
     def property_of(
         self, name: str, subject: str | None, value: str | None, *, of_thing: bool
@@ -121,11 +121,11 @@ class Names:
             of_thing: whether the object is a thing, not a value.
         """
         key = predicate_key(predicate_phrase(name))
-        found = self._properties.get(key) or self._of_class(name)
-        if not found:
-            found = self._forms.get(form_of(key), [])
-        if not found and (near := self._near.get(key)):
-            found = self._properties[near]
+        options = self._properties.get(key) or self._of_class(name)
+        if not options:
+            options = self._forms.get(form_of(key), [])
+        if not options and (near := self._near.get(key)):
+            options = self._properties[near]
 
         def rank(option: tuple[OntologyTerm, bool]) -> tuple[bool, bool, bool, int, str]:
             term, turned = option
@@ -136,7 +136,7 @@ class Names:
             general = len(self._ontology.above(term.iri))
             return turned, not fits, of_thing == (term.kind == "datatype"), general, term.iri
 
-        return min(found, key=rank, default=None)
+        return min(options, key=rank, default=None)
 
 
 @dataclass
@@ -184,22 +184,22 @@ class Guide:
 
     def _view(self, terms: Iterable[OntologyTerm], language: str | None) -> dict[str, Any]:
         def called(iri: str) -> str:
-            known = self.ontology.terms.get(iri)
-            return fenced(known.name(language) if known else words_of(iri))
+            term = self.ontology.terms.get(iri)
+            return fenced(term.name(language) if term else words_of(iri))
 
         classes, properties = [], []
         for term in terms:
             if term.name(language) in map(called, term.parents):
                 continue  # a name stands for the most general term that has it
-            told = {"name": called(term.iri), "meaning": fenced(term.comment(language)[:_LONGEST])}
+            both = {"name": called(term.iri), "meaning": fenced(term.comment(language)[:_LONGEST])}
             if term.iri in self.ontology.value_classes:
                 continue
             if term.is_class:
-                classes.append({**told, "above": [called(iri) for iri in term.parents]})
+                classes.append({**both, "above": [called(iri) for iri in term.parents]})
             else:
                 ends = {"subjects": term.domains, "objects": term.ranges}
                 view = {end: [called(iri) for iri in iris] for end, iris in ends.items()}
-                properties.append({**told, **view, "is_value": term.kind == "datatype"})
+                properties.append({**both, **view, "is_value": term.kind == "datatype"})
         return {"mode": self.mode, "classes": classes, "properties": properties}
 
     # --- answers ------------------------------------------------------------------------------------------
@@ -220,8 +220,8 @@ class Guide:
     def _entity(self, entity: EntityCandidate, rejected: list[Rejected]) -> EntityCandidate:
         if entity.type is None or not fold(entity.type):
             return entity
-        if (known := self.names.class_of(entity.type)) is not None:
-            return replace(entity, type=known.name(), class_iri=known.iri)
+        if (class_ := self.names.class_of(entity.type)) is not None:
+            return replace(entity, type=class_.name(), class_iri=class_.iri)
         if self.mode == "open":
             return replace(entity, proposed=True)
         rejected.append(Rejected("type_not_in_ontology", f"{entity.name} | type | {entity.type}"))
@@ -235,15 +235,17 @@ class Guide:
     ) -> RelationCandidate | None:
         subject = classes.get(match_key(relation.subject))
         value = classes.get(match_key(relation.object)) if relation.object_is_entity else None
-        found = self.names.property_of(relation.predicate, subject, value, of_thing=relation.object_is_entity)
-        if found is not None and found[1] and (relation.of_term or not _names_thing(relation)):
-            found = None  # a value, or the label of a line in a table, is no subject
-        if found is None:
+        option = self.names.property_of(
+            relation.predicate, subject, value, of_thing=relation.object_is_entity
+        )
+        if option is not None and option[1] and (relation.of_term or not _names_thing(relation)):
+            option = None  # a value, or the label of a line in a table, is no subject
+        if option is None:
             if self.mode == "open":
                 return replace(relation, proposed=True)
             rejected.append(Rejected("predicate_not_in_ontology", _said(relation)))
             return None
-        term, turned = found
+        term, turned = option
         mapped = replace(relation, predicate=term.name(), property_iri=term.iri)
         if term.values and (fault := self._no_value(term, relation.object)):
             if term.values != "amount":
@@ -280,8 +282,8 @@ class Guide:
         return "breaks_datatype", f"the value is no {self._called(term.ranges)}"
 
     def _called(self, iris: Iterable[str]) -> str:
-        known = self.ontology.terms
-        return " or ".join(known[iri].name() if iri in known else words_of(iri) for iri in iris)
+        terms = self.ontology.terms
+        return " or ".join(terms[iri].name() if iri in terms else words_of(iri) for iri in iris)
 
 
 def _bare(entity: EntityCandidate) -> EntityCandidate:
@@ -302,8 +304,8 @@ def _bare_name(name: str) -> str:
 def _one_type_each(entity: EntityCandidate) -> Iterator[EntityCandidate]:
     """An entity, and itself with each other type."""
     yield replace(entity, other_types=())
-    for other in entity.other_types:
-        yield EntityCandidate(entity.name, other, None, (), None)
+    for type_ in entity.other_types:
+        yield EntityCandidate(entity.name, type_, None, (), None)
 
 
 def _names_thing(relation: RelationCandidate) -> bool:

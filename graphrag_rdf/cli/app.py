@@ -23,7 +23,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "trace": ("trace", "Traces of answers: list, show, verify, diff, replay, export and more."),
     "feedback": ("trace:feedback", "Mark an answer, or a citation of it, as helpful or wrong."),
     "documents": (
-        "documents",
+        "lists",
         "List the documents of the store: size, chunks, facts, language, date, failures.",
     ),
     "source": ("documents:source", "The facts of a document, and the quotes behind a fact."),
@@ -51,7 +51,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "tune": ("tune", "Tune weights from feedback or an evaluation set, and prompts to documents."),
     "eval": ("evaluate:eval", "Measure retrieval and answers on an evaluation set."),
 }
-"""Command → (module of `graphrag_rdf.cli` and the name of the command in it, one line of help)."""
+"""Command → (module of `graphrag_rdf.cli` and the name of the command in it, one line of help); `lists` makes
+the commands that lists declare."""
 
 
 class Root(Group):
@@ -68,6 +69,10 @@ class Root(Group):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
+        if module == "lists":
+            from graphrag_rdf.cli.lists import command_of_list
+
+            return command_of_list(cmd_name)
         found = getattr(import_module(f"graphrag_rdf.cli.{module}"), f"{name or module}_command")
         assert isinstance(found, click.Command)  # noqa: S101
         return found

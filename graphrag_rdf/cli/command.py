@@ -193,9 +193,21 @@ class Command(_Help):
 
 
 class Group(_Help, click.Group):
-    """A command with subcommands."""
+    """A command with subcommands: its own, and those of lists."""
 
     command_class = Command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in alphabetical order."""
+        from graphrag_rdf.cli.lists import command_names
+
+        return sorted({*super().list_commands(ctx), *command_names(str(self.name))})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The subcommand of a name; None if there is none."""
+        from graphrag_rdf.cli.lists import command_of_list
+
+        return super().get_command(ctx, cmd_name) or command_of_list(f"{self.name} {cmd_name}")
 
 
 _KEY = "graphrag_rdf.common"

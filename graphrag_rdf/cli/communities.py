@@ -14,9 +14,9 @@ from graphrag_rdf.cli.output import format_option, one_line, pairs, say
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.cli.stage import stage_command
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import bracketed, later, tr
+from graphrag_rdf.i18n import bracketed, tr
 from graphrag_rdf.ingest.model_stages.communities import Communities
-from graphrag_rdf.rdf.terms import node_of, text_of, to_python
+from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.store.base import select_in_batches
 
 if TYPE_CHECKING:
@@ -42,43 +42,6 @@ def communities_command() -> None:
 communities_command.add_command(stage_command(Communities))
 
 
-_COLUMNS = (
-    later("level"),
-    later("entities"),
-    later("pairs"),
-    later("years"),
-    later("title"),
-    later("iri"),
-)
-
-
-@communities_command.command(
-    "list", examples=["graphrag-rdf communities list", "graphrag-rdf communities list --level 1 --limit 10"]
-)
-@click.option("--level", type=click.IntRange(0), metavar="N", help="Only communities of this level.")
-@click.option(
-    "--limit", type=click.IntRange(1), default=100, show_default=True, help="Number of communities."
-)
-@format_option("text", "json", "jsonl")
-def list_(level: int | None, limit: int, form: str) -> None:
-    """List communities by level, the largest first, with the titles of their reports."""
-    with open_engine(read_only=True, beside=True) as engine:
-        _require_built(engine)
-        rows = engine.store.select(
-            "communities/list", levels=[] if level is None else [level], communities=[], limit=limit
-        )
-        members = _members(engine.store, [node_of(row["community"]) for row in rows])
-        reports = _reports(engine.store, [node_of(row["community"]) for row in rows])
-    found = [*map(_community, rows)]
-    for each in found:
-        each["central"] = [member["name"] for member in members.get(each["iri"], ()) if member["central"]]
-        each["report"] = reports.get(each["iri"])
-    if not output.write(form, found):
-        columns = [tr(name) for name in _COLUMNS]
-        cells = [(c["level"], c["entities"], c["pairs"], _years(c), _title(c), c["iri"]) for c in found]
-        output.table(columns, cells, numbers=columns[:3])
-
-
 @communities_command.command(
     "show",
     examples=['graphrag-rdf communities show "Port Merrin"', "graphrag-rdf communities show urn:community:…"],
@@ -87,28 +50,17 @@ def list_(level: int | None, limit: int, form: str) -> None:
 @format_option("text", "json")
 def show(name: str, form: str) -> None:
     """Show a community, or those of an entity: report, members, what they are part of, and documents."""
+    from graphrag_rdf.lists.communities import require_built
+
     with open_engine(read_only=True, beside=True) as engine:
-        _require_built(engine)
+        if warning := require_built(engine):
+            output.warn(warning)
         found = [_details(engine.store, row) for row in _asked(engine, name)]
     if not output.write(form, found):
         for number, each in enumerate(found):
             if number:
                 say()
             _show(each)
-
-
-def _require_built(engine: Engine) -> None:
-    """Refuse if there are no communities; warn if they are not those of what the store holds."""
-    from graphrag_rdf.communities.build import has_communities, is_outdated
-
-    if not has_communities(engine.store):
-        raise UsageError(
-            tr("the store has no communities"), hint=tr("build them with: graphrag-rdf communities build")
-        )
-    if is_outdated(engine.store):
-        output.warn(
-            tr("the store has changed since the communities were built: graphrag-rdf communities build")
-        )
 
 
 def _asked(engine: Engine, name: str) -> list[Row]:
@@ -123,48 +75,6 @@ def _asked(engine: Engine, name: str) -> list[Row]:
         raise UsageError(
             tr("no community: {name}").format(name=name), hint=tr("see: graphrag-rdf communities list")
         )
-    return found
-
-
-def _community(row: Row) -> dict[str, Any]:
-    keys = {
-        "iri": "community",
-        "level": "level",
-        "parent": "parent",
-        "entities": "members",
-        "pairs": "edges",
-        "weight": "weight",
-        "first_year": "first",
-        "last_year": "last",
-    }
-    return {key: to_python(row[name]) if row.get(name) is not None else None for key, name in keys.items()}
-
-
-def _members(store: Store, communities: Sequence[NamedNode]) -> dict[str, list[dict[str, Any]]]:
-    """The members of each community, central ones first."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for row in select_in_batches(store, "communities/members", "communities", communities):
-        member = {
-            "iri": text_of(row["entity"]),
-            "name": text_of(row["name"]),
-            "central": to_python(row["central"]),
-        }
-        found.setdefault(text_of(row["community"]), []).append(member)
-    return found
-
-
-def _reports(store: Store, communities: Sequence[NamedNode]) -> dict[str, dict[str, Any]]:
-    """The report of each community that has one, without its findings."""
-    found: dict[str, dict[str, Any]] = {}
-    for row in select_in_batches(store, "communities/reports", "communities", communities):
-        found[row["community"].value] = {
-            "iri": row["report"].value,
-            "title": row["title"],
-            "summary": row["summary"],
-            "rating": row["rating"],
-            "rating_explanation": row["explanation"],
-            "model": row["model"],
-        }
     return found
 
 
@@ -200,18 +110,21 @@ def _cited(store: Store, iris: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def _details(store: Store, row: Row) -> dict[str, Any]:
+    from graphrag_rdf.communities.reading import read_members, read_reports
+    from graphrag_rdf.lists.communities import COMMUNITIES
+
     community = row["community"]
     parts = store.select("communities/parts", community=community)
     chunks = store.select("communities/chunks", community=community)
     documents = {text_of(each["document"]): text_of(each["title"]) for each in chunks}
-    report = _reports(store, [community]).get(community.value)
+    report = read_reports(store, [community]).get(community.value)
     if report is not None:
         report["findings"] = _findings(store, report["iri"])
     return {
-        **_community(row),
+        **COMMUNITIES.item(row),
         "report": report,
         "parts": [text_of(each["part"]) for each in parts],
-        "members": _members(store, [community]).get(community.value, []),
+        "members": read_members(store, [community]).get(community.value, []),
         "documents": [{"iri": iri, "title": title} for iri, title in documents.items()],
         "chunks": [text_of(each["chunk"]) for each in chunks],
     }
@@ -219,6 +132,8 @@ def _details(store: Store, row: Row) -> dict[str, Any]:
 
 def _show(each: dict[str, Any]) -> None:
     say(tr("community of level {level}: {iri}").format(level=each["level"], iri=each["iri"]))
+    from graphrag_rdf.lists.communities import years
+
     members = [one_line(member["name"]) for member in each["members"]]
     pairs(
         [
@@ -227,7 +142,7 @@ def _show(each: dict[str, Any]) -> None:
                 tr("pairs"),
                 tr("{pairs:,}, weight {weight:g}").format(pairs=each["pairs"], weight=each["weight"]),
             ),
-            (tr("years"), _years(each) or tr("none")),
+            (tr("years"), years(each) or tr("none")),
             (tr("part of"), each["parent"] or tr("none")),
             (tr("parts"), f"{len(each['parts']):,}"),
             (tr("chunks"), f"{len(each['chunks']):,}"),
@@ -277,14 +192,3 @@ def _first(texts: Sequence[str], most: int) -> list[str]:
     left = len(texts) - most
     rest = [tr("and {left:,} more (--format json)").format(left=left)] if left > 0 else []
     return [*texts[:most], *rest]
-
-
-def _title(community: dict[str, Any]) -> str:
-    """The title of its report; its central entities, if it has none."""
-    report = community["report"]
-    return report["title"] if report is not None else ", ".join(community["central"])
-
-
-def _years(community: dict[str, Any]) -> str:
-    years = [community[key] for key in ("first_year", "last_year") if community[key] is not None]
-    return "–".join(dict.fromkeys(map(str, years)))

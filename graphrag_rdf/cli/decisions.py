@@ -1,4 +1,4 @@
-"""`decisions`: list and undo decisions; and what other commands about decisions share."""
+"""`decisions`: show and undo decisions; and what other commands about decisions share."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import F, Group
 from graphrag_rdf.cli.output import format_option, one_line, say
 from graphrag_rdf.cli.session import open_engine
-from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import ngettext, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
     from graphrag_rdf.ingest.decisions import Decision, Kind
 
-all_option = click.option("--all", "every", is_flag=True, help="Also list those that were undone.")
 by_option = click.option("--by", metavar="NAME", help="Your name, stored with the decision.")
 reason_option = click.option("--reason", metavar="TEXT", help="Reason, stored with the decision.")
 confidence_option = click.option(
@@ -51,25 +49,14 @@ def proposal_options(noun: str, apply: str, limit: str) -> Callable[[F], F]:
     return add
 
 
-def add_record_commands(group: Group, *, prefix: str, order: str, after_undo: str) -> None:
-    """Give a group the commands `decisions` and `undo`, of the decisions about what its name says.
+def add_undo_command(group: Group, *, prefix: str, after_undo: str) -> None:
+    """Give a group the command `undo`, of the decisions about what its name says.
 
     Args:
         prefix: of the IRIs of its merges, for an example.
-        order: of the list, for its help.
         after_undo: what becomes of undone decisions, for the help.
     """
     name = str(group.name)
-
-    @group.command(
-        "decisions",
-        examples=[f"graphrag-rdf {name} decisions --format json"],
-        help=f"List the decisions about {name}, {order}.",
-    )
-    @all_option
-    @format_option("text", "json", "jsonl")
-    def decisions(every: bool, form: str) -> None:
-        list_decisions(name, form, every=every)
 
     @group.command(
         "undo",
@@ -85,15 +72,6 @@ def add_record_commands(group: Group, *, prefix: str, order: str, after_undo: st
 @click.group(cls=Group, examples=["graphrag-rdf decisions list"])
 def decisions_command() -> None:
     """List all decisions about entities, relations and facts, and undo them."""
-
-
-@decisions_command.command("list", examples=["graphrag-rdf decisions list --about facts --format json"])
-@click.option("--about", metavar="NAME", help="Only those about entities, relations or facts.")
-@all_option
-@format_option("text", "json", "jsonl")
-def list_(about: str | None, every: bool, form: str) -> None:
-    """List decisions in the order in which they were made."""
-    list_decisions(about, form, every=every)
 
 
 @decisions_command.command("show", examples=["graphrag-rdf decisions show urn:graphrag-rdf:merge:…"])
@@ -119,20 +97,6 @@ def undo_(iris: tuple[str, ...], form: str) -> None:
     undo_named(None, iris, form)
 
 
-def list_decisions(about: str | None, form: str, *, every: bool) -> None:
-    """Print the decisions about something; None: about anything.
-
-    Args:
-        every: also those that were undone.
-    """
-    from graphrag_rdf.ingest.decisions import read_decisions
-
-    with open_engine(beside=True) as engine:
-        decisions = read_decisions(engine.store, _kinds(about))
-    standing = [decision for decision in decisions if every or decision.undone is None]
-    write_decisions(standing, form, tr("no decisions"), done="")
-
-
 def undo_named(about: str | None, iris: Sequence[str], form: str) -> None:
     """Undo decisions, and print them."""
     from graphrag_rdf.ingest.decisions import named, undo
@@ -145,15 +109,7 @@ def undo_named(about: str | None, iris: Sequence[str], form: str) -> None:
 def _kinds(about: str | None) -> list[Kind[Decision]]:
     from graphrag_rdf.ingest.decisions import all_kinds
 
-    every = all_kinds()
-    kinds = [kind for kind in every if about in (None, kind.about)]
-    if not kinds:
-        names = ", ".join(dict.fromkeys(kind.about for kind in every))
-        raise UsageError(
-            tr("no decisions are about {about}").format(about=about),
-            hint=tr("use {names}").format(names=names),
-        )
-    return kinds
+    return [kind for kind in all_kinds() if about in (None, kind.about)]
 
 
 def undo_all(engine: Engine, standing: Sequence[Decision], limit: int | None, form: str) -> None:
@@ -213,15 +169,13 @@ def write_decisions(
 
     Args:
         none: printed if there are none.
-        done: what happened to them, by default that they were decided; empty for a list.
+        done: what happened to them, by default that they were decided.
     """
     from graphrag_rdf.rdf.json_values import to_json
 
     if output.write(form, to_json(decisions)):
         return
-    done = tr("decided") if done is None else done
     if not decisions:
         say(none)
     for decision in decisions:
-        when = tr(" (undone)") if decision.undone and not done else ""
-        say(one_line(f"{done} {decision.iri.value}: {decision.in_words()}{when}".strip()))
+        say(one_line(f"{done or tr('decided')} {decision.iri.value}: {decision.in_words()}"))

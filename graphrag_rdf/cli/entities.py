@@ -12,7 +12,7 @@ import click
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group, iri_of, model_option
 from graphrag_rdf.cli.decisions import (
-    add_record_commands,
+    add_undo_command,
     by_option,
     confidence_option,
     proposal_options,
@@ -40,31 +40,6 @@ _NEAR = 10  # entities that are named with another, at most
 @click.group(cls=Group, examples=["graphrag-rdf entities list --match harbour"])
 def entities_command() -> None:
     """List entities, and decide which of them are the same."""
-
-
-@entities_command.command("list", examples=["graphrag-rdf entities list --match harbour --limit 10"])
-@click.option("--match", "text", default="", metavar="TEXT", help="Only names that contain this text.")
-@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="Number of entities.")
-@click.option("--all", "every", is_flag=True, help="Also list names that are not shown elsewhere.")
-@format_option("text", "json", "jsonl")
-def list_(text: str, limit: int, every: bool, form: str) -> None:
-    """List entities, those with the most facts first. Merged entities are listed as one.
-
-    Shown are those that a fact holds, a chunk is about, or two sentences name.
-    """
-    with open_engine(beside=True) as engine:
-        rows = engine.store.select("entities/list", text=text, every=every, limit=limit)
-    found = [
-        {
-            "iri": row["entity"].value,
-            "name": row["name"],
-            "facts": row["facts"],
-            "members": row["members"],
-        }
-        for row in rows
-    ]
-    if not output.write(form, found):
-        output.table((tr("name"), tr("facts"), tr("iri")), [(e["name"], e["facts"], e["iri"]) for e in found])
 
 
 @entities_command.command("show", examples=['graphrag-rdf entities show "Port Merrin"'])
@@ -394,9 +369,8 @@ def _print_links(links: Sequence[Proposal], left: Sequence[Proposal], form: str,
     say(told.format(number=len(links), others=listed))
 
 
-add_record_commands(
+add_undo_command(
     entities_command,
     prefix="",
-    order="oldest first",
     after_undo="They stay on record, without effect.",
 )

@@ -303,26 +303,6 @@ def rejected(reasons: tuple[str, ...], limit: int, form: str) -> None:
         output.note(tr("the first {limit:,}; --limit shows more").format(limit=limit))
 
 
-@facts_command.command("list", examples=["graphrag-rdf facts list --format json"])
-@click.option("--all", "every", is_flag=True, help="Also list those that were undone.")
-@server_options
-@format_option("text", "json", "jsonl")
-def list_(every: bool, server: str | None, token_file: Path | None, form: str) -> None:
-    """List the decisions about facts, oldest first."""
-    client = server_of(server, token_file)
-    if client is not None:
-        items = client.decisions(every=every)
-    else:
-        with open_engine(beside=True) as engine:
-            items = engine.facts.as_json(engine.facts.decisions(every=every))
-    if output.write(form, items):
-        return
-    for decision in items:
-        say(_told(decision))
-    if not items:
-        say(tr("no decisions"))
-
-
 @facts_command.command("undo", examples=["graphrag-rdf facts undo urn:graphrag-rdf:removal:…"])
 @click.argument("iris", metavar="DECISION...", nargs=-1, required=True)
 @click.option("--dry-run", is_flag=True, help="Show the effect, and write nothing.")

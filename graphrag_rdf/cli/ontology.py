@@ -329,19 +329,6 @@ def _show_suggestion(found: Suggestion, path: Path | None, *, proposed: bool) ->
         )
 
 
-@ontology_command.command("list", examples=["graphrag-rdf ontology list"])
-@format_option("text", "json", "jsonl")
-def list_(form: str) -> None:
-    """List the loaded ontologies with all versions."""
-    from graphrag_rdf.exchange.ontologies import ontology_versions
-
-    with open_engine(beside=True) as engine:
-        found = ontology_versions(engine.store)
-    if not output.write(form, found):
-        rows = [(v.ontology, tr("yes") if v.active else tr("no"), v.file, v.loaded, v.graph) for v in found]
-        output.table((tr("ontology"), tr("active"), tr("file"), tr("loaded"), tr("named graph")), rows)
-
-
 @ontology_command.command(
     "check", examples=["graphrag-rdf ontology check", "graphrag-rdf ontology check ships.ttl"]
 )

@@ -155,23 +155,14 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: 
     Args:
         numbers: columns that are aligned to the right and never cut.
     """
-    from rich.table import Table
-    from rich.text import Text
+    from graphrag_rdf.lists.table import Heading
+    from graphrag_rdf.lists.table import table as lines_of
 
-    drawn = Table(box=None, pad_edge=False, show_edge=False, header_style="bold" if colours() else "")
-    for column in columns:
-        heading = Text(one_line(column))
-        if column in numbers:
-            drawn.add_column(heading, justify="right", no_wrap=True, min_width=heading.cell_len)
-        else:
-            drawn.add_column(heading, overflow="ellipsis", no_wrap=True)
-    for row in rows:
-        drawn.add_row(*(Text("" if cell is None else one_line(cell)) for cell in row))
-    console = _console(terminal_width())
-    with console.capture() as captured:
-        console.print(drawn)
-    for line in captured.get().splitlines():
-        say(line.rstrip())
+    headings = [Heading(name, name in numbers, "" if name in numbers else "end") for name in columns]
+    heading, *lines = lines_of(headings, rows, width=terminal_width())
+    say(styled(heading, bold=True))
+    for line in lines:
+        say(line)
 
 
 def pairs(items: Iterable[tuple[str, object]], *, indent: str = "") -> None:
@@ -189,21 +180,6 @@ def _cells(text: str) -> int:
     from rich.cells import cell_len
 
     return cell_len(text)
-
-
-def _console(width: int | None) -> Any:
-    from rich.console import Console
-
-    return Console(
-        file=io.StringIO(),
-        width=width or 100_000,
-        color_system="standard" if colours() else None,
-        force_terminal=colours(),
-        markup=False,
-        highlight=False,
-        emoji=False,
-        legacy_windows=False,
-    )
 
 
 # --- machines ------------------------------------------------------------------------------------

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group, model_option
 from graphrag_rdf.cli.decisions import (
-    add_record_commands,
+    add_undo_command,
     by_option,
     confidence_option,
     proposal_options,
@@ -21,8 +20,6 @@ from graphrag_rdf.cli.decisions import (
 from graphrag_rdf.cli.output import format_option, one_line, say
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.i18n import tr
-from graphrag_rdf.rdf.terms import node_of, one_label, text_of
-from graphrag_rdf.rdf.wording import phrase_of
 
 if TYPE_CHECKING:
     from pyoxigraph import NamedNode
@@ -36,50 +33,6 @@ WAYS = ("form", "ontology", "meaning", "model")
 @click.group(cls=Group, examples=["graphrag-rdf relations list --match work"])
 def relations_command() -> None:
     """List the relations of facts, and decide which of them are the same, or inverse."""
-
-
-@relations_command.command("list", examples=["graphrag-rdf relations list --match work --limit 10"])
-@click.option("--match", "text", default="", metavar="TEXT", help="Only names that contain this text.")
-@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="Number of relations.")
-@format_option("text", "json", "jsonl")
-def list_(text: str, limit: int, form: str) -> None:
-    """List relations, those with the most facts first. Merged relations are listed as one."""
-    with open_engine(beside=True) as engine:
-        store = engine.store
-        rows = store.select("predicates/list", text=[text] if text else [], limit=limit)
-        relations = [node_of(row["relation"]) for row in rows]
-        members = store.select("predicates/members", relations=relations) if relations else []
-        inverses = {node_of(row["inverse"]) for row in rows if "inverse" in row}
-        things = sorted({*relations, *inverses, *(row["member"] for row in members)}, key=str)
-        labels = one_label(store.select("retrieval/labels", things=things)) if things else []
-    names = {row["thing"].value: row["label"].value for row in labels}
-
-    def called(iri: str) -> dict[str, Any]:
-        return {"iri": iri, "name": names.get(iri) or phrase_of(iri)}
-
-    found: list[dict[str, Any]] = [
-        {
-            **called(text_of(row["relation"])),
-            "facts": int(text_of(row["facts"])),
-            "inverse": called(text_of(row["inverse"])) if "inverse" in row else None,
-            "members": [
-                {**called(one["member"].value), "facts": one["facts"]}
-                for one in members
-                if one["canonical"] == row["relation"]
-            ],
-        }
-        for row in rows
-    ]
-    if not output.write(form, found):
-        told = [
-            (e["name"], e["facts"], _also(e), e["inverse"]["name"] if e["inverse"] else "", e["iri"])
-            for e in found
-        ]
-        output.table((tr("name"), tr("facts"), tr("also called"), tr("inverse"), tr("iri")), told)
-
-
-def _also(entry: dict[str, Any]) -> str:
-    return one_line(", ".join(one["name"] for one in entry["members"] if one["iri"] != entry["iri"]))
 
 
 @relations_command.command(
@@ -255,9 +208,8 @@ def _propose(engine: Engine, ways: tuple[str, ...], min_score: float, limit: int
     )
 
 
-add_record_commands(
+add_undo_command(
     relations_command,
     prefix="relation-",
-    order="those by form first, then the oldest",
     after_undo="They stay on record, without effect, and no ingest makes them again.",
 )

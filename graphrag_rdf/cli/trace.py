@@ -34,36 +34,6 @@ def trace_command() -> None:
     """
 
 
-@trace_command.command("list", examples=["graphrag-rdf trace list --limit 5"])
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Number of traces.")
-@click.option("--pipeline", metavar="NAME", help="Only traces of this pipeline.")
-@click.option(
-    "--outcome",
-    type=click.Choice(["completed", "unanswered", "failed", "cancelled", "unfinished", "foreign"]),
-    help="Only traces with this outcome; foreign: those that another program wrote.",
-)
-@format_option("text", "json", "jsonl")
-def list_(limit: int, pipeline: str | None, outcome: str | None, form: str) -> None:
-    """List traces, newest first. Sub-traces are indented below their parents."""
-    from graphrag_rdf.trace.catalogue import count_outcomes, list_traces, outcome_told
-    from graphrag_rdf.trace.text import render_list
-
-    with open_engine(beside=True) as engine:
-        found = list_traces(engine.store, limit, pipeline, outcome=outcome)
-        counts = count_outcomes(engine.store)
-    if output.write(form, found):
-        return
-    if found:
-        say(render_list(found, width=reading_width(), colour=colours()).rstrip("\n"))
-        total = tr("{number} {outcome}")
-        totals = listed(
-            total.format(number=number, outcome=outcome_told(code)) for code, number in counts.items()
-        )
-        say(tr("\nall: {totals}").format(totals=totals))
-    else:
-        say(tr("no trace matches") if counts else tr("no traces yet"))
-
-
 @trace_command.command(
     "show", examples=["graphrag-rdf trace show last", "graphrag-rdf trace show --full 3fa9"]
 )

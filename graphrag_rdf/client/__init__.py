@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -10,7 +11,6 @@ from urllib.parse import quote, urlencode
 from graphrag_rdf.client.connection import Connection, ServerError, encoded
 from graphrag_rdf.client.formats import events, form_of, read_token
 from graphrag_rdf.i18n import tr
-from graphrag_rdf.trace.documents import DocumentSummary, document_of
 from graphrag_rdf.trace.messages import GraphRagResponse
 
 PARAMETERS: Mapping[str, str] = {
@@ -27,7 +27,7 @@ PARAMETERS: Mapping[str, str] = {
 
 _TERMS = ("subject", "predicate", "object")
 _AT_ONCE = 1000
-"""Documents of one request; a server returns no more."""
+"""Items of one request; a server returns no more."""
 _PATIENCE = 1800.0
 """Seconds to wait for questions that are asked again: the server is silent meanwhile."""
 
@@ -117,46 +117,29 @@ class Client(Connection):
             hint=tr("send the same documents again to continue"),
         )
 
-    def documents(self) -> Iterator[DocumentSummary]:
-        """The documents of the server's store, as `documents` lists them.
+    def items(self, path: str, values: Mapping[str, Any], limit: int | None) -> dict[str, Any]:
+        """A list of the server, as its command prints it in JSON with `items`, and what else the page has.
+
+        Args:
+            path: of the page.
+            values: filter → its value.
+            limit: items, at most; None for all.
 
         Raises:
+            UsageError: the server rejects a value.
             ServerError: as `ask`.
         """
-        offset = 0
+        texts = {name: str(value).lower() if value is True else value for name, value in values.items()}
+        items: list[dict[str, Any]] = []
         while True:
-            page = self._json("GET", f"/documents?limit={_AT_ONCE}&offset={offset}", holds="items")["items"]
-            try:
-                yield from map(document_of, page)
-            except (KeyError, TypeError, ValueError):
-                raise self._not_ours(tr("its documents have another form; is it older?")) from None
-            if len(page) < _AT_ONCE:
-                return
-            offset += _AT_ONCE
-
-    def duplicates(self) -> list[dict[str, Any]]:
-        """Groups of equal documents, as `documents --duplicates --format json`.
-
-        Raises:
-            ServerError: as `ask`.
-        """
-        documents: list[dict[str, Any]] = self._json("GET", "/documents?duplicates=true", holds="items")[
-            "items"
-        ]
-        return documents
+            part = _AT_ONCE if limit is None else min(_AT_ONCE, limit - len(items))
+            query = urlencode({**texts, "limit": part, "offset": len(items)})
+            answer = self._json("GET", f"{path}?{query}", holds="items")
+            items += answer["items"]
+            if len(answer["items"]) < part or len(items) >= (limit or math.inf):
+                return {**answer, "items": items}
 
     # --- manual corrections ------------------------------------------------------------------------
-
-    def decisions(self, *, every: bool = False) -> list[dict[str, Any]]:
-        """Manual corrections, as `facts list --format json`; arguments as of `Engine.facts`.
-
-        Raises:
-            UsageError: (these methods) the server rejects the request.
-            ServerError: (these methods) as `ask`.
-        """
-        path = f"/facts/decisions?all={_truth(every)}"
-        decisions: list[dict[str, Any]] = self._json("GET", path, holds="items")["items"]
-        return decisions
 
     def decide(
         self, fact: tuple[str, str, str], instead: Mapping[str, str | None] | None = None, **how: Any
@@ -167,6 +150,10 @@ class Client(Connection):
             fact: three terms or labels.
             instead: the corrected subject, predicate or object.
             how: by, reason, with_sentences, dry_run.
+
+        Raises:
+            UsageError: (these methods) the server rejects the request.
+            ServerError: (these methods) as `ask`.
         """
         body = {**dict(zip(_TERMS, fact, strict=True)), "instead": instead, **how}
         return self._json("POST", "/facts", body, holds="decisions")

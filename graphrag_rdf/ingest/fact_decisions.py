@@ -101,7 +101,8 @@ class FactDecision(Decision):
         """
         facts = {"fact": self.fact, "instead": self.instead}
         columns = {name: fact and spelled(fact, called) for name, fact in facts.items()}
-        return {**listed_attributes(self, self.JSON), **columns}
+        statement = f"{' '.join(map(str, self.fact))} ."
+        return {**listed_attributes(self, self.JSON), **columns, "statement": statement}
 
     def json_object(self) -> dict[str, object]:
         """The keys, with terms as labels."""

@@ -37,17 +37,6 @@ T = TypeVar("T")
 JSON = Format(("application/json",), None, "")
 HTML = Format(("text/html",), None, "", charset=True)
 TEXT = Format(("text/plain",), None, "", charset=True)
-_LONGEST = 1000
-"""Characters of a text to look for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Which part of a list is asked for: items with `match` in them, where it is not empty."""
-
-    limit: int
-    offset: int
-    match: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,15 +158,6 @@ def truth(request: Request, name: str) -> bool:
     if text not in ("true", "false"):
         raise Problem(400, tr("{name} is true or false").format(name=name))
     return text == "true"
-
-
-def part_of(request: Request, furthest: int = 10**9) -> Part:
-    """`limit`, `offset` and `match` of the URL."""
-    return Part(
-        limit=whole_number(request, "limit", 50, 1000),
-        offset=whole_number(request, "offset", 0, furthest),
-        match=(parameter(request, "match") or "")[:_LONGEST],
-    )
 
 
 def iri_of(text: str) -> NamedNode:

@@ -65,7 +65,12 @@ class Failure:
     @property
     def way_out(self) -> str:
         """What to do, for people."""
-        return tr(_WAYS_OUT.get(self.stage, _ANOTHER_RUN))
+        return remedy(self.stage)
+
+
+def remedy(stage: str) -> str:
+    """What to do about the failures of a stage, for people."""
+    return tr(_WAYS_OUT.get(stage, _ANOTHER_RUN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,21 +206,6 @@ def read_source(row: Row) -> Source:
     )
 
 
-def document_of(item: Mapping[str, Any]) -> DocumentSummary:
-    """A document from its JSON.
-
-    Raises:
-        KeyError, TypeError, ValueError: when it is none.
-    """
-    known = {name: item[name] for name in DocumentSummary.__slots__}
-    failures = tuple(Failure(**{**one, "time": _moment(one["time"])}) for one in item["failures"])
-    return DocumentSummary(**{**known, "added": _moment(item["added"]), "failures": failures})
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
-
-
 def list_documents(
     store: Store,
     *,
@@ -228,51 +218,38 @@ def list_documents(
 ) -> list[DocumentSummary]:
     """Documents with their sizes, counts and failures; files that could not be read come first.
 
+    Without the first four parameters, documents come in the order of their IRIs, and only those of the part
+    are looked up.
+
     Args:
-        match, failed, sort, reverse: as of `arrange`. Without them documents come in the order of their
-            IRIs, and only those of the part are looked up.
+        match: a glob or a text, compared with paths and titles without regard to case; empty for all.
+        failed: only documents with failures.
+        sort: one of `SORTS`.
+        reverse: the other way round.
         limit, offset: which part of the list; all without a limit.
     """
     end = _ALL if limit is None else offset + limit
     failures = _failures(store)
     unread = _unread(store, failures)
-    if match or failed or sort or reverse:
-        found = [*unread, *_read(store, 0, _ALL)]
-        found = [replace(document, failures=tuple(failures[document.iri])) for document in found]
+    chosen = bool(match or failed or sort or reverse)
+    if chosen:
+        documents = [*unread, *_read(store, 0, _ALL)]
+    else:
+        start = max(0, offset - len(unread))
+        documents = [*unread[offset:end], *_read(store, start, max(0, end - len(unread)))]
+    documents = [replace(document, failures=tuple(failures[document.iri])) for document in documents]
+    if chosen:
+        documents = [
+            document
+            for document in documents
+            if (document.failures or not failed) and _matches(document, match.casefold())
+        ]
         if sort == "facts":
-            found = _with_facts(store, found)
-        found = arrange(found, match=match, failed=failed, sort=sort, reverse=reverse)[offset:end]
-        return found if sort == "facts" else _with_facts(store, found)
-    known = len(unread)
-    found = [*unread[offset:end], *_read(store, max(0, offset - known), max(0, end - known))]
-    found = [replace(document, failures=tuple(failures[document.iri])) for document in found]
-    return _with_facts(store, found)
-
-
-def arrange(
-    documents: Iterable[DocumentSummary],
-    *,
-    match: str = "",
-    failed: bool = False,
-    sort: str | None = None,
-    reverse: bool = False,
-) -> list[DocumentSummary]:
-    """Those of documents that are asked for, in order.
-
-    Args:
-        match: a glob or a text, compared with paths and titles without regard to case; empty for all.
-        failed: only documents with failures.
-        sort: one of `SORTS`; None keeps the order.
-        reverse: the other way round.
-    """
-    found = [
-        document
-        for document in documents
-        if (document.failures or not failed) and _matches(document, match.casefold())
-    ]
-    if sort is not None:
-        found.sort(key=SORTS[sort])
-    return found[::-1] if reverse else found
+            documents = _with_facts(store, documents)
+        if sort is not None:
+            documents.sort(key=SORTS[sort])
+        documents = (documents[::-1] if reverse else documents)[offset:end]
+    return documents if sort == "facts" else _with_facts(store, documents)
 
 
 def shown_names(store: Store, documents: Iterable[str | None]) -> dict[str, str]:

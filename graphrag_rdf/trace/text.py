@@ -23,7 +23,7 @@ from graphrag_rdf.i18n import (
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
-from graphrag_rdf.trace.catalogue import TraceSummary, outcome_told
+from graphrag_rdf.trace.catalogue import outcome_told
 from graphrag_rdf.trace.documents import Source
 from graphrag_rdf.trace.foreign import FORMS
 from graphrag_rdf.trace.kinds import ERASED_QUESTION
@@ -108,24 +108,6 @@ def render_message(
     else:
         shown = {**step.values, "answer": ""} if step.answer else step.values
         _step(page, replace(step, values=shown), full)
-    return page.text()
-
-
-def render_list(summaries: Iterable[TraceSummary], *, width: int = 80, colour: bool = False) -> str:
-    """A table of traces, sub-traces indented under their parents."""
-    page = Lines(width, colour)
-    depths: dict[str, int] = {}
-    for summary in summaries:
-        depth = depths[summary.iri] = depths.get(summary.parent or "", -1) + 1
-        when = summary.time.strftime("%Y-%m-%d %H:%M:%S") if summary.time else "?" * 19
-        took = "" if summary.seconds is None else f" · {summary.seconds:.2f} s"
-        uuid = summary.iri.rsplit(":", 1)[-1]
-        indent = "  " * depth
-        page.line(f"{indent}{when}  {uuid}  {summary.kind or '?'}", bold=True)
-        asked = summary.question or tr(ERASED_QUESTION)
-        steps = tr("{steps} steps").format(steps=summary.steps)
-        words = f"{outcome_told(summary.outcome)} · {steps}{took} · {asked}"
-        page.paragraph(words, f"{indent}  ")
     return page.text()
 
 
@@ -301,7 +283,6 @@ __all__ = [
     "one_line",
     "printable",
     "render_fact_sources",
-    "render_list",
     "render_message",
     "render_premises",
     "render_session",

@@ -24,7 +24,7 @@ from tests.support.tools import over_http, stdio, talk, text_of
 pytest.importorskip("mcp")
 
 QUESTION = "Who founded the Tarnay Electric Light Company?"
-READING = ["ask", "retrieve", "sparql", "trace", "source_of_fact"]
+READING = ["ask", "retrieve", "sparql", "list", "trace", "source_of_fact"]
 OUTCOMES = (
     "PREFIX rag: <https://w3id.org/graphrag-rdf/ns#> "
     "SELECT ?o { GRAPH <urn:graph:retrieval> { ?s rag:outcome ?o } }"

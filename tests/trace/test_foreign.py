@@ -13,10 +13,14 @@ from graphrag_rdf.checks import run_checks
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange import import_file
+from graphrag_rdf.lists.declaration import Asked
+from graphrag_rdf.lists.table import list_text
+from graphrag_rdf.lists.traces import TRACES
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.catalogue import count_outcomes, list_traces, prune
-from graphrag_rdf.trace.text import render_list, render_trace
+from graphrag_rdf.trace.text import render_trace
 from tests.support.stores import open_engine
 
 FILES = sorted((Path(__file__).parent / "trustgraph").glob("*.t*"))
@@ -69,7 +73,7 @@ def test_they_are_listed_with_their_kind_below_what_started_them(engine: Engine)
     steps = {one.iri[-36:]: one.steps for one in found}
     assert [steps[one] for one in ALL] == [5, 4, 6, 4, 4, 2, 3, 3]
     assert found[-1].time == datetime(2024, 1, 15, 10, 30, tzinfo=UTC)
-    assert "????" not in render_list(found)
+    assert "????" not in list_text(TRACES, to_json(found), Asked(20))
 
 
 def test_they_are_told_apart_from_ours(own: Engine, tmp_path: Path) -> None:

@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 from pyoxigraph import Literal, Quad
 
 from graphrag_rdf.ingest.forget import erase_and_mark
+from graphrag_rdf.lists.declaration import Asked
+from graphrag_rdf.lists.table import list_text
+from graphrag_rdf.lists.traces import TRACES
 from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.namespaces import TG, Graphs
 from graphrag_rdf.rdf.terms import double
 from graphrag_rdf.store.base import Changes
@@ -25,7 +29,6 @@ from graphrag_rdf.trace.text import (
     one_line,
     printable,
     render_fact_sources,
-    render_list,
     render_message,
     render_session,
     render_step,
@@ -141,7 +144,7 @@ def test_nothing_hostile_reaches_the_terminal(sample: Sample) -> None:
     texts = [
         render_trace(trace, full=True),
         render_session(trace),
-        render_list(list_traces(sample.store, 5)),
+        listing(sample),
         render_tree(source_tree(sample.store, "ada.txt")),
         render_fact_sources(source_fact(sample.store, "Ada", "founded", "mill")),
     ]
@@ -198,10 +201,15 @@ def test_an_unknown_kind_of_step_still_shows(sample: Sample, run: TraceRecorder)
     assert "[plan] urn:trustgraph:prov:planning:" in render_trace(read_trace(sample.store, run.session))
 
 
+def listing(sample: Sample) -> str:
+    """The table of the traces."""
+    return list_text(TRACES, to_json(list_traces(sample.store, 5)), Asked(5))
+
+
 def test_the_list_indents_sub_traces(sample: Sample) -> None:
     parent, child = record(sample, "Parent?"), record(sample, "Child?")
     nest(sample, child, parent)
-    lines = render_list(list_traces(sample.store, 5)).splitlines()
+    _, *lines = listing(sample).splitlines()
     assert [len(line) - len(line.lstrip()) for line in lines] == [0, 2, 2, 4]
     assert "Child?" in lines[3]
 

@@ -17,6 +17,9 @@ from starlette.requests import HTTPConnection
 
 from graphrag_rdf.config import Role
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.lists.declaration import Asked, List, lists
+from graphrag_rdf.lists.table import list_text
+from graphrag_rdf.lists.traces import TRACES
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.namespaces import prefixed
 from graphrag_rdf.server.http.access import ROLES, Access
@@ -28,13 +31,13 @@ from graphrag_rdf.server.routes.sparql import forms_for
 from graphrag_rdf.server.routes.uploads import ingest_named, may_read
 from graphrag_rdf.server.service import Service, client_of
 from graphrag_rdf.sparql.render import Dialect
-from graphrag_rdf.trace.catalogue import TraceSummary, find_trace, list_traces
+from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.lines import one_line
 from graphrag_rdf.trace.messages import marked_text, passage_place, source_in_words
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.sources import FactSource, source_fact
-from graphrag_rdf.trace.text import render_fact_sources, render_list, render_trace
+from graphrag_rdf.trace.text import render_fact_sources, render_trace
 
 _LONGEST_REMARK = 300
 """Characters that progress reports of what an agent says before the answer."""
@@ -133,6 +136,15 @@ class TraceArguments(_Arguments):
     limit: int = Field(default=20, ge=1, le=200, description="of the list")
 
 
+class ListArguments(_Arguments):
+    """Of `list`."""
+
+    list: Name = Field(description="what to list")
+    filters: dict[Name, bool | int | str] = Field(default={}, description="filter → value")
+    limit: int = Field(default=50, ge=1, le=1000)
+    offset: int = Field(default=0, ge=0, description="items to pass over")
+
+
 class FactArguments(_Arguments):
     """Of `source_of_fact`."""
 
@@ -177,8 +189,10 @@ class Tool:
         """`about` with how the store spells triple terms, and where its facts are."""
         renderer = service.engine.store.renderer
         graph = renderer.facts_graph
-        return self.about.replace("{spelling}", _SPELLINGS[renderer.dialect]).replace(
-            "{facts}", "the default graph" if graph is None else f"GRAPH {graph}"
+        return (
+            self.about.replace("{spelling}", _SPELLINGS[renderer.dialect])
+            .replace("{facts}", "the default graph" if graph is None else f"GRAPH {graph}")
+            .replace("{lists}", "; ".join(map(_with_filters, lists().values())))
         )
 
     @property
@@ -187,6 +201,11 @@ class Tool:
         properties = {key.rstrip("?"): {"type": kind} for key, kind in self.keys.items()}
         required = [key for key in self.keys if not key.endswith("?")]
         return {"type": "object", "properties": properties, "required": required}
+
+
+def _with_filters(listing: List) -> str:
+    names = ", ".join(each.name for each in listing.filters)
+    return f"{listing.name} ({names})" if names else listing.name
 
 
 async def _ask(call: Call, asked: AskRequest) -> Outcome:
@@ -246,13 +265,29 @@ async def _trace(call: Call, asked: TraceArguments) -> Outcome:
 
     def look() -> Outcome:
         if asked.trace is None:
-            listed = list_traces(engine.store, asked.limit)
-            return Outcome({"traces": to_json(listed)}, _text_of_traces(listed))
+            newest = Asked(asked.limit)
+            items = TRACES.items(engine, newest)
+            return Outcome({"traces": items}, list_text(TRACES, items, newest, width=_WIDTH))
         session = find_trace(engine.store, asked.trace)
         trace = read_trace(engine.store, session, engine.blobs)
         return Outcome(to_json(trace), _text_of_trace(trace))
 
     return await asyncio.to_thread(look)
+
+
+async def _list(call: Call, asked: ListArguments) -> Outcome:
+    declared = lists().get(asked.list)
+    if declared is None:
+        message = tr("there is no list {name}; there are: {names}")
+        raise Problem(404, message.format(name=asked.list, names=", ".join(lists())))
+    texts = {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in asked.filters.items()
+    }
+    request = Asked(asked.limit, asked.offset, declared.values(texts))
+    listing = declared.shown_for(request)
+    items = await asyncio.to_thread(listing.items, call.service.engine, request)
+    return Outcome({"items": items}, list_text(listing, items, request, width=_WIDTH))
 
 
 async def _source_of_fact(call: Call, asked: FactArguments) -> Outcome:
@@ -300,6 +335,14 @@ TOOLS: tuple[Tool, ...] = (
         SparqlArguments,
         {"head?": "object", "results?": "object", "boolean?": "boolean", "turtle?": "string"},
         _sparql,
+    ),
+    Tool(
+        "list",
+        "List things",
+        "List what the store holds. Lists, with their filters: {lists}.",
+        ListArguments,
+        {"items": "array"},
+        _list,
     ),
     Tool(
         "trace",
@@ -381,11 +424,6 @@ def _text_of_results(results: Mapping[str, Any]) -> str:
 def _text_of_trace(trace: Trace) -> str:
     """As `trace show`."""
     return render_trace(trace, width=_WIDTH)
-
-
-def _text_of_traces(listed: Sequence[TraceSummary]) -> str:
-    """As `trace list`."""
-    return render_list(listed, width=_WIDTH) or "There are no traces yet."
 
 
 def _text_of_sources(sources: Sequence[FactSource]) -> str:

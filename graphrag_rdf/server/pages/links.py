@@ -94,6 +94,13 @@ def resource_page(iri: str) -> str:
     return f"/resource?{urlencode({'iri': iri})}"
 
 
+def fact_page(statement: str) -> str:
+    """The page of a fact, by its statement in N-Triples."""
+    subject, predicate, rest = statement.split(" ", 2)
+    terms = {"subject": subject, "predicate": predicate, "object": rest.removesuffix(" .")}
+    return f"/facts?{urlencode(terms)}"
+
+
 def run_call(iri: str) -> str:
     """The page that runs the query of a call again."""
     return f"/sparql-editor?{urlencode({'call': iri})}"

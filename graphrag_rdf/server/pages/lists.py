@@ -1,200 +1,111 @@
-"""The pages of lists: one template, and for each list its columns and rows."""
+"""The page of a list, made from its declaration in `graphrag_rdf.lists`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 from graphrag_rdf.i18n import tr
-from graphrag_rdf.server.pages.links import Links
+from graphrag_rdf.lists.declaration import Asked, Column, Item, List
+from graphrag_rdf.lists.values import NUMBERS
+from graphrag_rdf.server.pages.links import Links, fact_page
 from graphrag_rdf.server.pages.rendering import render
-from graphrag_rdf.server.representations import Part
 from graphrag_rdf.server.service import Service
-from graphrag_rdf.trace.catalogue import TraceSummary, outcome_told
-from graphrag_rdf.trace.model import Fact
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A value of a row.
-
-    Attributes:
-        href: address of the link.
-        note: small print after the text.
-        inside: whether the row belongs to the previous one.
-    """
-
-    text: str
-    href: str | None = None
-    note: str = ""
-    inside: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """A list of things.
-
-    Attributes:
-        path: its address.
-        names: of its columns; those that end with `#` hold numbers.
-        rows: of cells, the first of which names the thing.
-        search: label of its search box.
-        query: the SPARQL query of the list.
-        empty: the text if there are no rows.
-        choices: (name, address, whether it is chosen) of parts of the list.
-        chosen: parameters other than `match`, `limit` and `offset`.
-        more: other pages: (name, address).
-    """
-
-    title: str
-    path: str
-    names: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    search: str
-    query: str
-    empty: str
-    choices: Sequence[tuple[str, str, bool]] = ()
-    chosen: Mapping[str, str] = field(default_factory=dict)
-    more: Sequence[tuple[str, str]] = ()
-
-
-def list_page(listing: Listing, part: Part, count: int | None = None) -> str:
-    """A page of a list.
+def list_page(
+    service: Service,
+    listing: List,
+    path: str,
+    items: Sequence[Item],
+    asked: Asked,
+    counts: Mapping[str, int],
+    **context: Any,
+) -> str:
+    """The page.
 
     Args:
-        count: items that count towards the limit, if not all rows do.
+        path: its address.
+        counts: value of a filter → number of all items.
+        context: more for the template.
     """
-    chosen = {**listing.chosen, **({"match": part.match} if part.match else {})}
+    values = {name: str(value).lower() if value is True else value for name, value in asked.values.items()}
+    shown = {each.name for each in listing.filters if each.label}
+    tops = items if values or not listing.parent else [each for each in items if not each[listing.parent]]
     return render(
         "list",
-        listing.path,
+        path,
         list=listing,
-        match=part.match,
-        run=f"/sparql-editor?{urlencode({'query': listing.query})}",
-        **turns(
-            listing.path, part.limit, part.offset, len(listing.rows) if count is None else count, **chosen
-        ),
+        path=path,
+        items=zip(items, listing.depths(items), strict=True),
+        values=values,
+        kept={name: value for name, value in values.items() if name not in shown},
+        columns=[each for each in listing.columns if each.heading and each.page and each.below != "both"],
+        below=[each for each in listing.columns if each.below == "both"],
+        numbers=NUMBERS,
+        ordered=partial(_ordered, path, values),
+        href=partial(_href, links_of(service)),
+        choices=_choices(listing, values, counts) if counts else (),
+        run=_query(service, listing, asked),
+        empty=listing.empty(asked),
+        **turns(path, asked.limit or 0, asked.offset, len(tops), **values),
+        **context,
     )
 
 
-def traces_page(
-    service: Service,
-    traces: Sequence[TraceSummary],
-    part: Part,
-    counts: Mapping[str, int],
-    kind: str | None,
-    outcome: str | None,
-) -> str:
-    """Questions with the outcome of each, the newest first."""
-    links = links_of(service)
-    pipeline = {"kind": kind} if kind else {}
-    kept = {**pipeline, **({"match": part.match} if part.match else {})}
-    every = [(tr("all"), None, sum(counts.values())), *((outcome_told(c), c, n) for c, n in counts.items())]
-    choices = [
-        (
-            f"{name} ({number:,})",
-            f"/traces?{urlencode({**kept, **({'outcome': code} if code else {})})}",
-            code == outcome,
-        )
-        for name, code, number in every
+def _ordered(path: str, values: Mapping[str, Any], sort: str) -> str:
+    """The address of a list in an order; reversed if it has that order already."""
+    kept = {key: value for key, value in values.items() if key not in ("sort", "reverse")}
+    turned = {"reverse": "true"} if values.get("sort") == sort and "reverse" not in values else {}
+    return f"{path}?{urlencode({**kept, 'sort': sort, **turned})}"
+
+
+def _choices(
+    listing: List, values: Mapping[str, Any], counts: Mapping[str, int]
+) -> list[tuple[str, str, bool]]:
+    """Name, address, and whether it is chosen, of the parts of a list that are counted."""
+    name = listing.counted.removesuffix("s")
+    kept = {key: value for key, value in values.items() if key != name}
+    parts = [(tr("all"), kept, sum(counts.values()))]
+    parts += [(listing.words(code), {**kept, name: code}, number) for code, number in counts.items()]
+    return [
+        (f"{title} ({number:,})", f"{listing.path}?{urlencode(part)}", values.get(name) == part.get(name))
+        for title, part, number in parts
     ]
-    listing = Listing(
-        title=tr("Questions and how they were answered"),
-        path="/traces",
-        names=(tr("Question"), tr("Outcome"), tr("Asked"), tr("Seconds") + "#", tr("Pipeline")),
-        rows=[
-            (
-                Cell(
-                    trace.question or tr("(a question that was erased)"),
-                    links.trace(trace.iri),
-                    inside=trace.parent is not None,
-                ),
-                Cell(outcome_told(trace.outcome)),
-                Cell(trace.time.strftime("%Y-%m-%d %H:%M UTC") if trace.time else ""),
-                Cell("" if trace.seconds is None else f"{trace.seconds:.2f}"),
-                Cell(trace.kind or ""),
-            )
-            for trace in traces
-        ],
-        search=tr("Words of a question"),
-        query=service.engine.store.render(
-            "trace/list",
-            pipelines=[kind] if kind else [],
-            outcomes=[outcome] if outcome else [],
-            texts=[part.match] if part.match else [],
-            limit=part.limit,
-            offset=part.offset,
-        ),
-        empty=tr("Nothing matches.") if part.match or outcome or kind else tr("No questions yet."),
-        choices=choices if sum(counts.values()) else (),
-        chosen={**pipeline, **({"outcome": outcome} if outcome else {})},
-        more=((tr("Ask something"), "/ask"),),
-    )
-    each = kept or outcome
-    return list_page(listing, part, sum(bool(each) or trace.parent is None for trace in traces))
 
 
-def entities_page(service: Service, items: Sequence[Mapping[str, Any]], part: Part) -> str:
-    """Entities, those with most facts first."""
-    links = links_of(service)
-    listing = Listing(
-        title=tr("Entities"),
-        path="/entities",
-        names=(tr("Name"), tr("Facts") + "#"),
-        rows=[
-            (
-                Cell(
-                    item["name"],
-                    links.entity(item["iri"]),
-                    tr("{number} in one").format(number=item["members"]) if item["members"] > 1 else "",
-                ),
-                Cell(f"{item['facts']:,}"),
-            )
-            for item in items
-        ],
-        search=tr("Part of a name"),
-        query=service.engine.store.render("entities/list", text=part.match, limit=part.offset + part.limit),
-        empty=tr("No entity has this name.") if part.match else tr("There are no entities."),
-    )
-    return list_page(listing, part)
+def _query(service: Service, listing: List, asked: Asked) -> str | None:
+    """The address that runs the query of a list."""
+    if not listing.template:
+        return None
+    engine = service.engine
+    query = engine.store.render(listing.template, **listing.parameters(engine, asked))
+    return f"/sparql-editor?{urlencode({'query': query})}"
 
 
-def facts_page(service: Service, facts: Sequence[Fact], part: Part) -> str:
-    """Facts in the order of the store: sorting them all would take seconds."""
-    links = links_of(service)
-    listing = Listing(
-        title=tr("Facts"),
-        path="/facts",
-        names=(tr("Subject"), tr("Relation"), tr("Object"), tr("Sources")),
-        rows=[
-            (
-                Cell(fact.s_label, links(fact.s.value)),
-                Cell(fact.p_label, links(fact.p.value)),
-                Cell(fact.o_label, links(fact.o.value) if not hasattr(fact.o, "datatype") else None),
-                Cell(tr("source"), links.fact(fact)),
-            )
-            for fact in facts
-        ],
-        search=tr("Part of a name or value"),
-        query=service.engine.store.render(
-            "facts/list",
-            texts=[part.match] if part.match else [],
-            limit=part.limit,
-            offset=part.offset,
-        ),
-        empty=tr("No fact contains this text.") if part.match else tr("There are no facts."),
-        more=((tr("Decisions about facts"), "/facts/decisions"),),
-    )
-    return list_page(listing, part)
+_PAGES: Mapping[str, Callable[[Links, str], str]] = {
+    "document": Links.document,
+    "entity": Links.entity,
+    "trace": Links.trace,
+    "thing": Links.__call__,
+    "term": Links.__call__,
+    "fact": lambda _, statement: fact_page(statement),
+}
+"""Link of a column → the page of what an item names."""
 
 
-def turns(path: str, limit: int, offset: int, count: int, **more: Any) -> dict[str, str | None]:
+def _href(links: Links, column: Column, item: Item) -> str | None:
+    key = column.key if column.link in ("term", "fact") else "iri"
+    return _PAGES[column.link](links, item[key]) if column.link and item[key] else None
+
+
+def turns(path: str, limit: int, offset: int, found: int, **more: Any) -> dict[str, str | None]:
     """The addresses of the previous and next page.
 
     Args:
-        count: items on this page; a full page is assumed to have a next one.
+        found: items on this page; a full page is assumed to have a next one.
     """
 
     def at(place: int) -> str:
@@ -203,7 +114,7 @@ def turns(path: str, limit: int, offset: int, count: int, **more: Any) -> dict[s
 
     return {
         "before": at(max(0, offset - limit)) if offset > 0 else None,
-        "after": at(offset + limit) if 0 < limit <= count else None,
+        "after": at(offset + limit) if 0 < limit <= found else None,
     }
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
-from pyoxigraph import NamedNode, Triple
+from pyoxigraph import NamedNode
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import later, tr
-from graphrag_rdf.ingest.duplicates import Duplicate, find_duplicates
+from graphrag_rdf.i18n import tr
+from graphrag_rdf.lists.documents import DOCUMENTS
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.server.http.access import Access
@@ -25,17 +24,16 @@ from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import (
     Forms,
     iri_of,
-    listed,
     parameter,
     represent,
-    truth,
     whole_number,
 )
 from graphrag_rdf.server.routes.ask import lacks
-from graphrag_rdf.server.routes.resource import of_list, statements
+from graphrag_rdf.server.routes.lists import list_response
+from graphrag_rdf.server.routes.resource import statements
 from graphrag_rdf.server.service import Service, service_of
 from graphrag_rdf.store.base import Row, Store
-from graphrag_rdf.trace.documents import SORTS, DocumentSummary, list_documents, read_failures
+from graphrag_rdf.trace.documents import read_failures
 from graphrag_rdf.trace.facts import decided_against, fact_of, read_labels
 from graphrag_rdf.trace.model import DecisionNote, Fact
 from graphrag_rdf.trace.page import Piece, anchor_of, mark, pages_told
@@ -45,53 +43,9 @@ _LONGEST = 1000
 
 
 async def document_list(request: Request) -> Response:
-    """Documents, as `documents --format json` (`match`, `failed`, `sort`, `reverse`, `limit`, `offset`); with
-    `duplicates`, pairs of duplicates.
-    """
-    limit, offset = whole_number(request, "limit", 50, 1000), whole_number(request, "offset", 0, 10**9)
-    asked = ListRequest(
-        match=(parameter(request, "match") or "")[:_LONGEST],
-        failed=truth(request, "failed"),
-        sort=parameter(request, "sort") or None,
-        reverse=truth(request, "reverse"),
-        limit=limit,
-        offset=offset,
-    )
-    if asked.sort is not None and asked.sort not in SORTS:
-        raise Problem(400, tr("sort is one of {sorts}").format(sorts=", ".join(SORTS)))
-    if truth(request, "duplicates"):
-        return await represent(request, _duplicates)
-
-    def forms(service: Service) -> Forms:
-        store = service.engine.store
-        documents = list_documents(store, **asdict(asked))
-        return Forms(
-            json=lambda: listed([_item(document) for document in documents], limit=limit, offset=offset),
-            rdf=lambda: _described(store, [document.iri for document in documents]),
-            html=lambda: documents_page(request, service, documents, asked),
-        )
-
-    return await represent(request, forms)
-
-
-def _duplicates(service: Service) -> Forms:
-    pairs = find_duplicates(service.engine.store, service.engine.blobs)
-    return Forms(
-        json=lambda: listed([pair.as_json() for pair in pairs]),
-        html=lambda: duplicates_page(service, pairs),
-    )
-
-
-def _described(store: Store, documents: list[str]) -> list[Triple]:
-    """Documents with their current versions and failures."""
-    nodes = [NamedNode(iri) for iri in documents]
-    statements_of_documents = [] if not nodes else store.construct("documents/described", documents=nodes)
-    return [*of_list(store, documents), *statements_of_documents]
-
-
-def _item(document: DocumentSummary) -> dict[str, Any]:
-    """With the former names of path and type too."""
-    return {**to_json(document), "identity": document.path, "media_type": document.mime}
+    """The list of documents, with a form to add some."""
+    upload = upload_area(request, service_of(request))
+    return await list_response(request, DOCUMENTS, upload=upload)
 
 
 def document_named(request: Request, name: str) -> NamedNode:
@@ -145,38 +99,7 @@ def _tree(store: Store, iri: NamedNode) -> Any:
         raise Problem(404, error.message) from None
 
 
-# --- the page of the list ------------------------------------------------------------------------------
-
-_COLUMNS = (
-    ("title", later("Document"), False),
-    ("size", later("Size"), True),
-    ("pages", later("Pages"), True),
-    ("chunks", later("Chunks"), True),
-    ("facts", later("Facts"), True),
-    ("language", later("Language"), False),
-    ("added", later("Added"), False),
-    ("failures", later("Failures"), True),
-)
-"""Sort key of each column, its heading, and whether it is a number."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListRequest:
-    """A request for the list; see `trace.documents.list_documents`."""
-
-    match: str
-    failed: bool
-    sort: str | None
-    reverse: bool
-    limit: int
-    offset: int
-
-    @property
-    def chosen(self) -> dict[str, str]:
-        """Parameters of the address that differ from the defaults."""
-        texts = {"match": self.match, "sort": self.sort or ""}
-        truths = {name: "true" for name in ("failed", "reverse") if getattr(self, name)}
-        return {name: text for name, text in texts.items() if text} | truths
+# --- uploads -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,37 +127,9 @@ def upload_area(connection: HTTPConnection, service: Service) -> UploadArea:
     return UploadArea(barred, token, service.settings.max_body_mb << 20)
 
 
-def documents_page(
-    request: Request, service: Service, documents: Sequence[DocumentSummary], asked: ListRequest
-) -> str:
-    """A page of the list, with a search box."""
-    return render(
-        "documents",
-        "/documents",
-        documents=documents,
-        asked=asked,
-        columns=[(*column, _sorted_by(column[0], asked)) for column in _COLUMNS],
-        links=links_of(service),
-        upload=upload_area(request, service),
-        **turns("/documents", asked.limit, asked.offset, len(documents), **asked.chosen),
-    )
-
-
 def report_page(request: Request, service: Service, report: Mapping[str, Any]) -> str:
     """The report of an upload."""
     return render("uploaded", "/documents", report=report, upload=upload_area(request, service))
-
-
-def duplicates_page(service: Service, pairs: Sequence[Duplicate]) -> str:
-    """Pairs of duplicates."""
-    return render("duplicates", "/documents", pairs=pairs, links=links_of(service))
-
-
-def _sorted_by(name: str, asked: ListRequest) -> str:
-    """The address of the list in another order; reversed if it has that order already."""
-    kept = {key: value for key, value in asked.chosen.items() if key not in ("sort", "reverse")}
-    turned = {"reverse": "true"} if asked.sort == name and not asked.reverse else {}
-    return f"/documents?{urlencode({**kept, 'sort': name, **turned})}"
 
 
 # --- the page of a document: its text with the facts that were read from it marked ---------------------

@@ -1,10 +1,9 @@
-"""`/entities` and `/entities/{id}`: the list, and one entity with its facts, mentions and neighbours."""
+"""`/entities/{id}`: an entity with its facts, mentions and neighbours."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from pyoxigraph import NamedNode
@@ -17,10 +16,10 @@ from graphrag_rdf.rdf.namespaces import RDF
 from graphrag_rdf.rdf.terms import local_name, text_of
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.links import Links
-from graphrag_rdf.server.pages.lists import entities_page, links_of
+from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
-from graphrag_rdf.server.representations import Forms, iri_of, listed, part_of, represent, whole_number
-from graphrag_rdf.server.routes.resource import described, of_list, statements
+from graphrag_rdf.server.representations import Forms, iri_of, represent, whole_number
+from graphrag_rdf.server.routes.resource import described, statements
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.drawing import Edge, Node, draw_for_screens
@@ -32,30 +31,6 @@ if TYPE_CHECKING:
 
 
 _FURTHEST = 100_000
-
-
-async def entity_list(request: Request) -> Response:
-    """Entities by number of facts, as `entities list` (`match`, `limit`, `offset`)."""
-    part = part_of(request, _FURTHEST)
-
-    def forms(service: Service) -> Forms:
-        every = service.engine.store.select("entities/list", text=part.match, limit=part.offset + part.limit)
-        items: list[dict[str, Any]] = [
-            {
-                "iri": row["entity"].value,
-                "name": row["name"],
-                "facts": row["facts"],
-                "members": row["members"],
-            }
-            for row in every[part.offset :]
-        ]
-        return Forms(
-            json=lambda: listed(items, **asdict(part)),
-            rdf=lambda: of_list(service.engine.store, [item["iri"] for item in items]),
-            html=lambda: entities_page(service, items, part),
-        )
-
-    return await represent(request, forms)
 
 
 async def entity(request: Request) -> Response:

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
-from pyoxigraph import Triple
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
-from graphrag_rdf.ingest.fact_decisions import Edited, FactDecision
+from graphrag_rdf.ingest.fact_decisions import Edited
+from graphrag_rdf.lists.facts import FACTS
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import Parameters, is_form, read_form
 from graphrag_rdf.server.http.problems import Problem, hint_of
 from graphrag_rdf.server.http.questions import read_json, read_request
-from graphrag_rdf.server.pages.lists import facts_page, links_of
+from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
-from graphrag_rdf.server.representations import Forms, listed, parameter, part_of, represent, truth
+from graphrag_rdf.server.representations import Forms, listed, parameter, represent, truth
 from graphrag_rdf.server.routes.ask import lacks
+from graphrag_rdf.server.routes.lists import list_response
 from graphrag_rdf.server.service import COMMIT, Service, service_of
-from graphrag_rdf.trace.facts import Edge, fact_of, facts_called, label_of, read_labels
+from graphrag_rdf.trace.facts import Edge, facts_called, label_of, read_labels
 from graphrag_rdf.trace.model import Fact
 from graphrag_rdf.trace.sources import FactSource, source_fact
 
@@ -73,36 +73,7 @@ async def fact_list(request: Request) -> Response:
     fact = [parameter(request, name) for name in ("subject", "predicate", "object")]
     if any(fact):
         return await _sources(request, *fact)
-    part = part_of(request)
-
-    def forms(service: Service) -> Forms:
-        store = service.engine.store
-        texts = [part.match] if part.match else []
-        rows = store.select("facts/list", texts=texts, limit=part.limit, offset=part.offset)
-        labels = read_labels(store, [row[name] for row in rows for name in "spo"])
-        facts = [fact_of(row, labels) for row in rows]
-        return Forms(
-            json=lambda: listed(to_json(facts), **asdict(part)),
-            rdf=lambda: [Triple(fact.s, fact.p, fact.o) for fact in facts],
-            html=lambda: facts_page(service, facts, part),
-        )
-
-    return await represent(request, forms)
-
-
-async def decisions(request: Request) -> Response:
-    """The decisions in force, as `facts list --format json`; with `all=true` also undone ones."""
-    every = truth(request, "all")
-
-    def forms(service: Service) -> Forms:
-        facts = service.engine.facts
-        decisions_here = facts.decisions(every=every)
-        return Forms(
-            json=lambda: listed(facts.as_json(decisions_here)),
-            html=lambda: decisions_page(service, decisions_here, every=every),
-        )
-
-    return await represent(request, forms)
+    return await list_response(request, FACTS)
 
 
 async def _sources(request: Request, s: str | None, p: str | None, o: str | None) -> Response:
@@ -225,32 +196,6 @@ async def _write(request: Request, work: Callable[[], Edited]) -> tuple[dict[str
 
 _ANSWERS = 50
 """Answers on the page of a fact."""
-
-
-def decisions_page(service: Service, decisions: Sequence[FactDecision], *, every: bool) -> str:
-    """Decisions about facts, the newest first.
-
-    Args:
-        every: whether undone ones are included.
-    """
-    statements = [fact for decision in decisions for fact in (decision.fact, decision.instead) if fact]
-    labels = read_labels(service.engine.store, [term for fact in statements for term in fact])
-
-    def shown(decision: FactDecision) -> dict[str, object]:
-        return {
-            "decision": decision,
-            "fact": Fact(*decision.fact, *(label_of(term, labels) for term in decision.fact)),
-            "instead": decision.instead
-            and Fact(*decision.instead, *(label_of(term, labels) for term in decision.instead)),
-        }
-
-    return render(
-        "decisions",
-        "/facts/decisions",
-        decisions=[*map(shown, reversed(decisions))],
-        every=every,
-        links=links_of(service),
-    )
 
 
 def fact_page(

@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from graphrag_rdf import __version__
 from graphrag_rdf.caches import CACHES
+from graphrag_rdf.lists import declaration
 from graphrag_rdf.server.gateway import imports, library, requests
 from graphrag_rdf.server.http.negotiation import DATASETS, GRAPHS, RESULTS
 from graphrag_rdf.server.http.questions import AskRequest, PreviewRequest, RetrieveRequest
@@ -26,6 +27,7 @@ from graphrag_rdf.server.routes import (
     entities,
     facts,
     graphstore,
+    lists,
     reference,
     resource,
     sparql,
@@ -62,7 +64,6 @@ _UPDATE = {**_form("update"), "application/sparql-update": _TEXT}
 _DATASET = "default-graph-uri named-graph-uri union-default-graph format"
 _USING = "using-graph-uri using-named-graph-uri"
 _SHOWN = "offset chunk page start length"
-_LISTED = "match failed sort reverse duplicates limit offset"
 _FILE = {"type": "string", "format": "binary"}
 _FILES = {
     "multipart/form-data": {
@@ -163,7 +164,6 @@ _ROUTES = (
         "/context.jsonld", "GET", reference.context, "The JSON-LD context.", gives=("application/ld+json",)
     ),
     _Route("/static/{name}", "GET", rendering.static_file, "Files of the pages.", gives=()),
-    _Route("/traces", "GET", traces.trace_list, "Traces.", "limit offset kind outcome match", gives=_FORMS),
     _Route("/traces/{id}/feedback", "GET", traces.marks, "The marks of a trace."),
     _Route("/traces/{id}/feedback", "POST", traces.mark, "Mark one.", "", FeedbackRequest, guarded=True),
     _Route("/traces/{id}/replay", "POST", traces.replayed, "Ask its question again.", takes=ReplayRequest),
@@ -175,17 +175,13 @@ _ROUTES = (
         takes=WithoutRequest,
     ),
     _Route("/traces/{id:path}", "GET", traces.trace, "One trace.", gives=(*_FORMS, "text/plain")),
-    _Route("/documents", "GET", documents.document_list, "Documents.", _LISTED, gives=_FORMS),
     _Route(
         "/documents", "POST", uploads.upload, "Ingest documents.", "refresh", _FILES, _STREAM, guarded=True
     ),
     _Route("/documents/{id:path}", "GET", documents.document, "One document.", _SHOWN, gives=_FORMS),
     _Route("/documents/{id:path}", "DELETE", uploads.forget, "Forget a document.", guarded=True),
-    _Route("/facts", "GET", facts.fact_list, "Facts.", f"match limit offset {_FACT}", gives=_FORMS),
     _Route("/facts", "POST", facts.decide, "Remove or correct a fact.", "", FactRequest, guarded=True),
     _Route("/facts", "DELETE", facts.undo, "Undo decisions.", f"decision {_FACT} dry_run", guarded=True),
-    _Route("/facts/decisions", "GET", facts.decisions, "Decisions about facts.", "all", gives=_PAGES),
-    _Route("/entities", "GET", entities.entity_list, "Entities.", "match limit offset", gives=_FORMS),
     _Route("/entities/{id:path}", "GET", entities.entity, "One entity.", "facts mentions", gives=_FORMS),
     _Route(
         "/resource",
@@ -227,9 +223,27 @@ _ROUTES = (
 )
 
 
+_ENDPOINTS = {"documents": documents.document_list, "facts": facts.fact_list}
+"""Lists whose addresses have more than the list."""
+_MORE = {"facts": _FACT}
+
+
+def _all_routes() -> tuple[_Route, ...]:
+    """The table, and the pages of lists."""
+    pages = [each for each in declaration.lists().values() if each.path]
+    return (*_ROUTES, *(_route_of(each) for each in pages))
+
+
+def _route_of(listing: declaration.List) -> _Route:
+    names = [each.name for each in listing.filters]
+    parameters = " ".join([*names, "limit", "offset", _MORE.get(listing.name, "")])
+    endpoint = _ENDPOINTS.get(listing.name) or lists.endpoint(listing)
+    return _Route(listing.path, "GET", endpoint, f"{listing.title}.", parameters, gives=_FORMS)
+
+
 def routes() -> list[BaseRoute]:
     """The routes of the app."""
-    http_routes = [Route(route.path, route.endpoint, methods=route.methods.split()) for route in _ROUTES]
+    http_routes = [Route(each.path, each.endpoint, methods=each.methods.split()) for each in _all_routes()]
     sockets = [
         WebSocketRoute("/ask/ws", ask.ask_socket),
         WebSocketRoute("/api/v1/socket", requests.socket),
@@ -251,7 +265,7 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
 def description() -> dict[str, Any]:
     """The OpenAPI document."""
     paths: dict[str, dict[str, Any]] = {}
-    for route in _ROUTES:
+    for route in _all_routes():
         if not route.summary:
             continue
         path, method = route.path.replace(":path}", "}"), route.methods.lower()

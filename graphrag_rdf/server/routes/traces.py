@@ -1,4 +1,4 @@
-"""`/traces` and `/traces/{id}`: how answers were made, marks of them, and their questions asked again.
+"""`/traces/{id}`: how an answer was made, marks of it, and its question asked again.
 
 `/traces/{id}/replay` and `/traces/{id}/ask-without` ask on a copy: a snapshot next to the store, made between
 two writes, one at a time.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -24,40 +23,17 @@ from graphrag_rdf.server.http.body import Parameters, is_form, read_form
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.http.questions import read_json, read_request
 from graphrag_rdf.server.pages.links import run_call
-from graphrag_rdf.server.pages.lists import links_of, traces_page
+from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
-from graphrag_rdf.server.representations import Forms, listed, parameter, part_of, represent, session_named
+from graphrag_rdf.server.representations import Forms, listed, represent, session_named
 from graphrag_rdf.server.routes.ask import allowed_to_ask, lacks, needs_token
-from graphrag_rdf.server.routes.resource import of_list
 from graphrag_rdf.server.service import COMMIT, Service, client_of, service_of
-from graphrag_rdf.trace.catalogue import OUTCOMES, count_outcomes, list_traces
 from graphrag_rdf.trace.feedback import add_mark, read_marks, take_back
 from graphrag_rdf.trace.page import anchor_of, trace_view
 from graphrag_rdf.trace.reader import read_trace, trace_quads
 from graphrag_rdf.trace.text import render_trace
 
 _COLUMNS = 80
-
-
-async def trace_list(request: Request) -> Response:
-    """The newest traces, as `trace list --format json` (`limit`, `offset`, `kind`, `outcome`, `match`), and
-    their number by outcome.
-    """
-    part, kind, outcome = part_of(request), parameter(request, "kind"), parameter(request, "outcome")
-    if outcome and outcome not in OUTCOMES:
-        raise Problem(400, tr("outcome is one of {outcomes}").format(outcomes=", ".join(OUTCOMES)))
-
-    def forms(service: Service) -> Forms:
-        store = service.engine.store
-        traces = list_traces(store, part.limit, kind, outcome=outcome, match=part.match, offset=part.offset)
-        counts = count_outcomes(store)
-        return Forms(
-            json=lambda: listed(to_json(traces), **asdict(part), outcomes=counts),
-            rdf=lambda: of_list(service.engine.store, [trace.iri for trace in traces]),
-            html=lambda: traces_page(service, traces, part, counts, kind, outcome),
-        )
-
-    return await represent(request, forms)
 
 
 async def trace(request: Request) -> Response:

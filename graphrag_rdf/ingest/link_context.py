@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.index.analyse import analyse, primary_language, stop_words
-from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.store.base import Store, select_in_batches
 
 if TYPE_CHECKING:
@@ -186,7 +185,7 @@ def _said(store: Store, things: Sequence[NamedNode]) -> Iterator[tuple[NamedNode
     for template in ("linking/descriptions", "linking/neighbours"):
         for row in select_in_batches(store, template, "things", things):
             if isinstance(text := row["text"], Literal):
-                yield node_of(row["thing"]), text
+                yield row["thing"], text
 
 
 def _mentions(store: Store, entities: Sequence[NamedNode]) -> dict[NamedNode, list[Mention]]:
@@ -201,14 +200,14 @@ def _mentions(store: Store, entities: Sequence[NamedNode]) -> dict[NamedNode, li
         return analysed[key]
 
     for row in select_in_batches(store, "linking/mentions", "entities", entities):
-        language = text_of(row["language"]) if "language" in row else None
-        found.setdefault(node_of(row["entity"]), []).append(
+        language = row["language"]
+        found.setdefault(row["entity"], []).append(
             Mention(
-                node_of(row["sentence"]),
-                node_of(row["document"]),
-                frozenset(analyse(text_of(row["text"]), language)),
-                terms(text_of(row["content"]), language),
-                terms(text_of(row["title"]), language),
+                row["sentence"],
+                row["document"],
+                frozenset(analyse(row["text"], language)),
+                terms(row["content"], language),
+                terms(row["title"], language),
                 language,
             )
         )

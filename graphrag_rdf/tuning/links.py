@@ -20,7 +20,6 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.prompts import one_line
 from graphrag_rdf.ingest.entity_links import MARGIN, Candidate, Proposal
-from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.store.base import Store, in_batches, select_in_batches
 from graphrag_rdf.tuning.question import Question
 
@@ -126,8 +125,8 @@ def _shown(store: Store, block: Mapping[int, Proposal]) -> dict[int, _Shown]:
     entities = list(dict.fromkeys(one.entity for one in block.values()))
     mentions: defaultdict[NamedNode, list[tuple[NamedNode, str, str]]] = defaultdict(list)
     for row in select_in_batches(store, "linking/mentions", "entities", entities):
-        said = node_of(row["sentence"]), text_of(row["text"]), text_of(row["title"])
-        mentions[node_of(row["entity"])].append(said)
+        said = row["sentence"], row["text"], row["title"]
+        mentions[row["entity"]].append(said)
     found: dict[int, _Shown] = {}
     things = sentences = 0
     for number, one in block.items():
@@ -191,7 +190,7 @@ def _texts(
     found: dict[NamedNode, list[str]] = {thing: [] for thing in things}
     for template in templates:
         for row in select_in_batches(store, template, "things", things):
-            found[node_of(row["thing"])].append(_short(text_of(row[column])))
+            found[row["thing"]].append(_short(row[column].value))
     return found
 
 

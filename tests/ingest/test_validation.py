@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, Triple
+from pyoxigraph import DefaultGraph, NamedNode, Quad, Triple
 
 from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
@@ -91,7 +91,7 @@ def values(engine: Engine, relation: str) -> set[str]:
 
 
 def results(engine: Engine) -> list[str]:
-    return [row["message"].value for row in engine.store.select("validation/results", reports=[], limit=50)]
+    return [row["message"] for row in engine.store.select("validation/results", reports=[], limit=50)]
 
 
 WRONG = "The Petrel sailed under Kell & Co from here."
@@ -142,9 +142,9 @@ def test_mode_report_writes_and_reports(ingest: Ingest) -> None:
     assert (ingest.report.validation.violations, ingest.report.validation.rejected) == (2, 0)  # type: ignore[attr-defined]
     (report,) = engine.store.select("validation/reports", limit=9)
     assert report["report"].value == ingest.report.validation.report  # type: ignore[attr-defined]
-    assert (report["stage"].value, report["conforms"].value) == ("ingest", "false")
+    assert (report["stage"], report["conforms"]) == ("ingest", False)
     assert report["shapes"].value.endswith("/shapes.ttl")
-    sources = {row.get("source") for row in engine.store.select("validation/results", reports=[], limit=9)}
+    sources = {row["source"] for row in engine.store.select("validation/results", reports=[], limit=9)}
     assert sources == {quad.subject for quad in everything(engine) if quad.object == TG.Chunk}
 
 
@@ -189,7 +189,7 @@ def test_forgetting_a_document_erases_what_reports_say_of_it(ingest: Ingest) -> 
         "kell" in str(quad).lower() for quad in everything(engine) if quad.graph_name == Graphs.SOURCE
     )
     (report,) = engine.store.select("validation/reports", limit=9)
-    assert report["results"] == Literal(2)
+    assert report["results"] == 2
     assert run_checks(engine.store, engine.blobs) == []
 
 

@@ -61,7 +61,7 @@ def show(entity: str, form: str) -> None:
         canonical = [row["canonical"] for row in store.select("retrieval/canonical", entities=[node])]
         one = canonical[0] if canonical else node
         labels = one_label(store.select("retrieval/labels", things=[one]))
-        types = [node_of(row["type"]) for row in store.select("entities/types", entities=[one])]
+        types = [row["type"] for row in store.select("entities/types", entities=[one])]
         called = one_label(store.select("retrieval/labels", things=types)) if types else []
         merged = [row for row in store.select("derived/descriptions", entities=[one]) if "summary" in row]
         rows = store.select("entities/described", entity=one)
@@ -304,7 +304,7 @@ def _vocabulary(engine: Engine, name: str, *, may_load: bool) -> str:
     from graphrag_rdf.rdf.terms import now
 
     imported = path.resolve().as_uri()
-    if any(text_of(row["name"]) == imported for row in engine.store.select("linking/vocabularies")):
+    if any(row["name"] == imported for row in engine.store.select("linking/vocabularies")):
         return imported
     graphs = {version.graph for version in ontology_versions(engine.store) if version.active}
     file = read_ontologies([path])[0][0]

@@ -35,7 +35,7 @@ from graphrag_rdf.ingest.resolutions import (
 )
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
-from graphrag_rdf.rdf.terms import Term, node_of, now, to_python
+from graphrag_rdf.rdf.terms import Term, node_of, now
 from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches, updates_in_batches
 
 if TYPE_CHECKING:
@@ -108,11 +108,11 @@ def _relink_vocabularies(
     changes: Changes,
 ) -> None:
     """Add the changes of the links of entities to vocabularies, and of the names that they have there."""
-    linked = {quad for row in store.select("linking/standing", entities=entities) for quad in [_derived(row)]}
+    linked = {_derived(row) for row in store.select("linking/standing", entities=entities)}
     targets = sorted({link.target for links in standing.values() for link in links}, key=str)
     names: dict[NamedNode, list[Term]] = {}
     for row in select_in_batches(store, "linking/target-names", "things", targets):
-        names.setdefault(node_of(row["thing"]), []).append(row["name"])
+        names.setdefault(row["thing"], []).append(row["name"])
     wanted = set()
     for entity, links in standing.items():
         for link in links:
@@ -141,7 +141,7 @@ def _rename(
         members: canonical entity → those that are one with it.
     """
     have = {
-        Quad(node_of(row["entity"]), RAG.mergedName, row["name"], Graphs.DERIVED)
+        Quad(row["entity"], RAG.mergedName, row["name"], Graphs.DERIVED)
         for row in store.select("entities/merged-names", entities=entities)
     }
     several = {entity: others for entity, others in members.items() if others}
@@ -149,7 +149,7 @@ def _rename(
     names: dict[NamedNode, set[Term]] = {}
     for row in select_in_batches(store, "labels/known", "things", things):
         if row["property"] != RAG.displayName:
-            names.setdefault(node_of(row["thing"]), set()).add(row["name"])
+            names.setdefault(row["thing"], set()).add(row["name"])
     wanted = {
         Quad(entity, RAG.mergedName, name, Graphs.DERIVED)
         for entity, others in several.items()
@@ -169,7 +169,7 @@ def _rename(
 
 
 def _derived(row: Row) -> Quad:
-    return Quad(node_of(row["entity"]), node_of(row["property"]), row["value"], Graphs.DERIVED)
+    return Quad(row["entity"], row["property"], row["value"], Graphs.DERIVED)
 
 
 def _canonical(entity: NamedNode, target: NamedNode) -> Quad:
@@ -252,7 +252,7 @@ def settle(store: Store) -> list[NamedNode]:
     Returns:
         the settled things. Their records in the indexes may have changed.
     """
-    things = [node_of(row["thing"]) for row in store.select("labels/unsettled")]
+    things = [row["thing"] for row in store.select("labels/unsettled")]
     groups = read_groups(store)
     for batch in in_batches(things):
         store.commit(_drop_unsupported(store, batch))
@@ -275,14 +275,13 @@ def _elect(store: Store, things: list[NamedNode]) -> Changes:
     changes = Changes()
     renamed: list[NamedNode] = []
     for row in store.select("labels/elect", things=things):
-        thing, new = node_of(row["thing"]), as_literal(row["new"])
-        if "old" in row:
+        thing, new = row["thing"], row["new"]
+        if row["old"] is not None:
             renamed.append(thing)
-        if "old" in row and not to_python(row["stated"]):
-            old = as_literal(row["old"])
-            changes.remove.append(_name(thing, RDFS.label, old))
-            changes.add.append(_name(thing, SKOS.altLabel, old))
-        if not to_python(row["alias_stated"]):
+        if row["old"] is not None and not row["stated"]:
+            changes.remove.append(_name(thing, RDFS.label, row["old"]))
+            changes.add.append(_name(thing, SKOS.altLabel, row["old"]))
+        if not row["alias_stated"]:
             changes.remove.append(_name(thing, SKOS.altLabel, new))
         changes.add.append(_name(thing, RDFS.label, new))
     drop_made(store, changes, entities=renamed)
@@ -294,7 +293,7 @@ def _drop_unsupported(store: Store, things: list[NamedNode]) -> Changes:
     """The changes that remove names which no subgraph contains any more."""
     changes = Changes()
     for row in store.select("labels/unsupported", things=things):
-        changes.remove.append(_name(node_of(row["thing"]), node_of(row["property"]), as_literal(row["name"])))
+        changes.remove.append(_name(row["thing"], row["property"], row["name"]))
     unnamed = [node_of(quad.subject) for quad in changes.remove if quad.predicate == RDFS.label]
     drop_made(store, changes, entities=unnamed)
     return changes

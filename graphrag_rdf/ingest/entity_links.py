@@ -33,7 +33,7 @@ from graphrag_rdf.ingest.names import names_of_groups
 from graphrag_rdf.ingest.resolutions import Groups, Link, Resolution
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import OWL, SKOS
-from graphrag_rdf.rdf.terms import best_label, node_of, text_of, to_python
+from graphrag_rdf.rdf.terms import best_label
 from graphrag_rdf.store.base import Store, in_batches, select_in_batches
 
 if TYPE_CHECKING:
@@ -168,8 +168,8 @@ def read_vocabularies(store: Store) -> list[Vocabulary]:
     """All that entities can be linked to."""
     found: dict[NamedNode, tuple[list[str], bool]] = {}
     for row in store.select("linking/vocabularies"):
-        names, _ = found.setdefault(node_of(row["vocabulary"]), ([], bool(to_python(row["imported"]))))
-        names.append(text_of(row["name"]))
+        names, _ = found.setdefault(row["vocabulary"], ([], row["imported"]))
+        names.append(row["name"])
     return [Vocabulary(iri, tuple(names), imported) for iri, (names, imported) in found.items()]
 
 
@@ -344,29 +344,29 @@ def read_links(store: Store, members: Sequence[NamedNode]) -> list[KnownLink]:
         members: the entity, and those that are one with it.
     """
     rows = store.select("linking/of-entity", members=members)
-    sentences = list(dict.fromkeys(node_of(row["sentence"]) for row in rows if "sentence" in row))
+    sentences = list(dict.fromkeys(row["sentence"] for row in rows if row["sentence"] is not None))
     columns = ("text", "chunk", "document", "title")
     told = {
-        node_of(row["sentence"]): {column: text_of(row[column]) for column in columns}
+        row["sentence"]: {column: row[column].value for column in columns}
         for row in select_in_batches(store, "linking/evidence", "sentences", sentences)
     }
     found: dict[NamedNode, KnownLink] = {}
     for row in rows:
-        decision, name = node_of(row["decision"]), row["name"]
+        decision, name = row["decision"], row["name"]
         known = found.setdefault(
             decision,
             KnownLink(
-                node_of(row["relation"]),
-                node_of(row["thing"]),
-                text_of(name),
+                row["relation"],
+                row["thing"],
+                name.value,
                 name.language if isinstance(name, Literal) else None,
-                text_of(row["method"]),
-                float(text_of(row["confidence"])),
+                row["method"],
+                row["confidence"],
                 decision,
-                reason=text_of(row["reason"]) if "reason" in row else None,
+                reason=row["reason"],
             ),
         )
-        if "sentence" in row and (quote := told.get(node_of(row["sentence"]))):
+        if quote := told.get(row["sentence"]):
             found[decision] = replace(known, evidence=(*known.evidence, quote))
     return list(found.values())
 
@@ -401,13 +401,13 @@ class _Things:
         self.concepts: set[NamedNode] = set()
         self._aliases: set[tuple[NamedNode, Literal]] = set()
         for row in store.select(template, vocabulary=vocabulary.iri):
-            thing, name = node_of(row["thing"]), row["name"]
-            if not isinstance(name, Literal) or not fold(name.value):
+            thing, name = row["thing"], row["name"]
+            if not fold(name.value):
                 continue
             self.names[thing].append(name)
             if row["property"] in (SKOS.altLabel, SKOS.hiddenLabel):
                 self._aliases.add((thing, name))
-            if to_python(row["concept"]):
+            if row["concept"]:
                 self.concepts.add(thing)
 
     def candidate(self, thing: NamedNode, name: Literal, method: str, likeness: float) -> Candidate:
@@ -543,8 +543,8 @@ def _decide(
     contexts = Contexts(store, engine.text_index, names, {thing: things.names[thing] for _, thing in pairs})
     types = dict.fromkeys(pairs, 0.0)
     for row in store.select("linking/types", pairs=pairs):
-        pair = node_of(row["entity"]), node_of(row["thing"])
-        types[pair] = -1.0 if to_python(row["disjoint"]) else float(bool(to_python(row["agree"])))
+        pair = row["entity"], row["thing"]
+        types[pair] = -1.0 if row["disjoint"] else float(bool(row["agree"]))
     for entity, of_entity in candidates.items():
         fits: dict[NamedNode, dict[NamedNode, float]] = defaultdict(dict)
         for thing, document, fit in contexts.fits(entity, list(of_entity)):

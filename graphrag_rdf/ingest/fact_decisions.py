@@ -407,7 +407,7 @@ def effects_of(engine: NeededComponents, decisions: Sequence[FactDecision]) -> E
         effects.facts.append(decision.fact)
         if isinstance(decision.fact[0], NamedNode):
             rows = store.select("facts/said-also", edges=[decision.fact])
-            effects.also += [(node_of(row["s"]), node_of(row["p"]), row["o"]) for row in rows]
+            effects.also += [(row["s"], row["p"], row["o"]) for row in rows]
         if decision.instead:
             effects.asserted.append(decision.instead)
     retracted = {decision.iri for decision in undone}

@@ -171,7 +171,7 @@ def of_one_type(store: Store, pairs: Sequence[Pair]) -> list[Pair]:
     """Pairs of entities that have a type in common, as far as they have any."""
     types: dict[NamedNode, set[str]] = defaultdict(set)
     for row in select_in_batches(store, "entities/types", "entities", _entities(pairs)):
-        types[node_of(row["entity"])].add(text_of(row["type"]))
+        types[row["entity"]].add(row["type"].value)
     return [
         (one, other)
         for one, other in pairs
@@ -183,7 +183,7 @@ def names_of(store: Store, pairs: Iterable[Sequence[NamedNode]]) -> defaultdict[
     """The names of the entities of these pairs, and whether each is the label."""
     found: defaultdict[NamedNode, dict[str, bool]] = defaultdict(dict)
     for row in select_in_batches(store, "labels/known", "things", _entities(pairs)):
-        names, name = found[node_of(row["thing"])], text_of(row["name"])
+        names, name = found[row["thing"]], row["name"].value
         names[name] = names.get(name, False) or row["property"] == RDFS.label
     return found
 
@@ -212,7 +212,7 @@ def _aliases(read: Documents) -> set[Pair]:
         named: dict[tuple[str, str], set[NamedNode]] = defaultdict(set)
         for row in read.engine.store.select("ingest/names-in-documents", documents=batch):
             place = owners if row["property"] == SKOS.altLabel else named
-            place[text_of(row["document"]), match_key(text_of(row["name"]))].add(node_of(row["canonical"]))
+            place[row["document"], match_key(row["name"])].add(row["canonical"])
         for key, having in owners.items():
             others = named[key] - having
             if len(having) == len(others) == 1:
@@ -251,7 +251,7 @@ def _named_in(store: Store, documents: Sequence[NamedNode]) -> dict[str, dict[Na
     """Document → entity → its names there."""
     found: dict[str, dict[NamedNode, set[str]]] = defaultdict(lambda: defaultdict(set))
     for row in store.select("ingest/names-in-documents", documents=documents):
-        found[text_of(row["document"])][node_of(row["entity"])].add(text_of(row["name"]))
+        found[row["document"]][row["entity"]].add(row["name"])
     return found
 
 
@@ -302,11 +302,11 @@ def _first_names(store: Store, named: Mapping[str, Names]) -> Iterator[Pair]:
     """Speakers of documents whose name is written together, and what is called by their first name there."""
     documents = [NamedNode(document) for document in named]
     for row in store.select("ingest/speakers", documents=documents) if documents else ():
-        speaker = text_of(row["speaker"])
+        speaker = row["speaker"]
         first = apart(speaker).partition(" ")[0]
         if first == speaker:
             continue
-        names = named[text_of(row["document"])]
+        names = named[row["document"]]
         people = [entity for entity, own in names.items() if speaker in own]
         short = [entity for entity, own in names.items() if first in own]
         if len(people) == len(short) == 1 and people != short:

@@ -106,7 +106,7 @@ class KnownNames:
                 unknown.append(thing)
         if unknown:
             for row in self._store.select("labels/known", things=unknown):
-                names, name = self._names[_iri(row["thing"])], as_literal(row["name"])
+                names, name = self._names[row["thing"].value], row["name"]
                 if row["property"] == RAG.displayName:
                     names[None] = False
                 else:
@@ -156,10 +156,6 @@ def as_literal(term: Term) -> Literal:
     """A term that is a literal by the data model."""
     assert isinstance(term, Literal)  # noqa: S101
     return term
-
-
-def _iri(term: Term) -> str:
-    return node_of(term).value
 
 
 def undrawn(things: Iterable[NamedNode]) -> Iterator[Quad]:

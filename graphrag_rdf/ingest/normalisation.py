@@ -200,14 +200,14 @@ def _grouped(store: Store, members: Mapping[int, Iterable[NamedNode]]) -> dict[i
     group_of = {number: _Group(Counter({number: 0})) for number in members}
     nodes = sorted(number_of, key=str)
     for row in select_in_batches(store, "entities/profile", "entities", nodes):
-        group = group_of[number_of[node_of(row["entity"])]]
-        if "type" in row:
-            group.types.add(text_of(row["type"]))
-        if "document" in row:
-            group.documents.add(text_of(row["document"]))
+        group = group_of[number_of[row["entity"]]]
+        if row["type"] is not None:
+            group.types.add(row["type"])
+        if row["document"] is not None:
+            group.documents.add(row["document"])
     for row in select_in_batches(store, "entities/fact-counts", "entities", nodes):
-        number = number_of[node_of(row["entity"])]
-        group_of[number].uses[number] += int(text_of(row["uses"]))
+        number = number_of[row["entity"]]
+        group_of[number].uses[number] += row["uses"]
     return group_of
 
 

@@ -36,7 +36,7 @@ from graphrag_rdf.ingest.resolutions import (
 )
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import OWL, RAG, XSD, Graphs
-from graphrag_rdf.rdf.terms import best_label, node_of, spellings, text_of, to_python
+from graphrag_rdf.rdf.terms import best_label, node_of, spellings, text_of
 from graphrag_rdf.rdf.wording import phrase_of, words_of
 from graphrag_rdf.schema.relation_forms import Form, form_of
 from graphrag_rdf.store.base import Changes, Store, languages_of, select_in_batches
@@ -92,11 +92,7 @@ def _relations(store: Store, minted: tuple[str, ...]) -> dict[NamedNode, Relatio
         labels[row["thing"]].append(row["label"])
     found = {}
     for row in rows:
-        iri, facts, literals = (
-            node_of(row["relation"]),
-            int(text_of(row["facts"])),
-            int(text_of(row["literals"])),
-        )
+        iri, facts, literals = row["relation"], row["facts"], row["literals"]
         label = best_label(labels[iri])
         objects: Objects = "values" if literals == facts else "both" if literals else "things"
         found[iri] = Relation(
@@ -145,13 +141,13 @@ def read_ends(store: Store) -> defaultdict[NamedNode, Ends]:
     """The ends of all relations. Texts are no kind of value, since a text may say anything."""
     found: defaultdict[NamedNode, Ends] = defaultdict(Ends)
     for row in store.select("predicates/ends"):
-        ends = found[node_of(row["relation"])]
-        side = ends.subjects if text_of(row["end"]) == "subject" else ends.objects
-        kind = node_of(row["type"])
+        ends = found[row["relation"]]
+        side = ends.subjects if row["end"] == "subject" else ends.objects
+        kind = row["type"]
         if kind in _TIMES or kind in _NUMBERS:
-            side["time" if kind in _TIMES else "number"] += int(text_of(row["facts"]))
+            side["time" if kind in _TIMES else "number"] += row["facts"]
         elif not kind.value.startswith(_XSD) and not kind.value.startswith(_RDF):
-            side[kind.value] += int(text_of(row["facts"]))
+            side[kind.value] += row["facts"]
     return found
 
 
@@ -245,7 +241,7 @@ def settle_relations(store: Store, namespace: str) -> int:
     groups = Groups([*follows.values(), *(d for d in decisions if d.iri not in stands)])
     wanted = _links(relations, groups, minted)
     have = {
-        Quad(node_of(row["relation"]), node_of(row["link"]), node_of(row["other"]), Graphs.DERIVED)
+        Quad(row["relation"], row["link"], row["other"], Graphs.DERIVED)
         for row in store.select("predicates/links")
     }
     changes.remove += sorted(have - wanted, key=str)
@@ -381,8 +377,7 @@ def relations_called(store: Store, name: str, namespace: str) -> dict[Objects, N
     """
     relations = read_relations(store, namespace)
     loaded: dict[NamedNode, Objects] = {
-        node_of(row["property"]): "values" if to_python(row["literal"]) is True else "things"
-        for row in store.select("predicates/loaded")
+        row["property"]: "values" if row["literal"] else "things" for row in store.select("predicates/loaded")
     }
     kinds = loaded | {iri: relation.objects for iri, relation in relations.items()}
     if name.startswith(("http://", "https://", "urn:", "<")):

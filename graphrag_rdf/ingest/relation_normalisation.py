@@ -31,7 +31,7 @@ from graphrag_rdf.ingest.relation_decisions import (
 )
 from graphrag_rdf.ingest.resolutions import Groups, Merge, Resolution
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.terms import node_of, text_of, to_python
+from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.rdf.wording import words_of
 from graphrag_rdf.schema.relation_forms import Form, form_of, function_words, same_words, voices
 from graphrag_rdf.store.base import Store
@@ -193,9 +193,9 @@ def by_ontology(store: Store, known: Known) -> Iterator[Pair]:
     """Relations that have the name of exactly one property, and properties that are equivalent or inverse."""
     names: dict[tuple[bool, object], set[NamedNode]] = defaultdict(set)
     for row in store.select("predicates/loaded"):
-        prop, values = node_of(row["property"]), to_python(row["literal"]) is True
-        if "equivalent" in row:
-            other = node_of(row["equivalent"])
+        prop, values = row["property"], row["literal"]
+        if row["equivalent"] is not None:
+            other = row["equivalent"]
             if prop in known.relations and other in known.relations:
                 keep, second = sorted((prop, other), key=lambda one: (-known.facts(one), one.value))
                 yield Pair(keep, second, "equivalent", _DECLARED)
@@ -219,7 +219,7 @@ def by_ontology(store: Store, known: Known) -> Iterator[Pair]:
             named |= fitting
             yield Pair(fitting.pop(), relation, "ontology", _NAMED)
     for row in store.select("predicates/inverses"):
-        pair = node_of(row["property"]), node_of(row["inverse"])
+        pair = row["property"], row["inverse"]
         if all(one in named or not known.relations.keys().isdisjoint(known.groups.of(one)) for one in pair):
             yield Pair(*pair, "inverse", _DECLARED)
 

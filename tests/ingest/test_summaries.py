@@ -369,13 +369,13 @@ def test_an_entity_with_two_types_keeps_both(
     engine = engine_of(**by_model(model))
     engine.ingest([docs])
     light = iris.entity("tarnay-light")
-    types = {text_of(row["type"]) for row in engine.store.select("entities/types", entities=[light])}
+    types = {row["type"].value for row in engine.store.select("entities/types", entities=[light])}
     assert {iri.rpartition("/")[2] for iri in types} == {"thing", "company"}
     engine.refresh("summaries")
     both = text(engine, light)
     assert "Walter Pennock founded Tarnay Light." in both
     assert "Ada Lark visited Tarnay Light." in both
     forget_documents(engine, find_documents(engine.store, [str(docs / "b.txt")]))
-    types = {text_of(row["type"]) for row in engine.store.select("entities/types", entities=[light])}
+    types = {row["type"].value for row in engine.store.select("entities/types", entities=[light])}
     assert {iri.rpartition("/")[2] for iri in types} == {"thing"}
     require_sound(engine)

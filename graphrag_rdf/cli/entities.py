@@ -26,7 +26,7 @@ from graphrag_rdf.cli.process import DONE, IN_PART
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import bracketed, ngettext, tr
-from graphrag_rdf.rdf.terms import local_name, node_of, one_label, text_of
+from graphrag_rdf.rdf.terms import local_name, one_label, text_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -63,7 +63,8 @@ def show(entity: str, form: str) -> None:
         labels = one_label(store.select("retrieval/labels", things=[one]))
         types = [row["type"] for row in store.select("entities/types", entities=[one])]
         called = one_label(store.select("retrieval/labels", things=types)) if types else []
-        merged = [row for row in store.select("derived/descriptions", entities=[one]) if "summary" in row]
+        descriptions = store.select("derived/descriptions", entities=[one])
+        merged = [row for row in descriptions if row["summary"] is not None]
         rows = store.select("entities/described", entity=one)
         members = [row["member"] for row in store.select("server/members", entity=one)] or [one]
         links = read_links(store, members)
@@ -73,9 +74,9 @@ def show(entity: str, form: str) -> None:
         "iri": one.value,
         "name": labels[0]["label"].value if labels else local_name(one.value),
         "types": [row["label"].value for row in called],
-        "description": text_of(merged[0]["text"]) if merged else None,
-        "model": text_of(merged[0]["model"]) if merged and "model" in merged[0] else None,
-        "summary": text_of(merged[0]["summary"]) if merged else None,
+        "description": merged[0]["text"] if merged else None,
+        "model": merged[0]["model"] if merged else None,
+        "summary": merged[0]["summary"].value if merged else None,
         "descriptions": [{name: text_of(row[name]) for name in ("text", "chunk", "title")} for row in rows],
         "links": to_json(links),
         "named_with": [

@@ -13,7 +13,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 from graphrag_rdf.communities.clustering import Cluster, cluster
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, Graphs
-from graphrag_rdf.rdf.terms import double, integer, text_of
+from graphrag_rdf.rdf.terms import double, integer
 from graphrag_rdf.store.base import Changes, Row, Store, updates_in_batches
 from graphrag_rdf.store.derivations import Made
 from graphrag_rdf.store.records import COMMUNITIES, parameters_of
@@ -140,11 +140,9 @@ def build_communities(store: Store, settings: CommunitySettings, *, again: bool 
         return _report(previous, previous, before.origins, begun, unchanged=True)
     rows = store.select("communities/edges", **{name: getattr(settings, name) for name in _WEIGHTS})
     # the engine would take longer to order them; sums of weights are the same in the same order
-    edges = sorted(
-        (text_of(row["one"]), text_of(row["other"]), float(text_of(row["weight"]))) for row in rows
-    )
+    edges: list[tuple[str, str, float]] = sorted((row["one"], row["other"], row["weight"]) for row in rows)
     paired = {node for start, end, _ in edges for node in (start, end)}
-    entities = paired | {text_of(row["entity"]) for row in store.select("communities/entities")}
+    entities = paired | {row["entity"] for row in store.select("communities/entities")}
     clusters = cluster(
         [edge for edge in edges if edge[2] > 0],
         entities,
@@ -173,7 +171,7 @@ def build_communities(store: Store, settings: CommunitySettings, *, again: bool 
 def _levels(store: Store) -> dict[str, int]:
     """The level of each community."""
     rows = store.select("communities/levels")
-    return {text_of(row["community"]): int(text_of(row["level"])) for row in rows}
+    return {row["community"]: row["level"] for row in rows}
 
 
 def _report(
@@ -197,7 +195,7 @@ def _report(
 
 def _pairs(rows: Sequence[Row], count: str) -> int:
     """The number of pairs for which a count is not 0."""
-    return sum(text_of(row[count]) != "0" for row in rows)
+    return sum(row[count] != 0 for row in rows)
 
 
 def _quads(

@@ -177,16 +177,16 @@ class _Reader:
         self._described: dict[str, list[Row]] = defaultdict(list)
         entities = sorted({node_of(row["entity"]) for row in members}, key=str)
         for row in select_in_batches(store, "communities/report-descriptions", "entities", entities):
-            self._described[text_of(row["entity"])].append(row)
+            self._described[row["entity"].value].append(row)
         merged = select_in_batches(store, "derived/descriptions", "entities", entities)
-        self._merged = {text_of(row["entity"]): row for row in merged if "summary" in row}
+        self._merged = {row["entity"].value: row for row in merged if row["summary"] is not None}
         edges = dict.fromkeys(_edge(row) for row in facts if isinstance(row["o"], NamedNode))
         stated = select_in_batches(store, "derived/fact-descriptions", "edges", edges)
         self._stated = {_edge(row): row for row in stated}
-        claims = {node_of(row["claim"]): None for each in self._claims.values() for row in each}
+        claims = {row["claim"]: None for each in self._claims.values() for row in each}
         self._claimed: dict[str, list[Row]] = defaultdict(list)
         for row in select_in_batches(store, "claims/texts", "claims", claims):
-            self._claimed[text_of(row["claim"])].append(row)
+            self._claimed[row["claim"].value].append(row)
         things = {row[part] for row in facts for part in ("s", "p", "o") if isinstance(row[part], NamedNode)}
         labels = select_in_batches(store, "retrieval/labels", "things", sorted(things, key=str))
         self._labels = {row["thing"].value: row["label"].value for row in one_label(labels)}
@@ -222,17 +222,17 @@ class _Reader:
         entity = node_of(row["entity"])
         name, described = text_of(row["name"]), self._described[entity.value]
         types = dict.fromkeys(
-            text_of(each["label"]) if "label" in each else words_of(text_of(each["o"]))
+            words_of(text_of(each["o"])) if each["label"] is None else each["label"]
             for each in described
             if each["p"] == RDF.type
         )
         says = " ".join(dict.fromkeys(text_of(each["o"]) for each in described if each["p"] != RDF.type))
         merged = self._merged.get(entity.value)
         if merged is not None:
-            says = text_of(merged["text"])
+            says = merged["text"]
         text = " | ".join(filter(None, (name, ", ".join(types), says)))
         facts = tuple(dict.fromkeys(map(_edge, described)))
-        sources = (node_of(merged["summary"]),) if merged is not None else ()
+        sources = (merged["summary"],) if merged is not None else ()
         return Entry("e", _line(text), frozenset({entity.value}), entity, facts, name, sources)
 
     def _fact(self, row: Row) -> Entry:
@@ -246,16 +246,16 @@ class _Reader:
 
     def _claim(self, row: Row) -> Entry:
         """A claim with its type, status and period; a missing object is left out."""
-        quotes = self._claimed[text_of(row["claim"])]
-        texts = {name: text_of(term) for name, term in quotes[0].items()}
-        ends = " – ".join(filter(None, (texts["subject"], texts.get("object"))))
-        dates = [texts[name] for name in ("start", "end") if name in texts]
-        parts = (ends, texts["type"], texts["status"], " – ".join(dict.fromkeys(dates)), texts["description"])
-        quote_row = next((each for each in quotes if "offset" in each), quotes[0])
-        text, claim = _line(" | ".join(filter(None, parts))), node_of(row["claim"])
-        quote, sources = _line(text_of(quote_row["quote"])), (claim, node_of(quote_row["chunk"]))
+        quotes = self._claimed[row["claim"].value]
+        first = quotes[0]
+        ends = " – ".join(filter(None, (first["subject"], first["object"])))
+        dates = " – ".join(dict.fromkeys(filter(None, (first["start"], first["end"]))))
+        parts = (ends, first["type"], first["status"], dates, first["description"])
+        quote_row = next((each for each in quotes if each["offset"] is not None), first)
+        text, claim = _line(" | ".join(filter(None, parts))), row["claim"]
+        quote, sources = _line(quote_row["quote"]), (claim, quote_row["chunk"])
         return Entry(
-            "c", text, _about(row), claim, title=texts["description"], made_from=sources, quote=quote
+            "c", text, _about(row), claim, title=first["description"], made_from=sources, quote=quote
         )
 
     def _sentence(self, row: Row) -> Entry:
@@ -287,17 +287,17 @@ def _add_sources(store: Store, contexts: Sequence[Context]) -> None:
     for context in contexts:
         for key, entry in context.entries.items():
             rows = [row for fact in entry.facts for row in rows_of_fact[fact]]
-            context.sources.update(node_of(row["source"]) for row in rows if "source" in row)
+            context.sources.update(row["source"] for row in rows if row["source"] is not None)
             context.sources.update(entry.made_from)
             if entry.quote:
                 context.quotes[key] = entry.quote
             if entry.node is not None:
                 context.cites[key] = [entry.node]
                 continue
-            nodes = [node_of(row["evidence"]) for row in rows if "evidence" in row]
-            nodes = nodes or [node_of(row["subgraph"]) for row in rows]
+            nodes = [row["evidence"] for row in rows if row["evidence"] is not None]
+            nodes = nodes or [row["subgraph"] for row in rows]
             context.cites[key] = list(dict.fromkeys(nodes))
-            if quotes := [text_of(row["quote"]) for row in rows if "quote" in row]:
+            if quotes := [row["quote"] for row in rows if row["quote"] is not None]:
                 context.quotes[key] = _line(quotes[0])
 
 
@@ -313,7 +313,7 @@ def _edge(row: Row) -> Fact:
 
 
 def _about(row: Row) -> frozenset[str]:
-    return frozenset(text_of(row["about"]).split(" "))
+    return frozenset(row["about"].split(" "))
 
 
 def _line(text: str) -> str:

@@ -103,7 +103,7 @@ def export_owl(store: Store, folder: str | Path, namespace: str) -> OwlReport:
     named: dict[str, str] = {}
     try:
         path.mkdir(parents=True, exist_ok=True)
-        schemas = [node_of(row["schema"]) for row in store.select("ontology/observed-schemas")]
+        schemas = [row["schema"] for row in store.select("ontology/observed-schemas")]
         edits = {schema.value + EDITS for schema in schemas}
         versions = [each for each in ontology_versions(store) if each.active and each.ontology not in edits]
         for number, version in enumerate(versions, 1):
@@ -267,7 +267,7 @@ class _Facts:
         self._kinds: dict[NamedNode, Term] = {
             row["property"]: row["kind"] for row in store.select("exchange/owl-kinds")
         }
-        schemas = [text_of(row["schema"]) for row in store.select("ontology/observed-schemas")]
+        schemas = [row["schema"].value for row in store.select("ontology/observed-schemas")]
         minted = tuple(schema.removesuffix(OBSERVED_SCHEMA) + "r/" for schema in schemas)
         self._statements = {
             p for p, n in counts.items() if p.value.startswith(minted) and (sum(n) == 1 or _says_little(p))

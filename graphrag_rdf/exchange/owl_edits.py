@@ -38,7 +38,7 @@ from graphrag_rdf.ingest.entity_decisions import refresh_links
 from graphrag_rdf.ingest.fact_decisions import correct_fact, remove_facts
 from graphrag_rdf.ingest.gate import Gate, Passed
 from graphrag_rdf.rdf.namespaces import OWL, RAG, RDF, RDFS, SCHEMA, SKOS, XSD
-from graphrag_rdf.rdf.terms import Statement, Term, text_of
+from graphrag_rdf.rdf.terms import Statement, Term
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -205,7 +205,7 @@ Exported: TypeAlias = Mapping[Triple, Statement]
 
 def _compared(engine: Engine, given: Sequence[Path]) -> list[tuple[Difference, OntologyFile, Exported]]:
     paths = [path for each in given for path in _files(each)]
-    observed = {text_of(row["schema"]) for row in engine.store.select("ontology/observed-schemas")}
+    observed = {row["schema"].value for row in engine.store.select("ontology/observed-schemas")}
     versions = {each.ontology: each for each in ontology_versions(engine.store) if each.active}
     named = {path.resolve() for path in paths}
     files, _ = read_ontologies(list(paths))

@@ -84,10 +84,10 @@ def described(store: Store) -> Iterator[Described]:
     """The entities and facts that texts describe more than once, of which some are in memory at a time."""
     defined: dict[NamedNode, list[Row]] = defaultdict(list)
     for row in store.select("summaries/definitions"):
-        defined[node_of(row["entity"])].append(row)
+        defined[row["entity"]].append(row)
     for entities in in_batches(sorted(defined, key=str), _TOGETHER):
         yield from _defined(store, {entity: defined[entity] for entity in entities})
-    named = [node_of(row["entity"]) for row in store.select("derived/entities", chunks=[])]
+    named = [row["entity"] for row in store.select("derived/entities", chunks=[])]
     for entities in in_batches([entity for entity in named if entity not in defined], _TOGETHER):
         yield from _named(store, entities)
     facts = [_edge(row) for row in store.select("summaries/facts")]
@@ -111,7 +111,7 @@ def _defined(store: Store, defined: Mapping[NamedNode, Sequence[Row]]) -> Iterat
 def _named(store: Store, entities: Sequence[NamedNode]) -> Iterator[Described]:
     sentences: dict[NamedNode, list[NamedNode]] = defaultdict(list)
     for row in store.select("summaries/sentences", entities=entities):
-        sentences[node_of(row["entity"])].append(node_of(row["sentence"]))
+        sentences[row["entity"]].append(row["sentence"])
     several = {entity: nodes for entity, nodes in sentences.items() if len(nodes) > 1}
     wanted = sorted({sentence for nodes in several.values() for sentence in nodes}, key=str)
     rows = select_in_batches(store, "retrieval/sentence-texts", "sentences", wanted)
@@ -136,7 +136,7 @@ def _stated(store: Store, edges: Sequence[Fact]) -> Iterator[Described]:
     evidence = _evidence(store, edges)
     names = _names(store, {node_of(term) for edge in edges for term in edge})
     rows = store.select("derived/weights", edges=edges)
-    weights = {_edge(row): float(text_of(row["weight"])) for row in rows}
+    weights = {_edge(row): row["weight"] for row in rows}
     for edge in edges:
         texts: dict[str, Text] = {}
         for item in evidence[edge]:
@@ -174,14 +174,14 @@ def _evidence(store: Store, edges: Sequence[Fact]) -> Mapping[Fact, list[_Eviden
     for edge, rows in rows_of.items():
         sources: dict[Term, list[NamedNode]] = defaultdict(list)
         for row in rows:
-            if "source" in row:
-                sources[row["subgraph"]].append(node_of(row["source"]))
-        quoted = [row for row in rows if "evidence" in row]
+            if row["source"] is not None:
+                sources[row["subgraph"]].append(row["source"])
+        quoted = [row for row in rows if row["evidence"] is not None]
         evidence[edge] = [
             _Evidence(
-                node_of(row["evidence"] if quoted else row["subgraph"]),
+                row["evidence"] if quoted else row["subgraph"],
                 source,
-                " ".join(text_of(row["quote"]).split()) if quoted else "",
+                " ".join(row["quote"].split()) if quoted else "",
             )
             for row in quoted or rows
             for source in dict.fromkeys(sources[row["subgraph"]])
@@ -197,7 +197,7 @@ def _names(store: Store, things: Iterable[NamedNode]) -> dict[NamedNode, str]:
 
 
 def _edge(row: Row) -> Fact:
-    return node_of(row["s"]), node_of(row["p"]), row["o"]
+    return row["s"], row["p"], row["o"]
 
 
 def central(element: Described, most: int) -> list[Text]:

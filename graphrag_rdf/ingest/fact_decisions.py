@@ -401,7 +401,7 @@ def effects_of(engine: NeededComponents, decisions: Sequence[FactDecision]) -> E
     recorded = {decision.iri for decision in before}
     for decision in in_effect(decisions):
         evidence = store.select("facts/evidence", edges=[decision.fact])
-        effects.sentences += dict.fromkeys(node_of(row["sentence"]) for row in evidence if "sentence" in row)
+        effects.sentences += dict.fromkeys(row["sentence"] for row in evidence if row["sentence"] is not None)
         if decision.iri in recorded:  # its sentences are left out, too
             continue
         effects.facts.append(decision.fact)
@@ -434,9 +434,9 @@ def apply_decisions(engine: NeededComponents, changes: Changes, decisions: Seque
     for decision in in_effect(decisions):
         if decision.instead and decision.instead in effects.asserted:
             rows = engine.store.select("facts/evidence", edges=[decision.fact])
-            changes.add += decision.provenance(dict.fromkeys(node_of(row["evidence"]) for row in rows))
+            changes.add += decision.provenance(dict.fromkeys(row["evidence"] for row in rows))
     reports = select_in_batches(engine.store, "communities/report-evidence", "edges", effects.facts)
-    sources = dict.fromkeys(node_of(row["source"]) for row in reports if "source" in row)
+    sources = dict.fromkeys(row["source"] for row in reports if row["source"] is not None)
     drop_made(engine.store, changes, sources=list(sources))
     engine.indexer.recover()
     ends = (end for s, _, o in (*effects.facts, *effects.asserted) for end in (s, o))

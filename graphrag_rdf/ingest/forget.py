@@ -353,7 +353,7 @@ def _find(store: Store, documents: Sequence[NamedNode]) -> _Found:
     fresh = traces
     while fresh:  # a run that another run started, or that started it, may hold the same words
         related = store.select("trace/related-runs", sessions=sorted(fresh, key=str))
-        fresh = {node_of(row["session"]) for row in related} - traces
+        fresh = {row["session"] for row in related} - traces
         traces |= fresh
     found.traces = sorted(traces, key=str)
     found.counts.facts = sum(predicate != RDF.type for _, predicate, _ in lost)

@@ -30,7 +30,7 @@ from graphrag_rdf.llm.budget import LlmUsage, since
 from graphrag_rdf.rdf import model_calls, prov
 from graphrag_rdf.rdf.model_calls import Activity, ModelCall, Quote, sum_known
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF
-from graphrag_rdf.rdf.terms import node_of, now, text_of
+from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.store.base import Changes, Store, in_batches, updates_in_batches
 from graphrag_rdf.store.records import graph_of, parameters_of
 
@@ -600,16 +600,13 @@ class QuoteFinder:
         """The language of a chunk's document."""
         if self._languages is None:
             rows = self._store.select("relations/languages", chunks=list(self._texts))
-            self._languages = {node_of(row["chunk"]): text_of(row["language"]) for row in rows}
+            self._languages = {row["chunk"]: row["language"] for row in rows}
         return self._languages.get(chunk)
 
     def _sentence(self, chunk: NamedNode, offset: int) -> NamedNode | None:
         """The sentence of a chunk in which an offset lies."""
         if chunk not in self._sentences:
             rows = self._store.select("relations/sentences", chunks=[chunk])
-            self._sentences[chunk] = [
-                (int(text_of(row["offset"])), int(text_of(row["length"])), node_of(row["sentence"]))
-                for row in rows
-            ]
+            self._sentences[chunk] = [(row["offset"], row["length"], row["sentence"]) for row in rows]
         places = self._sentences[chunk]
         return next((node for start, length, node in places if start <= offset < start + length), None)

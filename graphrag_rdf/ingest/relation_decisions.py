@@ -36,7 +36,7 @@ from graphrag_rdf.ingest.resolutions import (
 )
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import OWL, RAG, XSD, Graphs
-from graphrag_rdf.rdf.terms import best_label, node_of, spellings, text_of
+from graphrag_rdf.rdf.terms import best_label, spellings
 from graphrag_rdf.rdf.wording import phrase_of, words_of
 from graphrag_rdf.schema.relation_forms import Form, form_of
 from graphrag_rdf.store.base import Changes, Store, languages_of, select_in_batches
@@ -108,7 +108,7 @@ def _relations(store: Store, minted: tuple[str, ...]) -> dict[NamedNode, Relatio
 
 def _minted(store: Store, namespace: str) -> tuple[str, ...]:
     """Beginnings of the IRIs of relations that extraction minted."""
-    schemas = [text_of(row["schema"]) for row in store.select("ontology/observed-schemas")]
+    schemas = [row["schema"].value for row in store.select("ontology/observed-schemas")]
     namespaces = {namespace, *(schema.removesuffix(iris.OBSERVED_SCHEMA) for schema in schemas)}
     return tuple(f"{each}r/" for each in sorted(namespaces))
 

@@ -26,7 +26,7 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import analyse, fold, match_key, spoken_by, stop_words
 from graphrag_rdf.rdf.iris import OBSERVED_SCHEMA
 from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, RAG, RDF, RDFS, SCHEMA, SKOS
-from graphrag_rdf.rdf.terms import Term, best_label, integer, text_of
+from graphrag_rdf.rdf.terms import Term, best_label, integer
 from graphrag_rdf.rdf.wording import phrase_of
 from graphrag_rdf.store.base import Row, Store, select_in_batches
 
@@ -149,7 +149,7 @@ def find_terms(store: Store, namespace: str, request: DraftRequest) -> tuple[lis
         UsageError: there are none.
     """
     schemas = store.select("ontology/observed-schemas")
-    minted = {namespace, *(text_of(row["schema"]).removesuffix(OBSERVED_SCHEMA) for row in schemas)}
+    minted = {namespace, *(row["schema"].value.removesuffix(OBSERVED_SCHEMA) for row in schemas)}
     found = _types(store, request) + _relations(store, request)
     labels = _labels(store, [iri for _, iri, _ in found])
     terms: dict[NamedNode, Found] = {}

@@ -19,7 +19,6 @@ from pyoxigraph import Triple
 
 from graphrag_rdf.rdf.iris import OBSERVED_SCHEMA
 from graphrag_rdf.rdf.namespaces import OWL, RAG, RDF, SCHEMA, SKOS
-from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.schema.reasoning import InferenceReport, Profile, forget_inferences, update
 from graphrag_rdf.store.base import Changes, Store
 
@@ -93,6 +92,4 @@ def file_declarations() -> Iterator[Triple]:
 def _sizes(store: Store) -> dict[str, int]:
     """Namespace → number of triples of its schema."""
     rows = store.select("ontology/observed-schemas")
-    return {
-        text_of(row["schema"]).removesuffix(OBSERVED_SCHEMA): int(text_of(row["triples"])) for row in rows
-    }
+    return {row["schema"].value.removesuffix(OBSERVED_SCHEMA): row["triples"] for row in rows}

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.rdf.terms import node_of
 from graphrag_rdf.store.base import Changes, Store, in_batches, updates_in_batches
 
 
@@ -50,7 +49,7 @@ class Made:
         for kind in self.origins:
             for batch in in_batches(origins.get(kind, ())):
                 rows = store.select(self.find, **{**empty, kind: batch})
-                nodes |= dict.fromkeys(node_of(row[self.column]) for row in rows)
+                nodes |= dict.fromkeys(row[self.column] for row in rows)
         made = sorted(nodes, key=str)
         self.drop_all(made, changes)
         return made

@@ -357,7 +357,7 @@ def test_a_fact_removed_by_hand_takes_its_reports_along(open_one: Any) -> None:
     (row,) = [
         row
         for row in engine.store.select("communities/report-facts", communities=_communities(engine))
-        if "founded" in text_of(row["p"])
+        if "founded" in row["p"].value
     ]
     remove_facts(engine, [(row["s"], row["p"], row["o"])])
     assert len(of(engine, RAG.reportOf)) < number

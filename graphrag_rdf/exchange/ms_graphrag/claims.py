@@ -23,7 +23,7 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.model_calls import ModelCall
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF
 from graphrag_rdf.rdf.prov import source
-from graphrag_rdf.rdf.terms import node_of, now, text_of
+from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.store.base import Changes, Store, in_batches
 
 _TIME = re.compile(r"(?<=\d\d\d\d-\d\d-\d\d)[T ]\d\d:\d\d.*", re.ASCII)
@@ -43,8 +43,8 @@ def write_claims(
     wanted = {chunk: f"{FAMILY}-claims/{VERSION};{_digest(own)}" for chunk, own in rows.items()}
     before: dict[NamedNode, dict[NamedNode, str]] = defaultdict(dict)
     for row in store.select("claims/journal", agent=iris.agent(COMPONENT)):
-        if (chunk := node_of(row["chunk"])) in found.texts:
-            before[chunk][node_of(row["activity"])] = text_of(row["key"])
+        if (chunk := row["chunk"]) in found.texts:
+            before[chunk][row["activity"]] = row["key"]
     changed = [
         chunk for chunk in {**rows, **before} if [*before[chunk].values()] != _listed(wanted.get(chunk))
     ]

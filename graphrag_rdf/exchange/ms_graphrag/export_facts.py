@@ -14,7 +14,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.exchange.ms_graphrag.exported import Exported, Pair
 from graphrag_rdf.rdf.namespaces import RDF
-from graphrag_rdf.rdf.terms import Term, local_name, node_of, one_label, text_of
+from graphrag_rdf.rdf.terms import Term, local_name, one_label, text_of
 from graphrag_rdf.store.base import Store, select_in_batches
 
 Fact = tuple[Term, ...]
@@ -62,15 +62,15 @@ def _types(store: Store, entities: Iterable[NamedNode]) -> Mapping[NamedNode, li
     found: dict[NamedNode, list[str]] = defaultdict(list)
     for row in select_in_batches(store, "communities/report-descriptions", "entities", entities):
         if row["p"] == RDF.type:
-            label = text_of(row["label"]) if "label" in row else local_name(text_of(row["o"]))
-            found[node_of(row["entity"])].append(label)
+            label = row["label"] if row["label"] is not None else local_name(text_of(row["o"]))
+            found[row["entity"]].append(label)
     return found
 
 
 def _descriptions(store: Store, entities: Iterable[NamedNode]) -> Mapping[NamedNode, list[str]]:
     found: dict[NamedNode, list[str]] = defaultdict(list)
     for row in select_in_batches(store, "derived/descriptions", "entities", entities):
-        found[node_of(row["entity"])].append(text_of(row["text"]))
+        found[row["entity"]].append(row["text"])
     return found
 
 
@@ -126,8 +126,8 @@ def _quotes(store: Store, facts: Iterable[Fact]) -> Mapping[Fact, list[str]]:
     found: dict[Fact, dict[str, None]] = defaultdict(dict)
     for row in select_in_batches(store, "communities/report-evidence", "edges", facts):
         own = found[row["s"], row["p"], row["o"]]
-        if "quote" in row and len(own) < _MOST_QUOTES:
-            own[" ".join(text_of(row["quote"]).split())] = None
+        if row["quote"] is not None and len(own) < _MOST_QUOTES:
+            own[" ".join(row["quote"].split())] = None
     return {fact: list(own) for fact, own in found.items()}
 
 

@@ -17,7 +17,7 @@ from graphrag_rdf.exchange.ms_graphrag.texts import GivenText, chunks_of_units
 from graphrag_rdf.extract.names import fold
 from graphrag_rdf.ingest.facts import CandidateFilter
 from graphrag_rdf.ingest.names import Minter
-from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.rdf.terms import node_of
 from graphrag_rdf.store.base import Store, select_in_batches
 
 if TYPE_CHECKING:
@@ -159,11 +159,11 @@ def _evidence(store: Store, edges: Sequence[Edge], found: Found) -> dict[Edge, t
     quotes: dict[Edge, list[tuple[NamedNode, NamedNode]]] = defaultdict(list)
     subgraphs: dict[Edge, dict[NamedNode, None]] = defaultdict(dict)
     for row in select_in_batches(store, "communities/report-evidence", "edges", [*dict.fromkeys(edges)]):
-        edge = node_of(row["s"]), node_of(row["p"]), node_of(row["o"])
-        subgraph = node_of(row["subgraph"])
-        if "evidence" in row:
-            quotes[edge].append((node_of(row["evidence"]), subgraph))
-        elif NamedNode(text_of(row["source"])) in found.texts:
+        edge = row["s"], row["p"], node_of(row["o"])
+        subgraph = row["subgraph"]
+        if row["evidence"] is not None:
+            quotes[edge].append((row["evidence"], subgraph))
+        elif row["source"] in found.texts:
             subgraphs[edge][subgraph] = None
     return {
         edge: (tuple(dict.fromkeys(node for node, subgraph in quotes[edge] if subgraph in own)), tuple(own))

@@ -33,7 +33,6 @@ from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.rdf import claims as build
 from graphrag_rdf.rdf import iris, model_calls, prov
 from graphrag_rdf.rdf.model_calls import ModelCall, sum_known
-from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.store.base import Changes, Store, in_batches, select_in_batches
 
 if TYPE_CHECKING:
@@ -149,7 +148,7 @@ class Claims(ModelStage["ClaimReader", ChunkText, "ClaimAnswer"]):
 
     def known_failures(self) -> Mapping[NamedNode, str]:
         rows = self.store.select("claims/failures")
-        return {node_of(row["failure"]): text_of(row["reason"]) for row in rows}
+        return {row["failure"]: row["reason"] for row in rows}
 
     def begin(self) -> None:
         self.report.results |= {"found": 0, "unverified": 0, "linked": 0}
@@ -157,18 +156,18 @@ class Claims(ModelStage["ClaimReader", ChunkText, "ClaimAnswer"]):
     def plan(self) -> Plan[ChunkText]:
         calls: dict[NamedNode, dict[NamedNode, str]] = {}
         for row in self.store.select("claims/journal", agent=iris.agent(COMPONENT)):
-            calls.setdefault(node_of(row["chunk"]), {})[node_of(row["activity"])] = text_of(row["key"])
+            calls.setdefault(row["chunk"], {})[row["activity"]] = row["key"]
         todo: dict[NamedNode, list[NamedNode]] = {}
         about: dict[NamedNode, tuple[NamedNode, str]] = {}
         kept = 0
         for row in self.store.select("claims/chunks", documents=self.documents):
-            chunk, document = node_of(row["chunk"]), node_of(row["document"])
+            chunk, document = row["chunk"], row["document"]
             before = calls.get(chunk, {})
             if self.reader.key in before.values() and not self.reads_again(document):
                 kept += 1
             elif chunk not in todo:
                 todo[chunk] = sorted(before, key=str)
-                about[chunk] = (document, text_of(row["title"]))
+                about[chunk] = (document, row["title"])
         return Plan([self._tasks(todo, about)], len(todo), kept)
 
     def _tasks(
@@ -179,10 +178,10 @@ class Claims(ModelStage["ClaimReader", ChunkText, "ClaimAnswer"]):
         """The chunks to read, of which a few hundred at a time are in memory."""
         for batch in in_batches(list(todo)):
             rows = self.store.select("relations/passages", chunks=batch)
-            texts = {node_of(row["chunk"]): text_of(row["text"]) for row in rows}
+            texts = {row["chunk"]: row["text"] for row in rows}
             names: dict[NamedNode, list[str]] = {}
             for row in self.store.select("claims/names", chunks=batch):
-                names.setdefault(node_of(row["chunk"]), []).append(text_of(row["name"]))
+                names.setdefault(row["chunk"], []).append(row["name"])
             for chunk in batch:
                 document, title = about[chunk]
                 yield Task(
@@ -307,18 +306,18 @@ def link_claims(store: Store, namespace: str) -> int:
     from graphrag_rdf.ingest.names import Minter
 
     rows = store.select("claims/links")
-    names = sorted({text_of(row["name"]) for row in rows})
+    names = sorted({row["name"] for row in rows})
     minter = Minter(namespace)
     minted = {name: minter.entity(name) for name in names}
     named = select_in_batches(store, "entities/named", "things", sorted(set(minted.values()), key=str))
-    entities = {node_of(row["thing"]) for row in named}
+    entities = {row["thing"] for row in named}
     namesakes = called(store, (name for name in names if minted[name] not in entities))
     new, old = [], []
     for row in rows:
-        name, have = text_of(row["name"]), row.get("entity")
+        name, have = row["name"], row["entity"]
         candidates = {minted[name]} if minted[name] in entities else namesakes[name]
         means = next(iter(candidates)) if len(candidates) == 1 else None
-        claim, link = node_of(row["claim"]), node_of(row["link"])
+        claim, link = row["claim"], row["link"]
         if have is not None and have != means:
             old.append(prov.source(claim, link, have))
         if means is not None and have != means:

@@ -33,7 +33,6 @@ from graphrag_rdf.ingest.model_stage import (
 from graphrag_rdf.ingest.stages import Stage
 from graphrag_rdf.rdf import community_reports as build
 from graphrag_rdf.rdf import iris, prov
-from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.store import records
 from graphrag_rdf.store.base import Changes
 
@@ -179,8 +178,8 @@ class Communities(ModelStage["ReportWriter", "Context", "Report"]):
         if self.is_recorded(record):
             return Plan(kept=len(self._have))
         rows = self.store.select("communities/to-report")
-        levels = groupby(rows, key=lambda row: text_of(row["level"]))  # none is a part of one of its level
-        groups = (self._tasks([node_of(row["community"]) for row in level]) for _, level in levels)
+        levels = groupby(rows, key=lambda row: row["level"])  # none is a part of one of its level
+        groups = (self._tasks([row["community"] for row in level]) for _, level in levels)
         return Plan(groups, len(rows), record=record)
 
     def _record(self) -> str:

@@ -41,7 +41,6 @@ from graphrag_rdf.rdf import chunk_relations as build
 from graphrag_rdf.rdf import iris, model_calls, prov
 from graphrag_rdf.rdf.model_calls import ModelCall
 from graphrag_rdf.rdf.namespaces import RAG
-from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.store.base import Changes, in_batches, updates_in_batches
 
 if TYPE_CHECKING:
@@ -197,9 +196,9 @@ class Relations(ModelStage["RelationReader", Pair, "PairAnswer"]):
         used: dict[NamedNode, set[NamedNode]] = {}
         agent = iris.agent(COMPONENT)
         for row in self.store.select("relations/journal", agent=agent, documents=self.documents):
-            activity = node_of(row["activity"])
-            keys[activity] = text_of(row["key"])
-            used.setdefault(activity, set()).add(node_of(row["chunk"]))
+            activity = row["activity"]
+            keys[activity] = row["key"]
+            used.setdefault(activity, set()).add(row["chunk"])
         calls: dict[frozenset[NamedNode], list[NamedNode]] = {}
         for activity, chunks in used.items():
             calls.setdefault(frozenset(chunks), []).append(activity)
@@ -230,7 +229,7 @@ class Relations(ModelStage["RelationReader", Pair, "PairAnswer"]):
         for batch in in_batches(list(todo)):
             chunks = sorted({chunk for pair in batch for chunk in pair.chunks}, key=str)
             rows = self.store.select("relations/passages", chunks=chunks)
-            texts = {node_of(row["chunk"]): text_of(row["text"]) for row in rows}
+            texts = {row["chunk"]: row["text"] for row in rows}
             for pair in batch:
                 first, second, document = pair.first, pair.second, pair.document
                 yield Task(

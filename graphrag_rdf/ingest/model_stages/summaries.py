@@ -27,7 +27,6 @@ from graphrag_rdf.ingest.model_stage import (
 from graphrag_rdf.ingest.stages import Stage
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf import summaries as build
-from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.store import records
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.derivations import Made
@@ -159,7 +158,7 @@ class Summaries(ModelStage["SummaryWriter", Merging, "Summary"]):
 
         store, key, again = self.store, self.reader.key, self.again is True
         record = json.dumps({"key": key, "content_commit": store.content_commit()}, sort_keys=True)
-        hashes = {node_of(row["summary"]): text_of(row["hash"]) for row in store.select("summaries/all")}
+        hashes = {row["summary"]: row["hash"] for row in store.select("summaries/all")}
         self._have = {*hashes}
         if not again and self.is_recorded(record):
             return Plan(kept=len(hashes))

@@ -12,7 +12,7 @@ from graphrag_rdf.ingest.model_stage import Cost, ModelStage, Option, Plan, Task
 from graphrag_rdf.ingest.stages import Stage
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, Graphs
-from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.rdf.terms import node_of
 from graphrag_rdf.store.derivations import Made
 
 
@@ -62,13 +62,13 @@ class Openings(ModelStage[Reader, tuple[NamedNode, str], str]):
     def plan(self) -> Plan[tuple[NamedNode, str]]:
         """See `ModelStage`."""
         kept = {node_of(row["opening"]) for row in self.store.select("openings/all")}
-        chunks = [node_of(row["chunk"]) for row in self.store.select("derived/chunks", documents=[])]
+        chunks = [row["chunk"] for row in self.store.select("derived/chunks", documents=[])]
         todo = [chunk for chunk in chunks if _node(chunk) not in kept or self.again is True]
         return Plan([self._tasks(todo)], len(todo), len(chunks) - len(todo))
 
     def _tasks(self, chunks: Sequence[NamedNode]) -> Iterator[Task[tuple[NamedNode, str]]]:
         rows = self.store.select("relations/passages", chunks=chunks) if chunks else []
-        texts = {node_of(row["chunk"]): text_of(row["text"]) for row in rows}
+        texts = {row["chunk"]: row["text"] for row in rows}
         for chunk in chunks:
             failure = iris.failure(chunk, "openings")
             yield Task((chunk, texts[chunk]), (chunk,), failure, {"chunk": chunk.value}, chunk.value)

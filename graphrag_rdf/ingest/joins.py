@@ -38,7 +38,7 @@ from graphrag_rdf.ingest.names import words
 from graphrag_rdf.ingest.resolutions import Groups, Merge, Resolution
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RDFS, SKOS
-from graphrag_rdf.rdf.terms import node_of, spellings, text_of
+from graphrag_rdf.rdf.terms import spellings
 from graphrag_rdf.store.base import Store, in_batches, languages_of, select_in_batches
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from graphrag_rdf.ingest.likeness import FIRM_NAME, Pair, also_called, initials,
 from graphrag_rdf.ingest.names import names_of_groups
 from graphrag_rdf.ingest.resolutions import Groups, Merge, Resolution
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.terms import node_of, one_label, text_of
+from graphrag_rdf.rdf.terms import one_label
 from graphrag_rdf.store.base import Store, select_in_batches
 
 if TYPE_CHECKING:

@@ -43,7 +43,6 @@ from graphrag_rdf.rdf.terms import (
     Statement,
     Term,
     datetime_,
-    node_of,
     now,
     one_label,
     spelled,
@@ -455,7 +454,7 @@ def _assert_again(engine: NeededComponents, changes: Changes, undone: Sequence[F
         return
     subgraphs = [decision.subgraph for decision in corrections]
     named = engine.store.select("ingest/contained-in-subgraphs", subgraphs=subgraphs)
-    things = {node_of(row["s"]) for row in named if row["p"] in _NAMES}
+    things = {row["s"] for row in named if row["p"] in _NAMES}
     changes.updates += [
         ("facts/retire-subgraphs", {"subgraphs": subgraphs, "now": undone[0].undone}),
         ("ingest/retract-facts", {"candidates": [decision.instead for decision in corrections]}),

@@ -23,7 +23,7 @@ from graphrag_rdf.ingest.relations import build_relations, built
 from graphrag_rdf.ingest.retract import retract_chunks, retract_metadata, retract_subgraphs
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RDF, Graphs
-from graphrag_rdf.rdf.terms import Statement, Term, local_name, node_of, now
+from graphrag_rdf.rdf.terms import Statement, Term, local_name, now
 from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches
 from graphrag_rdf.trace.kinds import erased_words, item_links
 from graphrag_rdf.trace.recorder import bar_runs
@@ -211,7 +211,7 @@ def finish_erasure(engine: NeededComponents, notify: Callable[[str], None] = lam
     The words of its documents are no longer known, so all names in traces that nothing else names are
     replaced by hashes, and all answers of models are erased.
     """
-    documents = [node_of(row["document"]) for row in engine.store.select("forget/unfinished")]
+    documents = [row["document"] for row in engine.store.select("forget/unfinished")]
     if not documents:
         return 0
     engine.indexer.recover()

@@ -25,7 +25,6 @@ from graphrag_rdf.ingest.names import link_names
 from graphrag_rdf.ingest.relation_decisions import settle_relations
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import SKOS
-from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.schema.observed import observe
 from graphrag_rdf.schema.reasoning import NewTriples, Profile
 from graphrag_rdf.store.base import Row, Store, in_batches
@@ -51,7 +50,7 @@ class IndexFeed:
 
     def everything(self) -> Iterator[Record]:
         """Every record of the store."""
-        chunks = [node_of(row["chunk"]) for row in self._store.select("index/all-chunks")]
+        chunks = [row["chunk"] for row in self._store.select("index/all-chunks")]
         yield from self.chunks(chunks)
         entities = [row["entity"] for row in self._store.select("index/all-entities")]
         yield from self.entities(entities)
@@ -69,8 +68,8 @@ class IndexFeed:
         written = sentences or {}
         for batch in in_batches(chunks, _BATCH):
             rows = self._store.select("index/chunks", chunks=batch)
-            found = {node_of(row["chunk"]): _chunk(row) for row in rows}
-            below = {node_of(row["chunk"]): (text_of(row["headings"]),) for row in rows if "headings" in row}
+            found = {row["chunk"]: _chunk(row) for row in rows}
+            below = {row["chunk"]: (row["headings"],) for row in rows if row["headings"] is not None}
             for node, chunk in found.items():
                 yield replace(chunk, labels=chunk.labels + below.get(node, ()))
             for node, chunk in found.items():
@@ -112,14 +111,14 @@ class IndexFeed:
 
 
 def _chunk(row: Row) -> Record:
-    language, title = row.get("language"), text_of(row["title"])
-    named = _file_words(text_of(row["identity"]), title) if "identity" in row else ""
+    title = row["title"]
+    named = _file_words(row["identity"], title) if row["identity"] is not None else ""
     return Record(
-        iri=text_of(row["chunk"]),
+        iri=row["chunk"].value,
         kind="chunk",
-        text=text_of(row["text"]),
+        text=row["text"],
         labels=(title, named) if named else (title,),
-        language=None if language is None else text_of(language),
+        language=row["language"],
     )
 
 

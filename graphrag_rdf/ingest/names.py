@@ -26,7 +26,7 @@ from graphrag_rdf.extract.names import Word, fold, slug, words_of
 from graphrag_rdf.index.analyse import stop_words
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
-from graphrag_rdf.rdf.terms import Term, node_of, text_of
+from graphrag_rdf.rdf.terms import Term, node_of
 from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches
 
 if TYPE_CHECKING:
@@ -252,9 +252,7 @@ def _relinked(store: Store, index: TextIndex, chunks: Sequence[NamedNode]) -> tu
     mentioned, or are about.
     """
     wanted = list(chunks)
-    texts = {
-        node_of(row["chunk"]): text_of(row["text"]) for row in store.select("index/chunks", chunks=wanted)
-    }
+    texts = {row["chunk"]: row["text"] for row in store.select("index/chunks", chunks=wanted)}
     read: dict[NamedNode, set[str]] = {chunk: set() for chunk in texts}
     for row in store.select("links/names-in", chunks=wanted):
         read[row["chunk"]].add(row["name"])

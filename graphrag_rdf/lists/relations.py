@@ -9,7 +9,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.i18n import later, listed
 from graphrag_rdf.lists.declaration import Column, Filter, Item, List, register
 from graphrag_rdf.lists.values import plain
-from graphrag_rdf.rdf.terms import one_label, text_of
+from graphrag_rdf.rdf.terms import one_label
 from graphrag_rdf.rdf.wording import phrase_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def _complete(engine: Engine, items: list[dict[str, Any]]) -> None:
     things = {item[key] for item in items for key in ("iri", "inverse") if item[key]}
     things |= {member["member"] for member in members}
     labels = one_label(store.select("retrieval/labels", things=[*map(NamedNode, sorted(things))]))
-    names = {text_of(row["thing"]): text_of(row["label"]) for row in labels}
+    names = {row["thing"].value: row["label"].value for row in labels}
 
     def called(iri: str) -> dict[str, Any]:
         return {"iri": iri, "name": names.get(iri) or phrase_of(iri)}

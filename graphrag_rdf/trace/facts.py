@@ -64,7 +64,7 @@ def decided_against(store: Store, facts: Iterable[Statement]) -> dict[Sequence[o
             found[row["s"], row["p"], row["o"]] = DecisionNote(
                 iri,
                 row["label"],
-                row["reason"],
+                row.get("reason"),
                 row["time"],
                 taken_back=taken_back,
                 instead=instead.get(iri),

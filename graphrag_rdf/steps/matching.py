@@ -324,7 +324,7 @@ def _relations(
         best = max(shares.values(), default=0.0)
         if best >= _LABEL:
             meant = [iri for iri in shares if shares[iri] == best]
-            every = dict.fromkeys(one for iri in meant for one in (iri, *vocabulary.merged.get(iri, ())))
+            every = dict.fromkeys(key for iri in meant for key in (iri, *vocabulary.merged.get(iri, ())))
             # relations to things first: a query with one relation asks about two things
             ordered = sorted(every, key=iris.is_value_relation)
             yield Mention(start, end, "relation", tuple(map(NamedNode, ordered)))

@@ -419,13 +419,13 @@ def _begin_answer(
     context.recorder.say(step, RAG.mode, Literal(mode))
     good = [point for point in points if point.score >= least]
     taken = fitting(good, lambda point: point.tokens, tokens, least=1)[:limit]
-    for number, one in enumerate(taken, start=1):
-        one.marker = number
-        if one.iri is not None:
-            step.quads.append(context.recorder.quad(one.iri, RAG.marker, integer(number)))
-    for one in points:
-        if one.marker is None and one.iri is not None:
-            context.recorder.say(step, RAG.leftOut, one.iri)
+    for number, mapped in enumerate(taken, start=1):
+        mapped.marker = number
+        if mapped.iri is not None:
+            step.quads.append(context.recorder.quad(mapped.iri, RAG.marker, integer(number)))
+    for mapped in points:
+        if mapped.marker is None and mapped.iri is not None:
+            context.recorder.say(step, RAG.leftOut, mapped.iri)
     context.recorder.say(step, RAG.evidenceTokens, integer(sum(point.tokens for point in taken)))
     return step, taken
 

@@ -71,7 +71,7 @@ def list_traces(
         "texts": [match] if match else [],
     }
     each = any(chosen.values())
-    found: list[TraceSummary] = []
+    summaries: list[TraceSummary] = []
     tops = read = 0
     while tops < offset + limit:
         page = store.select("trace/list", **chosen, limit=offset + limit, offset=read)
@@ -79,12 +79,12 @@ def list_traces(
             if tops == offset + limit:
                 break
             if tops >= offset:  # what precedes a trace of its own are its sub-traces: they began later
-                found.append(summary)
+                summaries.append(summary)
             tops += each or summary.parent is None
         if len(page) < offset + limit:
             break
         read += len(page)
-    return _nested(found)
+    return _nested(summaries)
 
 
 def find_trace(store: Store, text: str) -> NamedNode:
@@ -139,11 +139,11 @@ def _outermost(store: Store, session: NamedNode) -> NamedNode:
     Imported traces may start one another in a circle; then it is one of them.
     """
     seen = {session}
-    while found := [
+    while parents := [
         *store.select("trace/parents", sessions=[session]),
         *store.select("trace/foreign-parents", sessions=[session]),
     ]:
-        session = found[0]["parent"]
+        session = parents[0]["parent"]
         if session in seen:
             break
         seen.add(session)
@@ -188,10 +188,10 @@ def _summary(row: Row, parent: str | None) -> TraceSummary:
 
 
 def _nested(newest_first: list[TraceSummary]) -> list[TraceSummary]:
-    known = {summary.iri for summary in newest_first}
+    listed = {summary.iri for summary in newest_first}
     children: dict[str, list[TraceSummary]] = {}
     for summary in reversed(newest_first):
-        if summary.parent in known:
+        if summary.parent in listed:
             children.setdefault(str(summary.parent), []).append(summary)
     out: list[TraceSummary] = []
 
@@ -201,7 +201,7 @@ def _nested(newest_first: list[TraceSummary]) -> list[TraceSummary]:
             add(child)
 
     for summary in newest_first:
-        if summary.parent not in known:
+        if summary.parent not in listed:
             add(summary)
     return out
 
@@ -229,9 +229,9 @@ def outcome_told(outcome: str | None) -> str:
 
 def count_outcomes(store: Store) -> dict[str, int]:
     """How many traces ended in each way, by code; ways in which none ended are left out."""
-    found = {row["outcome"]: row["traces"] for row in store.select("trace/outcomes")}
+    counts = {row["outcome"]: row["traces"] for row in store.select("trace/outcomes")}
     return {
-        code: found[code] for code in (*OUTCOMES, *sorted(found.keys() - OUTCOMES.keys())) if code in found
+        code: counts[code] for code in (*OUTCOMES, *sorted(counts.keys() - OUTCOMES.keys())) if code in counts
     }
 
 
@@ -337,20 +337,20 @@ def _delete(store: Store, blobs: BlobStore, sessions: Sequence[NamedNode]) -> Pr
     return out
 
 
-def _started(store: Store, sessions: list[NamedNode], known: set[NamedNode]) -> list[NamedNode]:
+def _started(store: Store, sessions: list[NamedNode], listed: set[NamedNode]) -> list[NamedNode]:
     """The runs that runs started, without those that are known."""
     rows = [
         *store.select("trace/sub-traces", sessions=sessions),
         *store.select("trace/foreign-sub-traces", sessions=sessions),
     ]
-    return [one for row in rows if (one := row["session"]) not in known]
+    return [sub_trace for row in rows if (sub_trace := row["session"]) not in listed]
 
 
 def _foreign_nodes(store: Store, sessions: Sequence[NamedNode]) -> list[NamedNode]:
     """The nodes of those of the traces that another program wrote."""
     foreign = [row["session"] for row in store.select("trace/foreign", sessions=sessions)]
-    found = (quad.subject for one in foreign for quad in trace_quads(store, one, with_sources=False))
-    return sorted({node for node in found if isinstance(node, NamedNode)}, key=str)
+    subjects = (quad.subject for trace in foreign for quad in trace_quads(store, trace, with_sources=False))
+    return sorted({node for node in subjects if isinstance(node, NamedNode)}, key=str)
 
 
 def _delete_batch(store: Store, blobs: BlobStore, sessions: list[NamedNode], out: Pruned) -> None:

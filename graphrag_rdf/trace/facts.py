@@ -57,11 +57,14 @@ def decided_against(store: Store, facts: Iterable[Statement]) -> dict[Sequence[o
         return {}
     standing = store.select("facts/retracted-by", edges=edges)
     instead = _instead(store, [row["decision"] for row in standing])
-    found: dict[Sequence[object], DecisionNote] = {}
-    for taken_back, given in ((True, store.select("facts/taken-back", edges=edges)), (False, standing)):
-        for row in given:
+    notes: dict[Sequence[object], DecisionNote] = {}
+    for taken_back, decision_rows in (
+        (True, store.select("facts/taken-back", edges=edges)),
+        (False, standing),
+    ):
+        for row in decision_rows:
             iri = row["decision"].value
-            found[row["s"], row["p"], row["o"]] = DecisionNote(
+            notes[row["s"], row["p"], row["o"]] = DecisionNote(
                 iri,
                 row["label"],
                 row.get("reason"),
@@ -69,7 +72,7 @@ def decided_against(store: Store, facts: Iterable[Statement]) -> dict[Sequence[o
                 taken_back=taken_back,
                 instead=instead.get(iri),
             )
-    return found
+    return notes
 
 
 def _instead(store: Store, decisions: Iterable[NamedNode]) -> dict[str, Fact]:
@@ -118,8 +121,8 @@ def facts_called(store: Store, s: str, p: str, o: str, *, inferred: bool = False
     for among in (False, True) if inferred else (False,):
         for merged in (False, True):
             for alike in (False, True):
-                if found := looked_up.facts(alike=alike, merged=merged, inferred=among):
-                    return found
+                if edges := looked_up.facts(alike=alike, merged=merged, inferred=among):
+                    return edges
     looked_up.complain()
 
 
@@ -129,16 +132,16 @@ def one_fact(store: Store, s: str, p: str, o: str) -> Edge:
     Raises:
         UsageError: as `facts_called`, and when there are several, which are named.
     """
-    found = facts_called(store, s, p, o)
-    if len(found) > 1:
-        labels = read_labels(store, [term for fact in found for term in fact])
+    edges = facts_called(store, s, p, o)
+    if len(edges) > 1:
+        labels = read_labels(store, [term for fact in edges for term in fact])
         raise UsageError(
-            tr("({s}, {p}, {o}) names {count} facts").format(s=s, p=p, o=o, count=len(found)),
+            tr("({s}, {p}, {o}) names {count} facts").format(s=s, p=p, o=o, count=len(edges)),
             hint=tr("give the terms of one: {facts}").format(
-                facts=_listed(_spelled(fact, labels) for fact in found)
+                facts=_listed(_spelled(fact, labels) for fact in edges)
             ),
         )
-    return found[0]
+    return edges[0]
 
 
 def things_called(store: Store, name: str) -> list[NamedNode]:
@@ -221,14 +224,14 @@ class _LookUp:
         """A predicate of these subjects without a label (rdf:type, an imported one) is called as it is shown,
         or by the end of its IRI; rdf:type also as in Turtle.
         """
-        known = self._nodes(1, alike=alike)
+        nodes = self._nodes(1, alike=alike)
         if _is_iri(self._terms[1]):
-            return known
+            return nodes
         called = "type" if self._names[1] == "a" else self._names[1]
         rows = self._store.select("provenance/unlabelled-predicates", subjects=subjects)
         unlabelled = [row["predicate"] for row in rows]
         names = {p: (phrase_of(p.value), words_of(p.value), local_name(p.value)) for p in unlabelled}
-        return [*known, *(p for p in names if any(_same(name, called, alike=alike) for name in names[p]))]
+        return [*nodes, *(p for p in names if any(_same(name, called, alike=alike) for name in names[p]))]
 
     def complain(self) -> NoReturn:
         """Say what was not found, and what is called nearly so."""
@@ -238,7 +241,7 @@ class _LookUp:
             near = names_like(self._store, s)
             if s.startswith(("<", '"')) and not near:
                 raise UsageError(tr("nothing is called {s!r}, and it is no IRI").format(s=s), hint=tr(_TERMS))
-            named = _listed((f"“{one}”" for one in near), tr(" or "))
+            named = _listed((f"“{name_near}”" for name_near in near), tr(" or "))
             hint = tr("did you mean {names}?").format(names=named) if near else tr(_TERMS)
             raise UsageError(tr("nothing is called {s!r}").format(s=s), hint=hint)
         near_facts = self._facts_near(subjects, f"{p} {o}")
@@ -248,11 +251,11 @@ class _LookUp:
     def _facts_near(self, subjects: Sequence[NamedNode], text: str) -> list[str]:
         from rapidfuzz import fuzz, process
 
-        found = self._store.select("provenance/facts-of", subjects=subjects, limit=_LOOKED_AT)
-        edges = [_edge(row) for row in found]
+        edge_rows = self._store.select("provenance/facts-of", subjects=subjects, limit=_LOOKED_AT)
+        edges = [_edge(row) for row in edge_rows]
         labels = read_labels(self._store, [term for edge in edges for term in edge])
-        said = {edge: " ".join(label_of(term, labels) for term in edge[1:]) for edge in edges}
-        best = process.extract(text, said, scorer=fuzz.ratio, processor=str.lower, limit=_SHOWN)
+        sentences = {edge: " ".join(label_of(term, labels) for term in edge[1:]) for edge in edges}
+        best = process.extract(text, sentences, scorer=fuzz.ratio, processor=str.lower, limit=_SHOWN)
         return [f"({', '.join(label_of(term, labels) for term in edge)})" for _, _, edge in best]
 
 
@@ -265,15 +268,15 @@ def names_like(store: Store, name: str) -> list[str]:
     rows = store.select("provenance/names-like", pieces=pieces, limit=_LOOKED_AT)
     names = sorted({row["name"] for row in rows})
     best = process.extract(name, names, scorer=fuzz.ratio, processor=str.lower, limit=3, score_cutoff=_ALIKE)
-    return [one for one, _, _ in best]
+    return [name_like for name_like, _, _ in best]
 
 
 def _listed(items: Iterable[str], joint: str = "; ") -> str:
     """The first few, and how many more there are."""
-    found = list(items)
-    rest = len(found) - _SHOWN
-    more = [tr("and {number} more").format(number=rest)] if rest > 0 else []
-    return joint.join([*found[:_SHOWN], *more])
+    texts = list(items)
+    hidden = len(texts) - _SHOWN
+    more = [tr("and {number} more").format(number=hidden)] if hidden > 0 else []
+    return joint.join([*texts[:_SHOWN], *more])
 
 
 def _spelled(fact: Edge, labels: dict[str, str]) -> str:
@@ -286,8 +289,8 @@ def _reads(term: FactTerm, text: str, *, alike: bool) -> bool:
     return isinstance(term, Literal) and _same(term.value, text, alike=alike)
 
 
-def _same(one: str, other: str, *, alike: bool) -> bool:
-    return one.lower() == other.lower() if alike else one == other
+def _same(first: str, second: str, *, alike: bool) -> bool:
+    return first.lower() == second.lower() if alike else first == second
 
 
 def _is_iri(term: FactTerm | None) -> bool:

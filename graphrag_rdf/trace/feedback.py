@@ -128,20 +128,20 @@ def _target(store: Store, session: NamedNode, citation: int | None, edge: int | 
                 return target
     if not any(row["answer"] for row in rows) and citation is not None:
         raise _without_answer(session, rows)
-    told = (
+    message = (
         tr("the answer has no citation [{number}]")
         if citation is not None
         else tr("the answer has no selection of rank {number}")
     )
     raise UsageError(
-        told.format(number=number),
+        message.format(number=number),
         hint=tr("graphrag-rdf trace show TRACE lists what it rests on"),
     )
 
 
-def _without_answer(session: NamedNode, found: Sequence[Row]) -> UsageError:
+def _without_answer(session: NamedNode, target_rows: Sequence[Row]) -> UsageError:
     """A trace of a retrieval, or of a run that failed, has none; what it selected can be marked."""
-    edges = any(row["rank"] is not None for row in found)
+    edges = any(row["rank"] is not None for row in target_rows)
     hint = (
         tr("--edge N marks what it selected")
         if edges

@@ -58,8 +58,8 @@ def form_of(first: Node) -> str:
 
 def pipeline_of(iri: str, types: Iterable[Term]) -> str | None:
     """What to call the kind of a trace, by the classes of its first node or, without these, its IRI."""
-    known = set(types)
-    by_class = (name for rdf_type, _, name in _PIPELINES if rdf_type in known)
+    classes = set(types)
+    by_class = (name for rdf_type, _, name in _PIPELINES if rdf_type in classes)
     by_iri = (name for _, part, name in _PIPELINES if part in iri)
     return next(by_class, None) or next(by_iri, None)
 
@@ -68,15 +68,15 @@ def steps_of(session: NamedNode, nodes: Mapping[NamedNode, Node]) -> list[NamedN
     """The steps: what derives from something, and is not an item of a step."""
     linked = {
         value
-        for node, said in nodes.items()
-        for predicate, values in said.items()
+        for node, node_properties in nodes.items()
+        for predicate, values in node_properties.items()
         for value in values
         if predicate not in _DERIVATION and value != node
     }
     return [
         node
-        for node, said in nodes.items()
-        if node != session and node not in linked and _DERIVATION & said.keys()
+        for node, node_properties in nodes.items()
+        if node != session and node not in linked and _DERIVATION & node_properties.keys()
     ]
 
 
@@ -87,43 +87,51 @@ def in_our_terms(
 ) -> None:
     """Give steps and items the classes and properties by which they are read."""
     for step in steps:
-        said = nodes[step]
-        if not declared.keys() & {*said.get(RDF.type, ())}:
-            known = next((rdf_type for predicate, rdf_type in _CLASSES if predicate in said), None)
-            said[RDF.type] = [*said.get(RDF.type, ()), *([known] if known else [])]
+        node_properties = nodes[step]
+        if not declared.keys() & {*node_properties.get(RDF.type, ())}:
+            known = next((rdf_type for predicate, rdf_type in _CLASSES if predicate in node_properties), None)
+            node_properties[RDF.type] = [*node_properties.get(RDF.type, ()), *([known] if known else [])]
         for theirs, ours in _TEXTS:
-            if theirs in said and ours not in said:
-                said[ours] = said.pop(theirs)
-        for kept in said.get(RAG.storedText, ()):  # somebody has put the text into the graph, too
+            if theirs in node_properties and ours not in node_properties:
+                node_properties[ours] = node_properties.pop(theirs)
+        for kept in node_properties.get(RAG.storedText, ()):  # somebody has put the text into the graph, too
             text = nodes.get(kept, {}).get(TG.content) if isinstance(kept, NamedNode) else None
-            if text and TG.content not in said:
-                said[TG.content] = text
+            if text and TG.content not in node_properties:
+                node_properties[TG.content] = text
         for link, rdf_type in _ITEMS:
-            for item in said.get(link, ()):
+            for item in node_properties.get(link, ()):
                 if isinstance(item, NamedNode) and item in nodes:
                     nodes[item].setdefault(RDF.type, [rdf_type])
 
 
 def with_undeclared(
-    kind: NodeKind, said: Node, nodes: Mapping[NamedNode, Node], known: Iterable[NamedNode]
+    kind: NodeKind, node_properties: Node, nodes: Mapping[NamedNode, Node], of_all_steps: Iterable[NamedNode]
 ) -> NodeKind:
     """A kind that also has what a step says beside it: values that no item stands for.
 
     All are listed. Only what was selected is shown as of our steps, with its sources.
 
     Args:
-        known: properties that every step has.
+        of_all_steps: properties that every step has.
     """
-    passed = {*known, *(one.predicate for one in kind.fields), *(one.stored for one in kind.fields)}
+    passed = {
+        *of_all_steps,
+        *(field.predicate for field in kind.fields),
+        *(field.stored for field in kind.fields),
+    }
     further = [
         StepField(local_name(predicate.value), predicate, read=list)
-        for predicate in sorted(said.keys() - passed, key=str)
-        if any(value not in nodes for value in said[predicate])
+        for predicate in sorted(node_properties.keys() - passed, key=str)
+        if any(value not in nodes for value in node_properties[predicate])
     ]
-    selects = any(value in nodes for link, _ in _ITEMS for value in said.get(link, ()))
+    selects = any(value in nodes for link, _ in _ITEMS for value in node_properties.get(link, ()))
     if selects:
         return replace(kind, fields=(*kind.fields, *further))
-    own = (one for one in kind.fields if one.predicate in said or one.stored in said)
+    own = (
+        field
+        for field in kind.fields
+        if field.predicate in node_properties or field.stored in node_properties
+    )
     return replace(kind, fields=(*own, *further), text=None, page=None)
 
 
@@ -133,8 +141,16 @@ def selected_of(
     """What steps selected: facts and chunks, each with the items that name it."""
     facts: dict[Statement, list[NamedNode]] = {}
     chunks: dict[NamedNode, list[NamedNode]] = {}
-    linked = (value for said in nodes.values() for link, _ in _ITEMS for value in said.get(link, ()))
-    for item in sorted({one for one in linked if isinstance(one, NamedNode) and one in nodes}, key=str):
+    linked = (
+        value
+        for node_properties in nodes.values()
+        for link, _ in _ITEMS
+        for value in node_properties.get(link, ())
+    )
+    for item in sorted(
+        {item_node for item_node in linked if isinstance(item_node, NamedNode) and item_node in nodes},
+        key=str,
+    ):
         for fact in nodes[item].get(TG.edge, ()):
             if isinstance(fact, Triple) and _has_names(fact):
                 facts.setdefault((fact.subject, fact.predicate, fact.object), []).append(item)  # type: ignore[arg-type]
@@ -152,12 +168,12 @@ def _has_names(fact: Triple) -> bool:
 def containers_of(store: Store, facts: Iterable[Statement]) -> dict[Statement, list[NamedNode]]:
     """The subgraphs that contain facts, as triple terms or, as of older data, by reifiers."""
     edges = list(facts)
-    found: dict[Statement, list[NamedNode]] = {}
+    containers: dict[Statement, list[NamedNode]] = {}
     for template in ("facts/containers", "facts/written-containers"):
         for row in store.select(template, edges=edges) if edges else ():
             fact: Any = (row["s"], row["p"], row["o"])
-            found.setdefault(fact, []).append(row["subgraph"])
-    return found
+            containers.setdefault(fact, []).append(row["subgraph"])
+    return containers
 
 
 def places_of(store: Store, nodes: Mapping[NamedNode, Node]) -> Iterator[Row]:

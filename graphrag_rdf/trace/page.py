@@ -99,12 +99,12 @@ def evidence_for(marker: int, selections: Iterable[Selected]) -> Evidence:
     shown: list[SelectionSources] = []
     more: list[SelectionSources] = []
     room = SOURCES_SHOWN
-    for one in selections:
+    for selection in selections:
         if room:
-            shown.append((one, one.sources[:room]))
-        if len(one.sources) > room or not room:
-            more.append((one, one.sources[room:]))
-        room -= min(room, len(one.sources) or 1)
+            shown.append((selection, selection.sources[:room]))
+        if len(selection.sources) > room or not room:
+            more.append((selection, selection.sources[room:]))
+        room -= min(room, len(selection.sources) or 1)
     return Evidence(marker, tuple(shown), tuple(more))
 
 
@@ -144,9 +144,9 @@ class TraceView:
 
 def trace_view(store: Store, trace: Trace, href: Href) -> TraceView:
     """A trace with the text of each chunk that it used, and the evidence marked in it."""
-    items = [one for step in trace.steps for found in step.items.values() for one in found]
-    chunks = [chunk.value for one in items if (chunk := getattr(one, "chunk", None)) is not None]
-    chunks += [source.chunk for one in trace.selections for source in one.sources if source.chunk]
+    items = [item for step in trace.steps for items_of_kind in step.items.values() for item in items_of_kind]
+    chunks = [chunk.value for item in items if (chunk := getattr(item, "chunk", None)) is not None]
+    chunks += [source.chunk for selection in trace.selections for source in selection.sources if source.chunk]
     places, languages = _places(store, chunks)
     answer = cited(trace.answer or "", {s.marker for s in trace.selections if s.marker is not None})
     numbers = frozenset(number for _, number in answer if number is not None)
@@ -155,7 +155,7 @@ def trace_view(store: Store, trace: Trace, href: Href) -> TraceView:
         answer=answer,
         cited=numbers,
         evidence=tuple(
-            evidence_for(number, [one for one in trace.selections if one.marker == number])
+            evidence_for(number, [selection for selection in trace.selections if selection.marker == number])
             for number in sorted(numbers)
         ),
         chunks=tuple(sorted(_chunks(store, trace), key=lambda chunk: not chunk.numbers() & numbers)),
@@ -198,9 +198,9 @@ def cited(answer: str, markers: Iterable[int]) -> tuple[tuple[str, int | None], 
     Returns:
         (text, number or None), which together are the answer.
     """
-    known, pieces, position = set(markers), [], 0
+    numbers, pieces, position = set(markers), [], 0
     for match in MARKER.finditer(answer):
-        if int(match[1]) in known:
+        if int(match[1]) in numbers:
             pieces += [(answer[position : match.start()], None), (match[0], int(match[1]))]
             position = match.end()
     return tuple((text, number) for text, number in [*pieces, (answer[position:], None)] if text)
@@ -275,10 +275,16 @@ def _chunks(store: Store, trace: Trace) -> list[ChunkText]:
 def _retired(trace: Trace, numbers: Set[int]) -> tuple[int, ...]:
     """Those of the numbers all of whose sources are gone."""
     states: dict[int, set[str]] = {}
-    for one in trace.selections:
-        if one.marker is not None and one.marker in numbers:
-            states.setdefault(one.marker, set()).update(source.state for source in one.sources)
-    return tuple(sorted(number for number, found in states.items() if found and "current" not in found))
+    for selection in trace.selections:
+        if selection.marker is not None and selection.marker in numbers:
+            states.setdefault(selection.marker, set()).update(source.state for source in selection.sources)
+    return tuple(
+        sorted(
+            number
+            for number, states_of_number in states.items()
+            if states_of_number and "current" not in states_of_number
+        )
+    )
 
 
 def _places(store: Store, chunks: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -310,20 +316,23 @@ def _language(trace: Trace, languages: Mapping[str, str]) -> str | None:
     if not any(step.mode in step.declared.quotes for step in trace.steps):
         return None
     documents = {
-        source.document for one in trace.selections if one.marker is not None for source in one.sources
+        source.document
+        for selection in trace.selections
+        if selection.marker is not None
+        for source in selection.sources
     }
-    found = {languages.get(document or "") for document in documents}
-    return found.pop() if len(found) == 1 else None
+    spoken = {languages.get(document or "") for document in documents}
+    return spoken.pop() if len(spoken) == 1 else None
 
 
 def _drawing(trace: Trace, href: Href, numbers: Set[int]) -> Markup | None:
     """The selected facts around the entities that the run began with: cited ones first, then by rank."""
     centres = {
-        found.entity.value
+        item.entity.value
         for step in trace.steps
         for kind in step.declared.items
         if kind.centre
-        for found in step.items[kind.key]
+        for item in step.items[kind.key]
     }
     chosen = [s for s in trace.selections if s.fact is not None]
     chosen.sort(key=lambda s: (s.marker not in numbers, s.rank or 0))
@@ -357,13 +366,13 @@ def _connected(facts: Mapping[Fact, bool], centres: Set[str]) -> dict[Fact, bool
     """Those connected with such an entity; the others are in the list below the drawing."""
     reached = set(centres)
     waiting = dict(facts)
-    found: set[Fact] = set()
+    connected: set[Fact] = set()
     while fresh := [fact for fact in waiting if {fact.s.value, _key(fact.o)} & reached]:
         for fact in fresh:
             reached |= {fact.s.value, _key(fact.o)}
             del waiting[fact]
-        found.update(fresh)
-    return {fact: cited for fact, cited in facts.items() if fact in found}
+        connected.update(fresh)
+    return {fact: cited for fact, cited in facts.items() if fact in connected}
 
 
 def _key(term: NamedNode | Literal) -> str:
@@ -387,8 +396,8 @@ def page_loader() -> BaseLoader:
 
     def section(name: str) -> str | None:
         pages = (kind.page for kind in node_kinds().values())
-        found = next((page for page in pages if str(page) == name), None)
-        return None if found is None else found.read_text("utf-8")
+        page = next((page for page in pages if str(page) == name), None)
+        return None if page is None else page.read_text("utf-8")
 
     return ChoiceLoader([PackageLoader("graphrag_rdf.trace", "."), FunctionLoader(section)])
 
@@ -398,7 +407,7 @@ def environment() -> Environment:
     """Of the templates beside this module."""
     from jinja2 import Environment, StrictUndefined
 
-    found = Environment(
+    jinja = Environment(
         loader=page_loader(),
         autoescape=True,
         undefined=StrictUndefined,
@@ -406,6 +415,6 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=visible,
     )
-    found.filters.update(PAGE_FILTERS)
-    i18n.install(found)
-    return found
+    jinja.filters.update(PAGE_FILTERS)
+    i18n.install(jinja)
+    return jinja

@@ -87,7 +87,7 @@ def read_trace(
             tr("there is no trace {session}").format(session=session.value),
             hint=tr("graphrag-rdf trace list shows what is stored"),
         )
-    one = reading.nodes[session]
+    node = reading.nodes[session]
     sub_runs = defaultdict(list)
     for row in reading.sub_runs():
         sub_runs[row["step"]].append(SubRun(row["session"], row["question"]))
@@ -100,29 +100,29 @@ def read_trace(
     runs = (read_trace(store, run, blobs, with_runs=True, above=above) for run in below if run not in above)
     trace = Trace(
         iri=session.value,
-        kind=_first(one, RAG.pipeline) or pipeline_of(session.value, one.get(RDF.type, ())),
+        kind=_first(node, RAG.pipeline) or pipeline_of(session.value, node.get(RDF.type, ())),
         form=reading.form,
         runs={run.iri: run for run in runs},
-        label=_first(one, RDFS.label),
-        question=_first(one, TG.query) or "",
+        label=_first(node, RDFS.label),
+        question=_first(node, TG.query) or "",
         question_iri=next((step.iri for step in steps if step.kind == "question"), None)
-        or (session.value if TG.Question in one.get(RDF.type, ()) else None),
-        started=_moment(one, PROV.startedAtTime),
-        ended=_moment(one, PROV.endedAtTime),
-        ms=_whole(one, RAG.durationMs),
-        outcome=_first(one, RAG.outcome) if reading.form == OWN else FOREIGN,
-        stopped_by=_first(one, RAG.stoppedBy),
-        model=_first(one, TG.llmModel),
-        parameters=json.loads(_first(one, RAG.parameters) or "{}"),
-        commit=_whole(one, RAG.commit),
-        source_forgotten=bool(_first(one, RAG.sourceForgotten)),
-        erased=_moment(one, RAG.erasedAtTime),
+        or (session.value if TG.Question in node.get(RDF.type, ()) else None),
+        started=_moment(node, PROV.startedAtTime),
+        ended=_moment(node, PROV.endedAtTime),
+        ms=_whole(node, RAG.durationMs),
+        outcome=_first(node, RAG.outcome) if reading.form == OWN else FOREIGN,
+        stopped_by=_first(node, RAG.stoppedBy),
+        model=_first(node, TG.llmModel),
+        parameters=json.loads(_first(node, RAG.parameters) or "{}"),
+        commit=_whole(node, RAG.commit),
+        source_forgotten=bool(_first(node, RAG.sourceForgotten)),
+        erased=_moment(node, RAG.erasedAtTime),
         steps=steps,
         marks=tuple(read_marks(store, session)),
-        continues=_text(one, RAG.continues),
-        pipeline_hash=_first(one, RAG.pipelineHash),
-        include=_sorted(one, RAG.includedEntity),
-        exclude=_sorted(one, RAG.excludedEntity),
+        continues=_text(node, RAG.continues),
+        pipeline_hash=_first(node, RAG.pipelineHash),
+        include=_sorted(node, RAG.includedEntity),
+        exclude=_sorted(node, RAG.excludedEntity),
     )
     for selection in trace.selections:
         selection.label = None if selection.marker is None else trace.citation(selection.marker)
@@ -141,35 +141,41 @@ class Reading:
     def __init__(self, store: Store, session: NamedNode) -> None:
         self.store = store
         self.session = session
-        found: defaultdict[NamedNode, defaultdict[NamedNode, list[Term]]] = defaultdict(
+        nodes: defaultdict[NamedNode, defaultdict[NamedNode, list[Term]]] = defaultdict(
             lambda: defaultdict(list)
         )
         for quad in trace_quads(store, session, with_sources=False):
             if isinstance(quad.subject, NamedNode):  # our traces have no blank nodes
-                found[quad.subject][quad.predicate].append(quad.object)
-        self.nodes: Mapping[NamedNode, Node] = found
+                nodes[quad.subject][quad.predicate].append(quad.object)
+        self.nodes: Mapping[NamedNode, Node] = nodes
         self._incomplete: defaultdict[Callable[..., None], list[Any]] = defaultdict(list)
-        self.form = form_of(found.get(session, _NONE))
+        self.form = form_of(nodes.get(session, _NONE))
         if self.form == OWN:
             self.steps = [
-                node for node, said in found.items() if session in said.get(PROV.wasGeneratedBy, ())
+                node
+                for node, node_properties in nodes.items()
+                if session in node_properties.get(PROV.wasGeneratedBy, ())
             ]
         else:
-            self.steps = steps_of(session, found)
-            in_our_terms(self.steps, found, node_kinds())
+            self.steps = steps_of(session, nodes)
+            in_our_terms(self.steps, nodes, node_kinds())
 
     def kind(self, node: NamedNode) -> NodeKind:
         """The kind of a step; of one that nobody declared what its own triples say."""
-        types = [one for one in self.nodes[node].get(RDF.type, ()) if isinstance(one, NamedNode)]
+        types = [
+            rdf_type for rdf_type in self.nodes[node].get(RDF.type, ()) if isinstance(rdf_type, NamedNode)
+        ]
         declared = node_kinds()
         # an observation of TrustGraph that failed is an error, too
-        known = next((declared[one] for one in sorted(types, key=_ERRORS_LAST) if one in declared), None)
-        if known is not None and self.form != OWN:
-            return with_undeclared(known, self.nodes[node], self.nodes, _OF_ALL_STEPS)
-        return known or self._undeclared(node, sorted(types, key=str))
+        kind = next(
+            (declared[rdf_type] for rdf_type in sorted(types, key=_ERRORS_LAST) if rdf_type in declared), None
+        )
+        if kind is not None and self.form != OWN:
+            return with_undeclared(kind, self.nodes[node], self.nodes, _OF_ALL_STEPS)
+        return kind or self._undeclared(node, sorted(types, key=str))
 
     def _undeclared(self, node: NamedNode, types: Sequence[NamedNode]) -> NodeKind:
-        own = next((one for one in types if one != PROV.Entity), PROV.Entity)
+        own = next((rdf_type for rdf_type in types if rdf_type != PROV.Entity), PROV.Entity)
         name = local_name(own.value).removesuffix("Step").lower() or "step"
         links = {
             predicate
@@ -181,24 +187,29 @@ class Reading:
             name,
             own,
             "A step of a kind that this program does not know.",
-            fields=tuple(StepField(local_name(one.value), one, read=list) for one in values),
+            fields=tuple(
+                StepField(local_name(predicate.value), predicate, read=list) for predicate in values
+            ),
             items=tuple(
-                ItemKind(local_name(one.value), local_name(one.value), one, None, Described)
-                for one in sorted(links, key=str)
+                ItemKind(local_name(link.value), local_name(link.value), link, None, Described)
+                for link in sorted(links, key=str)
             ),
         )
 
     def items(self, node: NamedNode, kinds: Sequence[ItemKind]) -> dict[str, list[Any]]:
         """The items of a node by the key of their kind, in their order."""
-        found: dict[str, dict[NamedNode, Any]] = {}
+        by_key: dict[str, dict[NamedNode, Any]] = {}
         for kind in kinds:
-            known = found.setdefault(kind.key, {})
+            items_here = by_key.setdefault(kind.key, {})
             for iri in self.nodes[node].get(kind.link, ()):
-                if isinstance(iri, NamedNode) and iri not in known and self._is(iri, kind):
-                    known[iri] = self._item(kind, iri)
+                if isinstance(iri, NamedNode) and iri not in items_here and self._is(iri, kind):
+                    items_here[iri] = self._item(kind, iri)
         listed = {
-            key: [known[iri] for iri in sorted(known, key=lambda iri: place_in_list(iri, self.nodes[iri]))]
-            for key, known in found.items()
+            key: [
+                items_here[iri]
+                for iri in sorted(items_here, key=lambda iri: place_in_list(iri, self.nodes[iri]))
+            ]
+            for key, items_here in by_key.items()
         }
         for kind in kinds:
             if kind.of_terms:
@@ -210,13 +221,13 @@ class Reading:
     def _of_terms(self, node: NamedNode, kind: ItemKind) -> list[Any]:
         """The items of a kind that is written as triple terms, sorted by these."""
         terms = (term for term in self.nodes[node].get(kind.link, ()) if isinstance(term, Triple))
-        made = [kind.make(value_of(term)) for term in sorted(terms, key=str)]
-        return self._to_complete(kind, [one for one in made if one is not None])
+        items = [kind.make(value_of(term)) for term in sorted(terms, key=str)]
+        return self._to_complete(kind, [item for item in items if item is not None])
 
-    def _to_complete(self, kind: ItemKind, made: Sequence[Any]) -> list[Any]:
+    def _to_complete(self, kind: ItemKind, items: Sequence[Any]) -> list[Any]:
         if kind.complete is not None:
-            self._incomplete[kind.complete] += made
-        return [*made]
+            self._incomplete[kind.complete] += items
+        return [*items]
 
     def complete(self) -> None:
         """Add to the items that were read what other graphs know of them."""
@@ -258,12 +269,12 @@ class Reading:
 
     @cached_property
     def _subjects(self) -> Mapping[tuple[NamedNode, Term], list[NamedNode]]:
-        found: defaultdict[tuple[NamedNode, Term], list[NamedNode]] = defaultdict(list)
-        for node, said in self.nodes.items():
-            for predicate, values in said.items():
+        subjects: defaultdict[tuple[NamedNode, Term], list[NamedNode]] = defaultdict(list)
+        for node, node_properties in self.nodes.items():
+            for predicate, values in node_properties.items():
                 for value in values:
-                    found[predicate, value].append(node)
-        return found
+                    subjects[predicate, value].append(node)
+        return subjects
 
     def text(self, node: NamedNode, predicate: NamedNode) -> str | None:
         """What a node of the trace says, as text."""
@@ -271,13 +282,13 @@ class Reading:
 
     def number(self, node: NamedNode, predicate: NamedNode) -> int | None:
         """What a node of the trace says, as a whole number."""
-        found = _first(self.nodes.get(node, _NONE), predicate)
-        return int(found) if found is not None else None
+        text = _first(self.nodes.get(node, _NONE), predicate)
+        return int(text) if text is not None else None
 
     def decimal(self, node: NamedNode, predicate: NamedNode) -> float:
         """What a node of the trace says, as a number; 0 if it says nothing."""
-        found = _first(self.nodes.get(node, _NONE), predicate)
-        return float(found) if found is not None else 0.0
+        text = _first(self.nodes.get(node, _NONE), predicate)
+        return float(text) if text is not None else 0.0
 
     def labels(self, things: Iterable[Term | None]) -> Callable[[Term | None], str]:
         """What to call things: label, or the end of the IRI."""
@@ -287,9 +298,9 @@ class Reading:
 
     def facts(self, statements: Iterable[Statement | None]) -> dict[Statement, Fact]:
         """Facts with their labels; None, of one that was erased, is passed over."""
-        known = list(dict.fromkeys(one for one in statements if one is not None))
-        called = self.labels(term for one in known for term in one)
-        return {one: Fact(*one, *map(called, one)) for one in known}
+        distinct = list(dict.fromkeys(statement for statement in statements if statement is not None))
+        called = self.labels(term for statement in distinct for term in statement)
+        return {statement: Fact(*statement, *map(called, statement)) for statement in distinct}
 
     def removed(self, statements: Iterable[Statement]) -> Mapping[Sequence[object], DecisionNote]:
         """What people decided since against some of the facts."""
@@ -301,19 +312,21 @@ class Reading:
 
     @cached_property
     def _selected(self) -> Set[Statement]:
-        chosen = (one for node in self.steps for one in self.nodes[node].get(TG.selectedEdge, ()))
-        facts = (self.nodes[one].get(TG.edge, ()) for one in chosen if isinstance(one, NamedNode))
-        return {value_of(one) for found in facts for one in found}
+        chosen = (selection for node in self.steps for selection in self.nodes[node].get(TG.selectedEdge, ()))
+        facts = (
+            self.nodes[selection].get(TG.edge, ()) for selection in chosen if isinstance(selection, NamedNode)
+        )
+        return {value_of(value_term) for terms in facts for value_term in terms}
 
     def sentence_texts(self, sentences: Iterable[NamedNode | None]) -> dict[NamedNode, str]:
         """The words of sentences; those that are gone are absent."""
-        asked = sorted({one for one in sentences if one is not None}, key=str)
+        asked = sorted({sentence for sentence in sentences if sentence is not None}, key=str)
         rows = self.store.select("retrieval/sentence-texts", sentences=asked) if asked else ()
         return {row["sentence"]: row["text"] for row in rows}
 
     def chunks(self, chunks: Iterable[NamedNode | None]) -> dict[NamedNode, Row]:
         """Rows of `retrieval/chunks`, by chunk; those that are gone are absent."""
-        asked = sorted({one for one in chunks if one is not None}, key=str)
+        asked = sorted({chunk for chunk in chunks if chunk is not None}, key=str)
         rows = self.store.select("retrieval/chunks", chunks=asked) if asked else ()
         return {row["chunk"]: row for row in rows}
 
@@ -322,17 +335,17 @@ class Reading:
         """The sources of selections: quotes of facts, sentences, whole chunks where neither says which part,
         what facts came from that were read from no text, and what of all this is gone.
         """
-        found: defaultdict[str, list[Source]] = defaultdict(list)
+        by_item: defaultdict[str, list[Source]] = defaultdict(list)
         for row in self._source_rows():
             source = read_source(row)
-            if source not in found[row["item"]]:
-                found[row["item"]].append(source)
+            if source not in by_item[row["item"]]:
+                by_item[row["item"]].append(source)
         for row in self.store.select("trace/lost-sources", session=self.session):
-            known = row["document"] or ""
-            lost = Source(known, "", "", row["chunk"], state="forgotten")
-            found[row["item"]].append(lost)
-        named = iter(with_names(self.store, [source for group in found.values() for source in group]))
-        return defaultdict(list, {item: [next(named) for _ in group] for item, group in found.items()})
+            document = row["document"] or ""
+            lost = Source(document, "", "", row["chunk"], state="forgotten")
+            by_item[row["item"]].append(lost)
+        named = iter(with_names(self.store, [source for group in by_item.values() for source in group]))
+        return defaultdict(list, {item: [next(named) for _ in group] for item, group in by_item.items()})
 
     def _source_rows(self) -> Iterator[Row]:
         if self.form != OWN:
@@ -345,59 +358,59 @@ class Reading:
 def _step(
     reading: Reading, node: NamedNode, sub_runs: Sequence[SubRun], blobs: BlobStore | None
 ) -> TraceStep:
-    said, kind = reading.nodes[node], reading.kind(node)
+    node_properties, kind = reading.nodes[node], reading.kind(node)
     return TraceStep(
         iri=node.value,
         declared=kind,
-        derived_from=_sorted(said, PROV.wasDerivedFrom),
-        started=_moment(said, RAG.startedAt),
-        ended=_moment(said, PROV.generatedAtTime),
-        ms=_whole(said, RAG.durationMs),
-        mode=_first(said, RAG.mode),
-        model=_first(said, TG.llmModel),
-        in_tokens=_whole(said, TG.inToken),
-        out_tokens=_whole(said, TG.outToken),
-        values={one.key: _value(said, one, blobs) for one in kind.fields},
+        derived_from=_sorted(node_properties, PROV.wasDerivedFrom),
+        started=_moment(node_properties, RAG.startedAt),
+        ended=_moment(node_properties, PROV.generatedAtTime),
+        ms=_whole(node_properties, RAG.durationMs),
+        mode=_first(node_properties, RAG.mode),
+        model=_first(node_properties, TG.llmModel),
+        in_tokens=_whole(node_properties, TG.inToken),
+        out_tokens=_whole(node_properties, TG.outToken),
+        values={field.key: _value(node_properties, field, blobs) for field in kind.fields},
         items=reading.items(node, (*kind.items, *_EVERYWHERE)),
         sub_runs=tuple(sub_runs),
     )
 
 
-def _first(said: Node, predicate: NamedNode) -> Any:
-    found = said.get(predicate)
-    return value_of(found[0]) if found else None
+def _first(node: Node, predicate: NamedNode) -> Any:
+    terms = node.get(predicate)
+    return value_of(terms[0]) if terms else None
 
 
-def _whole(said: Node, predicate: NamedNode) -> int | None:
-    found = said.get(predicate)
-    return as_number(found[0], int) if found else None
+def _whole(node: Node, predicate: NamedNode) -> int | None:
+    terms = node.get(predicate)
+    return as_number(terms[0], int) if terms else None
 
 
-def _moment(said: Node, predicate: NamedNode) -> datetime | None:
+def _moment(node: Node, predicate: NamedNode) -> datetime | None:
     """A date and time; None also where a foreign trace has something else there."""
-    value = _first(said, predicate)
+    value = _first(node, predicate)
     if isinstance(value, str):
         with suppress(ValueError):
             value = datetime.fromisoformat(value)
     return value if isinstance(value, datetime) else None
 
 
-def _text(said: Node, predicate: NamedNode) -> str | None:
-    found = said.get(predicate)
-    return text_of(found[0]) if found else None
+def _text(node: Node, predicate: NamedNode) -> str | None:
+    terms = node.get(predicate)
+    return text_of(terms[0]) if terms else None
 
 
-def _sorted(said: Node, predicate: NamedNode) -> tuple[str, ...]:
-    return tuple(sorted(text_of(value) for value in said.get(predicate, ())))
+def _sorted(node: Node, predicate: NamedNode) -> tuple[str, ...]:
+    return tuple(sorted(text_of(value) for value in node.get(predicate, ())))
 
 
-def _value(said: Node, one: StepField, blobs: BlobStore | None) -> Any:
-    found = said.get(one.predicate, ())
-    if one.read is not None:
-        return one.read([value_of(value) for value in found])
-    if found:
-        return value_of(found[0])
-    kept = _first(said, one.stored) if one.stored is not None else None
+def _value(node: Node, field: StepField, blobs: BlobStore | None) -> Any:
+    terms = node.get(field.predicate, ())
+    if field.read is not None:
+        return field.read([value_of(value) for value in terms])
+    if terms:
+        return value_of(terms[0])
+    kept = _first(node, field.stored) if field.stored is not None else None
     return blobs.text(kept.value) if blobs is not None and isinstance(kept, NamedNode) else None
 
 
@@ -407,13 +420,13 @@ def _in_order(steps: Sequence[TraceStep], places: Mapping[str, int]) -> tuple[Tr
     Args:
         places: of steps without times.
     """
-    known = {step.iri: step for step in steps}
+    by_iri = {step.iri: step for step in steps}
     depths: dict[str, int] = {**places}
 
     def depth(step: TraceStep) -> int:
         if step.iri not in depths:
             depths[step.iri] = 0  # a trace that is written by others may go round
-            before = [known[iri] for iri in step.derived_from if iri in known]
+            before = [by_iri[iri] for iri in step.derived_from if iri in by_iri]
             depths[step.iri] = 1 + max(map(depth, before), default=-1)
         return depths[step.iri]
 
@@ -455,9 +468,11 @@ def _foreign_supports(store: Store, quads: Iterable[Quad]) -> tuple[list[Triple]
             nodes[quad.subject][quad.predicate].append(quad.object)
     facts, chunks = selected_of(nodes)
     held = containers_of(store, facts)
-    return [Triple(one, TG.contains, Triple(*fact)) for fact, found in held.items() for one in found], {
-        *chunks
-    }
+    return [
+        Triple(subgraph, TG.contains, Triple(*fact))
+        for fact, subgraphs in held.items()
+        for subgraph in subgraphs
+    ], {*chunks}
 
 
 def _in_graph(triples: Iterable[Triple], graph: NamedNode) -> set[Quad]:

@@ -200,29 +200,29 @@ def source_fact(store: Store, s: str, p: str, o: str) -> list[FactSource]:
         UsageError: when a term is malformed, nothing is called so, or there is no such fact.
     """
     edges = facts_called(store, s, p, o, inferred=True)
-    found = _supporting(store, edges) + _inferred_sources(store, edges)
-    if not found:
+    sources = _supporting(store, edges) + _inferred_sources(store, edges)
+    if not sources:
         raise UsageError(
             tr("there is no fact ({s}, {p}, {o})").format(s=s, p=p, o=o),
             hint=tr("nothing that is stored says so"),
         )
-    return found
+    return sources
 
 
 def supporting(store: Store, facts: Iterable[Statement]) -> dict[Statement, list[FactSource]]:
     """What supports each of some facts, as `source_fact` lists it. Facts without any support are left out."""
-    found: defaultdict[Statement, list[FactSource]] = defaultdict(list)
+    by_fact: defaultdict[Statement, list[FactSource]] = defaultdict(list)
     for batch in in_batches(dict.fromkeys(cast("Iterable[Edge]", facts))):
         for source in _supporting(store, batch) + _inferred_sources(store, batch):
             fact = source.inferred or source.fact
-            found[fact.s, fact.p, fact.o].append(source)
-    return dict(found)
+            by_fact[fact.s, fact.p, fact.o].append(source)
+    return dict(by_fact)
 
 
 def proofs(store: Store, facts: Iterable[Edge]) -> dict[Edge, list[Inference]]:
     """The proofs of those facts that were inferred, with labels (see `schema.proofs.prove`)."""
-    found = prove(store, facts)
-    steps = [step for proof in found.values() for step in proof]
+    by_fact = prove(store, facts)
+    steps = [step for proof in by_fact.values() for step in proof]
     labels = read_labels(store, [t for step in steps for fact in (step.fact, *step.premises) for t in fact])
     return {
         fact: [
@@ -236,7 +236,7 @@ def proofs(store: Store, facts: Iterable[Edge]) -> dict[Edge, list[Inference]]:
             )
             for index, step in enumerate(proof)
         ]
-        for fact, proof in found.items()
+        for fact, proof in by_fact.items()
     }
 
 
@@ -254,25 +254,34 @@ def premises(store: Store, facts: Iterable[Edge]) -> dict[Edge, Premise]:
     labels = read_labels(store, [term for fact in wanted for term in fact])
     start = {fact: asserted_premises(proved[fact]) if fact in proved else [fact] for fact in wanted}
     sources: defaultdict[Edge, list[FactSource]] = defaultdict(list)
-    for source in _supporting(store, list(dict.fromkeys(one for own in start.values() for one in own))):
+    for source in _supporting(
+        store, list(dict.fromkeys(statement for own in start.values() for statement in own))
+    ):
         sources[source.fact.s, source.fact.p, source.fact.o].append(source)
     return {
         fact: Premise(
             with_labels(fact, labels),
             min(held[fact], default="inferred"),
             tuple(proved.get(fact, ())),
-            tuple(source for one in start[fact] for source in sources[one]),
+            tuple(source for statement in start[fact] for source in sources[statement]),
         )
         for fact in wanted
     }
 
 
-def contradictions(store: Store, found: Sequence[Inconsistency]) -> list[Contradiction]:
+def contradictions(store: Store, inconsistencies: Sequence[Inconsistency]) -> list[Contradiction]:
     """Inconsistencies with the sources of their premises."""
-    known = premises(store, (fact for one in found for fact in one.statements))
+    premise_of = premises(
+        store, (fact for inconsistency in inconsistencies for fact in inconsistency.statements)
+    )
     return [
-        Contradiction(one.rule, one.focus, one.message, tuple(known[fact] for fact in one.statements))
-        for one in found
+        Contradiction(
+            inconsistency.rule,
+            inconsistency.focus,
+            inconsistency.message,
+            tuple(premise_of[fact] for fact in inconsistency.statements),
+        )
+        for inconsistency in inconsistencies
     ]
 
 
@@ -338,7 +347,7 @@ def _document_facts(store: Store, document: NamedNode) -> dict[str, tuple[Fact, 
     facts: dict[str, dict[Fact, None]] = defaultdict(dict)
     for row in rows:
         facts[row["chunk"]][fact_of(row, labels)] = None
-    return {chunk: tuple(known) for chunk, known in facts.items()}
+    return {chunk: tuple(facts_of_chunk) for chunk, facts_of_chunk in facts.items()}
 
 
 def _chunk(row: Row, facts: dict[str, tuple[Fact, ...]], pages: tuple[int, ...] = ()) -> ChunkNode:

@@ -125,18 +125,18 @@ def verify_trace(store: Store, blobs: BlobStore, iri: NamedNode | str) -> list[C
     """
     trace = read_trace(store, iri, blobs)
     verifier = _Verifier(store, blobs, trace)
-    found = list(verifier.checks() if trace.form == OWN else verifier.checks_of_foreign())
-    return _erased(trace, found) if trace.source_forgotten else found
+    checks = list(verifier.checks() if trace.form == OWN else verifier.checks_of_foreign())
+    return _erased(trace, checks) if trace.source_forgotten else checks
 
 
-def _erased(trace: Trace, found: Sequence[Check]) -> list[Check]:
+def _erased(trace: Trace, checks: Sequence[Check]) -> list[Check]:
     """The checks of a trace whose words were erased."""
-    lost = [one.check for one in found if one.ok is False and one.check not in _STRUCTURE]
+    lost = [check.check for check in checks if check.ok is False and check.check not in _STRUCTURE]
     when = f"{trace.erased:%Y-%m-%d %H:%M}" if trace.erased else tr("at an unknown time")
-    said = tr("words of this trace were erased, because a document was forgotten: {when}").format(when=when)
+    notice = tr("words of this trace were erased, because a document was forgotten: {when}").format(when=when)
     if lost:
-        said += tr("; ") + tr("not checked: {checks}").format(checks=listed(map(tr, lost)))
-    return [Check(later("erased"), None, said), *(one for one in found if one.check not in lost)]
+        notice += tr("; ") + tr("not checked: {checks}").format(checks=listed(map(tr, lost)))
+    return [Check(later("erased"), None, notice), *(check for check in checks if check.check not in lost)]
 
 
 class _Verifier:
@@ -146,15 +146,19 @@ class _Verifier:
         self._trace = trace
         self._session = NamedNode(trace.iri)
         self._names = {
-            one.iri.value: fact_words(one.fact) if one.fact else one.iri.value
-            for one in trace.selections
-            if one.iri is not None
+            selection.iri.value: fact_words(selection.fact) if selection.fact else selection.iri.value
+            for selection in trace.selections
+            if selection.iri is not None
         }
-        self._facts = {one.iri.value: one.triple for one in trace.selections if one.iri is not None}
+        self._facts = {
+            selection.iri.value: selection.triple
+            for selection in trace.selections
+            if selection.iri is not None
+        }
         self._proofs = {
-            one.iri.value: one.inferences
-            for one in trace.selections
-            if one.iri is not None and one.inferences
+            selection.iri.value: selection.inferences
+            for selection in trace.selections
+            if selection.iri is not None and selection.inferences
         }
 
     def checks(self) -> Iterator[Check]:
@@ -181,7 +185,7 @@ class _Verifier:
         trace, steps = self._trace, self._trace.steps
         bad = [] if trace.question else [tr("it has no question")]
         bad += [] if trace.started else [tr("it says no time")]
-        bad += [] if any(one.declared.type in _ANSWERS for one in steps) else [tr("it has no answer")]
+        bad += [] if any(step.declared.type in _ANSWERS for step in steps) else [tr("it has no answer")]
         good = tr("it has a question, a time and an answer")
         yield Check(later("session"), not bad, tr("; ").join(bad) or good)
         astray = [
@@ -191,30 +195,32 @@ class _Verifier:
             for row in self._select("foreign-astray")
         ]
         yield _check(later("chain"), len(steps), astray, tr("steps lead back to the question"))
-        items = [one for one in trace.selections if one.triple is not None]
-        facts = [one.triple for one in items if one.triple is not None]
+        items = [selection for selection in trace.selections if selection.triple is not None]
+        facts = [selection.triple for selection in items if selection.triple is not None]
         rows = self._store.select("facts/asserted", edges=facts) if facts else ()
         asserted = {(row["s"], row["p"], row["o"]) for row in rows}
         held = containers_of(self._store, facts)
         lacking = [
-            tr(told).format(fact=fact_words(one.fact))
-            for one in items
-            for told, known in (
+            tr(message).format(fact=fact_words(selection.fact))
+            for selection in items
+            for message, present in (
                 (later("{fact} is not asserted in this store"), asserted),
                 (later("{fact} is not contained in this store"), held),
             )
-            if one.triple not in known
+            if selection.triple not in present
         ]
         if items:
             yield _check(later("edges"), len(items), lacking, tr("selected facts are asserted and contained"))
         lost = [
-            tr("{name} leads to no document").format(name=self._names.get(one.iri.value, one.iri.value))
-            for one in trace.selections
-            if one.iri is not None and not one.sources
+            tr("{name} leads to no document").format(
+                name=self._names.get(selection.iri.value, selection.iri.value)
+            )
+            for selection in trace.selections
+            if selection.iri is not None and not selection.sources
         ]
         if trace.selections:
             yield _check(later("sources"), len(trace.selections), lost, tr("selections lead to a document"))
-        away = [text.value for one in steps if (text := one.values.get("stored")) and one.answer is None]
+        away = [text.value for step in steps if (text := step.values.get("stored")) and step.answer is None]
         if away:
             kept = tr("TrustGraph's librarian keeps these texts")
             yield Check(later("answer"), None, tr("; ").join([kept, *_some(away)]))
@@ -260,40 +266,44 @@ class _Verifier:
             row["chunk"].value: row["retired"] for row in chunks if row["retired"] is not None and row["same"]
         }
         days = {row["item"]: row["time"] for row in self._select("extracted-again")}
-        for one in self._trace.selections:
-            days.update((one.iri.value, cut[s.chunk]) for s in one.sources if one.iri and s.chunk in cut)
+        for selection in self._trace.selections:
+            days.update(
+                (selection.iri.value, cut[s.chunk])
+                for s in selection.sources
+                if selection.iri and s.chunk in cut
+            )
         return {item: time[:10] for item, time in days.items()}
 
     def _edges(self, again: Mapping[str, str]) -> Check:
-        found = [row for row in self._select("check-edges") if row["item"] not in self._proofs]
-        known = {row["item"] for row in found}
+        edge_rows = [row for row in self._select("check-edges") if row["item"] not in self._proofs]
+        listed = {row["item"] for row in edge_rows}
         bad = [
             tr("{iri}: its terms were erased").format(iri=iri)
             for iri in self._edge_items()
-            if iri not in known
+            if iri not in listed
         ]
-        decided = self._decided([row for row in found if not row["asserted"]])
+        decided = self._decided([row for row in edge_rows if not row["asserted"]])
         replaced: set[str] = set()
-        for row in found:
+        for row in edge_rows:
             if row["item"] in decided:
                 continue
             asserted, contained = row["asserted"], row["contained"]
             if not asserted and not contained and row["item"] in again:
                 replaced.add(row["item"])
             elif not asserted or not contained:
-                told = (
+                message = (
                     tr("{fact} is no longer contained")
                     if asserted
                     else tr("{fact} is no longer asserted")
                     if contained
                     else tr("{fact} is no longer asserted or contained")
                 )
-                bad.append(told.format(fact=self._name(row)))
+                bad.append(message.format(fact=self._name(row)))
         count = len(self._edge_items())
         if replaced and not bad:
-            told = tr("{number} of {count} selected facts are no longer found")
-            said = [_again(again, replaced), told.format(number=len(replaced), count=count)]
-            return _changed(later("edges"), [*said, *_some([*decided.values()])])
+            message = tr("{number} of {count} selected facts are no longer found")
+            changes = [_again(again, replaced), message.format(number=len(replaced), count=count)]
+            return _changed(later("edges"), [*changes, *_some([*decided.values()])])
         if bad or not decided:
             return _check(later("edges"), count, bad, tr("selected facts are asserted and contained"))
         hold = tr("{number} of {count} selected facts are asserted and contained").format(
@@ -314,7 +324,11 @@ class _Verifier:
         }
 
     def _edge_items(self) -> list[str]:
-        named = [one.iri.value for one in self._trace.selections if one.chunk is None and one.iri is not None]
+        named = [
+            selection.iri.value
+            for selection in self._trace.selections
+            if selection.chunk is None and selection.iri is not None
+        ]
         return [iri for iri in named if iri not in self._proofs]
 
     def _inferences(self) -> Check:
@@ -325,24 +339,28 @@ class _Verifier:
         bad = []
         for item, proof in self._proofs.items():
             name, selected = self._names.get(item, item), self._facts[item]
-            steps = [one for one in proof if one.triple is not None and one.rule is not None]
-            if len(steps) < len(proof) or selected not in {one.triple for one in steps}:
+            steps = [
+                inference
+                for inference in proof
+                if inference.triple is not None and inference.rule is not None
+            ]
+            if len(steps) < len(proof) or selected not in {inference.triple for inference in steps}:
                 bad.append(tr("{name}: its proof was erased or is incomplete").format(name=name))
                 continue
             for premise in premises[item]:
                 if not held[premise] & {"fact", "ontology"}:
-                    told = tr("{premise}, from which {fact} was inferred, is no longer asserted")
+                    message = tr("{premise}, from which {fact} was inferred, is no longer asserted")
                 elif "ontology" not in held[premise] and premise not in contained:
-                    told = tr("{premise}, from which {fact} was inferred, is no longer contained")
+                    message = tr("{premise}, from which {fact} was inferred, is no longer contained")
                 else:
                     continue
-                bad.append(told.format(premise=_words(premise, proof), fact=name))
+                bad.append(message.format(premise=_words(premise, proof), fact=name))
             bad += [
                 tr("{rule} does not infer {fact} from its premises").format(
-                    rule=one.rule, fact=fact_words(one.fact)
+                    rule=inference.rule, fact=fact_words(inference.fact)
                 )
-                for one in steps
-                if not follows(self._store, Inferred(one.triple, one.rule, one.premises))  # type: ignore[arg-type]
+                for inference in steps
+                if not follows(self._store, Inferred(inference.triple, inference.rule, inference.premises))  # type: ignore[arg-type]
             ]
         return _check(
             later("inferences"), len(self._proofs), bad, tr("inferred facts follow from premises that hold")
@@ -376,8 +394,8 @@ class _Verifier:
             else tr("quotes stand at their offsets")
         )
         if len(lost) < len(gone) and not bad:
-            told = tr("the evidence of then was replaced; the texts are kept (check: chunks)")
-            return _changed(later("quotes"), [_again(again, [row["item"] for row in gone]), told])
+            message = tr("the evidence of then was replaced; the texts are kept (check: chunks)")
+            return _changed(later("quotes"), [_again(again, [row["item"] for row in gone]), message])
         return _check(later("quotes"), located + len(lost), bad, good.format(unlocated=len(rows) - located))
 
     def _sentences(self) -> Check:
@@ -397,8 +415,8 @@ class _Verifier:
         bad = []
         for row in chunks:
             text_hash = iris.digest(row["content"])
-            known = range(row["chunks"] + 1)
-            if row["chunk"] not in (iris.chunk(row["document"], text_hash, n) for n in known):
+            occurrences = range(row["chunks"] + 1)
+            if row["chunk"] not in (iris.chunk(row["document"], text_hash, n) for n in occurrences):
                 bad.append(
                     tr("{chunk}: its text is not the one that it is named after").format(chunk=_place(row))
                 )
@@ -467,7 +485,7 @@ class _Verifier:
 
     def _prompt(self) -> Check:
         steps = self._trace.steps
-        calls = [call for one in steps for call in one.calls if call.purpose in one.declared.answered_by]
+        calls = [call for step in steps for call in step.calls if call.purpose in step.declared.answered_by]
         prompts = [self._blobs.text(call.prompt.value) or "" for call in calls if call.prompt]
         shown = [line for prompt in prompts for line in _numbered(prompt)]
         rows = self._select("shown-texts") if shown else []
@@ -506,10 +524,10 @@ class _Verifier:
 
     def _ranking(self) -> Check:
         queries, moved = rerun(self._store, self._blobs, self._session)
-        asked = [one for one in queries if one.ok is not None]
-        bad = [*(one.told for one in queries if one.ok is False), *moved]
+        asked = [query for query in queries if query.ok is not None]
+        bad = [*(query.told for query in queries if query.ok is False), *moved]
         unkept = len(queries) - len(asked)
-        told = (
+        good = (
             tr(
                 "{asked} of {queries} queries that decided return the same rows again; the text of {unkept} "
                 "was not kept or was erased"
@@ -524,7 +542,7 @@ class _Verifier:
         if not queries and not bad:
             return _check(later("ranking"), 0, (), "")
         ok = None if unkept and not asked else not bad
-        return Check(later("ranking"), ok, tr("; ").join(_some(bad)) or told, queries=queries)
+        return Check(later("ranking"), ok, tr("; ").join(_some(bad)) or good, queries=queries)
 
     def _sources(self, chunks: Sequence[Row]) -> Check:
         edited = tr("{chunk} was retired by an edit, {time}; its text is kept")
@@ -537,8 +555,8 @@ class _Verifier:
         gone = self._select("lost-sources")
         lost = sorted({row["chunk"] or row["document"] for row in gone})
         bad = [tr("{iri}: source forgotten").format(iri=iri) for iri in lost]
-        found = _check(later("sources"), len(chunks) + len(lost), bad, tr("chunks are there"))
-        return _changed(later("sources"), [found.detail, *_some(retired)]) if retired and not bad else found
+        check = _check(later("sources"), len(chunks) + len(lost), bad, tr("chunks are there"))
+        return _changed(later("sources"), [check.detail, *_some(retired)]) if retired and not bad else check
 
 
 def _again(again: Mapping[str, str], items: Iterable[str]) -> str:
@@ -557,37 +575,37 @@ def _letters(text: str) -> str:
     return "".join(letter for letter in text.casefold() if letter.isalnum())
 
 
-def _changed(name: str, said: Iterable[str]) -> Check:
-    return Check(name, None, tr("; ").join(said), changed=True)
+def _changed(name: str, details: Iterable[str]) -> Check:
+    return Check(name, None, tr("; ").join(details), changed=True)
 
 
 def _check(name: str, count: int, bad: Sequence[str], good: str) -> Check:
     if not count and not bad:
         return Check(name, True, tr("nothing to check"))
     if not bad:
-        told = tr(
+        message = tr(
             "{number} of {count} {what}"
         )  # translators: {what} is e.g. "sentences lie within their chunks"
-        return Check(name, True, told.format(number=count, count=count, what=good))
+        return Check(name, True, message.format(number=count, count=count, what=good))
     return Check(name, False, tr("; ").join(_some(bad)))
 
 
-def _some(found: Sequence[str]) -> list[str]:
+def _some(messages: Sequence[str]) -> list[str]:
     """The first few, and how many more there are."""
-    left = len(found) - _SHOWN
-    more = [tr("and {number} more").format(number=left)] if left > 0 else []
-    return [*found[:_SHOWN], *more]
+    hidden = len(messages) - _SHOWN
+    more = [tr("and {number} more").format(number=hidden)] if hidden > 0 else []
+    return [*messages[:_SHOWN], *more]
 
 
 def _words(fact: Statement, proof: Iterable[Inference]) -> str:
     """A premise of a proof in words."""
-    known = (zip(one.premises, one.premise_facts, strict=True) for one in proof)
-    return next(fact_words(named) for pairs in known for premise, named in pairs if premise == fact)
+    named_premises = (zip(inference.premises, inference.premise_facts, strict=True) for inference in proof)
+    return next(fact_words(named) for pairs in named_premises for premise, named in pairs if premise == fact)
 
 
 def _place(row: Row) -> str:
-    told = tr("{chunk} of “{title}”")
-    return told.format(chunk=own_label(row["label"]), title=row["title"])
+    message = tr("{chunk} of “{title}”")
+    return message.format(chunk=own_label(row["label"]), title=row["title"])
 
 
 def _short(text: str) -> str:
@@ -607,24 +625,24 @@ def rerun(store: Store, blobs: BlobStore, session: NamedNode) -> tuple[list[Requ
         how recorded chunks differ from the ranking, in words.
     """
     queries: list[Requery] = []
-    kinds = [one for node in node_kinds().values() for one in node.items]
-    ranks = {template for one in kinds for template in one.ranked_by}
+    kinds = [item_kind for node in node_kinds().values() for item_kind in node.items]
+    ranks = {template for item_kind in kinds for template in item_kind.ranked_by}
     ranking: dict[str, Sequence[Solution]] = {}
     for decided in store.select("trace/decisions-taken", session=session):
-        one = Requery(decided["template"], decided["number"])
+        requery = Requery(decided["template"], decided["number"])
         text = blobs.text(decided["sparql"]) if decided["sparql"] is not None else None
         if text is None:
-            queries.append(replace(one, detail=tr("its text was not kept or was erased")))
+            queries.append(replace(requery, detail=tr("its text was not kept or was erased")))
         elif may_call(text):  # a trace may come from elsewhere
-            queries.append(replace(one, ok=False, detail=tr("it is not run: it calls another server")))
+            queries.append(replace(requery, ok=False, detail=tr("it is not run: it calls another server")))
         elif "GRAPH" in text:
             try:
                 solutions = store.query(text).rows or []
             except GraphRagError as error:
-                queries.append(replace(one, ok=False, detail=str(error)))
+                queries.append(replace(requery, ok=False, detail=str(error)))
                 continue
-            queries.append(_as_before(one, decided["hash"], solutions))
-            if one.template in ranks:
+            queries.append(_as_before(requery, decided["hash"], solutions))
+            if requery.template in ranks:
                 ranking[decided["step"]] = solutions
     return queries, [*_compared(store.select("trace/ranked", session=session), ranking)]
 
@@ -632,7 +650,7 @@ def rerun(store: Store, blobs: BlobStore, session: NamedNode) -> tuple[list[Requ
 def _as_before(query: Requery, recorded: str, solutions: Sequence[Solution]) -> Requery:
     """What is the same as when a trace recorded it; traces of earlier versions have only the order."""
     hashes = zip(recorded.split(), result_hash(solutions).split(), strict=False)
-    order, same, scores = [*(then == now for then, now in hashes), None, None][:3]
+    order, same, scores = [*(then == current for then, current in hashes), None, None][:3]
     same = order if same is None else same
     if not same:
         detail = tr("other rows")

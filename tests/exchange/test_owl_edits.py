@@ -181,7 +181,7 @@ def test_a_changed_value_is_a_correction_and_keeps_the_datatype_that_owl_lacks(
     answer = engine.store.query(f"SELECT ?o {{ <{s}> <{p}> ?o }}").rows or []
     assert [str(row["o"]) for row in answer] == ['"1911-11-17"^^<http://www.w3.org/2001/XMLSchema#date>']
     assert only(find_differences(engine, [path])).is_empty
-    assert [decision.kind for decision in engine.facts.decisions()] == ["correction"]
+    assert [decision.kind.name for decision in engine.facts.decisions()] == ["correction"]
 
 
 def test_names_are_left(engine: Engine, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from graphrag_rdf.cli import check
 from graphrag_rdf.cli.app import root
 from tests.support.commands import Outcome, Run, documents_in, environment, program
 
@@ -25,8 +26,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def run(folder: Path) -> Run:
-    """Run a command line in this process."""
+def run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command line in this process. `check` does not fork: earlier commands opened stores here."""
+    monkeypatch.setattr(check, "bounded", lambda work, _: work())
 
     def call(*arguments: object, stdin: str | bytes | None = None) -> Outcome:
         found = CliRunner().invoke(

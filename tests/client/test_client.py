@@ -166,7 +166,7 @@ def test_what_refuses_or_is_no_server_of_ours(answer: bytes, told: str) -> None:
 @pytest.mark.parametrize(
     "read",
     [
-        lambda c: c.decisions(),
+        lambda c: c.items("/decisions", {}, None),
         lambda c: c.decide(("a", "b", "c")),
         lambda c: c.undo(["urn:x"]),
         lambda c: c.undo_about(("a", "b", "c")),

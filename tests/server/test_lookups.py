@@ -138,7 +138,6 @@ def test_what_is_not_there(path: str, status: int, client: httpx.Client) -> None
 
 
 def test_what_is_not_written(client: httpx.Client) -> None:
-    assert client.get("/facts/decisions", headers=TURTLE).status_code == 406
     assert client.get("/traces", headers={"Accept": "image/png"}).status_code == 406
     assert client.post("/traces").status_code == 405
     for path, methods in {

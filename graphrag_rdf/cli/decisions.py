@@ -177,5 +177,6 @@ def write_decisions(
         return
     if not decisions:
         say(none)
+    verb = done or tr("decided")
     for decision in decisions:
-        say(one_line(f"{done or tr('decided')} {decision.iri.value}: {decision.in_words()}"))
+        say(one_line(f"{verb} {decision.iri.value}: {decision.in_words()}"))

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
 from graphrag_rdf.errors import TemplateError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.terms import Term, number_of, text_of, to_python
 
 Record: TypeAlias = Mapping[str, Any]
@@ -79,7 +80,9 @@ def records(template: str, columns: tuple[Column, ...], rows: Iterable[Mapping[s
             term = row.get(name)
             if term is None:
                 if not optional:
-                    raise TemplateError(f"{template}: ?{name} is unbound")
+                    raise TemplateError(
+                        tr("{template}: ?{name} is unbound").format(template=template, name=name)
+                    )
                 record[name] = None
             else:
                 record[name] = term if read is None else read(term)

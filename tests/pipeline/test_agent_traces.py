@@ -9,11 +9,14 @@ import pytest
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
+from graphrag_rdf.lists.declaration import Asked
+from graphrag_rdf.lists.table import list_text
+from graphrag_rdf.lists.traces import TRACES
 from graphrag_rdf.trace.catalogue import list_traces
 from graphrag_rdf.trace.difference import differences
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
-from graphrag_rdf.trace.text import render_list, render_trace
+from graphrag_rdf.trace.text import render_trace
 from tests.pipeline.test_agent import QUESTION, SUB_QUESTION, model, team
 from tests.support.scripted_server import Reply, Request, ScriptedServer
 
@@ -40,6 +43,11 @@ def ask(engine: Engine, server: ScriptedServer, pipeline: str) -> Trace:
     return read_trace(engine.store, str(messages[0].explain_id), engine.blobs, with_runs=True)
 
 
+def list_of_traces(engine: Engine) -> str:
+    asked = Asked(5)
+    return list_text(TRACES, TRACES.items(engine, asked), asked, width=150)
+
+
 @pytest.mark.parametrize("pipeline", EACH)
 def test_runs_are_shown_below_the_steps_that_started_them(
     engine: Engine, scripted_server: ScriptedServer, pipeline: str
@@ -54,8 +62,8 @@ def test_runs_are_shown_below_the_steps_that_started_them(
     for step in trace.steps[1:]:
         assert f"\n[{step.kind}] {step.iri}" in text
     assert max(map(len, text.splitlines())) <= 160
-    listed = render_list(list_traces(engine.store, 5), width=150)
-    assert f"  {pipeline}\n" in listed
+    listed = list_of_traces(engine)
+    assert f"  {pipeline}  " in listed
     assert "\n  20" in listed, "runs are indented"
 
 
@@ -132,7 +140,7 @@ def test_a_forgotten_document_leaves_no_words_in_them(
     document = next(one for one in trace.selections if one.marker is not None).sources[0].document
     forget_documents(engine, find_documents(engine.store, [document]))
     after = read_trace(engine.store, trace.iri, engine.blobs, with_runs=True)
-    text = render_trace(after, full=True) + render_list(list_traces(engine.store, 5))
+    text = render_trace(after, full=True) + list_of_traces(engine)
     for words in ("Tennant invented", "The gear is not known yet"):
         assert words not in text
     assert after.source_forgotten

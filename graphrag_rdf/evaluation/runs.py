@@ -157,7 +157,10 @@ def gold_side(path: Path) -> Side:
 def sources_of(store: Store, facts: Sequence[Fact]) -> dict[Fact, tuple[Source, ...]]:
     """The quotes that facts rest on, with chunk, page and document."""
     by_terms = {(fact.s, fact.p, fact.o): fact for fact in facts}
-    rows = list(select_in_batches(store, "provenance/sources", "edges", list(by_terms)))
+    rows = [
+        {**row, "quote": row["quote"].value}
+        for row in select_in_batches(store, "provenance/sources", "edges", list(by_terms))
+    ]
     grouped: dict[Fact, dict[Source, None]] = {}
     for row, source in zip(rows, with_names(store, map(read_source, rows)), strict=True):
         grouped.setdefault(by_terms[row["s"], row["p"], row["o"]], {})[source] = None

@@ -174,12 +174,12 @@ def _links(store: Store, ontology: NamedNode, report: OwlReport) -> Iterator[Tri
             for individual in (link.subject, *([link.object] if link.predicate == OWL.sameAs else [])):
                 yield Triple(individual, RDF.type, OWL.NamedIndividual)  # type: ignore[arg-type]
         if "sentence" in row and (quote := quotes.get(row["sentence"])):
-            yield from _quoted(link, text_of(quote["text"]), quote["document"], text_of(quote["title"]))
+            yield from _quoted(link, quote["text"], quote["document"], text_of(quote["title"]))
     report.links = len(seen)
 
 
 def _quoted(
-    assertion: Triple, text: str, document: NamedNode, title: str, page: int | None = None
+    assertion: Triple, text: Literal, document: NamedNode, title: str, page: int | None = None
 ) -> Iterator[Triple]:
     """The axiom that annotates an assertion with a quote."""
     axiom = BlankNode()
@@ -187,7 +187,7 @@ def _quoted(
     yield Triple(axiom, OWL.annotatedSource, assertion.subject)
     yield Triple(axiom, OWL.annotatedProperty, assertion.predicate)
     yield Triple(axiom, OWL.annotatedTarget, assertion.object)
-    yield Triple(axiom, RAG.quotedText, Literal(text))
+    yield Triple(axiom, RAG.quotedText, text)
     yield Triple(axiom, DCTERMS.source, document)
     yield Triple(axiom, DCTERMS.title, Literal(title))
     if page is not None:

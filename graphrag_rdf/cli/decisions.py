@@ -15,7 +15,7 @@ from graphrag_rdf.i18n import ngettext, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
-    from graphrag_rdf.ingest.decisions import Decision, Kind
+    from graphrag_rdf.ingest.decisions import Decision
 
 by_option = click.option("--by", metavar="NAME", help="Your name, stored with the decision.")
 reason_option = click.option("--reason", metavar="TEXT", help="Reason, stored with the decision.")
@@ -49,27 +49,32 @@ def proposal_options(noun: str, apply: str, limit: str) -> Callable[[F], F]:
     return add
 
 
-def add_undo_command(group: Group, *, prefix: str, after_undo: str) -> None:
-    """Give a group the command `undo`, of the decisions about what its name says.
+def add_undo_command(group: Group, *, about: str | None, prefix: str, after_undo: str) -> None:
+    """Give a group the command `undo`.
 
     Args:
+        about: what the decisions are about, as in `Kind.about`; None for anything.
         prefix: of the IRIs of its merges, for an example.
         after_undo: what becomes of undone decisions, for the help.
     """
-    name = str(group.name)
 
     @group.command(
         "undo",
-        examples=[f"graphrag-rdf {name} undo urn:graphrag-rdf:{prefix}merge:…"],
+        examples=[f"graphrag-rdf {group.name} undo urn:graphrag-rdf:{prefix}merge:…"],
         help=f"Undo decisions, named by IRI. {after_undo}",
     )
     @click.argument("iris", metavar="DECISION...", nargs=-1, required=True)
     @format_option()
     def undo_(iris: tuple[str, ...], form: str) -> None:
-        undo_named(name, iris, form)
+        from graphrag_rdf.ingest.decisions import all_kinds, named, undo
+
+        kinds = [kind for kind in all_kinds() if about in (None, kind.about)]
+        with open_engine() as engine:
+            undone = undo(engine, named(engine.store, iris, kinds))
+        write_decisions(undone, form, done=tr("undone"))
 
 
-@click.group(cls=Group, examples=["graphrag-rdf decisions list"])
+@click.group("decisions", cls=Group, examples=["graphrag-rdf decisions list"])
 def decisions_command() -> None:
     """List all decisions about entities, relations and facts, and undo them."""
 
@@ -89,27 +94,7 @@ def show(iri: str, form: str) -> None:
         output.pairs([(key, value) for key, value in item.items() if value])
 
 
-@decisions_command.command("undo", examples=["graphrag-rdf decisions undo urn:graphrag-rdf:merge:…"])
-@click.argument("iris", metavar="DECISION...", nargs=-1, required=True)
-@format_option()
-def undo_(iris: tuple[str, ...], form: str) -> None:
-    """Undo decisions, named by IRI. They stay on record, without effect."""
-    undo_named(None, iris, form)
-
-
-def undo_named(about: str | None, iris: Sequence[str], form: str) -> None:
-    """Undo decisions, and print them."""
-    from graphrag_rdf.ingest.decisions import named, undo
-
-    with open_engine() as engine:
-        undone = undo(engine, named(engine.store, iris, _kinds(about)))
-    write_decisions(undone, form, done=tr("undone"))
-
-
-def _kinds(about: str | None) -> list[Kind[Decision]]:
-    from graphrag_rdf.ingest.decisions import all_kinds
-
-    return [kind for kind in all_kinds() if about in (None, kind.about)]
+add_undo_command(decisions_command, about=None, prefix="", after_undo="They stay on record, without effect.")
 
 
 def undo_all(engine: Engine, standing: Sequence[Decision], limit: int | None, form: str) -> None:

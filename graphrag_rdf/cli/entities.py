@@ -372,6 +372,7 @@ def _print_links(links: Sequence[Proposal], left: Sequence[Proposal], form: str,
 
 add_undo_command(
     entities_command,
+    about="entities",
     prefix="",
     after_undo="They stay on record, without effect.",
 )

@@ -210,6 +210,7 @@ def _propose(engine: Engine, ways: tuple[str, ...], min_score: float, limit: int
 
 add_undo_command(
     relations_command,
+    about="relations",
     prefix="relation-",
     after_undo="They stay on record, without effect, and no ingest makes them again.",
 )

@@ -30,7 +30,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, Graphs
-from graphrag_rdf.rdf.terms import Term, datetime_, double, now, to_python
+from graphrag_rdf.rdf.terms import Term, datetime_, double, now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Store
 
 if TYPE_CHECKING:
@@ -165,9 +165,18 @@ class Decision:
         """Everything that it names."""
         return set(self.members)
 
-    def in_words(self) -> str:
-        """What it decides, for people."""
-        return f"{', '.join(member.value for member in self.members)} {tr(self.kind.words)}"
+    @property
+    def terms(self) -> set[Term]:
+        """Everything that its words name."""
+        return {*self.things}
+
+    def in_words(self, called: Callable[[Term], str] = text_of) -> str:
+        """What it decides, for people.
+
+        Args:
+            called: the label of a term.
+        """
+        return f"{', '.join(map(called, self.members))} {tr(self.kind.words)}"
 
     def quads(self) -> Iterator[Quad]:
         """The node, in the system graph."""

@@ -87,10 +87,15 @@ class FactDecision(Decision):
         """The subgraph with the new fact of a correction."""
         return iris.subgraph(self.iri, _KEY)
 
-    def in_words(self) -> str:
-        """What it decides, for people."""
-        instead = f" {text_of_statement(self.instead)}" if self.instead else ""
-        return f"{text_of_statement(self.fact)} {tr(self.kind.words)}{instead}"
+    @property
+    def terms(self) -> set[Term]:
+        """The terms of both facts."""
+        return {*self.fact, *(self.instead or ())}
+
+    def in_words(self, called: Callable[[Term], str] = text_of) -> str:
+        """See `Decision.in_words`."""
+        instead = f" {text_of_statement(self.instead, called)}" if self.instead else ""
+        return f"{text_of_statement(self.fact, called)} {tr(self.kind.words)}{instead}"
 
     def as_json(self, called: Callable[[Term], str] = text_of) -> dict[str, object]:
         """The keys of `facts list --format json`; terms of facts as N-Triples, times in ISO 8601.

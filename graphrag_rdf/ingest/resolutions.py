@@ -36,7 +36,7 @@ from graphrag_rdf.ingest.decisions import (
     read_decisions,
 )
 from graphrag_rdf.rdf.namespaces import OWL, RAG
-from graphrag_rdf.rdf.terms import local_name
+from graphrag_rdf.rdf.terms import Term, local_name, text_of
 from graphrag_rdf.store.base import Store
 
 if TYPE_CHECKING:
@@ -77,10 +77,10 @@ class Resolution(Decision):
         """Of a link: what is decided of the entity, in JSON."""
         return None
 
-    def in_words(self) -> str:
-        """What it decides, for people."""
-        remaining = ", ".join(member.value for member in self.members if member != self.chosen)
-        chosen = self.chosen.value if self.chosen else ""
+    def in_words(self, called: Callable[[Term], str] = text_of) -> str:
+        """See `Decision.in_words`."""
+        remaining = ", ".join(called(member) for member in self.members if member != self.chosen)
+        chosen = called(self.chosen) if self.chosen else ""
         return f"{chosen} {tr(self.kind.words)} {remaining}"
 
 
@@ -119,9 +119,9 @@ class Link(Resolution):
         """Everything that it names."""
         return {*self.members, self.target} if self.is_identity else {*self.members}
 
-    def in_words(self) -> str:
-        """What it decides, for people."""
-        member = self.members[0].value if self.members else ""
+    def in_words(self, called: Callable[[Term], str] = text_of) -> str:
+        """See `Decision.in_words`."""
+        member = called(self.members[0]) if self.members else ""
         return f"{member} {local_name(self.relation.value)} {self.target.value}"
 
     @property

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.communities.build import has_communities, is_outdated
-from graphrag_rdf.communities.reading import read_members, read_reports
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import later, listed, tr
 from graphrag_rdf.lists.declaration import Column, Filter, Item, List, register
@@ -18,6 +16,8 @@ if TYPE_CHECKING:
 
 def _complete(engine: Engine, items: list[dict[str, Any]]) -> None:
     """Central entities, and the report without its findings."""
+    from graphrag_rdf.communities.reading import read_members, read_reports
+
     nodes = [NamedNode(item["iri"]) for item in items]
     members, reports = read_members(engine.store, nodes), read_reports(engine.store, nodes)
     for item in items:
@@ -31,6 +31,8 @@ def require_built(engine: Engine) -> str | None:
     Raises:
         UsageError: there are none.
     """
+    from graphrag_rdf.communities.build import has_communities, is_outdated
+
     if not has_communities(engine.store):
         raise UsageError(
             tr("the store has no communities"), hint=tr("build them with: graphrag-rdf communities build")

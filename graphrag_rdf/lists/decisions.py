@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import later, own_label, tr
-from graphrag_rdf.ingest.decisions import all_kinds, in_effect, read_decisions
 from graphrag_rdf.lists.declaration import Asked, Column, Filter, Item, List, register
 from graphrag_rdf.rdf.json_values import to_json
 
@@ -20,6 +19,9 @@ _ALL = Filter("all", "Also list those that were undone.", "flag", later("Also th
 
 def _decisions(engine: Engine, asked: Asked, about: str | None = None) -> list[dict[str, Any]]:
     """Decisions, each with what it decides in words."""
+    from graphrag_rdf.ingest.decisions import all_kinds, in_effect, read_decisions
+    from graphrag_rdf.trace.facts import label_of, read_labels
+
     about = about or asked.values.get("about")
     every = all_kinds()
     kinds = [kind for kind in every if about in (None, kind.about)]
@@ -30,9 +32,12 @@ def _decisions(engine: Engine, asked: Asked, about: str | None = None) -> list[d
             hint=tr("use {names}").format(names=names),
         )
     decisions = read_decisions(engine.store, kinds)
+    shown = decisions if asked.values.get("all") else in_effect(decisions)
+    labels = read_labels(engine.store, [term for each in shown for term in each.terms])
+    called = partial(label_of, labels=labels)
     return [
-        {**to_json(each), "words": each.in_words() + (tr(" (undone)") if each.undone else "")}
-        for each in (decisions if asked.values.get("all") else in_effect(decisions))
+        {**to_json(each), "words": each.in_words(called) + (tr(" (undone)") if each.undone else "")}
+        for each in shown
     ]
 
 

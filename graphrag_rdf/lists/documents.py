@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.i18n import later, tr
-from graphrag_rdf.ingest.duplicates import find_duplicates
 from graphrag_rdf.lists.declaration import Asked, Column, Filter, Item, List, register
-from graphrag_rdf.trace.documents import SORTS, DocumentSummary, list_documents, remedy
 
 if TYPE_CHECKING:
     from pyoxigraph import Triple
 
     from graphrag_rdf.engine import Engine
     from graphrag_rdf.store.base import Store
+    from graphrag_rdf.trace.documents import DocumentSummary
 
 
 def _documents(engine: Engine, asked: Asked) -> Iterable[DocumentSummary]:
+    from graphrag_rdf.trace.documents import list_documents
+
     return list_documents(engine.store, **asked.values, limit=asked.limit, offset=asked.offset)
 
 
@@ -33,6 +34,8 @@ def _described(store: Store, items: Sequence[Item]) -> list[Triple]:
 
 def _failures(item: Item) -> list[str]:
     """The failures of a document with their remedies; equal ones once."""
+    from graphrag_rdf.trace.documents import remedy
+
     lines = []
     for (stage, reason), times in Counter((f["stage"], f["reason"]) for f in item["failures"]).items():
         message = f"{stage}: {reason}"
@@ -58,6 +61,21 @@ def _notes(items: Sequence[Item], asked: Asked) -> Iterable[str]:
         yield tr("{count:,} with failures; see: graphrag-rdf documents --failed").format(count=failing)
 
 
+_COLUMNS = (
+    Column("title", later("title"), link="document", note=lambda item: item["path"], sort="title"),
+    Column("path", later("path"), "path", page=False, sort="path"),
+    Column("bytes", later("size"), "size", sort="size"),
+    Column("pages", later("pages"), "count", sort="pages"),
+    Column("chunks", later("chunks"), "count", sort="chunks"),
+    Column("facts", later("facts"), "count", sort="facts"),
+    Column("language", later("lang"), sort="language"),
+    Column("added", later("added"), "date", sort="added"),
+    Column("failures", later("failures"), "count", _number, sort="failures"),
+    Column("failures", later("failures"), value=_failures, below="both", with_filter="failed"),
+    Column("mime", sort="type"),
+)
+_SORTS = tuple(column.sort for column in _COLUMNS if column.sort)
+
 DOCUMENTS = register(
     List(
         "documents",
@@ -65,18 +83,7 @@ DOCUMENTS = register(
         """List the documents of the store: size, chunks, facts, language, date and failures.
 
 TEXT is a part of a path or title, or a glob ('*.pdf'). The column facts counts quotes that state a fact.""",
-        columns=(
-            Column("title", later("title"), link="document", note=lambda item: item["path"], sort="title"),
-            Column("path", later("path"), "path", page=False),
-            Column("bytes", later("size"), "size", sort="size"),
-            Column("pages", later("pages"), "count", sort="pages"),
-            Column("chunks", later("chunks"), "count", sort="chunks"),
-            Column("facts", later("facts"), "count", sort="facts"),
-            Column("language", later("lang"), sort="language"),
-            Column("added", later("added"), "date", sort="added"),
-            Column("failures", later("failures"), "count", _number, sort="failures"),
-            Column("failures", later("failures"), value=_failures, below="both", with_filter="failed"),
-        ),
+        columns=_COLUMNS,
         filters=(
             Filter("match", "Part of a path or title, or a glob.", "argument", later("Path or title")),
             Filter(
@@ -85,7 +92,7 @@ TEXT is a part of a path or title, or a glob ('*.pdf'). The column facts counts 
                 "flag",
                 later("Only with failures"),
             ),
-            Filter("sort", "Sort by this; the largest and newest come first.", choices=tuple(SORTS)),
+            Filter("sort", "Sort by this; the largest and newest come first.", choices=_SORTS),
             Filter("reverse", "Reverse the order.", "flag"),
             Filter(
                 "duplicates",
@@ -116,6 +123,8 @@ TEXT is a part of a path or title, or a glob ('*.pdf'). The column facts counts 
 
 def _pairs(engine: Engine, asked: Asked) -> list[dict[str, Any]]:
     del asked
+    from graphrag_rdf.ingest.duplicates import find_duplicates
+
     pairs = find_duplicates(engine.store, engine.blobs)
     return [{**pair.as_json(), "first": pair.first[0], "second": pair.second[0]} for pair in pairs]
 

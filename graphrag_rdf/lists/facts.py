@@ -10,7 +10,6 @@ import pyoxigraph as ox
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.lists.declaration import Asked, Column, Filter, Item, List, register
 from graphrag_rdf.rdf.json_values import to_json
-from graphrag_rdf.trace.facts import fact_of, read_labels
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 
 def _facts(engine: Engine, asked: Asked) -> Iterable[Item]:
     """Facts with the labels of their terms, the IRI of an object that is a thing, and as N-Triples."""
+    from graphrag_rdf.trace.facts import fact_of, read_labels
+
     rows = engine.store.select("facts/list", **FACTS.parameters(engine, asked))
     labels = read_labels(engine.store, [row[name] for row in rows for name in "spo"])
     return [

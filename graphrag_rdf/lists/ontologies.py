@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from graphrag_rdf.exchange.ontologies import ontology_versions
-from graphrag_rdf.i18n import later
-from graphrag_rdf.lists.declaration import Column, List, register
+from typing import TYPE_CHECKING
 
-ONTOLOGIES = register(
+from graphrag_rdf.i18n import later
+from graphrag_rdf.lists.declaration import Asked, Column, List, register
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+    from graphrag_rdf.exchange.ontologies import OntologyVersion
+
+
+def _versions(engine: Engine, asked: Asked) -> list[OntologyVersion]:
+    del asked
+    from graphrag_rdf.exchange.ontologies import ontology_versions
+
+    return ontology_versions(engine.store)
+
+
+register(
     List(
         "ontologies",
         later("Ontologies"),
@@ -22,7 +35,7 @@ ONTOLOGIES = register(
         path="/ontologies",
         examples=("graphrag-rdf ontology list",),
         template="ontology/versions",
-        read_all=lambda engine, _: ontology_versions(engine.store),
+        read_all=_versions,
         limit=None,
         none=later("no ontologies"),
         links=((later("Ontology"), "/ontology"),),

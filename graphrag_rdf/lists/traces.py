@@ -7,14 +7,23 @@ from typing import TYPE_CHECKING
 
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.lists.declaration import Asked, Column, Filter, Item, List, register
-from graphrag_rdf.trace.catalogue import OUTCOMES, TraceSummary, count_outcomes, list_traces, outcome_told
+from graphrag_rdf.trace.outcomes import OUTCOMES, outcome_words
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
+    from graphrag_rdf.trace.catalogue import TraceSummary
 
 
 def _traces(engine: Engine, asked: Asked) -> Iterable[TraceSummary]:
+    from graphrag_rdf.trace.catalogue import list_traces
+
     return list_traces(engine.store, asked.limit or 0, offset=asked.offset, **asked.values)
+
+
+def _counts(engine: Engine) -> dict[str, int]:
+    from graphrag_rdf.trace.catalogue import count_outcomes
+
+    return count_outcomes(engine.store)
 
 
 def _question(item: Item) -> str:
@@ -29,7 +38,7 @@ TRACES = register(
         columns=(
             Column("question", later("question"), value=_question, link="trace", below="table"),
             Column("time", later("asked"), "moment"),
-            Column("outcome", later("outcome"), value=lambda item: outcome_told(item["outcome"])),
+            Column("outcome", later("outcome"), value=lambda item: outcome_words(item["outcome"])),
             Column("steps", later("steps"), "count"),
             Column("seconds", later("seconds"), "seconds"),
             Column("kind", later("pipeline")),
@@ -53,8 +62,8 @@ TRACES = register(
         limit=20,
         parent="parent",
         counted="outcomes",
-        count=lambda engine: count_outcomes(engine.store),
-        words=outcome_told,
+        count=_counts,
+        words=outcome_words,
         none=later("no traces yet"),
         no_match=later("no trace matches"),
         links=((later("Ask something"), "/ask"),),

@@ -247,9 +247,13 @@ def spelled(statement: Statement, called: Callable[[Term], str]) -> dict[str, st
     return {name: str(term) for name, term in terms} | {f"{n}_label": called(term) for n, term in terms}
 
 
-def text_of_statement(statement: Statement) -> str:
-    """A fact as text."""
-    return f"({', '.join(text_of(term) for term in statement)})"
+def text_of_statement(statement: Statement, called: Callable[[Term], str] = text_of) -> str:
+    """A fact as text.
+
+    Args:
+        called: the label of a term.
+    """
+    return f"({', '.join(map(called, statement))})"
 
 
 def edge_id(s: str, p: str, o: str) -> str:

@@ -21,7 +21,8 @@ Record: TypeAlias = Mapping[str, Any]
 
 def _whole(term: Term) -> int:
     """Engines compute whole numbers as decimals, too."""
-    return int(number_of(term)) if "." in text_of(term) else int(text_of(term))
+    text = text_of(term)
+    return int(float(text)) if "." in text else int(text)
 
 
 def _truth(term: Term) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,12 +11,13 @@ from typing import Any
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import Term, now
 from graphrag_rdf.store.base import Changes, Row, Store
 from graphrag_rdf.store.blobs import BlobStore
-from graphrag_rdf.trace.foreign import FOREIGN, pipeline_of
+from graphrag_rdf.trace.foreign import pipeline_of
+from graphrag_rdf.trace.outcomes import FOREIGN, OUTCOMES
 from graphrag_rdf.trace.reader import trace_quads
 
 _UNTIL_MARKED = timedelta(days=1)  # that a trace stays without a mark where only marked ones are kept
@@ -204,27 +205,6 @@ def _nested(newest_first: list[TraceSummary]) -> list[TraceSummary]:
         if summary.parent not in listed:
             add(summary)
     return out
-
-
-# --- how runs end: the codes of the graph and of JSON, and the words for people --------------------
-
-UNFINISHED = "unfinished"
-"""The code of a run that was never closed: it still runs, or it was killed."""
-
-OUTCOMES: Mapping[str, str] = {
-    "completed": later("answered"),
-    "unanswered": later("no answer: closest chunks"),
-    "failed": later("failed"),
-    "cancelled": later("cancelled"),
-    UNFINISHED: later("not finished"),
-    FOREIGN: later("in TrustGraph's form"),
-}
-"""Code → words."""
-
-
-def outcome_told(outcome: str | None) -> str:
-    """The words for an outcome; None is a run that was never closed."""
-    return tr(OUTCOMES.get(outcome or UNFINISHED, outcome or ""))
 
 
 def count_outcomes(store: Store) -> dict[str, int]:

@@ -25,8 +25,6 @@ FORMS: Mapping[str, str] = {
     OLDER: later("in an older form of TrustGraph"),
 }
 """Form of a trace that another program wrote → words."""
-FOREIGN = "foreign"
-"""The outcome of traces of other programs, which record none."""
 
 _PIPELINES = (
     (TG.AgentQuestion, ":agent:", "agent"),

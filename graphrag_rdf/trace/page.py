@@ -16,7 +16,6 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf import i18n
 from graphrag_rdf.i18n import own_label, tr
 from graphrag_rdf.store.base import Store
-from graphrag_rdf.trace.catalogue import outcome_told
 from graphrag_rdf.trace.citations import MARKER
 from graphrag_rdf.trace.documents import Source, shown_names
 from graphrag_rdf.trace.drawing import Edge, Node, draw_for_screens
@@ -24,6 +23,7 @@ from graphrag_rdf.trace.kinds import node_kinds
 from graphrag_rdf.trace.lines import printable
 from graphrag_rdf.trace.messages import SOURCES_SHOWN
 from graphrag_rdf.trace.model import Fact, Selected, Trace
+from graphrag_rdf.trace.outcomes import outcome_words
 from graphrag_rdf.trace.text import item_words
 
 if TYPE_CHECKING:
@@ -386,7 +386,7 @@ def visible(value: object) -> object:
     return printable(value) if type(value) is str else value
 
 
-PAGE_FILTERS: Mapping[str, Callable[..., str]] = {"outcome": outcome_told, "words": item_words}
+PAGE_FILTERS: Mapping[str, Callable[..., str]] = {"outcome": outcome_words, "words": item_words}
 """What the templates of traces use beside Jinja's own."""
 
 

@@ -23,7 +23,6 @@ from graphrag_rdf.trace.documents import Source, read_source, with_names
 from graphrag_rdf.trace.facts import decided_against, label_of, read_labels
 from graphrag_rdf.trace.feedback import read_marks
 from graphrag_rdf.trace.foreign import (
-    FOREIGN,
     OWN,
     containers_of,
     form_of,
@@ -48,6 +47,7 @@ from graphrag_rdf.trace.kinds import (
     value_of,
 )
 from graphrag_rdf.trace.model import CALL, DecisionNote, Described, Fact, SubRun, Trace, TraceStep
+from graphrag_rdf.trace.outcomes import FOREIGN
 
 _EVERYWHERE = (WARNING, CALL)
 _NONE: Node = {}

@@ -23,13 +23,13 @@ from graphrag_rdf.i18n import (
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
-from graphrag_rdf.trace.catalogue import outcome_told
 from graphrag_rdf.trace.documents import Source
 from graphrag_rdf.trace.foreign import FORMS
 from graphrag_rdf.trace.kinds import ERASED_QUESTION
 from graphrag_rdf.trace.lines import Lines, one_line, printable
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import Call, Fact, Inference, Selected, Trace, TraceStep
+from graphrag_rdf.trace.outcomes import outcome_words
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.sources import ChunkNode, FactSource, Premise, SourceTree
 
@@ -120,7 +120,7 @@ def _session(page: Lines, trace: Trace, full: bool) -> None:
         trace.kind or tr("unknown pipeline"),
         trace.started.strftime("%Y-%m-%d %H:%M:%S UTC") if trace.started else "",
         "" if trace.ms is None else f"{trace.ms / 1000:.3f} s",
-        tr(FORMS[trace.form]) if trace.form in FORMS else outcome_told(trace.outcome),
+        tr(FORMS[trace.form]) if trace.form in FORMS else outcome_words(trace.outcome),
         tr("ended by {cause}").format(cause=trace.stopped_by) if trace.stopped_by else "",
         tr("model {model}").format(model=trace.model)
         if trace.model

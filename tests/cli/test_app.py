@@ -135,6 +135,12 @@ def test_help_comes_at_once(arguments: list[str]) -> None:
     assert processor_seconds([sys.executable, *arguments], Path.cwd()) < 0.3
 
 
+@pytest.mark.parametrize("command", ["documents", "entities", "facts", "decisions", "trace"])
+def test_help_of_lists_imports_no_store(command: str) -> None:
+    code = f"sys.argv[1:] = [{command!r}, '--help']\nfrom graphrag_rdf.cli import main\nmain()"
+    assert not _imported(code) & {"jinja2", "pydantic", "graphrag_rdf.store.base"}
+
+
 def test_engine_is_at_the_top_of_the_package() -> None:
     import graphrag_rdf
     from graphrag_rdf.engine import Engine

@@ -80,6 +80,7 @@ def test_its_page_its_json_and_its_tool(toys: List, documents_store: Path) -> No
         assert "/entities/walter-pennock" in page.addresses("a")
         answer = get("/toys?limit=2", {"Accept": "application/json"}).json()
         assert [item.keys() for item in answer["items"]] == [{"name", "facts", "iri"}] * 2
+        assert answer.items() >= {"match": "", "limit": 2, "offset": 0}.items(), "unused filters, too"
         assert get("/toys?match=zzz", BROWSER).text.count("There are no toys.") == 1
         assert "/toys" in get("/openapi.json", {}).json()["paths"]
         (tool,) = [each for each in TOOLS if each.name == "list"]

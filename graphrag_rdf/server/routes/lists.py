@@ -19,6 +19,8 @@ _LONGEST = 1000
 """Characters of a text to look for."""
 _MOST = 1000
 """Items of a page, at most."""
+_UNUSED = {"flag": False, "number": None}
+"""Kind of a filter → its value in JSON if it is not used; the others have an empty text."""
 
 
 async def list_response(request: Request, declared: List, **context: Any) -> Response:
@@ -36,7 +38,8 @@ async def list_response(request: Request, declared: List, **context: Any) -> Res
         counts = {listing.counted: listing.count(engine)} if listing.count else {}
 
         def answer() -> dict[str, Any]:
-            asked_for = {"limit": asked.limit, "offset": asked.offset, **asked.values}
+            unused = {each.name: _UNUSED.get(each.kind, "") for each in listing.filters}
+            asked_for = {"limit": asked.limit, "offset": asked.offset, **unused, **asked.values}
             return {"items": [{**item, **_former(listing, item)} for item in items], **asked_for, **counts}
 
         return Forms(

@@ -69,7 +69,7 @@ serve: setup
 	$(PROGRAM) serve
 
 test: $(STAMPS)/dev
-	$(BIN)/python -m pytest $(if $(SLOW),-m "not trustgraph and not msgraphrag and not schematools and not clients") $(or $(TESTS),--numprocesses 2 --dist worksteal)
+	$(BIN)/python -m pytest $(if $(SLOW),-m "not trustgraph and not msgraphrag and not schematools and not clients") $(or $(TESTS),--numprocesses 2 --dist loadfile)
 
 # the tests of the spine on every kind of store that is installed, or on KINDS=oxigraph,serve,jena
 test-remote: $(STAMPS)/dev

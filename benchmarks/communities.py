@@ -21,10 +21,10 @@ from typing import TypeVar
 from benchmarks.common import Figure, cpu_seconds, show
 from benchmarks.growth import fill
 from benchmarks.synthetic import FACTS_PER_PASSAGE, Collection
-from graphrag_rdf.communities.build import CommunitySettings, build_communities
-from graphrag_rdf.communities.clustering import cluster
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
+from graphrag_rdf.wings.communities.build import CommunitySettings, build_communities
+from graphrag_rdf.wings.communities.clustering import cluster
 
 _BARS = {100_000: "≤ 2 s", 1_000_000: "≤ 30 s"}
 _GROUP, _EDGES_PER_NODE, _ANYWHERE = 30, 8, 0.1

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import Figure, Used, data_folder, no_data, run_command, show
-from graphrag_rdf.exchange.ms_graphrag.tables import read_file
+from graphrag_rdf.wings.msgraphrag.tables import read_file
 
 KEPT = {
     "documents": ("id", "title"),

@@ -23,9 +23,9 @@ from benchmarks.common import data_folder, no_data, table
 from graphrag_rdf.config import load_settings
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.evaluation.corpus import ingest_corpus
-from graphrag_rdf.evaluation.evalset import EvalSet, Question, load_evalset
-from graphrag_rdf.evaluation.metrics import contained, mean, yes_or_no
+from graphrag_rdf.wings.evaluation.corpus import ingest_corpus
+from graphrag_rdf.wings.evaluation.evalset import EvalSet, Question, load_evalset
+from graphrag_rdf.wings.evaluation.metrics import contained, mean, yes_or_no
 from tests.support.scripted_server import ScriptedServer
 
 _LINE = re.compile(r"^(?:\[\d+\]\*?|\d+\.) (.+)$")

@@ -28,6 +28,7 @@ from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.steps.kinds import kinds
 from graphrag_rdf.trace.kinds import node_kinds
 from graphrag_rdf.trace.shapes import trace_shapes
+from graphrag_rdf.wing import wings
 
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent / "graphrag_rdf"
@@ -54,6 +55,7 @@ path { fill: none; stroke: #8a949e }
 }
 </style>"""
 _ROOM = re.compile(r"^\| `(\w+)` \| ([^|]+) \| ([^|]*?) ?\|$", re.MULTILINE)
+_WINGS = re.compile(r"(?<=<!-- wings -->\n).*?(?=<!-- end -->)", re.DOTALL)
 _SIZES = re.compile(r"(?<=<!-- sizes -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
@@ -262,6 +264,7 @@ def with_sizes(page: str) -> str:
     No test compares the figures exactly: they change with every commit.
     """
     counts = {room: _count(room) for room in rooms(page)}
+    core = tuple(map(sum, zip(*counts.values(), strict=True)))
     total = _count("")
     rows = [
         f"| `{room}` | {modules} | {lines:,} | {code:,} |"
@@ -272,10 +275,22 @@ def with_sizes(page: str) -> str:
             "| room | modules | lines | of code |",
             "|---|---|---|---|",
             *rows,
+            f"| core | {core[0]} | {core[1]:,} | {core[2]:,} |",
             f"| all | {total[0]} | {total[1]:,} | {total[2]:,} |",
         ]
     )
-    return _SIZES.sub(lambda _: text + "\n", page)
+    return _WINGS.sub(lambda _: wings_table(), _SIZES.sub(lambda _: text + "\n", page, count=1), count=1)
+
+
+def wings_table() -> str:
+    """The wings of this package: what each brings, which others it needs, and its size."""
+    rows = ["| wing | brings | needs | modules | of code |", "|---|---|---|---|---|"]
+    for wing in wings():
+        if (PACKAGE / "wings" / wing.name).is_dir():
+            modules, _, code = _count(f"wings/{wing.name}")
+            needs = " ".join(f"`{name}`" for name in wing.needs)
+            rows.append(f"| `wings/{wing.name}` | {wing.about} | {needs} | {modules} | {code:,} |")
+    return "\n".join(rows) + "\n"
 
 
 def _count(room: str) -> tuple[int, int, int]:

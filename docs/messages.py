@@ -23,7 +23,7 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
-from graphrag_rdf.cli.app import COMMANDS, root
+from graphrag_rdf.cli.app import commands, root
 from graphrag_rdf.config.loading import Origin
 from graphrag_rdf.config.sections import Section, Settings, section_about
 from graphrag_rdf.i18n import DOMAIN, LOCALES
@@ -85,7 +85,7 @@ def _help(command: click.Command) -> Iterator[str]:
     """The help texts of a command, its options and its subcommands."""
     yield inspect.cleandoc(command.help or "")
     if command is root:
-        yield from (summary for _, summary in COMMANDS.values())
+        yield from commands().values()
     for option in command.params:
         if isinstance(option, click.Option) and option.help:
             yield option.help

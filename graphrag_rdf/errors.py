@@ -328,3 +328,19 @@ class LlmError(GraphRagError):
     def retryable(self) -> bool:
         """Whether the same call may succeed later."""
         return self.kind in self.RETRYABLE
+
+
+def read_text(path: Path) -> str:
+    """The text of a file in UTF-8, with or without a byte order mark.
+
+    Raises:
+        UsageError: the file cannot be read.
+    """
+    try:
+        return path.read_text("utf-8-sig")
+    except OSError as error:
+        raise UsageError(
+            tr("cannot read {path}: {cause}").format(path=path, cause=system_cause(error))
+        ) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(tr("cannot read {path}: it is not UTF-8 text").format(path=path)) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -13,7 +13,8 @@ from graphrag_rdf import __version__
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.process import run_safely
 from graphrag_rdf.errors import alternatives
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import listed, tr
+from graphrag_rdf.wing import absent, all_of, load
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "init": ("config:init", "Write a commented settings file."),
@@ -29,12 +30,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "source": ("documents:source", "The facts of a document, and the quotes behind a fact."),
     "sparql": ("sparql", "Run a SPARQL query or update of your own."),
     "serve": ("serve", "Serve the store over HTTP: SPARQL, graphs, questions."),
-    "mcp": ("serve:mcp", "Serve the store as tools for programs with a language model (MCP)."),
     "pipelines": ("pipelines", "Pipelines, their steps, and the parameters for --set: list, show."),
     "queries": ("sparql:queries", "The program's query templates: list, show, run."),
     "entities": ("entities", "Entities: list, merge, split, find those that are the same."),
     "relations": ("relations", "Relations of facts: list, merge, split, find those that are the same."),
-    "communities": ("communities", "Groups of entities that belong together: build, list, show."),
     "ontology": ("ontology", "Ontologies: load, list, check, export for Protégé, remove."),
     "decisions": ("decisions", "Decisions about entities, relations and facts: list, show, undo."),
     "facts": ("facts", "Remove or correct facts by hand, undo it, and list facts that contradict."),
@@ -48,11 +47,21 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "cache": ("llm:cache", "The caches of answers and vectors: stats and clear."),
     "config": ("config", "Settings: list, get, set, trust, and their history."),
     "llm": ("llm", "Prompts and answers of language models."),
-    "tune": ("tune", "Tune weights from feedback or an evaluation set, and prompts to documents."),
-    "eval": ("evaluate:eval", "Measure retrieval and answers on an evaluation set."),
 }
 """Command → (module of `graphrag_rdf.cli` and the name of the command in it, one line of help); `lists` makes
 the commands that lists declare."""
+
+
+def commands() -> dict[str, str]:
+    """All commands, those of wings too → one line of help."""
+    return {
+        **{name: line for name, (_, line) in COMMANDS.items()},
+        **{name: line for name, (_, line) in _of_wings().items()},
+    }
+
+
+def _of_wings() -> dict[str, tuple[str, str]]:
+    return all_of(lambda wing: wing.commands)
 
 
 class Root(Group):
@@ -61,11 +70,13 @@ class Root(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All names, in the order of the table."""
         del ctx
-        return list(COMMANDS)
+        return list(commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of a name; None if there is none."""
         del ctx
+        if place := _of_wings().get(cmd_name):
+            return cast("click.Command", load(place[0]))
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
@@ -81,22 +92,28 @@ class Root(Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command to run. The error for an unknown one suggests commands with a similar name."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], COMMANDS, n=3, cutoff=0.7)
+        names = commands()
+        if args and args[0] not in names and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], names, n=3, cutoff=0.7)
             if near:
                 ctx.fail(
                     tr("unknown command {name!r}. Did you mean {near}?").format(
                         name=args[0], near=alternatives(near)
                     )
                 )
-            ctx.fail(tr("unknown command {name!r}").format(name=args[0]))
+            message = tr("unknown command {name!r}").format(name=args[0])
+            if lacking := absent():
+                message += " " + tr("(this installation lacks the wings {names})").format(
+                    names=listed(lacking)
+                )
+            ctx.fail(message)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of commands, without loading any."""
         del ctx
         with formatter.section(tr("Commands")):
-            formatter.write_dl([(name, tr(summary)) for name, (_, summary) in COMMANDS.items()])
+            formatter.write_dl([(name, tr(line)) for name, line in commands().items()])
 
     def main(self, *args: Any, standalone_mode: bool = True, **kwargs: Any) -> Any:
         """Run the program. Every failure ends in one message and the right exit code."""

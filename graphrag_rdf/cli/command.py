@@ -6,13 +6,14 @@ import copy
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 from graphrag_rdf import i18n
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import ngettext, tr
+from graphrag_rdf.wing import all_of, load
 
 if TYPE_CHECKING:
     from pyoxigraph import NamedNode
@@ -193,7 +194,7 @@ class Command(_Help):
 
 
 class Group(_Help, click.Group):
-    """A command with subcommands: its own, and those of lists."""
+    """A command with subcommands: its own, and those of wings and lists."""
 
     command_class = Command
 
@@ -201,13 +202,22 @@ class Group(_Help, click.Group):
         """The names, in alphabetical order."""
         from graphrag_rdf.cli.lists import command_names
 
-        return sorted({*super().list_commands(ctx), *command_names(str(self.name))})
+        brought = (words.partition(" ") for words in _of_wings())
+        ours = (name for group, _, name in brought if group == self.name)
+        return sorted({*super().list_commands(ctx), *ours, *command_names(str(self.name))})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The subcommand of a name; None if there is none."""
         from graphrag_rdf.cli.lists import command_of_list
 
-        return super().get_command(ctx, cmd_name) or command_of_list(f"{self.name} {cmd_name}")
+        words = f"{self.name} {cmd_name}"
+        if place := _of_wings().get(words):
+            return cast("click.Command", load(place))
+        return super().get_command(ctx, cmd_name) or command_of_list(words)
+
+
+def _of_wings() -> dict[str, str]:
+    return all_of(lambda wing: wing.subcommands)
 
 
 _KEY = "graphrag_rdf.common"

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
 
@@ -21,19 +21,17 @@ from graphrag_rdf.cli.command import (
     shapes_options,
 )
 from graphrag_rdf.cli.output import format_option, note, one_line, say, warn, warn_of_results
-from graphrag_rdf.cli.process import DONE, IN_PART, ended_at_once, outcome, stop_requests
+from graphrag_rdf.cli.process import DONE, ended_at_once, outcome, stop_requests
 from graphrag_rdf.cli.session import about_default, open_engine, validating
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import bracketed, counted, tr
+from graphrag_rdf.i18n import counted, tr
+from graphrag_rdf.wing import all_of, load
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
     from graphrag_rdf.exchange import ExportReport, Format
-    from graphrag_rdf.exchange.ms_graphrag.report import TablesReport
     from graphrag_rdf.sparql.render import Dialect
 
-TABLES = "ms-graphrag"
-"""The word before a folder of tables of Microsoft GraphRAG."""
 _FORMATS = ("trig", "nquads", "turtle", "ntriples", "rdfxml", "jsonld", "graphml")
 
 
@@ -46,7 +44,7 @@ _FORMATS = ("trig", "nquads", "turtle", "ntriples", "rdfxml", "jsonld", "graphml
         "graphrag-rdf export ms-graphrag output",
     ],
 )
-@click.argument("tables", metavar="[ms-graphrag DIR]", nargs=-1)
+@click.argument("words", metavar="[ms-graphrag DIR]", nargs=-1)
 @click.option(
     "--format",
     "form",
@@ -65,7 +63,7 @@ _FORMATS = ("trig", "nquads", "turtle", "ntriples", "rdfxml", "jsonld", "graphml
 @output_option
 @click.option("--counts", is_flag=True, help="Print the numbers of quads or rows as JSON (with -o or DIR).")
 def export_command(
-    tables: tuple[str, ...],
+    words: tuple[str, ...],
     form: Format | None,
     graph: str | None,
     dialect: Dialect,
@@ -79,8 +77,8 @@ def export_command(
     """
     from graphrag_rdf.exchange import export_graph
 
-    if tables:
-        _export_tables(tables, counts=counts)
+    if words:
+        _export_by_wing(words, counts=counts)
         return
     if counts and path is None:
         raise UsageError(tr("--counts needs -o FILE: without it, stdout holds the export"))
@@ -105,32 +103,15 @@ def export_command(
         warn(tr("the graph {wanted} is empty").format(wanted=wanted.value))
 
 
-def _export_tables(given: tuple[str, ...], *, counts: bool) -> None:
-    """Write the tables of Microsoft GraphRAG."""
-    from graphrag_rdf.exchange.ms_graphrag.export import export_tables
-
-    if given[0] != TABLES or len(given) != 2:
+def _export_by_wing(words: tuple[str, ...], *, counts: bool) -> None:
+    """Write what a wing exports, which the first word names, into a folder."""
+    brought: dict[str, str] = all_of(lambda wing: wing.exports)
+    if words[0] not in brought or len(words) != 2:
         raise UsageError(
-            tr("unexpected argument {given!r}").format(given=given[0]),
-            hint=tr("write: graphrag-rdf export {tables} DIR, or -o FILE").format(tables=TABLES),
+            tr("unexpected argument {given!r}").format(given=words[0]),
+            hint=tr("write: graphrag-rdf export {tables} DIR, or -o FILE").format(tables=" | ".join(brought)),
         )
-    with open_engine(beside=True) as engine:
-        report = export_tables(engine, given[1])
-    if counts:
-        output.write_json(report.as_json())
-        return
-    rows = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in report.tables.items())
-    note(tr("wrote {quads} to {place}").format(quads=rows, place=given[1]))
-    if report.values:
-        note(
-            tr("left out {values:,} facts with a value, for which the tables have no place").format(
-                values=report.values
-            )
-        )
-    if report.loops:
-        note(
-            tr("left out facts between names of the same entity: {loops:,} pairs").format(loops=report.loops)
-        )
+    load(brought[words[0]])(words[1], counts=counts)
 
 
 def _quads(number: int) -> str:
@@ -209,14 +190,10 @@ def import_command(
     """
     overrides: dict[str, Any] = {"llm.model": model, "embedding.model": embedding_model}
     overrides = validating(shapes, validation, overrides)
-    if files[0] == "evalset" and len(files) > 1:
-        if shapes or validation:
-            raise UsageError(
-                tr("evaluation sets are not validated"), hint=tr("leave out --shapes and --validation")
-            )
-        return _import_evalset(files[1:], overrides, extraction, titles=not no_titles, form=form)
-    if files[0] == TABLES and len(files) == 2:
-        return _import_tables(Path(files[1]), overrides, form)
+    brought: dict[str, str] = all_of(lambda wing: wing.imports)
+    if files[0] in brought and len(files) > 1:
+        options = {"extraction": extraction, "titles": not no_titles, "validated": bool(shapes or validation)}
+        return cast("int", load(brought[files[0]])(files[1:], overrides, form, options))
     from graphrag_rdf.exchange import import_file
     from graphrag_rdf.exchange.dump import format_of
 
@@ -280,92 +257,3 @@ def _build_communities(engine: Engine) -> int:
     for warning in report.warnings:
         output.warn_of(warning)
     return outcome(report.stopped, failed=bool(report.failures))
-
-
-def _import_evalset(
-    files: tuple[str, ...], overrides: dict[str, Any], extraction: str, *, titles: bool, form: str
-) -> int:
-    """Ingest sets: each passage is a document of one chunk, with its index as dcterms:identifier."""
-    from graphrag_rdf.cli.progress import IngestProgress
-    from graphrag_rdf.evaluation.corpus import ingest_corpus
-    from graphrag_rdf.evaluation.evalset import load_evalset
-    from graphrag_rdf.rdf.json_values import to_json
-
-    sets = [load_evalset(Path(file)) for file in files]
-    reports = []
-    with open_engine(overrides, create=True) as engine, IngestProgress(engine.budget) as progress:
-        for evalset in sets:
-            report = ingest_corpus(engine, evalset, extraction, titles=titles, partly=True, progress=progress)
-            reports.append({"name": evalset.name, **to_json(report)})
-    if not output.write(form, reports[0] if len(reports) == 1 else reports):
-        for item in reports:
-            counts = tr("{added:,} passages, {facts:,} facts, {quads:,} quads").format(
-                added=item["documents"]["added"], facts=item["facts"], quads=item["quads"]
-            )
-            say(one_line(f"{item['name']}: {counts}"))
-    return IN_PART if any(item["failures"] or item["stopped"] for item in reports) else DONE
-
-
-def _import_tables(folder: Path, overrides: dict[str, Any], form: str) -> int:
-    """Import the tables of Microsoft GraphRAG."""
-    from graphrag_rdf.cli.progress import IngestProgress
-    from graphrag_rdf.exchange.ms_graphrag.import_ import import_tables
-    from graphrag_rdf.exchange.ms_graphrag.tables import find_tables
-
-    find_tables(folder)  # before a store is created for them
-    with (
-        open_engine(overrides, create=True) as engine,
-        stop_requests() as stop,
-        IngestProgress(engine.budget) as progress,
-    ):
-        report = import_tables(engine, folder, progress=progress, stop=stop)
-    if not output.write(form, report.as_json()):
-        _show_tables(report)
-    return outcome(report.stopped, failed=bool(report.validation and report.validation.rejected))
-
-
-def _show_tables(report: TablesReport) -> None:
-    from graphrag_rdf.cli.ingest import validated
-    from graphrag_rdf.exchange.ms_graphrag.report import KEPT, REASONS
-
-    for name, counts in report.tables.items():
-        reasons = report.reasons.get(name, {})
-        problems = [f"{number:,} {reason.replace('_', ' ')}" for reason, number in reasons.items()]
-        rest = bracketed(", ".join(problems)) if problems else ""
-        say(
-            tr("{name:<18} {imported:>7,} of {rows:,}{rest}").format(
-                name=name.replace("_", " "), imported=counts.imported, rows=counts.rows, rest=rest
-            )
-        )
-    cited = report.citations
-    if cited.total:
-        say(
-            tr(
-                "{name:<18} {resolved:>7,} of {total:,} resolved, "
-                "{dangling:,} dangling, {outside:,} outside of their community"
-            ).format(
-                name="citations",
-                resolved=cited.resolved,
-                total=cited.total,
-                dangling=cited.dangling,
-                outside=cited.outside,
-            )
-        )
-    if report.missing:
-        say(tr("no table of {names}").format(names=", ".join(report.missing)))
-    say(
-        tr("{facts:,} facts, {entities:,} new entities, {seconds:.1f} s").format(
-            facts=report.facts, entities=report.entities, seconds=report.seconds
-        )
-    )
-    if report.validation is not None:
-        say(tr("shapes: {found}").format(found=validated(report.validation)))
-    for reason in dict.fromkeys(problem.reason for problem in report.problems):
-        kept = tr("imported nevertheless") if reason in KEPT else tr("omitted")
-        note(f"{reason.replace('_', ' ')}: {tr(REASONS[reason])}{bracketed(kept)}")
-    if report.problems:
-        note(tr("--format json lists each row"))
-    for warning in report.warnings:
-        output.warn_of(warning)
-    if report.stopped:
-        warn(tr("the import was interrupted: run the same command again to continue"))

@@ -21,7 +21,7 @@ from graphrag_rdf.cli.command import (
 )
 from graphrag_rdf.cli.output import format_option, one_line, say, styled
 from graphrag_rdf.cli.session import open_engine
-from graphrag_rdf.errors import UsageError
+from graphrag_rdf.errors import UsageError, read_text
 from graphrag_rdf.i18n import counted, tr
 
 if TYPE_CHECKING:
@@ -118,8 +118,6 @@ def _questions(path: Path | None) -> list[tuple[str | None, str]]:
     Raises:
         UsageError: when the file is missing, or a line is not a question.
     """
-    from graphrag_rdf.evaluation.evalset import read_text
-
     assert path is not None  # noqa: S101 - the caller checked
     text = output.read_stdin() if str(path) == "-" else read_text(path)
     found: list[tuple[str | None, str]] = []

@@ -17,7 +17,7 @@ from graphrag_rdf.cli.command import Command, Group, key_values, shapes_options
 from graphrag_rdf.cli.output import format_option, pairs, safe, say, styled, warn_of_results
 from graphrag_rdf.cli.process import ended_by_interrupt
 from graphrag_rdf.cli.session import load, open_engine, validating
-from graphrag_rdf.errors import UsageError, did_you_mean
+from graphrag_rdf.errors import UsageError, did_you_mean, read_text
 from graphrag_rdf.i18n import bracketed, ngettext, tr
 
 if TYPE_CHECKING:
@@ -118,8 +118,6 @@ def _text(query: str | None, file: Path | None) -> str:
         raise UsageError(
             tr("give either a query or -f FILE"), hint=tr('graphrag-rdf sparql "ASK { ?s ?p ?o }"')
         )
-    from graphrag_rdf.evaluation.evalset import read_text
-
     if query == "-" or str(file) == "-":
         return output.read_stdin()
     if query is not None:

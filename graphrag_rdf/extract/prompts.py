@@ -29,6 +29,7 @@ from graphrag_rdf.extract.answers import Found
 from graphrag_rdf.extract.names import match_key
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.llm.model import encodable, fenced
+from graphrag_rdf.wing import load, wings
 
 if TYPE_CHECKING:
     import jinja2
@@ -195,9 +196,12 @@ class ClaimExample(Example):
 
     @model_validator(mode="after")
     def _holds(self) -> ClaimExample:
-        from graphrag_rdf.extract.claims import faults_of
-
-        faults = list(faults_of(self.answer(), len(self.claims)))
+        faults = [
+            fault
+            for wing in wings()
+            if "claims" in wing.examples
+            for fault in load(wing.examples["claims"])(self.answer(), len(self.claims))
+        ]
         quotes = (quote for claim in self.claims for quote in claim.quotes)
         faults += [f"the passage does not say {quote!r}" for quote in quotes if quote not in self.text]
         if faults:

@@ -22,6 +22,7 @@ from graphrag_rdf.config import CONFIG_FILE, Settings, check_stored, field_of, t
 from graphrag_rdf.errors import ConfigError, UsageError, short_cause
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.resources import folder
+from graphrag_rdf.wing import load, wings
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.model_stage import ModelStage
@@ -130,12 +131,13 @@ NORMALISING = tuple(stage.name for stage in _OWN if "extract.normalise" in stage
 
 @cache
 def model_stages() -> tuple[type[ModelStage[Any, Any, Any]], ...]:
-    """The stages in modules of `ingest.model_stages`, in the order of our file; others follow."""
+    """The stages in modules of `ingest.model_stages` and wings, in the order of our file; others follow."""
     import yaml
 
     package = import_module("graphrag_rdf.ingest.model_stages")
     names = sorted(module.name for module in iter_modules(package.__path__))
     found = [import_module(f"{package.__name__}.{name}").STAGE for name in names]
+    found += [load(place) for wing in wings() for place in wing.stages]
     listed = yaml.safe_load(_ours().read_text("utf-8"))["end"]
     order = {entry["stage"]: place for place, entry in enumerate(listed)}
     return tuple(sorted(found, key=lambda kind: order.get(kind.stage.name, len(order))))

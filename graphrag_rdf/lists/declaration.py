@@ -14,6 +14,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.lists.values import SHOWN, plain
 from graphrag_rdf.rdf.json_values import to_json
+from graphrag_rdf.wing import wings
 
 if TYPE_CHECKING:
     from pyoxigraph import Triple
@@ -253,12 +254,13 @@ def register(listing: List) -> List:
 
 
 def lists() -> Mapping[str, List]:
-    """All lists by name: those of this package, and those that a program registered."""
+    """All lists by name: those of this package and of wings, and those that a program registered."""
     _import_all()
     return _LISTS
 
 
 @cache
 def _import_all() -> None:
-    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-        importlib.import_module(module.name)
+    ours = (module.name for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."))
+    for name in (*ours, *(module for wing in wings() for module in wing.lists)):
+        importlib.import_module(name)

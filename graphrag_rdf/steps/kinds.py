@@ -24,6 +24,7 @@ from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.trace.kinds import NodeKind
 from graphrag_rdf.trace.kinds import register as declare_nodes
 from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.wing import wings
 
 Value: TypeAlias = bool | int | float | str
 
@@ -195,12 +196,13 @@ def register(kind: StepKind) -> StepKind:
 
 
 def kinds() -> Mapping[str, StepKind]:
-    """All kinds of steps by name: those of this package, and those that a program registered."""
+    """All kinds of steps by name: those of this package and of wings, and those that a program registered."""
     _import_all()
     return _KINDS
 
 
 @cache
 def _import_all() -> None:
-    for module in pkgutil.iter_modules(steps.__path__, f"{steps.__name__}."):
-        importlib.import_module(module.name)
+    ours = (module.name for module in pkgutil.iter_modules(steps.__path__, f"{steps.__name__}."))
+    for name in (*ours, *(module for wing in wings() for module in wing.steps)):
+        importlib.import_module(name)

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from graphrag_rdf.cli.app import COMMANDS, root
+from graphrag_rdf.cli.app import commands, root
 from tests.support.commands import Run, environment, processor_seconds
 
 HEAVY = {"litellm", "numpy", "tantivy", "rdflib", "pydantic", "pyoxigraph", "rich.console", "HanTa", "jinja2"}
@@ -42,14 +42,14 @@ def test_help_shows_an_example_of_the_command(run: Run, path: list[str]) -> None
     assert "--store PATH" in found.out
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", commands())
 def test_the_table_of_commands_says_what_each_is(name: str) -> None:
     """Each command has help of its own beside its line in the table."""
     command = root.get_command(click.Context(root), name)
     assert command is not None
     assert command.name is not None
     assert command.help
-    assert COMMANDS[name][1].endswith(".")
+    assert commands()[name].endswith(".")
 
 
 def test_every_option_has_help() -> None:

@@ -109,7 +109,7 @@ def test_results_are_compared_as_rows(
     found: Sequence[Sequence[Any]], gold: Sequence[Sequence[Any]], ordered: bool, right: bool
 ) -> None:
     from graphrag_rdf.engine import Engine
-    from graphrag_rdf.evaluation.sparql import SparqlQuestion, is_right, rows_of
+    from graphrag_rdf.wings.evaluation.sparql import SparqlQuestion, is_right, rows_of
 
     def answer(rows: Sequence[Sequence[Any]]) -> Any:
         return rows_of(SparqlQuestion.model_validate({"q": "?", "rows": rows, "gold": "ASK {}"}))

@@ -8,7 +8,7 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_rdf.communities.clustering import cluster
+from graphrag_rdf.wings.communities.clustering import cluster
 
 Edges = list[tuple[str, str, float]]
 

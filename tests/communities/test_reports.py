@@ -17,7 +17,6 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf import Engine
 from graphrag_rdf.checks import run_checks, run_shapes
-from graphrag_rdf.communities.context import Entry, Part, fit, whole_names
 from graphrag_rdf.config import load_settings
 from graphrag_rdf.errors import ConfigError, LlmError
 from graphrag_rdf.ingest.fact_decisions import remove_facts
@@ -26,6 +25,7 @@ from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDFS, TG, Graphs
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.sparql.render import decode, with_prefixes
+from graphrag_rdf.wings.communities.context import Entry, Part, fit, whole_names
 from tests.support.scripted_server import Reply, Request, ScriptedServer
 from tests.support.stores import open_engine
 

@@ -13,11 +13,13 @@ import pytest
 from rdflib import Graph
 
 from graphrag_rdf.rdf.namespaces import PREFIXES
+from graphrag_rdf.wing import Wing, wings
 from tests.docs.markdown import REPOSITORY, blocks, pages, without_code
 
 PACKAGE = REPOSITORY / "graphrag_rdf"
 PAGE = (REPOSITORY / "docs" / "architecture.md").read_text("utf-8")
 ENTRY = {"__init__", "__main__", "__version__"}
+WINGS = PACKAGE / "wings"
 _ROW = re.compile(r"^\| `(\w+)` \| [^|]+ \| ([^|]*) ?\|$", re.MULTILINE)
 
 
@@ -59,7 +61,7 @@ def test_the_table_names_every_room() -> None:
     rooms = {
         path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
     }
-    assert set(table()) == rooms - ENTRY
+    assert set(table()) == rooms - ENTRY - {"wings"}
 
 
 def test_the_sizes_of_rooms_are_about_right() -> None:
@@ -81,9 +83,26 @@ def test_rooms_know_only_what_the_table_allows() -> None:
     wrong = {
         f"{path.relative_to(REPOSITORY)} imports {imported}"
         for room, imported, path in imports()
-        if room not in ENTRY and imported not in ENTRY and imported not in allowed[room]
+        if room not in {*ENTRY, "wings"} and imported not in ENTRY and imported not in allowed[room]
     }
-    assert wrong == set()
+    assert wrong == set(), "the core imports no wing"
+
+
+@pytest.mark.parametrize("wing", wings(), ids=lambda wing: wing.name)
+def test_wings_know_the_core_and_the_wings_that_they_name(wing: Wing) -> None:
+    imported = {
+        module[2]
+        for path in (WINGS / wing.name).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for module in _modules(node, ["graphrag_rdf", *path.relative_to(PACKAGE).parent.parts])
+        if module[:2] == ["graphrag_rdf", "wings"] and len(module) > 2
+    }
+    assert imported - {wing.name} == {*wing.needs}
+
+
+def test_every_folder_of_a_wing_is_declared() -> None:
+    folders = {path.parent.name for path in WINGS.glob("*/__init__.py")}
+    assert {wing.name for wing in wings()} == folders
 
 
 @pytest.mark.parametrize(("room", "known"), [("http", set()), ("execution", {"http"})])

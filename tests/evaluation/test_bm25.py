@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.evaluation.baseline import Bm25
-from graphrag_rdf.evaluation.evalset import EvalSet, Passage
-from graphrag_rdf.evaluation.retrieval import passages_bm25
+from graphrag_rdf.wings.evaluation.baseline import Bm25
+from graphrag_rdf.wings.evaluation.evalset import EvalSet, Passage
+from graphrag_rdf.wings.evaluation.retrieval import passages_bm25
 
 WORDS = ("gate", "harbour", "keeper", "lantern", "tide")
 texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), min_size=1, max_size=8)

@@ -11,9 +11,9 @@ import pytest
 
 from graphrag_rdf.config import Settings
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.evaluation.facts import Fact, LabelledText, evaluate_facts, judge, load_labelled
 from graphrag_rdf.ingest.extractors import choose_extractor
 from graphrag_rdf.ingest.facts import CandidateFilter
+from graphrag_rdf.wings.evaluation.facts import Fact, LabelledText, evaluate_facts, judge, load_labelled
 from tests.support.stores import open_engine
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "facts.jsonl"

@@ -10,7 +10,7 @@ import pytest
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.evaluation.pages import evaluate_pages, load_page_questions
+from graphrag_rdf.wings.evaluation.pages import evaluate_pages, load_page_questions
 from tests.support.pdf import lines, make_pdf
 
 PETREL = (

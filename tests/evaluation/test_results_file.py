@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.evaluation.answers import ResultsFile
+from graphrag_rdf.wings.evaluation.answers import ResultsFile
 
 HEAD = {"set": "tiny", "model": "openai/one"}
 

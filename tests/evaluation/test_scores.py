@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.evaluation.metrics import contained, exact_match, token_f1, tokens_of, yes_or_no
+from graphrag_rdf.wings.evaluation.metrics import contained, exact_match, token_f1, tokens_of, yes_or_no
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.evaluation.sparql import (
+from graphrag_rdf.sparql.render import with_prefixes
+from graphrag_rdf.store.base import Answer
+from graphrag_rdf.wings.evaluation.sparql import (
     SparqlOptions,
     SparqlQuestion,
     evaluate_sparql,
@@ -17,8 +19,6 @@ from graphrag_rdf.evaluation.sparql import (
     load_sparql_questions,
     rows_of,
 )
-from graphrag_rdf.sparql.render import with_prefixes
-from graphrag_rdf.store.base import Answer
 from tests.steps.conftest import sample_folder, samples
 
 __all__ = ["sample_folder", "samples"]

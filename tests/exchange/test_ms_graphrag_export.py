@@ -10,11 +10,12 @@ import pytest
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.exchange.ms_graphrag import export_tables, import_tables
-from graphrag_rdf.exchange.ms_graphrag.citations import parse_citations
-from graphrag_rdf.exchange.ms_graphrag.tables import COLUMNS, read_file
 from graphrag_rdf.ingest.entity_decisions import merge
 from graphrag_rdf.ingest.resolutions import Merge
+from graphrag_rdf.wings.msgraphrag.citations import parse_citations
+from graphrag_rdf.wings.msgraphrag.export import export_tables
+from graphrag_rdf.wings.msgraphrag.import_ import import_tables
+from graphrag_rdf.wings.msgraphrag.tables import COLUMNS, read_file
 from tests.support.ms_tables import some_tables, write_parquet
 from tests.support.stores import open_engine
 

@@ -13,10 +13,11 @@ from graphrag_rdf.checks.integrity import run_checks
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.exchange.ms_graphrag import export_tables, import_tables
-from graphrag_rdf.exchange.ms_graphrag.report import KEPT, TablesReport
 from graphrag_rdf.rdf.namespaces import PROV, Graphs
 from graphrag_rdf.store.base import plain_quads
+from graphrag_rdf.wings.msgraphrag.export import export_tables
+from graphrag_rdf.wings.msgraphrag.import_ import import_tables
+from graphrag_rdf.wings.msgraphrag.report import KEPT, TablesReport
 from tests.support.ms_tables import Tables, some_tables, write_csv, write_parquet
 from tests.support.stores import open_engine
 

@@ -17,11 +17,12 @@ from graphrag_rdf.checks.integrity import run_checks
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange import export_graph
-from graphrag_rdf.exchange.ms_graphrag import TablesReport, import_tables
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.store.base import plain_quads
+from graphrag_rdf.wings.msgraphrag.import_ import import_tables
+from graphrag_rdf.wings.msgraphrag.report import TablesReport
 from tests.support.ms_tables import HARBOUR, Tables, some_tables, write_csv, write_parquet
 
 HARBOUR_DOC = NamedNode("https://trustgraph.ai/doc/ms-graphrag/harbour.txt")

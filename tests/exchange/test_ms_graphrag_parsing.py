@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.exchange.ms_graphrag import cells
-from graphrag_rdf.exchange.ms_graphrag.citations import (
+from graphrag_rdf.wings.msgraphrag import cells
+from graphrag_rdf.wings.msgraphrag.citations import (
     Citation,
     parse_citations,
     without_citations,
     write_citations,
 )
-from graphrag_rdf.exchange.ms_graphrag.texts import place_units
+from graphrag_rdf.wings.msgraphrag.texts import place_units
 
 ANY_CELL = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_rdf.errors import LlmError
-from graphrag_rdf.extract.claims import Claim, ClaimAnswer, ClaimReader
 from graphrag_rdf.llm.gateway import LlmGateway
 from graphrag_rdf.llm.model import Completion, LlmSettings
 from graphrag_rdf.resources import folder
+from graphrag_rdf.wings.communities.extract.claims import Claim, ClaimAnswer, ClaimReader
 from tests.support.scripted_server import Reply, ScriptedServer
 
 TEXT = "In 1911 the Board of Skell fined Orr & Sons. Ida Lund is said to have known of it."

@@ -19,12 +19,12 @@ from graphrag_rdf.ingest.entity_decisions import merge
 from graphrag_rdf.ingest.estimate import estimate
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.model_stage import estimate as estimate_stage
-from graphrag_rdf.ingest.model_stages.claims import Claims
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.ingest.resolutions import Merge
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, TG, Graphs
 from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.wings.communities.stages.claims import Claims
 from tests.ingest.conftest import (
     KilledError,
     MakeEngine,

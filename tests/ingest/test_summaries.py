@@ -17,13 +17,13 @@ from graphrag_rdf.ingest.entity_decisions import merge, split
 from graphrag_rdf.ingest.fact_decisions import remove_facts
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.model_stage import estimate
-from graphrag_rdf.ingest.model_stages.summaries import Summaries
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.ingest.resolutions import Merge
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, TG, Graphs
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.sparql.render import decode
+from graphrag_rdf.wings.communities.stages.descriptions import Summaries
 from tests.ingest.conftest import MakeEngine, by_model
 from tests.support.scripted_readers import answer_all, kind_of
 from tests.support.scripted_server import Reply, Request, ScriptedServer

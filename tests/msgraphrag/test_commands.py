@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 from graphrag_rdf.config import Settings
-from graphrag_rdf.exchange.ms_graphrag import export_tables, import_tables
+from graphrag_rdf.wings.msgraphrag.export import export_tables
+from graphrag_rdf.wings.msgraphrag.import_ import import_tables
 from tests.support.ms_model import answer
 from tests.support.ms_tables import some_tables, write_parquet
 from tests.support.sample_stores import sample_engine

@@ -14,11 +14,11 @@ from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.resources import folder
-from graphrag_rdf.steps.agent import read_reply
 from graphrag_rdf.steps.checking import SENTINEL
-from graphrag_rdf.steps.team import read_plan
 from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.text import render_trace
+from graphrag_rdf.wings.agents.agent import read_reply
+from graphrag_rdf.wings.agents.team import read_plan
 from tests.pipeline.test_with_a_model import settings
 from tests.support.scripted_server import Reply, Request, ScriptedServer, number_of, offered, shown
 from tests.support.stores import open_engine

@@ -23,13 +23,13 @@ from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDFS, Graphs
 from graphrag_rdf.rdf.terms import double, text_of
 from graphrag_rdf.steps.findings import Finding
-from graphrag_rdf.steps.points import read_points
-from graphrag_rdf.steps.reports import Batch, ConsideredReport, ReportText, read_ratings
 from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.model import Trace, TraceStep
 from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.text import render_trace
+from graphrag_rdf.wings.communities.steps.points import read_points
+from graphrag_rdf.wings.communities.steps.reports import Batch, ConsideredReport, ReportText, read_ratings
 from tests.pipeline.test_with_a_model import settings
 from tests.steps.conftest import SAMPLES
 from tests.support.scripted_server import Reply, Request, ScriptedServer

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.exchange.ms_graphrag import import_tables
 from graphrag_rdf.trace.messages import source_in_words, sources_by_marker
+from graphrag_rdf.wings.msgraphrag.import_ import import_tables
 from tests.pipeline.conftest import settings
 from tests.support.ms_tables import some_tables, write_parquet
 from tests.support.scripted_server import Request, ScriptedServer, number_of, offered, shown

@@ -17,11 +17,11 @@ from graphrag_rdf.config import load_settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
-from graphrag_rdf.steps.local import LOCAL
 from graphrag_rdf.trace.model import TraceStep
 from graphrag_rdf.trace.reader import trace_quads
 from graphrag_rdf.trace.text import render_trace
 from graphrag_rdf.trace.verify import verify_trace
+from graphrag_rdf.wings.communities.steps.local import LOCAL
 from tests.support.scripted_server import Reply, Request, ScriptedServer
 from tests.support.stores import open_engine
 

@@ -13,8 +13,8 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.config import Settings
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.evaluation.metrics import contained
 from graphrag_rdf.trace.verify import verify_trace
+from graphrag_rdf.wings.evaluation.metrics import contained
 from tests.support.stores import open_engine
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

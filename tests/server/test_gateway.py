@@ -19,8 +19,8 @@ from websockets.sync.client import connect
 
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.server.gateway.lookups import TriplesRequest, look_up
 from graphrag_rdf.sparql.render import with_prefixes
+from graphrag_rdf.wings.trustgraph.lookups import TriplesRequest, look_up
 from tests.pipeline.test_agent import QUESTION as AGENTS_QUESTION
 from tests.pipeline.test_agent import team
 from tests.steps.conftest import sample_folder, samples

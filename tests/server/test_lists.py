@@ -16,7 +16,7 @@ from graphrag_rdf.cli.app import root
 from graphrag_rdf.config import Settings
 from graphrag_rdf.lists.declaration import Column, Filter, List, lists, register
 from graphrag_rdf.server.app import create_app
-from graphrag_rdf.server.mcp.tools import TOOLS, Call, ListArguments
+from graphrag_rdf.wings.mcp.tools import TOOLS, Call, ListArguments
 from tests.support.pages import BROWSER, Page
 
 

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.steps.mcp_client import Server, call_tool, served_tools
+from graphrag_rdf.wings.agents.mcp_client import Server, call_tool, served_tools
 from tests.support.commands import HARBOUR, environment, program
 from tests.support.endpoint import READ, TOKENS, WRITE, Endpoint, bearer
 from tests.support.scripted_server import Reply, Request, ScriptedServer

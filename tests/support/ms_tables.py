@@ -7,7 +7,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from graphrag_rdf.exchange.ms_graphrag.tables import COLUMNS, write_table
+from graphrag_rdf.wings.msgraphrag.tables import COLUMNS, write_table
 
 HARBOUR = (
     "\ufeffAda Lark designed the Skell Tidal Station in Port Merrin. The station opened in 1911.\n\n"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphrag_rdf.tuning.weights import Example, mean_placing, placing, rank, search
+from graphrag_rdf.wings.tuning.weights import Example, mean_placing, placing, rank, search
 
 PASSAGES = tuple("abcdef")
 

@@ -8,7 +8,7 @@ import pytest
 
 from graphrag_rdf import Engine
 from graphrag_rdf.config import Settings
-from graphrag_rdf.tuning.sample import draw
+from graphrag_rdf.wings.tuning.sample import draw
 
 TABLE = "name,founded\nLindow Mill,1851\nTarn Mill,1860\n"
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
+from starlette import routing as starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from graphrag_rdf import __version__
 from graphrag_rdf.caches import CACHES
 from graphrag_rdf.lists import declaration
-from graphrag_rdf.server.gateway import imports, library, requests
 from graphrag_rdf.server.http.negotiation import DATASETS, GRAPHS, RESULTS
 from graphrag_rdf.server.http.questions import AskRequest, PreviewRequest, RetrieveRequest
-from graphrag_rdf.server.mcp.protocol import McpEndpoint
 from graphrag_rdf.server.pages import rendering
 from graphrag_rdf.server.routes import (
     ask,
@@ -37,6 +34,8 @@ from graphrag_rdf.server.routes import (
 )
 from graphrag_rdf.server.routes.facts import FactRequest
 from graphrag_rdf.server.routes.traces import FeedbackRequest, ReplayRequest, WithoutRequest
+from graphrag_rdf.server.routing import Route
+from graphrag_rdf.wing import load, wings
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _LIMIT: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 1000}
@@ -91,38 +90,16 @@ def _json_of(model: type[BaseModel]) -> dict[str, Any]:
     return {"application/json": whole(schema)}
 
 
-@dataclass(frozen=True, slots=True)
-class _Route:
-    """A path and its methods.
-
-    Attributes:
-        summary: what it does; a route without one is not described.
-        parameters: names of those in the URL.
-        takes: of the body: media type → schema, or the model of its JSON.
-        gives: media types of the answer.
-        guarded: it needs a token, whatever the settings.
-    """
-
-    path: str
-    methods: str
-    endpoint: Any
-    summary: str = ""
-    parameters: str = ""
-    takes: dict[str, Any] | type[BaseModel] | None = None
-    gives: tuple[str, ...] = _JSON
-    guarded: bool = False
-
-
 async def openapi(request: Request) -> Response:
     """The description."""
     del request
     return JSONResponse(description(), headers={"Cache-Control": "no-cache"})
 
 
-def _protocol(path: str, endpoint: Any) -> tuple[_Route, ...]:
+def _protocol(path: str, endpoint: Any) -> tuple[Route, ...]:
     """The routes of a path that takes queries."""
     return (
-        _Route(
+        Route(
             path,
             "GET",
             endpoint,
@@ -130,8 +107,8 @@ def _protocol(path: str, endpoint: Any) -> tuple[_Route, ...]:
             f"query {_DATASET}",
             gives=_ANSWERS,
         ),
-        _Route(path, "POST", endpoint, "Run a query.", _DATASET, _QUERY, _ANSWERS),
-        _Route(path, "QUERY", endpoint),
+        Route(path, "POST", endpoint, "Run a query.", _DATASET, _QUERY, _ANSWERS),
+        Route(path, "QUERY", endpoint),
     )
 
 
@@ -139,51 +116,49 @@ _STORE = graphstore.graph_store_endpoint
 _FACT = "subject predicate object"
 _ROUTES = (
     *_protocol("/sparql", sparql.sparql_endpoint),
-    _Route("/sparql/", "GET POST QUERY", sparql.sparql_endpoint),
+    Route("/sparql/", "GET POST QUERY", sparql.sparql_endpoint),
     *_protocol("/query", sparql.query_endpoint),
-    _Route("/update", "POST", sparql.update_endpoint, "Run an update.", _USING, _UPDATE, (), guarded=True),
-    _Route("/store", "GET", _STORE, "A graph, or all of them.", "graph default format dialect", gives=_DUMPS),
-    _Route("/store", "PUT", _STORE, "Replace a graph.", "graph default", _GRAPH, (), guarded=True),
-    _Route("/store", "POST", _STORE, "Add to a graph.", "graph default", _GRAPH, (), guarded=True),
-    _Route("/store", "DELETE", _STORE, "Drop a graph.", "graph default", gives=(), guarded=True),
-    _Route("/store/{path:path}", "GET PUT POST DELETE", _STORE),
-    _Route("/ask", "POST", ask.submit, "Answer a question.", takes=AskRequest, gives=_STREAM),
-    _Route("/ask", "GET", ask.ask_page, "The page to ask on.", gives=_HTML),
-    _Route("/retrieve", "POST", ask.retrieve, "Rank chunks and facts for a question.", takes=RetrieveRequest),
-    _Route(
-        "/ranking/preview", "POST", ask.preview, "As POST /retrieve, with previews.", takes=PreviewRequest
-    ),
-    _Route("/", "GET", ask.home, "The home page; as JSON, counts.", gives=_PAGES),
-    _Route("/sparql-editor", "GET", editor.editor, "Write queries.", "query template call", gives=_HTML),
-    _Route("/sparql-editor", "POST", editor.editor, "Run a query.", takes=_form("query"), gives=_HTML),
-    _Route("/ontology", "GET", reference.ontology, "Classes and properties: a page, or OWL.", gives=_FORMS),
-    _Route(
+    Route("/update", "POST", sparql.update_endpoint, "Run an update.", _USING, _UPDATE, (), guarded=True),
+    Route("/store", "GET", _STORE, "A graph, or all of them.", "graph default format dialect", gives=_DUMPS),
+    Route("/store", "PUT", _STORE, "Replace a graph.", "graph default", _GRAPH, (), guarded=True),
+    Route("/store", "POST", _STORE, "Add to a graph.", "graph default", _GRAPH, (), guarded=True),
+    Route("/store", "DELETE", _STORE, "Drop a graph.", "graph default", gives=(), guarded=True),
+    Route("/store/{path:path}", "GET PUT POST DELETE", _STORE),
+    Route("/ask", "POST", ask.submit, "Answer a question.", takes=AskRequest, gives=_STREAM),
+    Route("/ask", "GET", ask.ask_page, "The page to ask on.", gives=_HTML),
+    Route("/retrieve", "POST", ask.retrieve, "Rank chunks and facts for a question.", takes=RetrieveRequest),
+    Route("/ranking/preview", "POST", ask.preview, "As POST /retrieve, with previews.", takes=PreviewRequest),
+    Route("/", "GET", ask.home, "The home page; as JSON, counts.", gives=_PAGES),
+    Route("/sparql-editor", "GET", editor.editor, "Write queries.", "query template call", gives=_HTML),
+    Route("/sparql-editor", "POST", editor.editor, "Run a query.", takes=_form("query"), gives=_HTML),
+    Route("/ontology", "GET", reference.ontology, "Classes and properties: a page, or OWL.", gives=_FORMS),
+    Route(
         "/ontology/schema", "GET", reference.schema, "What facts use, and ontologies.", gives=(*_JSON, *_RDF)
     ),
-    _Route(
+    Route(
         "/context.jsonld", "GET", reference.context, "The JSON-LD context.", gives=("application/ld+json",)
     ),
-    _Route("/static/{name}", "GET", rendering.static_file, "Files of the pages.", gives=()),
-    _Route("/traces/{id}/feedback", "GET", traces.marks, "The marks of a trace."),
-    _Route("/traces/{id}/feedback", "POST", traces.mark, "Mark one.", "", FeedbackRequest, guarded=True),
-    _Route("/traces/{id}/replay", "POST", traces.replayed, "Ask its question again.", takes=ReplayRequest),
-    _Route(
+    Route("/static/{name}", "GET", rendering.static_file, "Files of the pages.", gives=()),
+    Route("/traces/{id}/feedback", "GET", traces.marks, "The marks of a trace."),
+    Route("/traces/{id}/feedback", "POST", traces.mark, "Mark one.", "", FeedbackRequest, guarded=True),
+    Route("/traces/{id}/replay", "POST", traces.replayed, "Ask its question again.", takes=ReplayRequest),
+    Route(
         "/traces/{id}/ask-without",
         "POST",
         traces.asked_without,
         "Ask without.",
         takes=WithoutRequest,
     ),
-    _Route("/traces/{id:path}", "GET", traces.trace, "One trace.", gives=(*_FORMS, "text/plain")),
-    _Route(
+    Route("/traces/{id:path}", "GET", traces.trace, "One trace.", gives=(*_FORMS, "text/plain")),
+    Route(
         "/documents", "POST", uploads.upload, "Ingest documents.", "refresh", _FILES, _STREAM, guarded=True
     ),
-    _Route("/documents/{id:path}", "GET", documents.document, "One document.", _SHOWN, gives=_FORMS),
-    _Route("/documents/{id:path}", "DELETE", uploads.forget, "Forget a document.", guarded=True),
-    _Route("/facts", "POST", facts.decide, "Remove or correct a fact.", "", FactRequest, guarded=True),
-    _Route("/facts", "DELETE", facts.undo, "Undo decisions.", f"decision {_FACT} dry_run", guarded=True),
-    _Route("/entities/{id:path}", "GET", entities.entity, "One entity.", "facts mentions", gives=_FORMS),
-    _Route(
+    Route("/documents/{id:path}", "GET", documents.document, "One document.", _SHOWN, gives=_FORMS),
+    Route("/documents/{id:path}", "DELETE", uploads.forget, "Forget a document.", guarded=True),
+    Route("/facts", "POST", facts.decide, "Remove or correct a fact.", "", FactRequest, guarded=True),
+    Route("/facts", "DELETE", facts.undo, "Undo decisions.", f"decision {_FACT} dry_run", guarded=True),
+    Route("/entities/{id:path}", "GET", entities.entity, "One entity.", "facts mentions", gives=_FORMS),
+    Route(
         "/resource",
         "GET",
         resource.resource,
@@ -192,34 +167,22 @@ _ROUTES = (
         gives=(*_FORMS, "text/plain"),
     ),
     *(
-        _Route(f"/{kind}/{{id:path}}", "GET", resource.own, "Redirect to its description.", gives=())
+        Route(f"/{kind}/{{id:path}}", "GET", resource.own, "Redirect to its description.", gives=())
         for kind in ("doc", "e", "r", "term", "type")
     ),
-    _Route("/queries", "GET", reference.query_list, "The query templates of the program.", gives=_FORMS),
-    _Route("/queries/{name:path}", "GET", reference.query, "One template.", gives=_FORMS),
-    _Route("/dataset", "GET", dataset.dataset, "What the store holds (VoID, DCAT).", gives=_FORMS),
-    _Route("/.well-known/void", "GET", dataset.dataset, "The same.", gives=_FORMS),
-    _Route("/mcp", "POST", McpEndpoint(), "The Model Context Protocol.", "", _ANY_JSON, _STREAM),
-    # see gateway/
-    _Route(
-        "/api/v1/{service}",
-        "GET",
-        library.document_stream,
-        "The text or bytes behind an IRI: document-stream.",
-        "document-id",
-        gives=("application/octet-stream",),
-    ),
-    _Route("/api/v1/{service}", "POST", requests.post, "A request in TrustGraph's protocol.", takes=_ANY),
-    _Route("/api/v1/flow/{flow}/service/{service}", "POST", requests.post, "The same.", takes=_ANY),
-    _Route("/openapi.json", "GET", openapi),
-    _Route("/health", "GET", status.health, "The health of the server."),
-    _Route("/metrics", "GET", status.metrics, "Figures for Prometheus.", gives=("text/plain",)),
-    _Route("/cache", "GET", status.cache, "How much is in the caches."),
-    _Route("/cache/stats", "GET", status.cache, "As GET /cache."),
-    _Route("/cache/clear", "POST", status.empty_cache, "As DELETE /cache.", "only", guarded=True),
-    _Route("/cache", "DELETE", status.empty_cache, "Empty the caches.", "only", guarded=True),
-    _Route("/frozen", "POST", status.frozen),  # for commands beside the server, see store/frozen.py
-    _Route("/diagnostics", "GET", status.diagnostics, "What `doctor` reports.", guarded=True),
+    Route("/queries", "GET", reference.query_list, "The query templates of the program.", gives=_FORMS),
+    Route("/queries/{name:path}", "GET", reference.query, "One template.", gives=_FORMS),
+    Route("/dataset", "GET", dataset.dataset, "What the store holds (VoID, DCAT).", gives=_FORMS),
+    Route("/.well-known/void", "GET", dataset.dataset, "The same.", gives=_FORMS),
+    Route("/openapi.json", "GET", openapi),
+    Route("/health", "GET", status.health, "The health of the server."),
+    Route("/metrics", "GET", status.metrics, "Figures for Prometheus.", gives=("text/plain",)),
+    Route("/cache", "GET", status.cache, "How much is in the caches."),
+    Route("/cache/stats", "GET", status.cache, "As GET /cache."),
+    Route("/cache/clear", "POST", status.empty_cache, "As DELETE /cache.", "only", guarded=True),
+    Route("/cache", "DELETE", status.empty_cache, "Empty the caches.", "only", guarded=True),
+    Route("/frozen", "POST", status.frozen),  # for commands beside the server, see store/frozen.py
+    Route("/diagnostics", "GET", status.diagnostics, "What `doctor` reports.", guarded=True),
 )
 
 
@@ -228,27 +191,36 @@ _ENDPOINTS = {"documents": documents.document_list, "facts": facts.fact_list}
 _MORE = {"facts": _FACT}
 
 
-def _all_routes() -> tuple[_Route, ...]:
-    """The table, and the pages of lists."""
+def _all_routes() -> tuple[Route, ...]:
+    """The table, the pages of lists, and the routes of wings."""
     pages = [each for each in declaration.lists().values() if each.path]
-    return (*_ROUTES, *(_route_of(each) for each in pages))
+    return (
+        *_ROUTES,
+        *(_route_of(each) for each in pages),
+        *(each for each in _of_wings() if isinstance(each, Route)),
+    )
 
 
-def _route_of(listing: declaration.List) -> _Route:
+def _of_wings() -> list[Route | starlette.BaseRoute]:
+    return [each for wing in wings() for place in wing.routes for each in load(place)]
+
+
+def _route_of(listing: declaration.List) -> Route:
     names = [each.name for each in listing.filters]
     parameters = " ".join([*names, "limit", "offset", _MORE.get(listing.name, "")])
     endpoint = _ENDPOINTS.get(listing.name) or lists.endpoint(listing)
-    return _Route(listing.path, "GET", endpoint, f"{listing.title}.", parameters, gives=_FORMS)
+    return Route(listing.path, "GET", endpoint, f"{listing.title}.", parameters, gives=_FORMS)
 
 
-def routes() -> list[BaseRoute]:
+def routes() -> list[starlette.BaseRoute]:
     """The routes of the app."""
-    http_routes = [Route(each.path, each.endpoint, methods=each.methods.split()) for each in _all_routes()]
-    sockets = [
-        WebSocketRoute("/ask/ws", ask.ask_socket),
-        WebSocketRoute("/api/v1/socket", requests.socket),
-        WebSocketRoute("/api/v1/flow/{flow}/import/{kind}", imports.import_socket),
+    http_routes = [
+        starlette.Route(each.path, each.endpoint, methods=each.methods.split()) for each in _all_routes()
     ]
+    sockets: list[starlette.BaseRoute] = [
+        starlette.WebSocketRoute("/ask/ws", ask.ask_socket),
+    ]
+    sockets += [each for each in _of_wings() if not isinstance(each, Route)]
     return [*sockets, *http_routes]
 
 

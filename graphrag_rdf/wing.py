@@ -1,0 +1,93 @@
+"""What a wing plugs in, declared as data, and the wings that are installed.
+
+A wing is one feature in one place. Its module `wing.py` has a `Wing` named `WING`; the distribution that
+brings it names that as an entry point of the group `graphrag_rdf.wings`. The declaration says where things
+are as strings, `module:attribute`, so that nothing is imported before it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module, metadata
+from typing import Any
+
+GROUP = "graphrag_rdf.wings"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wing:
+    """One feature.
+
+    Attributes:
+        name: of its folder.
+        about: what it brings, in a sentence.
+        needs: names of wings that it imports.
+        commands: command → (`module:attribute` of it, its line in the table of commands, marked by `later`).
+        subcommands: words of a command in a group of the core, "facts compare" → `module:attribute`.
+        imports: word before the files of `import` → `module:attribute` of a function, see `cli.exchange`.
+        exports: word before the folder of `export` → the same.
+        examples: name of what is extracted, "claims" → `module:attribute` of a function that finds the
+            faults of an answer in an example, given how many items it has.
+        steps: modules that register kinds of steps.
+        stages: `module:attribute` of stages of the ingest, see `ingest.model_stage`.
+        lists: modules that register lists.
+        routes: `module:attribute` of sequences of `server.routing.Route`, and of WebSocket routes.
+    """
+
+    name: str
+    about: str
+    needs: tuple[str, ...] = ()
+    commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    subcommands: Mapping[str, str] = field(default_factory=dict)
+    imports: Mapping[str, str] = field(default_factory=dict)
+    exports: Mapping[str, str] = field(default_factory=dict)
+    examples: Mapping[str, str] = field(default_factory=dict)
+    steps: tuple[str, ...] = ()
+    stages: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    routes: tuple[str, ...] = ()
+
+
+def load(place: str) -> Any:
+    """What is at `module:attribute`."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+@cache
+def wings() -> tuple[Wing, ...]:
+    """The wings that are installed, in the order of their names."""
+    return tuple(wing for _, wing in sorted(_installed()) if wing is not None)
+
+
+@cache
+def absent() -> tuple[str, ...]:
+    """Names of wings that a distribution lists and does not contain."""
+    return tuple(name for name, wing in sorted(_installed()) if wing is None)
+
+
+def _installed() -> Iterator[tuple[str, Wing | None]]:
+    for point in {point.name: point for point in metadata.entry_points(group=GROUP)}.values():
+        try:
+            yield point.name, point.load()
+        except ModuleNotFoundError as error:
+            if not point.module.startswith(f"{error.name}"):
+                raise
+            yield point.name, None
+
+
+def all_of(kind: Callable[[Wing], Mapping[str, Any]]) -> dict[str, Any]:
+    """What all wings bring of one kind, by name.
+
+    Raises:
+        ValueError: two wings bring the same name.
+    """
+    brought: dict[str, Any] = {}
+    for wing in wings():
+        for name, value in kind(wing).items():
+            if name in brought:
+                raise ValueError(f"two wings bring {name}; the second is {wing.name}")
+            brought[name] = value
+    return brought

@@ -1,0 +1,1 @@
+"""The wings: features that plug into the core, one in each folder; see `graphrag_rdf.wing`."""

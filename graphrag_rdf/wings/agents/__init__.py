@@ -1,0 +1,1 @@
+"""Agents: ReAct, plan and execute, supervisors, with tools and teams."""

@@ -1,0 +1,1 @@
+"""Answers of models about claims and descriptions."""

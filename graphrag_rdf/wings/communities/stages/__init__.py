@@ -1,0 +1,1 @@
+"""The stages of the ingest that claims, descriptions and reports are."""

@@ -1,0 +1,1 @@
+"""The steps of global, local and DRIFT search."""

@@ -1,0 +1,1 @@
+"""Weights learned from evaluation sets; prompts tuned to documents."""

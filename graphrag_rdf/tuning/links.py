@@ -20,8 +20,10 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.prompts import one_line
 from graphrag_rdf.ingest.entity_links import MARGIN, Candidate, Proposal
+from graphrag_rdf.ingest.extractors import prompt_folder
+from graphrag_rdf.llm.question import Question
+from graphrag_rdf.steps.prompts import render
 from graphrag_rdf.store.base import Store, in_batches, select_in_batches
-from graphrag_rdf.tuning.question import Question
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -52,9 +54,8 @@ class _Answer(BaseModel):
     links: list[_Choice]
 
 
+_PIPELINE, _PROMPT = "link_entities", "choose.j2"
 _QUESTION = Question(
-    "link_entities",
-    "choose.j2",
     _Answer,
     keys=("links",),
     what="list of links",
@@ -158,9 +159,9 @@ def _asked(engine: Engine, shown: Mapping[int, _Shown], model: str) -> list[_Cho
     things = list(dict.fromkeys(each.thing for one in shown.values() for each in one.things.values()))
     names = _texts(engine.store, ("linking/target-names",), things, "name")
     texts = _texts(engine.store, ("linking/descriptions", "linking/neighbours"), things, "text")
-    answer = _QUESTION.ask(
-        engine,
-        model,
+    prompt = render(
+        (prompt_folder(engine.settings, _PIPELINE, _PROMPT),),
+        _PROMPT,
         entities=[
             {
                 "id": f"e{number}",
@@ -181,6 +182,7 @@ def _asked(engine: Engine, shown: Mapping[int, _Shown], model: str) -> list[_Cho
             for number, one in shown.items()
         ],
     )
+    answer = _QUESTION.ask(engine.gateway, prompt, model)
     return answer.links
 
 

@@ -19,10 +19,12 @@ from pyoxigraph import Literal, RdfFormat, Triple, serialize
 from graphrag_rdf import __version__
 from graphrag_rdf.extract.prompts import one_line
 from graphrag_rdf.i18n import later
+from graphrag_rdf.ingest.extractors import prompt_folder
 from graphrag_rdf.llm.budget import LlmUsage, since
+from graphrag_rdf.llm.question import Question
 from graphrag_rdf.rdf.namespaces import PREFIXES
 from graphrag_rdf.schema.draft import DraftReport, DraftRequest, Found, Group, draft, find_terms, terms_of
-from graphrag_rdf.tuning.question import Question
+from graphrag_rdf.steps.prompts import render
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -111,9 +113,8 @@ class _Answer(BaseModel):
     properties: list[_AnsweredGroup] = []
 
 
+_PIPELINE, _PROMPT = "suggest_ontology", "terms.j2"
 _QUESTION = Question(
-    "suggest_ontology",
-    "terms.j2",
     _Answer,
     keys=("classes", "properties"),
     what="draft of an ontology",
@@ -126,12 +127,13 @@ _QUESTION = Question(
 def _named_by_model(engine: Engine, groups: Sequence[Group], model: str) -> tuple[list[Group], Counter[str]]:
     """The groups as a model has them."""
     known = dict(zip(_numbered(groups), groups, strict=True))
-    answer = _QUESTION.ask(
-        engine,
-        model,
+    prompt = render(
+        (prompt_folder(engine.settings, _PIPELINE, _PROMPT),),
+        _PROMPT,
         classes=[_shown(engine, key, group) for key, group in known.items() if group.kind == "class"],
         properties=[_shown(engine, key, group) for key, group in known.items() if group.kind != "class"],
     )
+    answer = _QUESTION.ask(engine.gateway, prompt, model)
     dropped: Counter[str] = Counter()
     named = list(_regrouped(answer, known, dropped))
     taken = {member.iri for group in named for member in group.members}

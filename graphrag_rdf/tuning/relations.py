@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from graphrag_rdf.extract.prompts import one_line
+from graphrag_rdf.ingest.extractors import prompt_folder
 from graphrag_rdf.ingest.relation_decisions import Objects
 from graphrag_rdf.ingest.relation_normalisation import Known, Pair, grouped, inverses
+from graphrag_rdf.llm.question import Question
+from graphrag_rdf.steps.prompts import render
 from graphrag_rdf.store.base import in_batches, select_in_batches
-from graphrag_rdf.tuning.question import Question
 
 if TYPE_CHECKING:
     from pyoxigraph import NamedNode
@@ -37,9 +39,8 @@ class Answer(BaseModel):
     inverses: list[list[str]] = []
 
 
+_PIPELINE, _PROMPT = "normalise_relations", "groups.j2"
 _QUESTION = Question(
-    "normalise_relations",
-    "groups.j2",
     Answer,
     keys=("groups",),
     what="list of groups",
@@ -75,9 +76,9 @@ def _asked(
         row["relation"]: row["example"]
         for row in select_in_batches(engine.store, "predicates/examples", "relations", list(shown.values()))
     }
-    answer = _QUESTION.ask(
-        engine,
-        model,
+    prompt = render(
+        (prompt_folder(engine.settings, _PIPELINE, _PROMPT),),
+        _PROMPT,
         things=things,
         relations=[
             {
@@ -91,6 +92,7 @@ def _asked(
             for name, *also in [known.names(relation)]
         ],
     )
+    answer = _QUESTION.ask(engine.gateway, prompt, model)
     return answer if things else answer.model_copy(update={"inverses": []})
 
 

@@ -4,18 +4,16 @@ a draft of an ontology."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pydantic import BaseModel
 
 from graphrag_rdf.i18n import later, tr
-from graphrag_rdf.ingest.extractors import prompt_folder
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.llm.repair import ask_for, in_form
-from graphrag_rdf.steps.prompts import render
 
 if TYPE_CHECKING:
-    from graphrag_rdf.engine import Engine
+    from graphrag_rdf.llm.gateway import LlmGateway
 
 A = TypeVar("A", bound=BaseModel)
 
@@ -25,7 +23,6 @@ class Question(Generic[A]):
     """What is asked.
 
     Attributes:
-        pipeline, prompt: folder and file of the prompt.
         answer: the form of the answer.
         keys: of which the answer has one at least.
         what: what is asked for, as the model is told; `form`: what a good answer is.
@@ -33,8 +30,6 @@ class Question(Generic[A]):
         hint: a way out for people.
     """
 
-    pipeline: str
-    prompt: str
     answer: type[A]
     keys: tuple[str, ...]
     what: str
@@ -42,19 +37,15 @@ class Question(Generic[A]):
     purpose: str
     hint: str = later("use a model that follows instructions better")
 
-    def ask(self, engine: Engine, model: str, **values: Any) -> A:
+    def ask(self, gateway: LlmGateway, prompt: str, model: str) -> A:
         """Ask the model.
-
-        Args:
-            values: of the prompt.
 
         Raises:
             LlmError: the call failed, or the second answer cannot be read either.
         """
-        folders = (prompt_folder(engine.settings, self.pipeline, self.prompt),)
         answer, _ = ask_for(
-            engine.gateway,
-            render(folders, self.prompt, **values),
+            gateway,
+            prompt,
             lambda completion: self.read(completion.text),
             what=self.what,
             form=self.form,

@@ -68,17 +68,18 @@ ask: setup
 serve: setup
 	$(PROGRAM) serve
 
+# WING=NAME: the tests of one wing; CORE=1: those of the core
 test: $(STAMPS)/dev
-	$(BIN)/python -m pytest $(if $(SLOW),-m "not trustgraph and not msgraphrag and not schematools and not clients") $(or $(TESTS),--numprocesses 2 --dist loadfile)
+	$(BIN)/python -m pytest $(if $(SLOW),-m "not trustgraph and not msgraphrag and not schematools and not clients") $(or $(TESTS),--numprocesses 2 --dist loadfile $(if $(WING),tests/wings/$(WING)) $(if $(CORE),--ignore tests/wings))
 
 # the tests of the spine on every kind of store that is installed, or on KINDS=oxigraph,serve,jena
 test-remote: $(STAMPS)/dev
 	$(BIN)/python -m pytest --store-kind $(or $(KINDS),all) $(or $(TESTS),tests/remote tests/pipeline tests/ingest \
-		tests/trace tests/exchange tests/checks tests/steps)
+		tests/trace tests/exchange tests/checks tests/steps tests/wings)
 
 # the commands of TrustGraph's own package, unmodified, against our server; they are installed on their own
 test-trustgraph: $(STAMPS)/dev $(STAMPS)/trustgraph
-	TRUSTGRAPH_BIN=$(STAMPS)/trustgraph-cli/bin $(BIN)/python -m pytest -m trustgraph tests/trustgraph
+	TRUSTGRAPH_BIN=$(STAMPS)/trustgraph-cli/bin $(BIN)/python -m pytest -m trustgraph tests/wings/trustgraph
 
 $(STAMPS)/trustgraph: $(BIN)/python
 	@mkdir -p $(STAMPS)
@@ -89,7 +90,7 @@ $(STAMPS)/trustgraph: $(BIN)/python
 
 # the commands of Microsoft's own package over tables that we export; it takes 1.3 GB, so CI does not install it
 test-msgraphrag: $(STAMPS)/dev $(STAMPS)/msgraphrag
-	MSGRAPHRAG_BIN=$(STAMPS)/msgraphrag-cli/bin $(BIN)/python -m pytest -m msgraphrag tests/msgraphrag
+	MSGRAPHRAG_BIN=$(STAMPS)/msgraphrag-cli/bin $(BIN)/python -m pytest -m msgraphrag tests/wings/msgraphrag
 
 $(STAMPS)/msgraphrag: $(BIN)/python
 	@mkdir -p $(STAMPS)

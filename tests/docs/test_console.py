@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.docs.markdown import REPOSITORY, blocks, commands, output_matches
-from tests.pipeline.test_agent import model
 from tests.support.commands import environment
 from tests.support.scripted_server import ScriptedServer
+from tests.wings.agents.pipeline.test_agent import model
 
 _COUNTED = re.compile(r"^((?:facts|entities|time|事实|实体|时间)\s+(?:新增 )?)[\d,.]+")
 """What an ingest counts depends on the rules of extraction, and its time on the machine."""

@@ -13,9 +13,9 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.resources import folder
 from graphrag_rdf.trace.model import Trace
-from tests.pipeline.test_agent import model
 from tests.support.scripted_server import Request, ScriptedServer
 from tests.support.stores import open_engine
+from tests.wings.agents.pipeline.test_agent import model
 
 QUESTION = "Who invented the reversing gear?"
 LACKING = "global needs communities; local needs communities; drift needs communities; agent needs model"

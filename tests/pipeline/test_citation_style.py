@@ -11,11 +11,11 @@ from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.trace.citations import SETTING, cited_numbers, in_style, style_of, whole_citations
 from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.text import render_trace
-from tests.pipeline.test_agent import QUESTION as ASKED_OF_AGENTS
-from tests.pipeline.test_agent import model as agent
 from tests.pipeline.test_with_a_model import QUESTION, model
 from tests.support.pages import Page
 from tests.support.scripted_server import Reply, ScriptedServer
+from tests.wings.agents.pipeline.test_agent import QUESTION as ASKED_OF_AGENTS
+from tests.wings.agents.pipeline.test_agent import model as agent
 
 SAID = "Rhoda Tennant invented the reversing gear."
 STYLES = pytest.mark.parametrize(("style", "marker"), [("number", "[1]"), ("source", "[S1]")])

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from graphrag_rdf.engine import Engine
-from tests.pipeline import test_agent, test_with_a_model
+from tests.pipeline import test_with_a_model
 from tests.steps.conftest import sample_folder, samples
 from tests.support.scripted_server import ScriptedServer
 from tests.support.stores import open_engine
+from tests.wings.agents.pipeline import test_agent
 
 __all__ = ["sample_folder", "samples"]
 

@@ -17,8 +17,8 @@ from graphrag_rdf.trace.difference import differences
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.text import render_trace
-from tests.pipeline.test_agent import QUESTION, SUB_QUESTION, model, team
 from tests.support.scripted_server import Reply, Request, ScriptedServer
+from tests.wings.agents.pipeline.test_agent import QUESTION, SUB_QUESTION, model, team
 
 COMPARE = "Compare the gear and the Petrel."
 ALL = {

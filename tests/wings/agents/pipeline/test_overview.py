@@ -10,9 +10,9 @@ import pytest
 from graphrag_rdf.config import load_settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.trace.verify import verify_trace
-from tests.pipeline.test_local import LINE, TEXTS
 from tests.support.scripted_server import Reply, Request, ScriptedServer
 from tests.support.stores import open_engine
+from tests.wings.communities.pipeline.test_local import LINE, TEXTS
 
 QUESTION = "What are these documents about?"
 

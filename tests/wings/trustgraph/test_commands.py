@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipeline.test_agent import team
 from tests.steps.conftest import sample_folder
 from tests.support.endpoint import TOKENS, WRITE, Endpoint, eventually
 from tests.support.scripted_server import ScriptedServer
+from tests.wings.agents.pipeline.test_agent import team
 
 __all__ = ["sample_folder"]
 

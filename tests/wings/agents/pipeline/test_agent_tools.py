@@ -25,7 +25,7 @@ from tests.support.scripted_server import ScriptedServer
 from tests.support.stores import open_engine
 
 QUESTION = "When did the Petrel sink?"
-SERVER = Path(__file__).parents[1] / "support" / "mcp_server.py"
+SERVER = Path(__file__).parents[3] / "support" / "mcp_server.py"
 
 
 def use(tool: str, **arguments: Any) -> str:

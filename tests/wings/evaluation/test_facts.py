@@ -16,7 +16,7 @@ from graphrag_rdf.ingest.facts import CandidateFilter
 from graphrag_rdf.wings.evaluation.facts import Fact, LabelledText, evaluate_facts, judge, load_labelled
 from tests.support.stores import open_engine
 
-SAMPLE = Path(__file__).parents[2] / "examples" / "facts.jsonl"
+SAMPLE = Path(__file__).parents[3] / "examples" / "facts.jsonl"
 
 
 def labelled(**labels: Any) -> LabelledText:

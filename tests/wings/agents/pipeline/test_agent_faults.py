@@ -19,10 +19,10 @@ from graphrag_rdf.checks import run_checks
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.resources import folder
 from graphrag_rdf.trace.messages import GraphRagResponse
-from tests.pipeline.test_agent import QUESTION, model, team
 from tests.pipeline.test_with_a_model import settings
 from tests.support.scripted_server import Reply, Request, ScriptedServer
 from tests.support.stores import open_engine
+from tests.wings.agents.pipeline.test_agent import QUESTION, model, team
 
 PIPELINES = ("agent_react", "agent_plan", "agent_supervisor", "agent", "auto")
 

@@ -21,8 +21,6 @@ from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.sparql.render import with_prefixes
 from graphrag_rdf.wings.trustgraph.lookups import TriplesRequest, look_up
-from tests.pipeline.test_agent import QUESTION as AGENTS_QUESTION
-from tests.pipeline.test_agent import team
 from tests.steps.conftest import sample_folder, samples
 from tests.support.endpoint import TOKENS, WRITE, Endpoint, eventually
 from tests.support.scripted_server import ScriptedServer
@@ -40,6 +38,8 @@ from tests.support.trustgraph import (
     plain,
     value,
 )
+from tests.wings.agents.pipeline.test_agent import QUESTION as AGENTS_QUESTION
+from tests.wings.agents.pipeline.test_agent import team
 
 __all__ = ["sample_folder", "samples"]
 

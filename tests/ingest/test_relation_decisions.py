@@ -20,19 +20,20 @@ from graphrag_rdf.checks.conflicts import find_conflicts
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.ontologies import load_ontologies
-from graphrag_rdf.ingest import relation_normalisation as normalisation
 from graphrag_rdf.ingest.decisions import read_decisions, undo
 from graphrag_rdf.ingest.fact_decisions import remove_facts
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
-from graphrag_rdf.ingest.relation_decisions import FORM, RELATIONS, merge, relations_called, split, together
+from graphrag_rdf.ingest.relation_decisions import FORM, RELATIONS, merge, split
 from graphrag_rdf.ingest.resolutions import Merge, Resolution
 from graphrag_rdf.rdf.iris import DEFAULT_NAMESPACE
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
 from graphrag_rdf.store.base import plain_quads
 from graphrag_rdf.trace.facts import facts_called
 from graphrag_rdf.trace.text import render_trace
-from graphrag_rdf.tuning.relations import by_model as groups_of_model
+from graphrag_rdf.wings.merging import relation_normalisation as normalisation
+from graphrag_rdf.wings.merging.relations import relations_called, together
+from graphrag_rdf.wings.merging.relations_by_model import by_model as groups_of_model
 from tests.ingest.conftest import MakeEngine, assert_same, by_model, chunk_in, content, everything
 from tests.support.scripted_server import Request, ScriptedServer
 

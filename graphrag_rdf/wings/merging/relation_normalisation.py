@@ -25,7 +25,6 @@ from graphrag_rdf.ingest.relation_decisions import (
     Ends,
     Objects,
     Relation,
-    merge_and_invert,
     read_ends,
     read_relations,
 )
@@ -35,6 +34,7 @@ from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.rdf.wording import words_of
 from graphrag_rdf.schema.relation_forms import Form, form_of, function_words, same_words, voices
 from graphrag_rdf.store.base import Store
+from graphrag_rdf.wings.merging.relations import merge_and_invert
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents

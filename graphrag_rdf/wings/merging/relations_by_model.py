@@ -16,10 +16,10 @@ from pydantic import BaseModel
 from graphrag_rdf.extract.prompts import one_line
 from graphrag_rdf.ingest.extractors import prompt_folder
 from graphrag_rdf.ingest.relation_decisions import Objects
-from graphrag_rdf.ingest.relation_normalisation import Known, Pair, grouped, inverses
 from graphrag_rdf.llm.question import Question
 from graphrag_rdf.steps.prompts import render
 from graphrag_rdf.store.base import in_batches, select_in_batches
+from graphrag_rdf.wings.merging.relation_normalisation import Known, Pair, grouped, inverses
 
 if TYPE_CHECKING:
     from pyoxigraph import NamedNode

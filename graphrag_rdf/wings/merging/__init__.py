@@ -1,0 +1,1 @@
+"""Entities and relations that are the same."""

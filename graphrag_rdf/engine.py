@@ -326,7 +326,7 @@ class Engine(Components):
         """Run a stage that follows the documents: `relations`, `claims`, `summaries` or `communities`.
 
         Args:
-            stage: its name; see `ingest.model_stages`.
+            stage: its name; see `ingest.model_stage`.
             documents: only what belongs to these, if the stage can do that; empty: all.
             again: also do what is done, without the cache.
             progress: called with each finished task.

@@ -447,6 +447,13 @@ def predicate_phrase(text: str) -> str:
     return " ".join(phrase.replace("_", " ").lower().split())
 
 
+def quotes_of(value: object) -> object:
+    """The texts of one quote or a list of quotes, stripped, each once."""
+    listed = value if isinstance(value, list) else [value]
+    texts = [encodable(item).strip() for item in listed if isinstance(item, str)]
+    return list(dict.fromkeys(text for text in texts if text))
+
+
 def confidence_of(value: object) -> float | None:
     """A confidence from 0 to 1, clipped, of a number or a percentage; None for anything else."""
     if isinstance(value, str) and (percent := _PERCENT.fullmatch(value)):

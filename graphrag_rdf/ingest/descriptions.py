@@ -1,7 +1,7 @@
 """The texts that describe entities and facts, where there are several of one.
 
 An entity is described by the definitions that were extracted, each with its evidence, or if there is none by
-the sentences that name it; a fact between entities by its quotes. `model_stages.summaries` merges them.
+the sentences that name it; a fact between entities by its quotes. the wing `communities` merges them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Stages after the documents that mostly ask a model: claims, relations of chunks, descriptions, reports.
 
-Each is a class in a module of `ingest.model_stages`, which is all that names it. The class declares, as data,
-its place in the pipeline, its command, and what people are told; and in a few methods what it reads, whom it
-asks, how an answer becomes quads, and what an answer replaces. Everything else is here, once: the run, its
-report, failures, estimate and JSON.
+Each is a class in a wing, whose declaration is all that names it. The class declares, as data, its place in
+the pipeline, its command, and what people are told; and in a few methods what it reads, whom it asks, how an
+answer becomes quads, and what an answer replaces. Everything else is here, once: the run, its report,
+failures, estimate and JSON. What the module of a stage needs only when it runs is imported then: the commands
+import all of these modules for their help.
 
 Each answer is one transaction with the call that gave it, so a run that is stopped leaves whole tasks. It
 replaces what an earlier call gave. A failed call, or an unreadable answer, is a recorded failure of the task;

@@ -6,7 +6,7 @@
 | `rag:follows` | chunks | it stands right after the other in their document |
 
 These are in `urn:graph:derived`: rebuilt, never edited. The relations that a model finds
-(`model_stages.relations`) are stated there again whenever the others are built.
+(wing `hybrid`) are stated there again whenever the others are built.
 
 An entity in more chunks than the hub limit makes no relation, as it passes on no activation: it would relate
 everything, and cost would grow with the square of the store. The idf is that of BM25 (Robertson and Zaragoza

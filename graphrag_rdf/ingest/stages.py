@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -131,13 +129,10 @@ NORMALISING = tuple(stage.name for stage in _OWN if "extract.normalise" in stage
 
 @cache
 def model_stages() -> tuple[type[ModelStage[Any, Any, Any]], ...]:
-    """The stages in modules of `ingest.model_stages` and wings, in the order of our file; others follow."""
+    """The stages of wings, in the order of our file; those that it does not list follow."""
     import yaml
 
-    package = import_module("graphrag_rdf.ingest.model_stages")
-    names = sorted(module.name for module in iter_modules(package.__path__))
-    found = [import_module(f"{package.__name__}.{name}").STAGE for name in names]
-    found += [load(place) for wing in wings() for place in wing.stages]
+    found = [load(place) for wing in wings() for place in wing.stages]
     listed = yaml.safe_load(_ours().read_text("utf-8"))["end"]
     order = {entry["stage"]: place for place, entry in enumerate(listed)}
     return tuple(sorted(found, key=lambda kind: order.get(kind.stage.name, len(order))))

@@ -13,13 +13,13 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.index.text import TextIndex
 from graphrag_rdf.ingest.fact_decisions import CORRECTION, REMOVAL, FactDecision
-from graphrag_rdf.rdf import chunk_relations as build
 from graphrag_rdf.rdf import claims, iris, model_calls
 from graphrag_rdf.rdf.model_calls import Quote
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, RDFS, SKOS, TG, Graphs
 from graphrag_rdf.rdf.terms import datetime_, integer, now
 from graphrag_rdf.resources import folder
 from graphrag_rdf.store.blobs import BlobStore
+from graphrag_rdf.wings.hybrid import relation_quads as build
 from tests.support.sample_stores import store_of
 
 Quads = tuple[Quad, ...]

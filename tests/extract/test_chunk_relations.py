@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_rdf.errors import LlmError, TemplateError
-from graphrag_rdf.extract.chunk_relations import RELATION_TYPES, PairAnswer, RelationReader
 from graphrag_rdf.llm.gateway import LlmGateway
 from graphrag_rdf.llm.model import LlmSettings
 from graphrag_rdf.resources import folder
+from graphrag_rdf.wings.hybrid.relation_reader import RELATION_TYPES, PairAnswer, RelationReader
 from tests.support.scripted_server import Reply, ScriptedServer
 
 FIRST = "The boiler cracked on 3 May."

@@ -15,24 +15,26 @@ from graphrag_rdf.checks.diagnosis import index_status, warnings
 from graphrag_rdf.cli.ingest import show_report
 from graphrag_rdf.cli.refresh import refresh_command
 from graphrag_rdf.config import Settings
-from graphrag_rdf.ingest import model_stages as package
 from graphrag_rdf.ingest.estimate import estimate
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.ingest.stages import ingest_pipeline, model_stages, stages
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.namespaces import Graphs
+from graphrag_rdf.wing import Wing, wings
 from tests.ingest.conftest import MakeEngine, by_model, chunks
 from tests.support.scripted_server import ScriptedServer
 
 TOY = Path(__file__).parent / "toy_stage"
-MODULE = "graphrag_rdf.ingest.model_stages.openings"
+MODULE = "openings"
 
 
 @pytest.fixture(autouse=True)
 def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Another folder of stages, as if the module lay beside the others."""
-    monkeypatch.setattr(package, "__path__", [*package.__path__, str(TOY)])
+    """A wing of another package that brings the stage."""
+    toy = Wing(name="toy", about="A stage.", stages=(f"{MODULE}:STAGE",))
+    monkeypatch.syspath_prepend(TOY)
+    monkeypatch.setattr("graphrag_rdf.ingest.stages.wings", lambda: (*wings(), toy))
     for listed in (model_stages, stages):
         listed.cache_clear()
     yield

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from graphrag_rdf.errors import GraphRagError, UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.steps.exploration import WEIGHTS
-from graphrag_rdf.steps.hybrid import OWN, RELATIONS
 from graphrag_rdf.wings.evaluation.evalset import EvalSet
 from graphrag_rdf.wings.evaluation.metrics import compared, recall
+from graphrag_rdf.wings.hybrid.composite import OWN, RELATIONS
 
 if TYPE_CHECKING:
     import numpy as np

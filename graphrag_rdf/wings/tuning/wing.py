@@ -8,7 +8,7 @@ from graphrag_rdf.wing import Wing
 WING = Wing(
     name="tuning",
     about=later("Weights learned from evaluation sets, and prompts tuned to documents."),
-    needs=("evaluation",),
+    needs=("evaluation", "hybrid"),
     commands={
         "tune": (
             "graphrag_rdf.wings.tuning.commands:tune_command",

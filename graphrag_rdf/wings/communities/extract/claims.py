@@ -27,8 +27,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
 from graphrag_rdf.errors import LlmError
-from graphrag_rdf.extract.answers import OptionalText, Text
-from graphrag_rdf.extract.chunk_relations import quotes_of
+from graphrag_rdf.extract.answers import OptionalText, Text, quotes_of
 from graphrag_rdf.extract.model import Rejected
 from graphrag_rdf.extract.names import LONGEST_NAME, fold, is_placeholder, match_key, reject_reason
 from graphrag_rdf.extract.numbers import typed_literal

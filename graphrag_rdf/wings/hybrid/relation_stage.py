@@ -37,15 +37,15 @@ from graphrag_rdf.ingest.relations import (
 )
 from graphrag_rdf.ingest.stages import Stage
 from graphrag_rdf.llm.model import estimate_tokens
-from graphrag_rdf.rdf import chunk_relations as build
 from graphrag_rdf.rdf import iris, model_calls, prov
 from graphrag_rdf.rdf.model_calls import ModelCall
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.store.base import Changes, in_batches, updates_in_batches
+from graphrag_rdf.wings.hybrid import relation_quads as build
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
-    from graphrag_rdf.extract.chunk_relations import PairAnswer, RelationReader
+    from graphrag_rdf.wings.hybrid.relation_reader import PairAnswer, RelationReader
 
 COMPONENT = "graphrag-rdf-relations"
 PER_PAIR = 120
@@ -163,8 +163,8 @@ class Relations(ModelStage["RelationReader", Pair, "PairAnswer"]):
             )
         if settings.use == "structure" or model is None:
             return None
-        from graphrag_rdf.extract.chunk_relations import RelationReader
         from graphrag_rdf.ingest.extractors import prompt_folder
+        from graphrag_rdf.wings.hybrid.relation_reader import RelationReader
 
         return RelationReader(
             prompt_folder(self.settings, "ingest", "relations.j2"),
@@ -174,7 +174,7 @@ class Relations(ModelStage["RelationReader", Pair, "PairAnswer"]):
         )
 
     def agent(self) -> Iterable[Quad]:
-        from graphrag_rdf.extract.chunk_relations import RELATIONS_VERSION
+        from graphrag_rdf.wings.hybrid.relation_reader import RELATIONS_VERSION
 
         return prov.agent(COMPONENT, RELATIONS_VERSION)
 

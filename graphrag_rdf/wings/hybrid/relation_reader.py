@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
 from graphrag_rdf.errors import LlmError
-from graphrag_rdf.extract.answers import confidence_of
+from graphrag_rdf.extract.answers import confidence_of, quotes_of
 from graphrag_rdf.extract.model import Rejected
 from graphrag_rdf.extract.prompts import fill_prompt, read_prompt
 from graphrag_rdf.llm.jsonl import Bad, Section, parse_sections
@@ -66,13 +66,6 @@ def _side(value: object) -> object:
         }
         return int(numbers.pop()) if len(numbers) == 1 else value
     return value
-
-
-def quotes_of(value: object) -> object:
-    """The texts of one quote or a list of quotes, stripped, each once."""
-    listed = value if isinstance(value, list) else [value]
-    texts = [encodable(item).strip() for item in listed if isinstance(item, str)]
-    return list(dict.fromkeys(text for text in texts if text))
 
 
 class AnsweredChunkRelation(BaseModel):

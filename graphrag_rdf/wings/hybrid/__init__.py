@@ -1,0 +1,1 @@
+"""Explorations by a composite score and hop by hop, and relations between chunks."""

@@ -33,6 +33,8 @@ class Wing:
         steps: modules that register kinds of steps.
         stages: `module:attribute` of stages of the ingest, see `ingest.model_stage`.
         lists: modules that register lists.
+        syntaxes: `module:attribute` of functions that read ontologies: the bytes of a file to triples, or
+            to None if it is in another syntax.
         routes: `module:attribute` of sequences of `server.routing.Route`, and of WebSocket routes.
     """
 
@@ -47,6 +49,7 @@ class Wing:
     steps: tuple[str, ...] = ()
     stages: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
+    syntaxes: tuple[str, ...] = ()
     routes: tuple[str, ...] = ()
 
 

@@ -34,7 +34,6 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "queries": ("sparql:queries", "The program's query templates: list, show, run."),
     "entities": ("entities", "Entities: list, merge, split, find those that are the same."),
     "relations": ("relations", "Relations of facts: list, merge, split, find those that are the same."),
-    "ontology": ("ontology", "Ontologies: load, list, check, export for Protégé, remove."),
     "decisions": ("decisions", "Decisions about entities, relations and facts: list, show, undo."),
     "facts": ("facts", "Remove or correct facts by hand, undo it, and list facts that contradict."),
     "forget": ("documents:forget", "Erase documents and the facts that only they support."),

@@ -2,8 +2,8 @@
 
 Each version has a graph of its own, `urn:graph:ontology:` and the beginning of the SHA-256 of its file. The
 triples of the active version of each ontology are also in `urn:graph:ontology`, where tools find them.
-Besides RDF, OWL/XML and functional-style syntax are read (`owl_syntax`, `owl_mapping`). Imports (OWL 2 §3.4)
-are resolved by the XML catalogue beside the file, as in Protégé; nothing is fetched from the network.
+Besides RDF, the syntaxes of wings are read: OWL/XML, functional-style syntax. Imports (OWL 2 §3.4) are
+resolved by the XML catalogue beside the file, as in Protégé; nothing is fetched from the network.
 
 A file that declares no ontology has the IRI of its SKOS concept scheme, if it has exactly one, else a `urn:`.
 """
@@ -26,8 +26,6 @@ from pyoxigraph import Literal as RdfLiteral
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.dump import format_of
 from graphrag_rdf.exchange.import_ import parsing, read_quads, require_harmless
-from graphrag_rdf.exchange.owl_mapping import to_rdf
-from graphrag_rdf.exchange.owl_syntax import read_owl, syntax_of
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.decisions import person_quads
 from graphrag_rdf.rdf import iris
@@ -37,6 +35,7 @@ from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.schema.observed import observe
 from graphrag_rdf.schema.reasoning import Profile
 from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.wing import load, wings
 
 CATALOG = "catalog-v001.xml"
 _NAME = "{urn:oasis:names:tc:entity:xmlns:xml:catalog}uri"
@@ -273,10 +272,12 @@ def _scheme(triples: Iterable[Triple]) -> NamedNode | None:
 
 
 def _triples(path: Path, data: bytes) -> Iterable[Triple]:
-    """The triples of a file: OWL/XML and functional-style syntax by its beginning, RDF by its suffix."""
+    """The triples of a file: syntaxes of wings by its beginning, RDF by its suffix."""
     try:
-        if syntax := syntax_of(data):
-            return to_rdf(read_owl(data, syntax))
+        for place in (place for wing in wings() for place in wing.syntaxes):
+            triples: Iterable[Triple] | None = load(place)(data)
+            if triples is not None:
+                return triples
     except UsageError as error:
         raise UsageError(f"{path}: {error.message}", hint=tr("nothing was imported")) from error
     if path.suffix.lower() in _OWL_ONLY:

@@ -14,7 +14,6 @@ from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.exchange.dump import export_graph
-from graphrag_rdf.exchange.owl import export_owl
 from graphrag_rdf.ingest.decisions import undo
 from graphrag_rdf.ingest.entity_decisions import merge, split
 from graphrag_rdf.ingest.forget import forget_documents
@@ -23,6 +22,7 @@ from graphrag_rdf.ingest.resolutions import Merge, Resolution
 from graphrag_rdf.rdf.iris import DEFAULT_NAMESPACE
 from graphrag_rdf.rdf.namespaces import RAG, SKOS, Graphs
 from graphrag_rdf.store.base import Changes, plain_quads
+from graphrag_rdf.wings.ontologies.owl import export_owl
 from tests.ingest.conftest import MakeEngine, assert_same, by_model, chunk_in, everything
 from tests.support.scripted_server import Request, ScriptedServer
 

@@ -12,12 +12,12 @@ import pytest
 import rdflib
 from rdflib import OWL, RDF
 
-from graphrag_rdf.checks.ontologies import check_files
 from graphrag_rdf.config import Settings
 from graphrag_rdf.exchange import import_file
 from graphrag_rdf.exchange.ontologies import load_ontologies
-from graphrag_rdf.exchange.owl import export_owl
 from graphrag_rdf.rdf.iris import DEFAULT_NAMESPACE
+from graphrag_rdf.wings.ontologies.checks import check_files
+from graphrag_rdf.wings.ontologies.owl import export_owl
 from tests.support.sample_stores import DOCUMENTS, templates
 from tests.support.stores import open_engine
 

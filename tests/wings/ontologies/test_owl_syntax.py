@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pyoxigraph import BlankNode, Literal, NamedNode
 from rdflib.compare import isomorphic
 
-from graphrag_rdf.exchange.owl_mapping import to_rdf
-from graphrag_rdf.exchange.owl_syntax import Argument, Expression, read_owl, syntax_of
+from graphrag_rdf.wings.ontologies.owl_mapping import to_rdf
+from graphrag_rdf.wings.ontologies.owl_syntax import Argument, Expression, read_owl, syntax_of
 
 PREFIXES = "".join(
     f"@prefix {name}: <{iri}> .\n"

@@ -16,10 +16,10 @@ from graphrag_rdf.checks import run_checks
 from graphrag_rdf.config import Settings
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.ontologies import load_ontologies, ontology_versions
-from graphrag_rdf.exchange.owl import export_owl
-from graphrag_rdf.exchange.owl_edits import Difference, apply_edits, find_differences
 from graphrag_rdf.rdf.namespaces import PROV
 from graphrag_rdf.trace.sources import source_fact
+from graphrag_rdf.wings.ontologies.owl import export_owl
+from graphrag_rdf.wings.ontologies.owl_edits import Difference, apply_edits, find_differences
 from tests.support.stores import open_engine
 
 NAMESPACE = "http://trustgraph.ai/"
@@ -121,7 +121,7 @@ def test_an_export_that_fails_leaves_the_earlier_file(
 ) -> None:
     export_owl(engine.store, tmp_path, NAMESPACE)
     before = (tmp_path / "facts.ttl").read_bytes()
-    monkeypatch.setattr("graphrag_rdf.exchange.owl._Facts.triples", fail_after_one)
+    monkeypatch.setattr("graphrag_rdf.wings.ontologies.owl._Facts.triples", fail_after_one)
     with pytest.raises(UsageError, match="No space left"):
         export_owl(engine.store, tmp_path, NAMESPACE)
     assert (tmp_path / "facts.ttl").read_bytes() == before

@@ -1,7 +1,7 @@
 """Edited ontologies and individuals: what changed since they were loaded or exported, and its application.
 
 A file is compared with what the store has under the IRI of its ontology: the active version of a loaded
-ontology, or the facts as `exchange.owl` exports them (`{namespace}facts`). Blank nodes are compared by what
+ontology, or the facts as `owl` exports them (`{namespace}facts`). Blank nodes are compared by what
 they say, as class expressions are trees (OWL 2 Structural Specification §8). Of an export of facts only
 assertions count: declarations and the axioms that quote documents say nothing new.
 
@@ -31,7 +31,6 @@ from graphrag_rdf.exchange.ontologies import (
     read_ontologies,
     remove_ontology,
 )
-from graphrag_rdf.exchange.owl import EDITS, FACTS, LINKS, exported_facts, observed_schema, schema_edits
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.decisions import Person
 from graphrag_rdf.ingest.entity_decisions import refresh_links
@@ -39,6 +38,14 @@ from graphrag_rdf.ingest.fact_decisions import correct_fact, remove_facts
 from graphrag_rdf.ingest.gate import Gate, Passed
 from graphrag_rdf.rdf.namespaces import OWL, RAG, RDF, RDFS, SCHEMA, SKOS, XSD
 from graphrag_rdf.rdf.terms import Statement, Term
+from graphrag_rdf.wings.ontologies.owl import (
+    EDITS,
+    FACTS,
+    LINKS,
+    exported_facts,
+    observed_schema,
+    schema_edits,
+)
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from graphrag_rdf import Engine
-from graphrag_rdf.checks.competency import Answered, answer_questions, question_files, write_results
 from graphrag_rdf.config import Settings
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.wings.ontologies.competency import Answered, answer_questions, question_files, write_results
 from tests.support.stores import open_engine
 
 FACTS = """INSERT DATA {

@@ -31,8 +31,8 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import counted, listed, tr
 
 if TYPE_CHECKING:
-    from graphrag_rdf.exchange.owl_edits import Difference
-    from graphrag_rdf.tuning.ontology import Suggestion
+    from graphrag_rdf.wings.ontologies.owl_edits import Difference
+    from graphrag_rdf.wings.ontologies.suggest import Suggestion
 
 _files = click.Path(path_type=Path)
 _ROWS = 10  # rows of a result that are shown
@@ -90,7 +90,7 @@ def test(paths: tuple[Path, ...], union: bool, write: bool, form: str) -> int:
 
     A SELECT without a file of results must have a row, and an ASK must be true.
     """
-    from graphrag_rdf.checks.competency import answer_questions, question_files, write_results
+    from graphrag_rdf.wings.ontologies.competency import answer_questions, question_files, write_results
 
     files = question_files(paths)
     with open_engine(beside=True) as engine:
@@ -165,7 +165,7 @@ def validate(shapes: tuple[Path, ...], limit: int, form: str) -> int:
 @format_option("text", "json", "jsonl")
 def diff(files: tuple[Path, ...], form: str) -> int:
     """Compare edited ontologies, or exported facts, with the store; exit code 1 if any differ."""
-    from graphrag_rdf.exchange.owl_edits import find_differences
+    from graphrag_rdf.wings.ontologies.owl_edits import find_differences
 
     with open_engine(beside=True) as engine:
         found = find_differences(engine, files)
@@ -198,7 +198,7 @@ def apply(
 
     `facts undo` takes removals and corrections back.
     """
-    from graphrag_rdf.exchange.owl_edits import apply_edits
+    from graphrag_rdf.wings.ontologies.owl_edits import apply_edits
 
     with open_engine(validating(shapes, validation)) as engine:
         found = apply_edits(engine, files, datetime.now(UTC), by, reason)
@@ -281,8 +281,8 @@ def suggest(
     Domains, ranges and subclasses follow from the facts; quotes and names are annotations. With a language
     model, one call groups and names the terms. Edit the draft in Protégé, then: graphrag-rdf ontology load.
     """
-    from graphrag_rdf.schema.draft import DraftRequest
-    from graphrag_rdf.tuning.ontology import suggest_ontology
+    from graphrag_rdf.wings.ontologies.draft import DraftRequest
+    from graphrag_rdf.wings.ontologies.suggest import suggest_ontology
 
     if counts and path is None:
         raise UsageError(tr("--counts needs -o FILE: without it, stdout holds the draft"))
@@ -340,7 +340,7 @@ def check(files: tuple[Path, ...], form: str) -> int:
     Without files: the ontologies of the store, and the declarations of what its facts use. Exit code 1 if
     there is an error.
     """
-    from graphrag_rdf.checks.ontologies import check_files, check_ontologies
+    from graphrag_rdf.wings.ontologies.checks import check_files, check_ontologies
 
     if files:
         from graphrag_rdf.resources import folder
@@ -366,7 +366,7 @@ def export(folder: Path, form: str) -> None:
 
     Each assertion is annotated with its quotes, pages and documents.
     """
-    from graphrag_rdf.exchange.owl import export_owl
+    from graphrag_rdf.wings.ontologies.owl import export_owl
 
     with open_engine(beside=True) as engine:
         namespace = engine.settings.extract.namespace

@@ -10,9 +10,9 @@ from itertools import count, pairwise
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
-from graphrag_rdf.exchange.owl_syntax import Argument, Expression, OwlDocument
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import OWL, RDF, RDFS, XSD
+from graphrag_rdf.wings.ontologies.owl_syntax import Argument, Expression, OwlDocument, read_owl, syntax_of
 
 Node = NamedNode | BlankNode
 
@@ -95,6 +95,17 @@ _CARDINALITIES = {
     "ExactCardinality": (OWL.cardinality, OWL.qualifiedCardinality),
 }
 """What follows Object or Data → predicates without and with a filler."""
+
+
+def triples_of(data: bytes) -> list[Triple] | None:
+    """The triples of a file in OWL/XML or functional-style syntax, whatever its name; None for neither.
+
+    Raises:
+        UsageError: see `owl_syntax.syntax_of`.
+        SyntaxError: see `to_rdf` and `owl_syntax.read_owl`.
+    """
+    syntax = syntax_of(data)
+    return None if syntax is None else to_rdf(read_owl(data, syntax))
 
 
 def to_rdf(document: OwlDocument) -> list[Triple]:

@@ -23,8 +23,16 @@ from graphrag_rdf.ingest.extractors import prompt_folder
 from graphrag_rdf.llm.budget import LlmUsage, since
 from graphrag_rdf.llm.question import Question
 from graphrag_rdf.rdf.namespaces import PREFIXES
-from graphrag_rdf.schema.draft import DraftReport, DraftRequest, Found, Group, draft, find_terms, terms_of
 from graphrag_rdf.steps.prompts import render
+from graphrag_rdf.wings.ontologies.draft import (
+    DraftReport,
+    DraftRequest,
+    Found,
+    Group,
+    draft,
+    find_terms,
+    terms_of,
+)
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine

@@ -1,0 +1,1 @@
+"""Ontologies for people who write them: checks, drafts, Protégé."""

@@ -32,7 +32,7 @@ from benchmarks.common import data_folder, no_data, table
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.exchange.ontologies import load_ontologies
 from graphrag_rdf.extract.names import fold
-from graphrag_rdf.ingest import entity_links
+from graphrag_rdf.wings.merging import links as entity_links
 
 SETS = {"hotpot": "hotpot_train100.json", "musique": "musique_train100.json"}
 _NS = "http://example.org/pages/"

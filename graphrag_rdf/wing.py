@@ -32,6 +32,7 @@ class Wing:
             faults of an answer in an example, given how many items it has.
         steps: modules that register kinds of steps.
         stages: `module:attribute` of stages of the ingest, see `ingest.model_stage`.
+        plain_stages: of stages that ask no model, see `ingest.stages.PlainStage`.
         lists: modules that register lists.
         syntaxes: `module:attribute` of functions that read ontologies: the bytes of a file to triples, or
             to None if it is in another syntax.
@@ -48,6 +49,7 @@ class Wing:
     examples: Mapping[str, str] = field(default_factory=dict)
     steps: tuple[str, ...] = ()
     stages: tuple[str, ...] = ()
+    plain_stages: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
     syntaxes: tuple[str, ...] = ()
     routes: tuple[str, ...] = ()

@@ -29,7 +29,7 @@ from graphrag_rdf.ingest.extractors import choose_extractor, prompt_data, way_of
 from graphrag_rdf.ingest.files import ingest_settings
 from graphrag_rdf.ingest.forget import is_pending
 from graphrag_rdf.ingest.relations import built, relation_counts, relation_names, relation_settings
-from graphrag_rdf.ingest.stages import NORMALISING, ingest_pipeline, model_stages
+from graphrag_rdf.ingest.stages import ingest_pipeline, model_stages, normalising
 from graphrag_rdf.layout import foreign
 from graphrag_rdf.live_settings import describe, step_values
 from graphrag_rdf.rdf.namespaces import prefixed
@@ -214,7 +214,7 @@ def feature_flags(engine: Engine, indexes: Mapping[str, Any]) -> dict[str, bool]
         "vectors_enabled": settings.embedding.model is not None and healthy.get("vectors", False),
         "rerank_enabled": settings.rerank.model is not None,
         "entity_extraction_enabled": settings.extract.use != "none",
-        "entity_normalize_enabled": not stages.isdisjoint(NORMALISING),
+        "entity_normalize_enabled": not stages.isdisjoint(normalising()),
         "hash_incremental_enabled": settings.extract.incremental,
         "relations_enabled": settings.relations.build,
         "relation_extraction_enabled": settings.llm.model is not None

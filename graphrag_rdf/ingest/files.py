@@ -14,20 +14,16 @@ from urllib.request import url2pathname
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.discover import Discovery, Source, discover
-from graphrag_rdf.errors import DocumentError, LlmError
+from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.ingest.authority import apply_authority
 from graphrag_rdf.ingest.boilerplate import mark_boilerplate
 from graphrag_rdf.ingest.contradictions import report_contradictions
 from graphrag_rdf.ingest.duplicates import warn_of_duplicates
 from graphrag_rdf.ingest.entity_decisions import settle
-from graphrag_rdf.ingest.entity_links import apply as apply_links
-from graphrag_rdf.ingest.entity_links import propose as propose_links
-from graphrag_rdf.ingest.entity_links import read_vocabularies
 from graphrag_rdf.ingest.extractors import choose_extractor
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.forget import forget_documents, is_pending
-from graphrag_rdf.ingest.joins import BY_ALIAS, BY_WRITING, join_by_names
 from graphrag_rdf.ingest.model_stage import ModelStage, refresh
 from graphrag_rdf.ingest.names import unsettled
 from graphrag_rdf.ingest.plan import (
@@ -44,8 +40,7 @@ from graphrag_rdf.ingest.report import FailureReport, IngestReport
 from graphrag_rdf.ingest.retract import retire_documents
 from graphrag_rdf.ingest.run import Ingest
 from graphrag_rdf.ingest.schedule import Progress, Stop
-from graphrag_rdf.ingest.stages import IngestPipeline, ingest_pipeline, model_stages
-from graphrag_rdf.ingest.synonyms import apply_synonyms
+from graphrag_rdf.ingest.stages import IngestPipeline, ingest_pipeline, model_stages, plain_stages
 from graphrag_rdf.ingest.validation import REASON, validate_written
 from graphrag_rdf.ingest.validation_reports import opened_shapes
 from graphrag_rdf.llm.budget import LlmUsage, since
@@ -60,7 +55,6 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger(__name__)
-_NO_VOCABULARY = later("extract.link_entities is set, and the store has no vocabulary")
 _NOT_VALIDATED = later(
     "validation.shapes is set, and your ingest pipeline has no stage validate: nothing is validated"
 )
@@ -165,7 +159,7 @@ def begin(
     stop: Stop | None,
     mentions_only: bool = False,
 ) -> Begun:
-    """Make a run ready: indexes and synonyms as the settings want them.
+    """Make a run ready: indexes, and what stages do before the documents.
 
     Raises:
         ConfigError: when the pipeline of the ingest is malformed, or settings contradict each other.
@@ -177,8 +171,9 @@ def begin(
     indexer.recover()
     indexer.noted = NewTriples()
     shapes = opened_shapes(engine.store, engine.settings.validation) if "validate" in pipeline else None
-    if "synonyms" in pipeline and engine.settings.extract.synonyms is not None:
-        apply_synonyms(engine, engine.settings.extract.synonyms)
+    for entry in pipeline.begin:
+        if (plain := plain_stages().get(entry.stage)) and plain.before:
+            plain.before(engine)
     settings = replace(
         ingest_settings(engine.settings, refresh=refresh),
         version=engine.settings_version,
@@ -202,6 +197,8 @@ def ended(begun: Begun) -> IngestReport:
     for entry in begun.pipeline.end:
         if entry.stage in AFTER_DOCUMENTS:
             AFTER_DOCUMENTS[entry.stage](begun)
+        elif (plain := plain_stages().get(entry.stage)) and plain.after:
+            plain.after(begun)
         elif entry.stage in with_model:
             _model_stage(begun, with_model[entry.stage])
     if engine.indexer.noted is not None:
@@ -225,30 +222,6 @@ def _boilerplate(begun: Begun) -> None:
 def _duplicates(begun: Begun) -> None:
     if begun.run.report.stopped is None:
         warn_of_duplicates(begun.engine.store, begun.engine.blobs, begun.run.written, begun.run.report)
-
-
-def _written_together(begun: Begun) -> None:
-    documents = {*begun.run.written, *begun.run.refreshed}
-    join_by_names(begun.engine, BY_WRITING, sorted(documents, key=str))
-
-
-def _aliases(begun: Begun) -> None:
-    join_by_names(begun.engine, BY_ALIAS, sorted(begun.run.read_by_model, key=str))
-
-
-def _vocabularies(begun: Begun) -> None:
-    """Link entities to the vocabularies of the store. A stopped run leaves that to the next one."""
-    engine, report = begun.engine, begun.run.report
-    if not engine.settings.extract.link_entities or report.stopped is not None:
-        return
-    vocabularies = read_vocabularies(engine.store)
-    if not vocabularies:
-        report.warn("no_vocabulary", tr(_NO_VOCABULARY))
-        return
-    try:
-        report.links = len(apply_links(engine, propose_links(engine, vocabularies)))
-    except LlmError as error:  # of the embedding model
-        report.warn("embedding_failed", str(error))
 
 
 def _validate(begun: Begun) -> None:
@@ -289,12 +262,9 @@ AFTER_DOCUMENTS: Mapping[str, Callable[[Begun], None]] = {
     "authority": _authority,
     "boilerplate": _boilerplate,
     "duplicates": _duplicates,
-    "written_together": _written_together,
-    "aliases": _aliases,
-    "vocabularies": _vocabularies,
     "validate": _validate,
 }
-"""The functions of the optional stages at the end of a run without a model; `Ingest` runs the others."""
+"""The functions of our optional stages at the end of a run without a model; `Ingest` runs the others."""
 
 
 def _remove_gone(engine: NeededComponents, gone: Sequence[Stored], report: IngestReport) -> None:

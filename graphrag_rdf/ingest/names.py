@@ -16,6 +16,7 @@ ends with a capital or a number. The longest name wins, also over names that wer
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -26,8 +27,8 @@ from graphrag_rdf.extract.names import Word, fold, slug, words_of
 from graphrag_rdf.index.analyse import stop_words
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
-from graphrag_rdf.rdf.terms import Term, node_of
-from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches
+from graphrag_rdf.rdf.terms import Term, node_of, spellings
+from graphrag_rdf.store.base import Changes, Row, Store, in_batches, languages_of, select_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.text import TextIndex
@@ -346,3 +347,12 @@ def names_of_groups(store: Store) -> dict[NamedNode, dict[str, bool]]:
         names, name = groups.setdefault(row["canonical"], {}), row["name"].value
         names[name] = names.get(name, False) or row["label"]
     return groups
+
+
+def entities_called(store: Store, names: Iterable[str]) -> defaultdict[str, set[NamedNode]]:
+    """The entities with exactly these names, by name."""
+    found: defaultdict[str, set[NamedNode]] = defaultdict(set)
+    labels = spellings(sorted(set(names)), languages_of(store.select))
+    for row in select_in_batches(store, "retrieval/entities-by-label", "labels", labels):
+        found[row["label"]].add(row["entity"])
+    return found

@@ -7,7 +7,7 @@ A split separates what was merged before it, and a later merge of the two has th
 Two relations may also be inverse (`rag:RelationInverse`): "employs" says of a firm and a person what "works
 for" says of the person and the firm.
 
-Entities also have links (`rag:EntityLink`, `ingest.entity_links`) to things of a reference vocabulary. A link
+Entities also have links (`rag:EntityLink`, `ingest.known_links`) to things of a reference vocabulary. A link
 by `owl:sameAs` also merges: what is the same as one thing is one, and facts of an imported reference graph
 are found with those of texts.
 

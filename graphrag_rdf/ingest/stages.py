@@ -8,7 +8,7 @@ the folder takes the place of ours (setting `pipelines`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -23,6 +23,8 @@ from graphrag_rdf.resources import folder
 from graphrag_rdf.wing import load, wings
 
 if TYPE_CHECKING:
+    from graphrag_rdf.ingest import NeededComponents
+    from graphrag_rdf.ingest.files import Begun
     from graphrag_rdf.ingest.model_stage import ModelStage
 
 NAME = "ingest"
@@ -59,12 +61,6 @@ class Stage:
 
 
 _OWN: tuple[Stage, ...] = (
-    Stage(
-        "synonyms",
-        "begin",
-        optional=True,
-        settings=("extract.normalise", "extract.synonyms", "extract.namespace"),
-    ),
     Stage("discover", "begin"),
     Stage("plan", "begin", needs=("discover",), settings=("extract.incremental",)),
     Stage("read", "each_document", settings=("documents.max_bytes",)),
@@ -112,30 +108,50 @@ _OWN: tuple[Stage, ...] = (
     Stage("links", "end", needs=("index",)),
     Stage("boilerplate", "end", optional=True, needs=("names",)),
     Stage("duplicates", "end", optional=True, needs=("index",)),
-    Stage("written_together", "end", optional=True, needs=("names",), settings=("extract.normalise",)),
-    Stage("aliases", "end", optional=True, needs=("names",), settings=("extract.normalise",)),
-    Stage(
-        "vocabularies",
-        "end",
-        optional=True,
-        needs=("index",),
-        settings=("extract.link_entities", "embedding.model"),
-    ),
     Stage("validate", "end", optional=True, needs=("names",)),
 )
-NORMALISING = tuple(stage.name for stage in _OWN if "extract.normalise" in stage.settings)
-"""Stages that merge entities by their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainStage:
+    """A stage of a wing, that asks no model.
+
+    Attributes:
+        before: what it does before the documents, if it is of the part `begin`.
+        after: what it does after them, if it is of the part `end`; our own code runs all other stages.
+    """
+
+    stage: Stage
+    before: Callable[[NeededComponents], object] | None = None
+    after: Callable[[Begun], object] | None = None
+
+
+@cache
+def plain_stages() -> Mapping[str, PlainStage]:
+    """The stages of wings that ask no model, by name."""
+    found: list[PlainStage] = [load(place) for wing in wings() for place in wing.plain_stages]
+    return {one.stage.name: one for one in found}
 
 
 @cache
 def model_stages() -> tuple[type[ModelStage[Any, Any, Any]], ...]:
     """The stages of wings, in the order of our file; those that it does not list follow."""
+    found = [load(place) for wing in wings() for place in wing.stages]
+    return tuple(sorted(found, key=lambda kind: _place(kind.stage)))
+
+
+def _place(stage: Stage) -> int:
+    """Where our file has a stage; those of other packages come last."""
+    return _places().get(stage.name, len(_places()))
+
+
+@cache
+def _places() -> Mapping[str, int]:
     import yaml
 
-    found = [load(place) for wing in wings() for place in wing.stages]
-    listed = yaml.safe_load(_ours().read_text("utf-8"))["end"]
-    order = {entry["stage"]: place for place, entry in enumerate(listed)}
-    return tuple(sorted(found, key=lambda kind: order.get(kind.stage.name, len(order))))
+    listed = yaml.safe_load(_ours().read_text("utf-8"))
+    names = (entry["stage"] for part in get_args(Part) for entry in listed[part])
+    return {name: place for place, name in enumerate(names)}
 
 
 def model_stage(name: str) -> type[ModelStage[Any, Any, Any]]:
@@ -153,8 +169,15 @@ def model_stage(name: str) -> type[ModelStage[Any, Any, Any]]:
 @cache
 def stages() -> Mapping[str, Stage]:
     """All stages by name."""
-    listed = (*_OWN, *(kind.stage for kind in model_stages()))
+    plain = (one.stage for one in plain_stages().values())
+    listed = sorted((*_OWN, *plain, *(kind.stage for kind in model_stages())), key=_place)
     return {stage.name: stage for stage in listed}
+
+
+@cache
+def normalising() -> frozenset[str]:
+    """The stages that merge entities by their names."""
+    return frozenset(stage.name for stage in stages().values() if "extract.normalise" in stage.settings)
 
 
 class StageEntry(BaseModel):
@@ -220,11 +243,15 @@ def ingest_pipeline(settings: Settings) -> IngestPipeline:
         pipeline = pipeline.model_copy(update={"end": (*pipeline.end, *more)})
     if settings.extract.normalise:
         return pipeline
-    less: dict[str, Any] = {
-        part: tuple(entry for entry in entries if entry.stage not in NORMALISING)
-        for part, entries in pipeline.parts()
+    return _only(pipeline, stages().keys() - normalising())
+
+
+def _only(pipeline: IngestPipeline, names: Collection[str]) -> IngestPipeline:
+    """The pipeline with these stages only."""
+    parts: dict[str, Any] = {
+        part: tuple(entry for entry in entries if entry.stage in names) for part, entries in pipeline.parts()
     }
-    return pipeline.model_copy(update=less)
+    return pipeline.model_copy(update=parts)
 
 
 def own_parameters(settings: Settings) -> dict[str, Any]:
@@ -263,6 +290,8 @@ def _parsed(path: Path, text: str) -> IngestPipeline:
         pipeline = IngestPipeline.model_validate(yaml.safe_load(text))
     except (yaml.YAMLError, ValidationError) as error:
         raise ConfigError(f"{path}: {short_cause(error)}") from error
+    if path == _ours():
+        pipeline = _only(pipeline, stages())  # a wing of ours may not be installed
     _check_order(pipeline, path)
     ours = {entry.stage: entry for entry in (pipeline if path == _ours() else _read(_ours())).entries()}
     for entry in pipeline.entries():

@@ -11,7 +11,7 @@ from graphrag_rdf.checks import run_checks
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.decisions import read_decisions, undo
 from graphrag_rdf.ingest.entity_decisions import ENTITIES
-from graphrag_rdf.ingest.joins import SCRIPTS_RULE
+from graphrag_rdf.wings.merging.joins import SCRIPTS_RULE
 from tests.ingest.conftest import MakeEngine
 from tests.ingest.test_synonyms import canonical
 

@@ -18,7 +18,11 @@ from graphrag_rdf.exchange import import_file
 from graphrag_rdf.exchange.ontologies import load_ontologies, remove_ontology
 from graphrag_rdf.ingest.decisions import read_decisions, undo
 from graphrag_rdf.ingest.entity_decisions import ENTITIES, refresh_links, split
-from graphrag_rdf.ingest.entity_links import (
+from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.plan import find_documents
+from graphrag_rdf.rdf.namespaces import OWL, RAG, SKOS, Graphs
+from graphrag_rdf.rdf.terms import local_name
+from graphrag_rdf.wings.merging.links import (
     Proposal,
     apply,
     choose_vocabularies,
@@ -27,10 +31,6 @@ from graphrag_rdf.ingest.entity_links import (
     read_links,
     standing,
 )
-from graphrag_rdf.ingest.forget import forget_documents
-from graphrag_rdf.ingest.plan import find_documents
-from graphrag_rdf.rdf.namespaces import OWL, RAG, SKOS, Graphs
-from graphrag_rdf.rdf.terms import local_name
 from tests.ingest.conftest import MakeEngine, assert_same, everything, index_matches_store
 from tests.ingest.test_resolution import entity, unrecorded
 from tests.ingest.test_synonyms import canonical

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.ingest.likeness import Pair, also_called, grams, initials, same_key, similar
+from graphrag_rdf.wings.merging.likeness import Pair, also_called, grams, initials, same_key, similar
 
 
 def rule_of(one: str, other: str) -> str | None:

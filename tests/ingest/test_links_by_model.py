@@ -13,7 +13,10 @@ from pyoxigraph import Literal
 
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.decisions import undo
-from graphrag_rdf.ingest.entity_links import (
+from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.plan import find_documents
+from graphrag_rdf.rdf.namespaces import SKOS
+from graphrag_rdf.wings.merging.links import (
     MIN_CONFIDENCE,
     MODEL,
     Proposal,
@@ -23,10 +26,7 @@ from graphrag_rdf.ingest.entity_links import (
     read_links,
     standing,
 )
-from graphrag_rdf.ingest.forget import forget_documents
-from graphrag_rdf.ingest.plan import find_documents
-from graphrag_rdf.rdf.namespaces import SKOS
-from graphrag_rdf.tuning.links import Judged, by_model
+from graphrag_rdf.wings.merging.links_by_model import Judged, by_model
 from tests.ingest.conftest import MakeEngine, everything
 from tests.ingest.conftest import by_model as with_model
 from tests.ingest.test_entity_links import EX, MERCURY, METAL, PLANET, linked, loaded, sound

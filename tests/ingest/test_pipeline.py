@@ -16,7 +16,7 @@ from graphrag_rdf.config import Settings, flat_values
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.ingest.estimate import estimate
 from graphrag_rdf.ingest.files import AFTER_DOCUMENTS
-from graphrag_rdf.ingest.stages import Stage, ingest_pipeline, model_stages, stages
+from graphrag_rdf.ingest.stages import Stage, ingest_pipeline, model_stages, plain_stages, stages
 from graphrag_rdf.pipeline import load_pipeline, pipeline_names
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS
@@ -107,7 +107,8 @@ def test_all_prompts_and_settings_belong_to_a_stage() -> None:
 def test_optional_stages_at_the_end_have_a_function() -> None:
     optional = {stage.name for stage in STAGES if stage.part == "end" and stage.optional}
     with_model = {kind.stage.name for kind in model_stages()}
-    assert {*AFTER_DOCUMENTS} == {*optional, "authority"} - with_model
+    plain = {name for name, one in plain_stages().items() if one.after}
+    assert {*AFTER_DOCUMENTS, *plain} == {*optional, "authority"} - with_model
 
 
 def test_what_can_be_refreshed_is_a_stage() -> None:

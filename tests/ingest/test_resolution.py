@@ -12,7 +12,6 @@ from pyoxigraph import NamedNode, Quad
 from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.ingest import normalisation
 from graphrag_rdf.ingest.decisions import read_decisions, undo
 from graphrag_rdf.ingest.entity_decisions import ENTITIES, MERGE, merge, split
 from graphrag_rdf.ingest.forget import forget_documents
@@ -20,6 +19,7 @@ from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.ingest.resolutions import Groups, Merge, Resolution
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
+from graphrag_rdf.wings.merging import entity_normalisation as normalisation
 from tests.ingest.conftest import MakeEngine, assert_same, content, everything, index_matches_store
 from tests.ingest.test_synonyms import canonical
 from tests.support.stores import open_engine

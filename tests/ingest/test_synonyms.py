@@ -10,8 +10,8 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
-from graphrag_rdf.ingest.synonyms import Synonyms, read_synonyms
 from graphrag_rdf.rdf.namespaces import RAG
+from graphrag_rdf.wings.merging.synonyms import Synonyms, read_synonyms
 from tests.ingest.conftest import MakeEngine, assert_same, content, everything, index_matches_store
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "synonyms.txt"

@@ -15,8 +15,8 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.extract.names import apart, together
 from graphrag_rdf.ingest.decisions import read_decisions, undo
 from graphrag_rdf.ingest.entity_decisions import ENTITIES
-from graphrag_rdf.ingest.joins import TOGETHER_RULE
 from graphrag_rdf.steps.search import entities_called
+from graphrag_rdf.wings.merging.joins import TOGETHER_RULE
 from tests.ingest.conftest import MakeEngine, by_model
 from tests.ingest.test_synonyms import canonical
 from tests.support.scripted_server import ScriptedServer

@@ -12,9 +12,9 @@ from pyoxigraph import RdfFormat, parse, serialize
 
 from graphrag_rdf.config import Settings
 from graphrag_rdf.exchange.ontologies import load_ontologies
-from graphrag_rdf.ingest.entity_links import apply, choose_vocabularies, propose
 from graphrag_rdf.rdf.namespaces import OWL
 from graphrag_rdf.resources import folder
+from graphrag_rdf.wings.merging.links import apply, choose_vocabularies, propose
 from graphrag_rdf.wings.ontologies.owl import export_owl
 from tests.support.stores import open_engine
 

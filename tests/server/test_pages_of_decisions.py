@@ -173,7 +173,7 @@ def test_what_was_edited_away_since_is_told(tmp_path: Path) -> None:
 def test_the_page_of_an_entity_has_its_links_to_vocabularies(place: Path, tmp_path: Path) -> None:
     """With the name that matched and the sentences that are the evidence."""
     from graphrag_rdf.exchange.ontologies import load_ontologies
-    from graphrag_rdf.ingest.entity_links import apply, choose_vocabularies, propose
+    from graphrag_rdf.wings.merging.links import apply, choose_vocabularies, propose
 
     (tmp_path / "v.ttl").write_text(
         "@prefix skos: <http://www.w3.org/2004/02/skos/core#> ."

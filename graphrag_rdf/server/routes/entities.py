@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.i18n import ngettext, tr
-from graphrag_rdf.ingest.entity_links import read_links
+from graphrag_rdf.ingest.known_links import read_links
 from graphrag_rdf.rdf.namespaces import RDF
 from graphrag_rdf.rdf.terms import local_name, text_of
 from graphrag_rdf.server.http.problems import Problem

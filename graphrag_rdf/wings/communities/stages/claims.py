@@ -302,8 +302,7 @@ def link_claims(store: Store, namespace: str) -> int:
     Returns:
         how many names were linked.
     """
-    from graphrag_rdf.ingest.joins import called
-    from graphrag_rdf.ingest.names import Minter
+    from graphrag_rdf.ingest.names import Minter, entities_called
 
     rows = store.select("claims/links")
     names = sorted({row["name"] for row in rows})
@@ -311,7 +310,7 @@ def link_claims(store: Store, namespace: str) -> int:
     minted = {name: minter.entity(name) for name in names}
     named = select_in_batches(store, "entities/named", "things", sorted(set(minted.values()), key=str))
     entities = {row["thing"] for row in named}
-    namesakes = called(store, (name for name in names if minted[name] not in entities))
+    namesakes = entities_called(store, (name for name in names if minted[name] not in entities))
     new, old = [], []
     for row in rows:
         name, have = row["name"], row["entity"]

@@ -1,6 +1,6 @@
 """Entity normalisation: proposes which entities are one, and decides on those that are sure enough.
 
-`ingest.likeness` compares names. This module checks its pairs against the store. Entities of contradicting
+`likeness` compares names. This module checks its pairs against the store. Entities of contradicting
 types, and those that a split keeps apart, are never proposed. Aliases and initials need a document that names
 both. Names that are only spelt alike get a score below what is applied by default. With an embedding model
 the meaning of such names counts too.
@@ -18,12 +18,12 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.i18n import later
 from graphrag_rdf.ingest.decisions import read_decisions
 from graphrag_rdf.ingest.entity_decisions import ENTITIES, merge
-from graphrag_rdf.ingest.likeness import FIRM_NAME, Pair, also_called, initials, same_key, similar
 from graphrag_rdf.ingest.names import names_of_groups
 from graphrag_rdf.ingest.resolutions import Groups, Merge, Resolution
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import one_label
 from graphrag_rdf.store.base import Store, select_in_batches
+from graphrag_rdf.wings.merging.likeness import FIRM_NAME, Pair, also_called, initials, same_key, similar
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents

@@ -4,7 +4,7 @@ A vocabulary is the active version of a loaded ontology, or an imported file: it
 individuals. Candidates have the same name (compared as IRIs are minted, by `extract.names.fold`), an
 alternative name, a name that differs in writing only, a similar name, or, with an embedding model, one of the
 same meaning; a weaker likeness counts only for entities that no stronger one brings a candidate.
-`ingest.link_context` compares what texts and vocabulary say. `_decide` weighs all of it.
+`link_context` compares what texts and vocabulary say. `_decide` weighs all of it.
 
 A link is a decision (`resolutions.Link`): `owl:sameAs` for individuals, `skos:exactMatch` for concepts,
 or `skos:closeMatch` where names or texts are less sure.
@@ -27,14 +27,14 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.ingest.decisions import PERSON, decide, numbered, read_decisions
 from graphrag_rdf.ingest.entity_decisions import ENTITIES, LINK
-from graphrag_rdf.ingest.likeness import KEYS, similar
-from graphrag_rdf.ingest.link_context import Contexts
 from graphrag_rdf.ingest.names import names_of_groups
 from graphrag_rdf.ingest.resolutions import Groups, Link, Resolution
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import OWL, SKOS
 from graphrag_rdf.rdf.terms import best_label
-from graphrag_rdf.store.base import Store, in_batches, select_in_batches
+from graphrag_rdf.store.base import Store, in_batches
+from graphrag_rdf.wings.merging.likeness import KEYS, similar
+from graphrag_rdf.wings.merging.link_context import Contexts
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents
@@ -314,61 +314,6 @@ def standing(store: Store) -> list[Resolution]:
     """The links that were made here and stand."""
     found = read_decisions(store, ENTITIES)
     return [d for d in found if d.by in (RULE, MODEL) and d.kind == LINK and d.undone is None]
-
-
-@dataclass(frozen=True, slots=True)
-class KnownLink:
-    """A link as readers see it.
-
-    Attributes:
-        relation, thing, method, confidence, decision, reason: of the decision.
-        name: of the thing, that matched, with its `language`.
-        evidence: the sentences, with `text`, `chunk`, `document` and `title`.
-    """
-
-    relation: NamedNode
-    thing: NamedNode
-    name: str
-    language: str | None
-    method: str
-    confidence: float
-    decision: NamedNode
-    evidence: tuple[dict[str, str], ...] = ()
-    reason: str | None = None
-
-
-def read_links(store: Store, members: Sequence[NamedNode]) -> list[KnownLink]:
-    """The links of an entity to vocabularies, the surest first.
-
-    Args:
-        members: the entity, and those that are one with it.
-    """
-    rows = store.select("linking/of-entity", members=members)
-    sentences = list(dict.fromkeys(row["sentence"] for row in rows if row["sentence"] is not None))
-    columns = ("text", "chunk", "document", "title")
-    told = {
-        row["sentence"]: {column: row[column].value for column in columns}
-        for row in select_in_batches(store, "linking/evidence", "sentences", sentences)
-    }
-    found: dict[NamedNode, KnownLink] = {}
-    for row in rows:
-        decision, name = row["decision"], row["name"]
-        known = found.setdefault(
-            decision,
-            KnownLink(
-                row["relation"],
-                row["thing"],
-                name.value,
-                name.language if isinstance(name, Literal) else None,
-                row["method"],
-                row["confidence"],
-                decision,
-                reason=row["reason"],
-            ),
-        )
-        if quote := told.get(row["sentence"]):
-            found[decision] = replace(known, evidence=(*known.evidence, quote))
-    return list(found.values())
 
 
 # --- names ------------------------------------------------------------------------------------------

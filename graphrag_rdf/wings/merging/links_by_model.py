@@ -19,11 +19,11 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.prompts import one_line
-from graphrag_rdf.ingest.entity_links import MARGIN, Candidate, Proposal
 from graphrag_rdf.ingest.extractors import prompt_folder
 from graphrag_rdf.llm.question import Question
 from graphrag_rdf.steps.prompts import render
 from graphrag_rdf.store.base import Store, in_batches, select_in_batches
+from graphrag_rdf.wings.merging.links import MARGIN, Candidate, Proposal
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine

@@ -33,13 +33,12 @@ from graphrag_rdf.han import has_han, simplified
 from graphrag_rdf.i18n import later
 from graphrag_rdf.ingest.decisions import in_effect, read_decisions, undo
 from graphrag_rdf.ingest.entity_decisions import ENTITIES, merge
-from graphrag_rdf.ingest.likeness import SHORT_NAME, TOGETHER
-from graphrag_rdf.ingest.names import words
+from graphrag_rdf.ingest.names import entities_called, words
 from graphrag_rdf.ingest.resolutions import Groups, Merge, Resolution
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RDFS, SKOS
-from graphrag_rdf.rdf.terms import spellings
-from graphrag_rdf.store.base import Store, in_batches, languages_of, select_in_batches
+from graphrag_rdf.store.base import Store, in_batches, select_in_batches
+from graphrag_rdf.wings.merging.likeness import SHORT_NAME, TOGETHER
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents
@@ -188,15 +187,6 @@ def names_of(store: Store, pairs: Iterable[Sequence[NamedNode]]) -> defaultdict[
     return found
 
 
-def called(store: Store, names: Iterable[str]) -> defaultdict[str, set[NamedNode]]:
-    """The entities with exactly these names, by name."""
-    found: defaultdict[str, set[NamedNode]] = defaultdict(set)
-    labels = spellings(sorted(set(names)), languages_of(store.select))
-    for row in select_in_batches(store, "retrieval/entities-by-label", "labels", labels):
-        found[row["label"]].add(row["entity"])
-    return found
-
-
 def _entities(pairs: Iterable[Sequence[NamedNode]]) -> dict[NamedNode, None]:
     return {entity: None for pair in pairs for entity in pair}
 
@@ -225,7 +215,7 @@ def _alone_by_alias(read: Documents, pairs: Sequence[Pair], *_: object) -> list[
     store = read.engine.store
     names = names_of(store, pairs)
     claimed = {pair: claims for pair in pairs if (claims := _claims(names[pair[0]], names[pair[1]]))}
-    having = called(store, (name for claims in claimed.values() for name in claims))
+    having = entities_called(store, (name for claims in claimed.values() for name in claims))
     return [pair for pair, claims in claimed.items() if all(having[name] <= {*pair} for name in claims)]
 
 
@@ -262,10 +252,10 @@ def _spaced(read: Documents) -> set[Pair]:
         form = together(name) or apart(name)
         if form != name and words(apart(name))[0] not in _PARTICLES:
             forms[name] = form
-    having = called(store, forms.values())
+    having = entities_called(store, forms.values())
     forms = {name: form for name, form in forms.items() if len(having[form]) == 1}
     found: set[Pair] = set()
-    for name, owners in called(store, forms).items():
+    for name, owners in entities_called(store, forms).items():
         others = having[forms[name]]
         if len(owners) == 1 and owners != others:
             pair = min(owners, key=str), min(others, key=str)
@@ -276,7 +266,7 @@ def _spaced(read: Documents) -> set[Pair]:
 def _plurals(read: Documents) -> set[Pair]:
     """The only entities with a common noun as a name and with its plural, the singular first."""
     pairs = {pair for names in read.names.values() for name in names for pair in _numbers(name)}
-    having = called(read.engine.store, (name for pair in pairs for name in pair))
+    having = entities_called(read.engine.store, (name for pair in pairs for name in pair))
     return {
         (min(having[one], key=str), min(having[many], key=str))
         for one, many in pairs

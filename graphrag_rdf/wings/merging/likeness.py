@@ -2,7 +2,7 @@
 
 Names are compared by key or by character 3-grams, both through postings, so that cost grows with the names
 and with those that are alike, not with their pairs. Whether two entities *are* one is not decided here; see
-`ingest.normalisation`.
+`entity_normalisation`.
 """
 
 from __future__ import annotations

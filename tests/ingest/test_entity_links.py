@@ -19,6 +19,7 @@ from graphrag_rdf.exchange.ontologies import load_ontologies, remove_ontology
 from graphrag_rdf.ingest.decisions import read_decisions, undo
 from graphrag_rdf.ingest.entity_decisions import ENTITIES, refresh_links, split
 from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.known_links import read_links
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.namespaces import OWL, RAG, SKOS, Graphs
 from graphrag_rdf.rdf.terms import local_name
@@ -28,7 +29,6 @@ from graphrag_rdf.wings.merging.links import (
     choose_vocabularies,
     link_by_hand,
     propose,
-    read_links,
     standing,
 )
 from tests.ingest.conftest import MakeEngine, assert_same, everything, index_matches_store

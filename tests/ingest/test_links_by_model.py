@@ -14,6 +14,7 @@ from pyoxigraph import Literal
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.decisions import undo
 from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.known_links import read_links
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.namespaces import SKOS
 from graphrag_rdf.wings.merging.links import (
@@ -23,7 +24,6 @@ from graphrag_rdf.wings.merging.links import (
     apply,
     choose_vocabularies,
     propose,
-    read_links,
     standing,
 )
 from graphrag_rdf.wings.merging.links_by_model import Judged, by_model

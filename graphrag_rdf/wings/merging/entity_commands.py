@@ -11,21 +11,21 @@ import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command, iri_of, model_option
-from graphrag_rdf.cli.decisions import (
-    by_option,
-    confidence_option,
-    proposal_options,
-    reason_option,
-    undo_all,
-    write_decisions,
-    write_merges,
-)
+from graphrag_rdf.cli.decisions import write_decisions
 from graphrag_rdf.cli.output import format_option, one_line, say
 from graphrag_rdf.cli.process import DONE, IN_PART
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import ngettext, tr
 from graphrag_rdf.rdf.terms import local_name
+from graphrag_rdf.wings.merging.proposals import (
+    by_option,
+    confidence_option,
+    proposal_options,
+    reason_option,
+    undo_all,
+    write_merges,
+)
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from graphrag_rdf.cli.command import Command, model_option
-from graphrag_rdf.cli.decisions import (
+from graphrag_rdf.cli.decisions import write_decisions
+from graphrag_rdf.cli.output import format_option, one_line, say
+from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.i18n import tr
+from graphrag_rdf.wings.merging.proposals import (
     by_option,
     confidence_option,
     proposal_options,
     reason_option,
     undo_all,
-    write_decisions,
     write_merges,
 )
-from graphrag_rdf.cli.output import format_option, one_line, say
-from graphrag_rdf.cli.session import open_engine
-from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
     from pyoxigraph import NamedNode

@@ -32,8 +32,8 @@ from graphrag_rdf.wings.merging.links import (
     standing,
 )
 from tests.ingest.conftest import MakeEngine, assert_same, everything, index_matches_store
-from tests.ingest.test_resolution import entity, unrecorded
-from tests.ingest.test_synonyms import canonical
+from tests.wings.merging.ingest.test_resolution import entity, unrecorded
+from tests.wings.merging.ingest.test_synonyms import canonical
 
 EX = "http://example.org/v#"
 HEAD = """

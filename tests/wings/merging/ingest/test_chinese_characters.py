@@ -13,7 +13,7 @@ from graphrag_rdf.ingest.decisions import read_decisions, undo
 from graphrag_rdf.ingest.entity_decisions import ENTITIES
 from graphrag_rdf.wings.merging.joins import SCRIPTS_RULE
 from tests.ingest.conftest import MakeEngine
-from tests.ingest.test_synonyms import canonical
+from tests.wings.merging.ingest.test_synonyms import canonical
 
 SIMPLIFIED = "林淑贞访问了台湾。陈立文是台湾的工程师。\n"
 TRADITIONAL = "林淑貞離開了臺灣。林淑貞訪問了法國。\n"

@@ -14,7 +14,7 @@ from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.wings.merging.synonyms import Synonyms, read_synonyms
 from tests.ingest.conftest import MakeEngine, assert_same, content, everything, index_matches_store
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "synonyms.txt"
+EXAMPLE = Path(__file__).resolve().parents[4] / "examples" / "synonyms.txt"
 
 
 def canonical(engine: Engine) -> dict[str, str]:

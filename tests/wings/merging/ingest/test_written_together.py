@@ -18,8 +18,8 @@ from graphrag_rdf.ingest.entity_decisions import ENTITIES
 from graphrag_rdf.steps.search import entities_called
 from graphrag_rdf.wings.merging.joins import TOGETHER_RULE
 from tests.ingest.conftest import MakeEngine, by_model
-from tests.ingest.test_synonyms import canonical
 from tests.support.scripted_server import ScriptedServer
+from tests.wings.merging.ingest.test_synonyms import canonical
 
 CHAT = """BoYew: Did Yuriko paint the mill, YurikoOrr?
 YurikoOrr: Yes, I painted the old mill at Skell.

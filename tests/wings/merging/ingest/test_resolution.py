@@ -21,8 +21,8 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
 from graphrag_rdf.wings.merging import entity_normalisation as normalisation
 from tests.ingest.conftest import MakeEngine, assert_same, content, everything, index_matches_store
-from tests.ingest.test_synonyms import canonical
 from tests.support.stores import open_engine
+from tests.wings.merging.ingest.test_synonyms import canonical
 
 TEXT = (
     "Elspeth Marwick met Ada Lovelace in Leeds. Miss Marwick knew Charles Babbage. "

@@ -29,9 +29,9 @@ from graphrag_rdf.wings.merging.links import (
 from graphrag_rdf.wings.merging.links_by_model import Judged, by_model
 from tests.ingest.conftest import MakeEngine, everything
 from tests.ingest.conftest import by_model as with_model
-from tests.ingest.test_entity_links import EX, MERCURY, METAL, PLANET, linked, loaded, sound
-from tests.ingest.test_resolution import entity
 from tests.support.scripted_server import Request, ScriptedServer
+from tests.wings.merging.ingest.test_entity_links import EX, MERCURY, METAL, PLANET, linked, loaded, sound
+from tests.wings.merging.ingest.test_resolution import entity
 
 NAME = "openai/scripted"
 TEXT = "Ada Lovelace admired Mercury. Ada Lovelace wrote to Charles Babbage about Mercury."

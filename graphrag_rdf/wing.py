@@ -36,6 +36,8 @@ class Wing:
         lists: modules that register lists.
         syntaxes: `module:attribute` of functions that read ontologies: the bytes of a file to triples, or
             to None if it is in another syntax.
+        counts: `module:attribute` of a function that names the query template that counts what a question
+            asks, if there is one; the step `route` calls it.
         routes: `module:attribute` of sequences of `server.routing.Route`, and of WebSocket routes.
     """
 
@@ -52,6 +54,7 @@ class Wing:
     plain_stages: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
     syntaxes: tuple[str, ...] = ()
+    counts: str = ""
     routes: tuple[str, ...] = ()
 
 

@@ -18,7 +18,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.steps.exploration import Edge
-from graphrag_rdf.steps.schema import labels_of
+from graphrag_rdf.steps.labels import labels_of
 from graphrag_rdf.steps.search import fact_of
 from graphrag_rdf.steps.sources import OF_FACTS, OF_SENTENCES, attach_sources, left_out, mentions_of
 from graphrag_rdf.steps.state import Context, Selection, SentenceHit, State

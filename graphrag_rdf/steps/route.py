@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from pydantic import Field
 from pyoxigraph import Literal
@@ -16,21 +15,14 @@ from pyoxigraph import Literal
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RAG, TG
-from graphrag_rdf.steps.ground import concepts_by_rules
-from graphrag_rdf.steps.kinds import StepKind, StepParameters, Way, check_values, register
+from graphrag_rdf.steps.kinds import StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.prompts import ask_model
-from graphrag_rdf.steps.querying import SIMILARITY, MatchParameters
-from graphrag_rdf.steps.schema import recipes_of, vocabulary_of
-from graphrag_rdf.steps.search import QuestionSearch
 from graphrag_rdf.steps.state import Context, Option, Parameters, State
 from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.trace.kinds import NodeKind, StepField
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
-
-_SURE = 0.6  # likeness of a question and a template
-_PARTICULAR = frozenset({"entity", "subject", "object", "words", "text"})
-_COUNTS = re.compile(r"\b(?:COUNT|SUM|MIN|MAX)\s*\(", re.IGNORECASE)
+from graphrag_rdf.wing import load, wings
 
 DECISION = NodeKind(
     "pattern-decision",
@@ -88,31 +80,12 @@ def by_rules(context: Context, state: State, parameters: Parameters) -> Iterator
     if parameters["overview"] in others and words.asks_for_overview():
         chosen, reason = parameters["overview"], tr("the question is about the documents as a whole")
     elif parameters["counts"] in others:
-        template = _counting_template(context, state, step)
-        if template:
-            chosen, reason = (
-                parameters["counts"],
-                tr("the template {template} answers the question").format(template=template),
-            )
+        for wing in wings():
+            template = load(wing.counts)(context, state, step) if wing.counts else None
+            if template:
+                chosen = parameters["counts"]
+                reason = tr("the template {template} answers the question").format(template=template)
     yield from _decided(context, state, step, chosen, reason)
-
-
-def _counting_template(context: Context, state: State, step: Step) -> str | None:
-    """The template that fits the whole question, if it counts or is about no entity in particular. Other
-    questions are about single facts, which other pipelines find too, with the sentences around them.
-    """
-    asked = replace(state)
-    asked.concepts = concepts_by_rules(context, asked, step)
-    parameters = check_values(MatchParameters, step.kind.name, {})
-    asked.seeds = QuestionSearch(context, asked, parameters, step, similarity=SIMILARITY).find_seeds()
-    vocabulary = vocabulary_of(context, asked, step)
-    for match in recipes_of(context, asked, step).matches(state.question, vocabulary)[:1]:
-        template = match.recipe.template
-        if match.score < _SURE or match.ignored or template is None:
-            return None
-        particular = bool(_PARTICULAR & match.values.keys())
-        return match.recipe.name if not particular or _COUNTS.search(template.body) else None
-    return None
 
 
 def _options(context: Context, state: State, step: Step, parameters: Parameters) -> tuple[list[Option], str]:

@@ -23,7 +23,6 @@ from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.steps.answer import TEXT, finish_answer, read_answer
 from graphrag_rdf.steps.checking import SENTINEL, not_answered
 from graphrag_rdf.steps.kinds import StepKind, StepParameters, Way, register
-from graphrag_rdf.steps.lookups import TEMPLATES as LOOKUP_TEMPLATES
 from graphrag_rdf.steps.prompts import complete
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, StepField, item, said
@@ -31,6 +30,7 @@ from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import ANSWER_SENTENCE, SELECTIONS, TraceStep
 from graphrag_rdf.trace.recorder import Step
+from graphrag_rdf.wings.agents.lookups import TEMPLATES as LOOKUP_TEMPLATES
 from graphrag_rdf.wings.agents.tools import (
     ANY,
     OBSERVATION,

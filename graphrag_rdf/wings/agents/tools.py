@@ -21,7 +21,6 @@ from graphrag_rdf.errors import ConfigError, GraphRagError, UsageError, short_ca
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import TG
 from graphrag_rdf.steps.answer import RESULT
-from graphrag_rdf.steps.lookups import look_up_entity, source_of_fact
 from graphrag_rdf.steps.prompts import ask_model
 from graphrag_rdf.steps.selection import adopted
 from graphrag_rdf.steps.state import Context, State
@@ -30,6 +29,7 @@ from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import TraceStep
 from graphrag_rdf.trace.recorder import Step
+from graphrag_rdf.wings.agents.lookups import look_up_entity, source_of_fact
 from graphrag_rdf.wings.agents.mcp_client import Served, Server, call_tool, served_tools
 
 Arguments: TypeAlias = type[BaseModel]

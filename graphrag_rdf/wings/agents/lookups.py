@@ -16,7 +16,7 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RDF
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.exploration import Edge
-from graphrag_rdf.steps.schema import labels_of
+from graphrag_rdf.steps.labels import labels_of
 from graphrag_rdf.steps.search import entities_meant, fact_of
 from graphrag_rdf.steps.selection import cite
 from graphrag_rdf.steps.sources import OF_FACTS, attach_sources

@@ -26,18 +26,7 @@ from graphrag_rdf.sparql.render import with_prefixes
 from graphrag_rdf.sparql.tokens import Token, may_call, tokens
 from graphrag_rdf.steps.exploration import SEED
 from graphrag_rdf.steps.kinds import Few, Some, StepKind, StepParameters, Way, register
-from graphrag_rdf.steps.matching import Match, Vocabulary
 from graphrag_rdf.steps.prompts import ask_model
-from graphrag_rdf.steps.row_facts import Result, facts_of_rows
-from graphrag_rdf.steps.schema import (
-    ALL,
-    TEMPLATES,
-    query_of,
-    recipes_of,
-    shown_schema,
-    vocabulary_of,
-    written,
-)
 from graphrag_rdf.steps.search import QuestionSearch
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.store.base import Row
@@ -46,6 +35,17 @@ from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import TraceStep
 from graphrag_rdf.trace.recorder import Step
+from graphrag_rdf.wings.text2sparql.matching import Match, Vocabulary
+from graphrag_rdf.wings.text2sparql.row_facts import Result, facts_of_rows
+from graphrag_rdf.wings.text2sparql.schema import (
+    ALL,
+    TEMPLATES,
+    query_of,
+    recipes_of,
+    shown_schema,
+    vocabulary_of,
+    written,
+)
 
 _FENCED = re.compile(r"```(?:sparql)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|^`\\]+\Z")

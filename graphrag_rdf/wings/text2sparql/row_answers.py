@@ -15,15 +15,15 @@ from graphrag_rdf.steps.answer import SYNTHESIS, finish_answer, read_answer
 from graphrag_rdf.steps.checking import SENTINEL, nothing_found
 from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.kinds import Some, StepKind, StepParameters, Way, register
+from graphrag_rdf.steps.labels import labels_of
 from graphrag_rdf.steps.prompts import complete
-from graphrag_rdf.steps.row_facts import Result
-from graphrag_rdf.steps.schema import labels_of
 from graphrag_rdf.steps.sources import OF_FACTS, attach_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State, Triple
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.facts import label_of
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
+from graphrag_rdf.wings.text2sparql.row_facts import Result
 
 _TRUTH = {"true": "yes", "false": "no"}
 _TEMPLATES = (

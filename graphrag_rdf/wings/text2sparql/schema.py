@@ -6,21 +6,22 @@ A model that writes a query is shown it, and questions are matched with it.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.rdf.namespaces import PREFIXES, RDFS, XSD, prefixed
-from graphrag_rdf.rdf.terms import Term, one_label
+from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.sparql.tokens import tokens
 from graphrag_rdf.steps.kept import keep
-from graphrag_rdf.steps.matching import Match, Recipe, Recipes, Vocabulary
+from graphrag_rdf.steps.labels import labels_of
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.facts import label_of
 from graphrag_rdf.trace.recorder import Step
+from graphrag_rdf.wings.text2sparql.matching import Match, Recipe, Recipes, Vocabulary
 
 TEMPLATES = (
     "schema/properties",
@@ -46,13 +47,6 @@ _WORDS = 60  # characters of an example value
 def written(node: NamedNode) -> str:
     """An IRI as it can stand in a query."""
     return prefixed(node) or f"<{node.value}>"
-
-
-def labels_of(context: Context, step: Step, state: State, terms: Iterable[Term]) -> dict[str, str]:
-    """What to call the IRIs among some terms."""
-    things = sorted({term for term in terms if isinstance(term, NamedNode)}, key=str)
-    rows = context.select(step, "retrieval/labels", things=things) if things else []
-    return {row["thing"].value: row["label"].value for row in one_label(rows, state.language)}
 
 
 # --- for questions that are matched with queries --------------------------------------------------------

@@ -1,0 +1,1 @@
+"""Questions turned into SPARQL queries."""

@@ -22,10 +22,10 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.exchange.ontologies import load_ontologies
-from graphrag_rdf.extract.guided import Names
-from graphrag_rdf.schema.conformance import Candidate, check, check_together
-from graphrag_rdf.schema.model import Ontology, read_ontology
-from graphrag_rdf.schema.selection import Selector
+from graphrag_rdf.wings.ontologies.extract.guided import Names
+from graphrag_rdf.wings.ontologies.schema.conformance import Candidate, check, check_together
+from graphrag_rdf.wings.ontologies.schema.model import Ontology, read_ontology
+from graphrag_rdf.wings.ontologies.schema.selection import Selector
 
 _NS = "http://example.org/large#"
 _ONTOLOGY = "http://example.org/large"

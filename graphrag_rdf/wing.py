@@ -38,6 +38,8 @@ class Wing:
             to None if it is in another syntax.
         counts: `module:attribute` of a function that names the query template that counts what a question
             asks, if there is one; the step `route` calls it.
+        guides: `module:attribute` of functions that make an `extract.guide.ExtractionGuide` of settings,
+            store and gateway; the first counts.
         routes: `module:attribute` of sequences of `server.routing.Route`, and of WebSocket routes.
     """
 
@@ -55,6 +57,7 @@ class Wing:
     lists: tuple[str, ...] = ()
     syntaxes: tuple[str, ...] = ()
     counts: str = ""
+    guides: tuple[str, ...] = ()
     routes: tuple[str, ...] = ()
 
 

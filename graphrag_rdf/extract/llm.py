@@ -23,7 +23,6 @@ from graphrag_rdf.documents.chunk import Context, sentences_before
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.answers import Found, listed_predicates, listed_types, parts_of
-from graphrag_rdf.extract.guided import Guide
 from graphrag_rdf.extract.model import NO_CHUNK_CONTEXT, ChunkContext, Extraction, Passage
 from graphrag_rdf.extract.names import match_key
 from graphrag_rdf.extract.prompts import NO_DATA, PromptData, fill_prompt, names_in, read_prompt
@@ -33,6 +32,7 @@ from graphrag_rdf.llm.model import Completion, Message, fenced
 if TYPE_CHECKING:
     import jinja2
 
+    from graphrag_rdf.extract.guide import ExtractionGuide
     from graphrag_rdf.llm.gateway import LlmGateway
 
 LLM_VERSION = "2"
@@ -86,7 +86,7 @@ class LlmExtractor:
         style: Choice["default", "small"] = "default",
         gleaning_rounds: int = 0,
         data: PromptData = NO_DATA,
-        guide: Guide | None = None,
+        guide: ExtractionGuide | None = None,
         repairs: int = 0,
     ) -> None:
         self._guide = guide
@@ -101,7 +101,7 @@ class LlmExtractor:
         first_source = read[PROMPTS[style][0]][1]
         self.takes_several = (
             style == "default"
-            and (guide is None or guide.selector.takes_all)  # else each chunk is shown other terms
+            and (guide is None or guide.shows_all)  # else each chunk is shown other terms
             and "passages" in names_in(first_source)
         )
         source = "\0".join(text for _, text in read.values())

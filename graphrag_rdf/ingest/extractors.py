@@ -15,10 +15,11 @@ from graphrag_rdf.extract.model import ChunkContext, Extraction, Passage
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.model_calls import sum_known
 from graphrag_rdf.resources import folder
+from graphrag_rdf.wing import load, wings
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
-    from graphrag_rdf.extract.guided import Guide
+    from graphrag_rdf.extract.guide import ExtractionGuide
     from graphrag_rdf.extract.llm import LlmExtractor
     from graphrag_rdf.extract.prompts import PromptData
     from graphrag_rdf.llm.gateway import LlmGateway
@@ -163,7 +164,7 @@ def choose_extractor(
     extract = settings.extract
     model = settings.llm.model
     guide = choose_guide(settings, store, gateway)
-    in_terms = _in_terms(store, guide)
+    in_terms = guide.in_terms if guide else _unchanged
     use = way_of(settings)
     if use == "none":
         nothing = Extracted(Extraction((), (), (), (), None))
@@ -194,7 +195,6 @@ def choose_extractor(
     if model is None:
         raise ConfigError(tr("extract.use is llm, but no model is set"), hint=tr("name one with --model"))
     from graphrag_rdf.extract.llm import LLM_VERSION
-    from graphrag_rdf.ingest.conforming import repairable, with_repairs, within_limits
 
     data, opened = prompt_data(settings), gateway()
     extractor = llm_extractor(settings, model, data, guide)
@@ -206,15 +206,15 @@ def choose_extractor(
         asking = {**described, "gateway": opened, "use_cache": use_cache}
         found, completions = extractor.extract(text, **asking, first_answer=given)
         found = in_terms(found, text, **described)
-        broken = repairable(found)
-        for _ in range(extract.ontology_repairs if guide else 0):
-            if not broken:
+        broken = guide.repairable(found) if guide else []
+        for _ in range(extract.ontology_repairs):
+            if not (guide and broken):
                 break
             repaired, answer = extractor.repair(found, broken, text, **asking)
             repaired = in_terms(repaired, text, **described)
-            found = within_limits(store, with_repairs(found, repaired))
+            found = guide.with_repairs(found, repaired)
             completions = [*completions, answer]
-            broken = repairable(repaired)
+            broken = guide.repairable(repaired)
         return Extracted(
             found,
             prompt_hash=completions[0].prompt_hash if completions else None,
@@ -235,66 +235,33 @@ def choose_extractor(
     )
 
 
-def _in_terms(store: Store, guide: Guide | None) -> Callable[..., Extraction]:
-    """What brings an extraction into the terms of the ontology, and checks it; without one, nothing."""
-    if guide is None:
-        return lambda found, *_, **__: found
-    from graphrag_rdf.ingest.conforming import ReadText, conforming
-
-    def in_terms(found: Extraction, text: str, **described: Any) -> Extraction:
-        return conforming(store, guide, guide.apply(found), ReadText(text, **described))
-
-    return in_terms
+def _unchanged(found: Extraction, *_: Any, **__: Any) -> Extraction:
+    return found
 
 
-def choose_guide(settings: Settings, store: Store, gateway: Callable[[], LlmGateway]) -> Guide | None:
-    """The ontology that guides extraction; None without one.
+def choose_guide(
+    settings: Settings, store: Store, gateway: Callable[[], LlmGateway]
+) -> ExtractionGuide | None:
+    """What the setting `extract.ontology` makes of extraction; None without it.
 
     Args:
-        store: where it is loaded.
+        store: where the ontology is loaded.
         gateway: makes the model gateway, called only if it is needed.
 
     Raises:
         ConfigError: it is not loaded, or has no term; or the settings list types or predicates, too.
     """
-    extract = settings.extract
-    if not extract.ontology:
+    if not settings.extract.ontology:
         return None
-    for key in ("entity_types", "predicates"):
-        if getattr(extract, key):
-            raise ConfigError(
-                tr("extract.ontology and extract.{key} are both set, and both say what to extract").format(
-                    key=key
-                ),
-                hint=tr("graphrag-rdf config unset extract.{key}").format(key=key),
-            )
-    from graphrag_rdf.extract.guided import Guide
-    from graphrag_rdf.index.embedders import embedder_for
-    from graphrag_rdf.schema.model import read_ontology
-    from graphrag_rdf.schema.selection import TermVectors
-
-    for iri in extract.ontology:
-        if not read_ontology(store, [iri]).terms:
-            raise ConfigError(
-                tr("extract.ontology: {iri} is not loaded, or declares no class and no property").format(
-                    iri=iri
-                ),
-                hint=tr(
-                    "load it with: graphrag-rdf ontology load FILE (graphrag-rdf ontology list shows IRIs)"
-                ),
-            )
-    ontology = read_ontology(store, extract.ontology)
-    embedder = None
-    if len(ontology.terms) > extract.ontology_terms:
-        embedder = embedder_for(
-            settings.embedding.model, gateway_embed=lambda texts, model: gateway().embed(texts, model)
-        )
-    vectors = TermVectors(ontology, embedder) if embedder else None
-    return Guide(ontology, extract.ontology_mode, extract.ontology_terms, vectors)
+    places = [place for wing in wings() for place in wing.guides]
+    if not places:
+        raise ConfigError(tr("extract.ontology is set, and this installation has no wing that reads it"))
+    guide: ExtractionGuide = load(places[0])(settings, store, gateway)
+    return guide
 
 
 def llm_extractor(
-    settings: Settings, model: str, data: PromptData, guide: Guide | None = None
+    settings: Settings, model: str, data: PromptData, guide: ExtractionGuide | None = None
 ) -> LlmExtractor:
     """Extraction by a model, as the settings want it.
 

@@ -1,1 +1,1 @@
-"""Ontologies for people who write them: checks, drafts, Protégé."""
+"""Ontologies, and extraction in their terms."""

@@ -11,10 +11,10 @@ from graphrag_rdf.checks.integrity import LIMIT, Severity, Violation
 from graphrag_rdf.exchange.ontologies import CATALOG, read_ontologies
 from graphrag_rdf.i18n import listed, tr
 from graphrag_rdf.rdf.namespaces import Graphs
-from graphrag_rdf.schema.model import read_ontology
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.embedded import EmbeddedStore
+from graphrag_rdf.wings.ontologies.schema.model import read_ontology
 
 CHECKS: Mapping[str, Severity] = {
     "check-property-kinds": "error",

@@ -1,4 +1,4 @@
-"""Ontologies, beyond what extraction needs of them."""
+"""Ontologies, and extraction in their terms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from graphrag_rdf.wing import Wing
 
 WING = Wing(
     name="ontologies",
-    about=later("Ontologies: drafted, checked, tested by questions, edited in Protégé as OWL."),
+    about=later("Ontologies: guided extraction, drafts, checks, competency questions, OWL for Protégé."),
     commands={
         "ontology": (
             "graphrag_rdf.wings.ontologies.commands:ontology_command",
@@ -16,4 +16,5 @@ WING = Wing(
     },
     lists=("graphrag_rdf.wings.ontologies.list",),
     syntaxes=("graphrag_rdf.wings.ontologies.owl_mapping:triples_of",),
+    guides=("graphrag_rdf.wings.ontologies.extract.guide:choose_guide",),
 )

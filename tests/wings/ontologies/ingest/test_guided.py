@@ -16,10 +16,10 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.exchange.ontologies import load_ontologies
 from graphrag_rdf.extract.model import NO_CHUNK_CONTEXT
-from graphrag_rdf.ingest.conforming import ReadText
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, TG, XSD, Graphs
 from graphrag_rdf.store.base import plain_quads
 from graphrag_rdf.wings.ontologies.draft import DraftRequest, draft, find_terms
+from graphrag_rdf.wings.ontologies.extract.conforming import ReadText
 from tests.ingest.conftest import MakeEngine, by_model, everything
 from tests.support.scripted_server import ScriptedServer
 

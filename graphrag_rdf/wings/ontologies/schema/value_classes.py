@@ -18,7 +18,7 @@ from graphrag_rdf.index.analyse import fold
 from graphrag_rdf.rdf.terms import local_name
 
 if TYPE_CHECKING:
-    from graphrag_rdf.schema.model import OntologyTerm
+    from graphrag_rdf.wings.ontologies.schema.model import OntologyTerm
 
 ValueKind: TypeAlias = Literal["text", "number", "integer", "date", "boolean", "amount"]
 """What a value is read as. An amount without a number is a thing: "Euro"."""

@@ -21,8 +21,8 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import match_key
 from graphrag_rdf.rdf.namespaces import XSD
 from graphrag_rdf.rdf.terms import Term, local_name, text_of
-from graphrag_rdf.schema.units import compare, read_quantity, unit_of
 from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.wings.ontologies.schema.units import compare, read_quantity, unit_of
 
 _DATE = re.compile(r"-?\d{4}(?:-\d\d|$)")
 _SIDES = {"domain": "subject", "range": "object"}

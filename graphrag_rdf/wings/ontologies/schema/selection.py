@@ -17,7 +17,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from graphrag_rdf.index.analyse import analyse, primary_language
-from graphrag_rdf.schema.model import Ontology, OntologyTerm
+from graphrag_rdf.wings.ontologies.schema.model import Ontology, OntologyTerm
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.embedders import Embedder, Vectors

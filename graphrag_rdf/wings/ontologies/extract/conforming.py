@@ -20,14 +20,20 @@ from itertools import accumulate
 
 from pyoxigraph import Literal, NamedNode
 
-from graphrag_rdf.extract.guided import Guide
 from graphrag_rdf.extract.model import ChunkContext, EntityCandidate, Extraction, Rejected, RelationCandidate
 from graphrag_rdf.extract.names import match_key
 from graphrag_rdf.extract.numbers import NumberSpan, numbers_in, worded_numbers
 from graphrag_rdf.index.analyse import analyse, fold
 from graphrag_rdf.rdf.namespaces import XSD
-from graphrag_rdf.schema.conformance import Candidate, Verdict, check, check_together, disjoint_pairs
 from graphrag_rdf.store.base import Store
+from graphrag_rdf.wings.ontologies.extract.guided import Guide
+from graphrag_rdf.wings.ontologies.schema.conformance import (
+    Candidate,
+    Verdict,
+    check,
+    check_together,
+    disjoint_pairs,
+)
 
 _WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"\d+")

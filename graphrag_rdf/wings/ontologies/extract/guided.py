@@ -25,15 +25,15 @@ from typing import Any, Literal, TypeAlias
 from graphrag_rdf.extract.answers import predicate_key, predicate_phrase
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, Rejected, RelationCandidate
 from graphrag_rdf.extract.names import fold, match_key
-from graphrag_rdf.extract.near_names import NearNames
 from graphrag_rdf.extract.numbers import read_date, typed_literal, worded_numbers
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.llm.model import fenced
-from graphrag_rdf.schema.model import Ontology, OntologyTerm
 from graphrag_rdf.schema.relation_forms import Form, form_of
-from graphrag_rdf.schema.selection import Selector, TermVectors
-from graphrag_rdf.schema.units import number_of
-from graphrag_rdf.schema.value_classes import ValueKind, words_of
+from graphrag_rdf.wings.ontologies.extract.near_names import NearNames
+from graphrag_rdf.wings.ontologies.schema.model import Ontology, OntologyTerm
+from graphrag_rdf.wings.ontologies.schema.selection import Selector, TermVectors
+from graphrag_rdf.wings.ontologies.schema.units import number_of
+from graphrag_rdf.wings.ontologies.schema.value_classes import ValueKind, words_of
 
 Mode: TypeAlias = Literal["strict", "open"]
 
@@ -170,6 +170,11 @@ class Guide:
         """What results depend on if a model is shown a part of the ontology."""
         by_meaning = f";vectors={self.vectors.name}" if self.vectors else ""
         return f"{self.key};terms={self.limit}{by_meaning}"
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether every chunk is shown all terms."""
+        return self.selector.takes_all
 
     def shown(self, text: str, language: str | None) -> dict[str, Any]:
         """The terms for a chunk, as a prompt shows them."""

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import Literal
 
-from graphrag_rdf.extract.guided import Guide, Names
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, RelationCandidate
 from graphrag_rdf.rdf.namespaces import XSD
-from graphrag_rdf.schema.model import Kind, Ontology, OntologyTerm
+from graphrag_rdf.wings.ontologies.extract.guided import Guide, Names
+from graphrag_rdf.wings.ontologies.schema.model import Kind, Ontology, OntologyTerm
 
 NS = "http://example.org/"
 words = st.lists(st.from_regex(r"[a-z]{3,8}", fullmatch=True), min_size=1, max_size=3)

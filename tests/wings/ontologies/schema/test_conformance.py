@@ -15,7 +15,7 @@ from graphrag_rdf import Engine
 from graphrag_rdf.config import Settings
 from graphrag_rdf.exchange.ontologies import load_ontologies
 from graphrag_rdf.rdf.namespaces import XSD
-from graphrag_rdf.schema.conformance import (
+from graphrag_rdf.wings.ontologies.schema.conformance import (
     CONFORMS,
     Candidate,
     Verdict,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pyoxigraph import Literal
 
-from graphrag_rdf.schema.model import Ontology, OntologyTerm
-from graphrag_rdf.schema.selection import Selector
+from graphrag_rdf.wings.ontologies.schema.model import Ontology, OntologyTerm
+from graphrag_rdf.wings.ontologies.schema.selection import Selector
 
 NS = "http://example.org/"
 

@@ -13,8 +13,8 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, RDF, RDFS, SCHEMA, SKOS, XSD
 from graphrag_rdf.rdf.terms import Term, best_label, text_of
-from graphrag_rdf.schema.value_classes import ValueKind, value_classes, words_of
 from graphrag_rdf.store.base import Store
+from graphrag_rdf.wings.ontologies.schema.value_classes import ValueKind, value_classes, words_of
 
 Kind: TypeAlias = Literal["class", "object", "datatype", "property"]
 """A class, an object property, a datatype property, or an rdf:Property that is neither."""

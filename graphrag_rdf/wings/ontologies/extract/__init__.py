@@ -1,0 +1,1 @@
+"""Extraction in the terms of an ontology."""

@@ -1,0 +1,1 @@
+"""What ontologies say: terms, those that a text needs, what holds by them."""

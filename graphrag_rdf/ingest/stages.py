@@ -239,8 +239,12 @@ def ingest_pipeline(settings: Settings) -> IngestPipeline:
     own = _own(settings)
     pipeline = _read(own or _ours())
     if own is None:  # stages of other packages
-        more = [StageEntry(stage=name) for name in stages() if name not in pipeline]
-        pipeline = pipeline.model_copy(update={"end": (*pipeline.end, *more)})
+        more = [stage for stage in stages().values() if stage.name not in pipeline]
+        longer: dict[str, Any] = {
+            part: (*entries, *(StageEntry(stage=stage.name) for stage in more if stage.part == part))
+            for part, entries in pipeline.parts()
+        }
+        pipeline = pipeline.model_copy(update=longer)
     if settings.extract.normalise:
         return pipeline
     return _only(pipeline, stages().keys() - normalising())

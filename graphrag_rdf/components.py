@@ -24,6 +24,7 @@ from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.endpoint import Addresses, Endpoint, RemoteSettings
 from graphrag_rdf.store.folder import DEFAULT_COLLECTION, StoreFolder, is_address
 from graphrag_rdf.store.migrations import migrate
+from graphrag_rdf.wing import data_folders
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,7 +67,8 @@ def is_read_only(where: str, settings: Settings) -> bool:
 def template_library(settings: Settings) -> TemplateLibrary:
     """The program's query templates, and the user's own."""
     own = [settings.queries] if settings.queries else []
-    return TemplateLibrary(folder("queries"), *own, calls=settings.server.allow_service)
+    brought = data_folders("queries")
+    return TemplateLibrary(folder("queries"), *brought, *own, calls=settings.server.allow_service)
 
 
 def open_store(

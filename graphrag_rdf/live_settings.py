@@ -29,7 +29,7 @@ from graphrag_rdf.config import (
 from graphrag_rdf.errors import ConfigError, UnknownParameterError, UsageError, alternatives
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.stages import own_parameters
-from graphrag_rdf.pipeline import Pipeline, load_pipeline, pipeline_names
+from graphrag_rdf.pipeline import Pipeline, all_pipelines, load_pipeline, pipeline_names
 from graphrag_rdf.resources import folder
 from graphrag_rdf.store.settings import (
     Value,
@@ -40,6 +40,7 @@ from graphrag_rdf.store.settings import (
     unset,
     write_version,
 )
+from graphrag_rdf.wing import data_folders
 
 if TYPE_CHECKING:
     from pyoxigraph import NamedNode
@@ -262,7 +263,8 @@ class LiveSettings:
 
 def pipeline_folders(settings: Settings) -> list[Path]:
     """The folders of pipelines; later ones override earlier ones."""
-    return [folder("pipelines"), *([settings.pipelines] if settings.pipelines else [])]
+    own = [settings.pipelines] if settings.pipelines else []
+    return [folder("pipelines"), *data_folders("pipelines"), *own]
 
 
 def check_value(key: str, value: Value, folders: Sequence[Path]) -> Value:
@@ -278,7 +280,7 @@ def check_value(key: str, value: Value, folders: Sequence[Path]) -> Value:
     """
     name, _, parameter = key.partition(".")
     if name not in (pipelines := pipeline_names(folders)) and not is_setting(key):
-        parameters = [k for p in pipelines for k in step_values(load_pipeline(p, folders))]
+        parameters = [k for p in all_pipelines(folders) for k in step_values(p)]
         if meant := [full for full in parameters if full.partition(".")[2] == key]:
             raise ConfigError(
                 tr("unknown setting"), hint=tr("did you mean {names}?").format(names=alternatives(meant))
@@ -323,11 +325,11 @@ def describe(loaded: Loaded, in_force: InForce | None) -> dict[str, dict[str, An
             origin = "file"
         described[key] = {"value": value, "origin": origin}
     folders = pipeline_folders(loaded.settings)
-    for name in pipeline_names(folders):
-        pipeline = load_pipeline(name, folders)
+    for pipeline in all_pipelines(folders):
+        name = pipeline.definition.name
         written: Origin = "default" if pipeline.folder.parent == folders[0] else "file"
-        pipeline = pipeline.with_settings(in_force.steps.get(name, {}) if in_force else {})
-        for key, value in step_values(pipeline).items():
+        shown = pipeline.with_settings(in_force.steps.get(name, {}) if in_force else {})
+        for key, value in step_values(shown).items():
             is_stored = key in stored and key not in (in_force.ignored if in_force else ())
             described[key] = {"value": value, "origin": "store" if is_stored else written}
     return described

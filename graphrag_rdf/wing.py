@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module, metadata
+from pathlib import Path
 from typing import Any
+
+from graphrag_rdf.i18n import bracketed, listed, tr
 
 GROUP = "graphrag_rdf.wings"
 
@@ -41,6 +44,7 @@ class Wing:
         guides: `module:attribute` of functions that make an `extract.guide.ExtractionGuide` of settings,
             store and gateway; the first counts.
         routes: `module:attribute` of sequences of `server.routing.Route`, and of WebSocket routes.
+        data: a package with folders `queries` and `pipelines`; ours are beside those of the core.
     """
 
     name: str
@@ -59,6 +63,7 @@ class Wing:
     counts: str = ""
     guides: tuple[str, ...] = ()
     routes: tuple[str, ...] = ()
+    data: str = ""
 
 
 def load(place: str) -> Any:
@@ -77,6 +82,19 @@ def wings() -> tuple[Wing, ...]:
 def absent() -> tuple[str, ...]:
     """Names of wings that a distribution lists and does not contain."""
     return tuple(name for name, wing in sorted(_installed()) if wing is None)
+
+
+def in_words() -> str:
+    """Which wings this installation lacks, as a note in brackets; nothing if it has all."""
+    if not absent():
+        return ""
+    return bracketed(tr("this installation lacks the wings {names}").format(names=listed(absent())))
+
+
+def data_folders(name: str) -> list[Path]:
+    """The folders of that name, `queries` or `pipelines`, that wings bring."""
+    places = [Path(*import_module(wing.data).__path__) / name for wing in wings() if wing.data]
+    return [place for place in places if place.is_dir()]
 
 
 def _installed() -> Iterator[tuple[str, Wing | None]]:

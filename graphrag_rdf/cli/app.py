@@ -13,8 +13,8 @@ from graphrag_rdf import __version__
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.process import run_safely
 from graphrag_rdf.errors import alternatives
-from graphrag_rdf.i18n import listed, tr
-from graphrag_rdf.wing import absent, all_of, load
+from graphrag_rdf.i18n import tr
+from graphrag_rdf.wing import all_of, in_words, load
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "init": ("config:init", "Write a commented settings file."),
@@ -100,12 +100,7 @@ class Root(Group):
                         name=args[0], near=alternatives(near)
                     )
                 )
-            message = tr("unknown command {name!r}").format(name=args[0])
-            if lacking := absent():
-                message += " " + tr("(this installation lacks the wings {names})").format(
-                    names=listed(lacking)
-                )
-            ctx.fail(message)
+            ctx.fail(tr("unknown command {name!r}").format(name=args[0]) + in_words())
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -11,6 +11,7 @@ from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.output import format_option, safe, say, styled
 from graphrag_rdf.cli.session import load
 from graphrag_rdf.i18n import bracketed, tr
+from graphrag_rdf.wing import in_words
 
 if TYPE_CHECKING:
     from graphrag_rdf.pipeline import Pipeline, StepDefinition
@@ -30,6 +31,8 @@ def list_(form: str) -> None:
         output.write_json(found)
     else:
         output.table((tr("name"), tr("summary")), [tuple(one.values()) for one in found])
+    if lacking := in_words():
+        output.note(lacking.strip())
 
 
 @pipelines_command.command("show", examples=["graphrag-rdf pipelines show graph_rag"])
@@ -125,7 +128,6 @@ def value_text(value: Any) -> str:
 
 def _all() -> list[Pipeline]:
     from graphrag_rdf.live_settings import pipeline_folders
-    from graphrag_rdf.pipeline import load_pipeline, pipeline_names
+    from graphrag_rdf.pipeline import all_pipelines
 
-    folders = pipeline_folders(load().settings)
-    return [load_pipeline(name, folders) for name in pipeline_names(folders)]
+    return all_pipelines(pipeline_folders(load().settings))

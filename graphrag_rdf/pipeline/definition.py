@@ -19,6 +19,7 @@ from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.pipeline.flows import FLOWS
 from graphrag_rdf.steps.kinds import StepKind, Value, Way, check_values, kinds
 from graphrag_rdf.trace.kinds import QUESTION
+from graphrag_rdf.wing import in_words
 
 CALL = StepKind("call", QUESTION, later("Runs another pipeline."), {"call": Way(lambda *_: iter(()))})
 RUN = StepKind(
@@ -72,7 +73,8 @@ class StepDefinition(BaseModel):
                 else tr("kinds: {names}").format(names=", ".join(by_name))
             )
             raise ConfigError(
-                tr("step {name} is of the unknown kind {step!r}").format(name=self.name, step=self.step),
+                tr("step {name} is of the unknown kind {step!r}").format(name=self.name, step=self.step)
+                + in_words(),
                 hint=hint,
             )
         return by_name[self.step]

@@ -35,6 +35,7 @@ from graphrag_rdf.steps.state import Answering, Called, Context, Known, Option, 
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import TraceRecorder
 from graphrag_rdf.trace.reuse import KeptAnswer
+from graphrag_rdf.wing import absent
 
 
 @dataclass(frozen=True, slots=True)
@@ -492,6 +493,22 @@ def pipeline_names(folders: Sequence[Path]) -> list[str]:
     """The names of all pipelines that answer questions, sorted. `ingest.stages` reads that of the ingest."""
     names = {path.parent.name for folder in folders for path in folder.glob("*/pipeline.yaml")}
     return sorted(names - {"ingest"})
+
+
+def all_pipelines(folders: Sequence[Path]) -> list[Pipeline]:
+    """All pipelines, by name. Where wings are absent, those that cannot be read are left out.
+
+    Raises:
+        ConfigError: see `load_pipeline`.
+    """
+    pipelines = []
+    for name in pipeline_names(folders):
+        try:
+            pipelines.append(load_pipeline(name, folders))
+        except ConfigError:
+            if not absent():
+                raise
+    return pipelines
 
 
 def load_pipeline(name: str, folders: Sequence[Path], callers: Sequence[str] = ()) -> Pipeline:

@@ -1,0 +1,1 @@
+"""Answers from the newest documents first: an example of a wing."""

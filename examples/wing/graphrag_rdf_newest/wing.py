@@ -1,0 +1,11 @@
+"""What this package plugs into graphrag-rdf."""
+
+from graphrag_rdf.wing import Wing
+
+WING = Wing(
+    name="newest",
+    about="Answers from the newest documents first.",
+    commands={"newest": ("graphrag_rdf_newest.command:newest_command", "List documents by their date.")},
+    steps=("graphrag_rdf_newest.step",),
+    data="graphrag_rdf_newest",
+)

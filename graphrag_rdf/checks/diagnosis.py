@@ -34,6 +34,7 @@ from graphrag_rdf.layout import foreign
 from graphrag_rdf.live_settings import describe, step_values
 from graphrag_rdf.rdf.namespaces import prefixed
 from graphrag_rdf.store.base import Row
+from graphrag_rdf.wing import absent
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Loaded, Settings
@@ -203,7 +204,7 @@ def _relation(row: Row) -> str:
 def feature_flags(engine: Engine, indexes: Mapping[str, Any]) -> dict[str, bool]:
     """Features that are on and work."""
     settings = engine.settings
-    weights = step_values(engine.pipeline("hybrid_rag"))
+    weights = {} if "hybrid" in absent() else step_values(engine.pipeline("hybrid_rag"))
     words, degree = (weights.get(f"hybrid_rag.exploration.weight_{name}") for name in ("words", "degree"))
     stages = {entry.stage for entry in ingest_pipeline(settings).entries()}
     healthy = {name: "error" not in entry for name, entry in indexes["indexes"].items()}

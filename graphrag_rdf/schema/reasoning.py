@@ -18,7 +18,6 @@ from pyoxigraph import Literal as RdfLiteral
 from pyoxigraph import NamedNode, Quad, Triple
 
 from graphrag_rdf.rdf.namespaces import Graphs
-from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.store.base import Changes, Store, in_batches
 
 Profile: TypeAlias = Literal["rdfs", "rl"]
@@ -98,18 +97,6 @@ class NewTriples:
         """Add what an update found."""
         self.triples |= report.new
         self.is_unknown = self.is_unknown or not report.incremental
-
-
-@dataclass(frozen=True, slots=True)
-class Derivation:
-    """A rule, and premises from which it infers a triple.
-
-    Attributes:
-        premises: each with where it is held: `fact`, `ontology` or `inferred`.
-    """
-
-    rule: str
-    premises: list[tuple[Triple, str]]
 
 
 def infer(store: Store, profile: Profile) -> InferenceReport:
@@ -307,25 +294,3 @@ def find_inconsistencies(store: Store, limit: int = 100) -> Iterator[Inconsisten
             premises = [Triple(*(row[name] for name in names)) for names in named]
             said = tuple(dict.fromkeys(premises))
             yield Inconsistency(rule, row["focus"].value, row["message"], said)
-
-
-def derivations(store: Store, subject: NamedNode, relation: NamedNode, value: Term) -> list[Derivation]:
-    """How an inferred triple follows: for each rule that infers it, the premises of one derivation.
-
-    Empty if `urn:graph:inferred` does not have the triple.
-    """
-    edge = (subject, relation, value)
-    held = {row["held"] for row in store.select("reasoning/where", edges=[edge])}
-    if "inferred" not in held:
-        return []
-    found = [
-        (rule, store.construct("reasoning/rule", **{**step(rule), "edges": [edge]})) for rule in RULES["rl"]
-    ]
-    return [Derivation(rule, _placed(store, premises)) for rule, premises in found if premises]
-
-
-def _placed(store: Store, premises: list[Triple]) -> list[tuple[Triple, str]]:
-    """The premises, each with where it is held; twice if two graphs hold it."""
-    edges = [(each.subject, each.predicate, each.object) for each in premises]
-    rows = store.select("reasoning/where", edges=edges)
-    return [(Triple(row["s"], row["p"], row["o"]), row["held"]) for row in rows]

@@ -16,12 +16,12 @@ from graphrag_rdf.schema.observed import observe
 from graphrag_rdf.schema.reasoning import (
     INCONSISTENCIES,
     Inconsistency,
-    derivations,
     find_inconsistencies,
     infer,
 )
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.embedded import EmbeddedStore
+from graphrag_rdf.wings.ontologies.explain import derivations
 
 TEMPLATES = TemplateLibrary(folder("queries"))
 E = "http://example.org/"

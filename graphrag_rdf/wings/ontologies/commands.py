@@ -421,7 +421,7 @@ def explain(subject: str, relation: str, value: str, form: str) -> None:
 
     Premises are facts, axioms of ontologies, or inferred, in which case they can be explained too.
     """
-    from graphrag_rdf.schema.reasoning import derivations
+    from graphrag_rdf.wings.ontologies.explain import derivations
 
     try:
         s, p, o = (NamedNode(text.strip("<>")) for text in (subject, relation, value))

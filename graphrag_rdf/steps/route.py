@@ -92,20 +92,20 @@ def _options(context: Context, state: State, step: Step, parameters: Parameters)
     """The options that can be taken, and why the first one is if no model chooses."""
     wanted, all_ = parameters["pattern"], list(state.work.options)
     if wanted != "auto":
-        chosen = [one for one in all_ if one.name == wanted]
+        chosen = [option for option in all_ if option.name == wanted]
         if not chosen:
-            names = ", ".join(one.name for one in all_)
+            names = ", ".join(option.name for option in all_)
             raise UsageError(
                 tr("there is no option {wanted!r} (parameter pattern)").format(wanted=wanted),
                 hint=tr("auto, {names}").format(names=names),
             )
         return chosen, tr("it was asked for")
     given: set[str] = set()
-    if any(one.needs for one in all_):
+    if any(option.needs for option in all_):
         given = {row["input"] for row in context.select(step, "system/inputs")}
         given |= {"model"} if context.gateway is not None else set()
-    lacking = {one.name: sorted({*one.needs} - given) for one in all_}
-    possible = [one for one in all_ if not lacking[one.name]]
+    lacking = {option.name: sorted({*option.needs} - given) for option in all_}
+    possible = [option for option in all_ if not lacking[option.name]]
     if not possible:
         told = "; ".join(_lack(name, needs) for name, needs in lacking.items())
         no_model = any("model" in needs for needs in lacking.values())

@@ -130,28 +130,28 @@ class _Composite:
 
     def _degrees(self) -> list[tuple[str, float]]:
         """To how many others those passages are related that the other signals know."""
-        known = sorted({iri for found in self.own.values() for iri in found})
-        if not self.parameters["weight_degree"] or not known:
+        chunks = sorted({iri for values in self.own.values() for iri in values})
+        if not self.parameters["weight_degree"] or not chunks:
             return []
-        rows = self.search.rows("retrieval/passage-degrees", chunks=[NamedNode(iri) for iri in known])
+        rows = self.search.rows("retrieval/passage-degrees", chunks=[NamedNode(iri) for iri in chunks])
         return [(row["chunk"], row["degree"]) for row in rows]
 
     def _weights(self) -> dict[str, float]:
         """The weight of each signal, by the mean as shares of 1; what is not there does not count."""
-        given = {name: self.parameters[f"weight_{name}"] for name in OWN if self.own[name]}
-        given |= {signal: self.parameters[f"weight_{name}"] for signal, name in RELATIONS.items()}
-        total = 1.0 if self.additive else sum(given.values())
-        return {name: weight / total if total else 0.0 for name, weight in given.items()}
+        weights = {name: self.parameters[f"weight_{name}"] for name in OWN if self.own[name]}
+        weights |= {signal: self.parameters[f"weight_{name}"] for signal, name in RELATIONS.items()}
+        total = 1.0 if self.additive else sum(weights.values())
+        return {name: weight / total if total else 0.0 for name, weight in weights.items()}
 
     def rank(self) -> list[PassageHit]:
         """Passages, best first; those that may be shown with the relations that led to them."""
-        found = self._ask()
+        hits = self._ask()
         for hop in range(1, self.parameters["relation_hops"] + 1):
-            self._start_from(found, hop)
-            found = self._ask()
-        explained = found[: max(self.parameters["passages"], self.parameters["rerank_limit"])]
+            self._start_from(hits, hop)
+            hits = self._ask()
+        explained = hits[: max(self.parameters["passages"], self.parameters["rerank_limit"])]
         self._explain(explained)
-        return found
+        return hits
 
     def warn_of_failures(self) -> None:
         """Say so if no model's answer could be had, or read, for passages that relations started from."""
@@ -172,10 +172,10 @@ class _Composite:
             ).format(number=number, reason=why),
         )
 
-    def _start_from(self, found: Sequence[PassageHit], hop: int) -> None:
+    def _start_from(self, hits: Sequence[PassageHit], hop: int) -> None:
         """Let relations start also from the best passages so far; each hop is worth less than the last."""
-        best = found[0].score if found else 0.0
-        for hit in found[:_ORIGINS]:
+        best = hits[0].score if hits else 0.0
+        for hit in hits[:_ORIGINS]:
             if best > 0:
                 self.origins.setdefault(hit.chunk.value, 1.0 if self.additive else hit.score / best / hop)
 
@@ -253,8 +253,8 @@ class _Composite:
 
 def minmax(scored: Iterable[tuple[str, float]]) -> dict[str, float]:
     """Scores with the best 1 and the least 0; a single score, or equal ones, are 1."""
-    found = dict(scored)
-    return dict(zip(found, scaled([*found.values()]), strict=True))
+    values = dict(scored)
+    return dict(zip(values, scaled([*values.values()]), strict=True))
 
 
 HYBRID = register(

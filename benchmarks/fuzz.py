@@ -38,10 +38,10 @@ from graphrag_rdf.errors import DocumentError, LlmError
 from graphrag_rdf.extract.answers import Found
 from graphrag_rdf.extract.model import Extraction
 from graphrag_rdf.extract.name_filter import topics_of
-from graphrag_rdf.extract.rules import RuleExtractor
 from graphrag_rdf.extract.table_columns import read_columns
 from graphrag_rdf.extract.table_rows import Row, find_names
 from graphrag_rdf.ingest.files import Upload
+from graphrag_rdf.wings.rules.extractor import RuleExtractor
 
 SLOW = 5.0
 """CPU seconds that a text may take."""

@@ -22,9 +22,9 @@ from pathlib import Path
 from graphrag_rdf.documents import read_document
 from graphrag_rdf.documents.model import Chunk, ParsedDocument
 from graphrag_rdf.documents.tables import rows_in
-from graphrag_rdf.extract.rules import RuleExtractor
 from graphrag_rdf.extract.table_columns import predicate_of, read_columns
 from graphrag_rdf.extract.table_rows import Row
+from graphrag_rdf.wings.rules.extractor import RuleExtractor
 
 CELLS = Path(__file__).with_suffix(".json")
 FILES = Path(__file__).resolve().parents[2] / "shared" / "data" / "pdf"

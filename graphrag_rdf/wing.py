@@ -43,6 +43,7 @@ class Wing:
             asks, if there is one; the step `route` calls it.
         guides: `module:attribute` of functions that make an `extract.guide.ExtractionGuide` of settings,
             store and gateway; the first counts.
+        rules: `module:attribute` of a function that makes an `ingest.extractors.RuleReader` of settings.
         routes: `module:attribute` of sequences of `server.routing.Route`, and of WebSocket routes.
         data: a package with folders `queries` and `pipelines`; ours are beside those of the core.
     """
@@ -62,6 +63,7 @@ class Wing:
     syntaxes: tuple[str, ...] = ()
     counts: str = ""
     guides: tuple[str, ...] = ()
+    rules: str = ""
     routes: tuple[str, ...] = ()
     data: str = ""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.documents.text import count_tokens
@@ -15,7 +15,7 @@ from graphrag_rdf.extract.model import ChunkContext, Extraction, Passage
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.model_calls import sum_known
 from graphrag_rdf.resources import folder
-from graphrag_rdf.wing import load, wings
+from graphrag_rdf.wing import in_words, load, wings
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
@@ -138,9 +138,37 @@ class ChunkExtractor:
 
 
 def way_of(settings: Settings) -> str:
-    """The setting `extract.use`, with `auto` decided: rules, llm or none."""
+    """The setting `extract.use`, with `auto` decided: rules, llm or, where neither is there, none."""
     use = settings.extract.use
-    return use if use != "auto" else ("llm" if settings.llm.model else "rules")
+    if use != "auto":
+        return use
+    return "llm" if settings.llm.model else "rules" if _maker_of_rules() else "none"
+
+
+class RuleReader(Protocol):
+    """Extracts facts without a model; see `Wing.rules`.
+
+    Attributes:
+        key: changes whenever the same text may give other facts.
+    """
+
+    version: str
+    key: str
+
+    def extract(
+        self,
+        text: str,
+        sentences: Sequence[Sentence],
+        *,
+        context: ChunkContext,
+        title: str,
+        language: str | None,
+    ) -> Extraction:
+        """The facts of a chunk."""
+
+
+def _maker_of_rules() -> str | None:
+    return next((wing.rules for wing in wings() if wing.rules), None)
 
 
 def read_by(settings: Settings) -> str:
@@ -170,28 +198,16 @@ def choose_extractor(
         nothing = Extracted(Extraction((), (), (), (), None))
         return ChunkExtractor("graphrag-rdf-none", "1", "none/1", lambda *_, **__: nothing, names=False)
     if use == "rules":
-        from graphrag_rdf.extract.names import RuleSettings
-        from graphrag_rdf.extract.rules import RULES_VERSION, RuleExtractor
+        maker = _maker_of_rules()
+        if maker is None:
+            raise ConfigError(tr("extract.use is rules, but no wing brings them") + in_words())
+        reader: RuleReader = load(maker)(settings)
 
-        rules = RuleExtractor(RuleSettings(entity_types=extract.entity_types))
-        types = ",".join(sorted(extract.entity_types))
+        def by_rules(text: str, sentences: Sequence[Sentence], **described: Any) -> Extracted:
+            return Extracted(in_terms(reader.extract(text, sentences, **described), text, **described))
 
-        def by_rules(
-            text: str,
-            sentences: Sequence[Sentence],
-            *,
-            context: ChunkContext,
-            title: str,
-            language: str | None,
-        ) -> Extracted:
-            rows, turns = context.rows, context.turns
-            found = rules.extract(
-                text, sentences, language=language, title=title, topic=title, rows=rows, turns=turns
-            )
-            return Extracted(in_terms(found, text, title=title, context=context, language=language))
-
-        key = f"rules/{RULES_VERSION};types={types}" + (f";{guide.key}" if guide else "")
-        return ChunkExtractor("graphrag-rdf-rules", RULES_VERSION, key, by_rules)
+        key = reader.key + (f";{guide.key}" if guide else "")
+        return ChunkExtractor("graphrag-rdf-rules", reader.version, key, by_rules)
     if model is None:
         raise ConfigError(tr("extract.use is llm, but no model is set"), hint=tr("name one with --model"))
     from graphrag_rdf.extract.llm import LLM_VERSION

@@ -30,7 +30,7 @@ from graphrag_rdf.errors import DocumentError, LlmError
 from graphrag_rdf.extract.answers import without_headings
 from graphrag_rdf.extract.model import NOTHING, Mention, Passage, other_names
 from graphrag_rdf.extract.name_filter import filter_mentions, topics_of, with_derived_names
-from graphrag_rdf.extract.reference import with_speakers
+from graphrag_rdf.extract.speakers import with_speakers
 from graphrag_rdf.extract.table_rows import context_of, find_names, split_by_rows
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.ingest.document_writer import MENTIONS_KEY, DocumentWriter, place_quads

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from graphrag_rdf.documents import ParsedDocument, read_bytes
 from graphrag_rdf.documents.model import Chunk, pages_of
 from graphrag_rdf.documents.tables import rows_in
-from graphrag_rdf.extract.rules import RuleExtractor
 from graphrag_rdf.extract.table_columns import read_columns
 from graphrag_rdf.extract.table_rows import Row
+from graphrag_rdf.wings.rules.extractor import RuleExtractor
 from tests.support.pdf import lines, make_pdf, right, rule, show, width
 
 Fact = tuple[str, str, str]

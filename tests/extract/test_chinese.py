@@ -12,8 +12,8 @@ from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.extract.chinese import names_in, tokens_of
 from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.extract.model import Extraction
-from graphrag_rdf.extract.rules import RuleExtractor
 from graphrag_rdf.han import simplified
+from graphrag_rdf.wings.rules.extractor import RuleExtractor
 
 
 def names(text: str, language: str | None = "zh") -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.extract.model import Mention
 from graphrag_rdf.extract.name_filter import topic_of, topics_of, with_derived_names
-from graphrag_rdf.extract.rules import RuleExtractor
+from graphrag_rdf.wings.rules.extractor import RuleExtractor
 
 
 def names(text: str, title: str | None = None) -> list[str]:

@@ -8,7 +8,7 @@ from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.extract.lexicon import lexicon
 from graphrag_rdf.extract.model import Extraction
 from graphrag_rdf.extract.names import RuleSettings
-from graphrag_rdf.extract.rules import RuleExtractor
+from graphrag_rdf.wings.rules.extractor import RuleExtractor
 
 RULES = RuleExtractor()
 

@@ -9,7 +9,7 @@ from graphrag_rdf.documents.tables import sentences_in
 from graphrag_rdf.documents.turns import turns_in
 from graphrag_rdf.extract.modality import doubt_of_claim
 from graphrag_rdf.extract.model import Extraction
-from graphrag_rdf.extract.rules import RuleExtractor
+from graphrag_rdf.wings.rules.extractor import RuleExtractor
 
 CHAT = "Lena Moor: {}\nAda Venn: Do you like your new house?\nLena Moor: Yes, thanks.\n"
 

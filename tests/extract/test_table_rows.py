@@ -15,9 +15,9 @@ from graphrag_rdf.documents.tables import rows_in, sentences_in
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.extract.model import Extraction, RelationCandidate
 from graphrag_rdf.extract.names import RuleSettings
-from graphrag_rdf.extract.rules import RuleExtractor
 from graphrag_rdf.extract.table_columns import Column, literal_of, predicate_of, read_columns
 from graphrag_rdf.extract.table_rows import Row
+from graphrag_rdf.wings.rules.extractor import RuleExtractor
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 HEAD = "name,born,occupation,born_in\n"

@@ -58,9 +58,9 @@ def failures(engine: Any) -> list[tuple[str, str]]:
 
 
 IN_A_CHUNK = [
-    ("graphrag_rdf.extract.rules.find_mentions", IndexError),
-    ("graphrag_rdf.extract.rules.find_mentions", RecursionError),
-    ("graphrag_rdf.extract.rules.find_mentions", MemoryError),
+    ("graphrag_rdf.wings.rules.extractor.find_mentions", IndexError),
+    ("graphrag_rdf.wings.rules.extractor.find_mentions", RecursionError),
+    ("graphrag_rdf.wings.rules.extractor.find_mentions", MemoryError),
     ("graphrag_rdf.ingest.run.topics_of", KeyError),
     ("graphrag_rdf.rdf.prov.evidence", ValueError),
 ]

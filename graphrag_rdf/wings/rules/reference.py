@@ -8,16 +8,13 @@ whose verbs tell which form "I" takes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from graphrag_rdf.documents.model import Turn
-from graphrag_rdf.documents.turns import turn_at
-
-from .lexicon import Lexicon, base_language
-from .model import Mention
-from .names import fold
-from .tagging import Unit
+from graphrag_rdf.extract.lexicon import Lexicon
+from graphrag_rdf.extract.names import fold
+from graphrag_rdf.extract.tagging import Unit
 
 _PLACE_PREFIXES = frozenset(
     {
@@ -248,40 +245,10 @@ CERTAINTY = 0.85
 
 _OF_SPEAKER = frozenset({"i", "me", "myself", "mine"})
 _OF_LISTENER = frozenset({"you", "yourself", "yours"})
-_PERSON = re.compile(r"\b(?:(?P<i>I|me|my|myself|mine)|(?P<you>you|your|yourself|yours))\b", re.IGNORECASE)
 _BE = {"am": "is", "'m": "is", "are": "is", "'re": "is", "were": "was", "was": "was"}
 _HAVE = {"have": "has", "'ve": "has"}
 _ES = re.compile(r"(?:[sxz]|ch|sh|[^aeiou]o)\Z")
 _Y = re.compile(r"[^aeiou]y\Z")
-
-
-def with_speaker_labels(mentions: Sequence[Mention], turns: Sequence[Turn]) -> tuple[Mention, ...]:
-    """Mentions, with one for each speaker's label in place of those found in the labels."""
-    labels = [turn for turn in turns if turn.name[0] < turn.name[1]]
-    kept = [m for m in mentions if (turn := turn_at(turns, m.offset)) is None or m.offset >= turn.words]
-    kept += [Mention(turn.name[0], turn.name[1] - turn.name[0], turn.speaker) for turn in labels]
-    return tuple(sorted(kept, key=lambda mention: mention.offset))
-
-
-def speaker_mentions(text: str, turns: Sequence[Turn], mentions: Sequence[Mention]) -> Iterator[Mention]:
-    """Mentions for "I" and "you"."""
-    taken = {place for m in mentions for place in range(m.offset, m.offset + m.length)}
-    for turn in turns:
-        for match in _PERSON.finditer(text, turn.words, turn.end):
-            who = turn.speaker if match["i"] else turn.listener
-            if who is not None and match.start() not in taken:
-                yield Mention(match.start(), match.end() - match.start(), who)
-
-
-def with_speakers(
-    mentions: Sequence[Mention], text: str, turns: Sequence[Turn], language: str | None
-) -> Sequence[Mention]:
-    """Mentions, with those of speakers: before their words and, in English, where they say "I"."""
-    if not turns:
-        return mentions
-    named = with_speaker_labels(mentions, turns)
-    more = speaker_mentions(text, turns, named) if base_language(language) == "en" else ()
-    return sorted([*named, *more], key=lambda mention: mention.offset)
 
 
 def in_third_person(units: Sequence[Unit], turn: Turn) -> list[Unit]:

@@ -14,30 +14,29 @@ from dataclasses import replace
 
 from graphrag_rdf.documents.model import Sentence, Turn, in_spans
 from graphrag_rdf.documents.turns import turn_at
+from graphrag_rdf.extract.lexicon import Lexicon, lexicon
+from graphrag_rdf.extract.mentions import Synonyms, find_mentions
+from graphrag_rdf.extract.modality import doubt_of_claim, speech_in
+from graphrag_rdf.extract.model import EntityCandidate, Extraction, Mention, RelationCandidate, together
+from graphrag_rdf.extract.name_filter import NameFilter, is_clause, life_dates, other_names
+from graphrag_rdf.extract.names import RuleSettings, fold, is_chinese, reject_reason
+from graphrag_rdf.extract.numbers import LiteralSpan
+from graphrag_rdf.extract.speakers import speaker_mentions, with_speaker_labels
+from graphrag_rdf.extract.table_rows import Row, read_rows, split_by_rows
+from graphrag_rdf.extract.tagging import Tagger, Unit, tagger_for
 from graphrag_rdf.i18n import tr
-
-from .arguments import Argument, Arguments
-from .chinese_prose import ChineseProse
-from .clauses import CONFIDENCE, Part, Reading, Statement, read_clauses
-from .collector import Collector
-from .lexicon import Lexicon, lexicon
-from .mentions import Synonyms, find_mentions
-from .modality import (
-    doubt_of_claim,
+from graphrag_rdf.wings.rules.arguments import Argument, Arguments
+from graphrag_rdf.wings.rules.chinese_prose import ChineseProse
+from graphrag_rdf.wings.rules.clauses import CONFIDENCE, Part, Reading, Statement, read_clauses
+from graphrag_rdf.wings.rules.collector import Collector
+from graphrag_rdf.wings.rules.doubts import (
     doubt_of_extent,
     doubt_of_sentence,
     leaves_a_phrase,
     points_elsewhere,
-    speech_in,
 )
-from .model import EntityCandidate, Extraction, Mention, RelationCandidate, together
-from .name_filter import NameFilter, is_clause, life_dates, other_names
-from .names import RuleSettings, fold, is_chinese, reject_reason
-from .numbers import LiteralSpan
-from .phrases import NounPhrase, read_items, surface, verb_second_order
-from .reference import CERTAINTY, References, Thing, in_third_person, speaker_mentions, with_speaker_labels
-from .table_rows import Row, read_rows, split_by_rows
-from .tagging import Tagger, Unit, tagger_for
+from graphrag_rdf.wings.rules.phrases import NounPhrase, read_items, surface, verb_second_order
+from graphrag_rdf.wings.rules.reference import CERTAINTY, References, Thing, in_third_person
 
 RULES_VERSION = "30"
 """Changes whenever the same text may give other facts."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .clauses import Part, _several
-from .lexicon import Lexicon
-from .names import fold
-from .numbers import LiteralSpan
-from .phrases import NounPhrase, surface
-from .reference import References, Thing
-from .tagging import Unit
+from graphrag_rdf.extract.lexicon import Lexicon
+from graphrag_rdf.extract.names import fold
+from graphrag_rdf.extract.numbers import LiteralSpan
+from graphrag_rdf.extract.tagging import Unit
+from graphrag_rdf.wings.rules.clauses import Part, _several
+from graphrag_rdf.wings.rules.phrases import NounPhrase, surface
+from graphrag_rdf.wings.rules.reference import References, Thing
 
 _RESOLVED = 0.85
 _ASSUMED = 0.7

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from .lexicon import Lexicon
-from .numbers import LiteralSpan
-from .tagging import Unit, kinds
+from graphrag_rdf.extract.lexicon import Lexicon
+from graphrag_rdf.extract.numbers import LiteralSpan
+from graphrag_rdf.extract.tagging import Unit, kinds
 
 NounKind = Literal["name", "common", "pronoun", "literal"]
 

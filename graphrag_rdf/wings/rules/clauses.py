@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from .lexicon import Lexicon
-from .modality import doubt_of_object, doubt_of_verb
-from .model import Qualifiers
-from .phrases import Item, ItemRow, NounPhrase, VerbGroup, surface
-from .tagging import Unit
+from graphrag_rdf.extract.lexicon import Lexicon
+from graphrag_rdf.extract.model import Qualifiers
+from graphrag_rdf.extract.tagging import Unit
+from graphrag_rdf.wings.rules.doubts import doubt_of_object, doubt_of_verb
+from graphrag_rdf.wings.rules.phrases import Item, ItemRow, NounPhrase, VerbGroup, surface
 
 Part = NounPhrase | Sequence[Unit]
 """A phrase, or its units where it is part of one."""

@@ -14,13 +14,12 @@ from typing import NamedTuple
 
 from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.documents.sentences import without_emoji
+from graphrag_rdf.extract.chinese import is_role, names_in, table, tokens_of
+from graphrag_rdf.extract.model import EntityCandidate, Extraction, Mention
+from graphrag_rdf.extract.names import RuleSettings, fold, reject_reason
+from graphrag_rdf.extract.numbers import read_date
 from graphrag_rdf.han import date_pattern, simplified
-
-from .chinese import is_role, names_in, table, tokens_of
-from .collector import Collector
-from .model import EntityCandidate, Extraction, Mention
-from .names import RuleSettings, fold, reject_reason
-from .numbers import read_date
+from graphrag_rdf.wings.rules.collector import Collector
 
 _CERTAINTY = {"copula": 0.85, "attribute": 0.85, "passive": 0.85, "verb": 0.8, "event": 0.8}
 _CARRIED = 0.85  # of a clause whose subject is that of the clause before

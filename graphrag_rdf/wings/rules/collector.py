@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from graphrag_rdf.documents.model import Sentence
-
-from .model import Qualifiers, Rejected, RelationCandidate
-from .names import RuleSettings, fold
+from graphrag_rdf.extract.model import Qualifiers, Rejected, RelationCandidate
+from graphrag_rdf.extract.names import RuleSettings, fold
 
 
 class Collector:

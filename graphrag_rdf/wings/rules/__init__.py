@@ -1,0 +1,1 @@
+"""Facts by the grammar of English, German, Dutch and Chinese, without a model."""

@@ -145,7 +145,7 @@ def test_the_command_reports_it_and_shows_the_traceback_on_request(news: Path, t
     script = (
         "import sys\n"
         "from graphrag_rdf.cli import main\n"
-        "from graphrag_rdf.extract import rules\n"
+        "from graphrag_rdf.wings.rules import extractor as rules\n"
         "works = rules.find_mentions\n"
         "def find_mentions(text, *args, **kwargs):\n"
         "    return [][1] if 'Barrow' in text else works(text, *args, **kwargs)\n"

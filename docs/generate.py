@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from graphrag_rdf.wing import wings
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent / "graphrag_rdf"
 ARCHITECTURE = HERE / "architecture.md"
+SIZES = HERE / "architecture" / "sizes.md"
 
 WALK = (
     ("sentence of the answer", "“… sank … on 14 November 1911. [1]”", "rag:cites"),
@@ -256,14 +257,14 @@ def walk_picture() -> str:
     )
 
 
-def with_sizes(page: str) -> str:
-    """The architecture page with the modules and lines of each room counted anew.
+def with_sizes(page: str, names: Iterable[str]) -> str:
+    """The page of sizes with the modules and lines of each room counted anew.
 
     Lines of code are without blank lines, comments and docstrings.
 
     No test compares the figures exactly: they change with every commit.
     """
-    counts = {room: _count(room) for room in rooms(page)}
+    counts = {room: _count(room) for room in names}
     core = tuple(map(sum, zip(*counts.values(), strict=True)))
     total = _count("")
     rows = [
@@ -279,7 +280,12 @@ def with_sizes(page: str) -> str:
             f"| all | {total[0]} | {total[1]:,} | {total[2]:,} |",
         ]
     )
-    return _WINGS.sub(lambda _: wings_table(), _SIZES.sub(lambda _: text + "\n", page, count=1), count=1)
+    return _SIZES.sub(lambda _: text + "\n", page, count=1)
+
+
+def with_wings(page: str) -> str:
+    """The architecture page with the table of wings made anew."""
+    return _WINGS.sub(lambda _: wings_table(), page, count=1)
 
 
 def wings_table() -> str:
@@ -330,5 +336,7 @@ if __name__ == "__main__":
     for path, text in pages():
         path.write_text(text, "utf-8")
         print(path)
-    ARCHITECTURE.write_text(with_sizes(ARCHITECTURE.read_text("utf-8")), "utf-8")
-    print(ARCHITECTURE)
+    architecture = ARCHITECTURE.read_text("utf-8")
+    ARCHITECTURE.write_text(with_wings(architecture), "utf-8")
+    SIZES.write_text(with_sizes(SIZES.read_text("utf-8"), rooms(architecture)), "utf-8")
+    print(ARCHITECTURE, SIZES, sep="\n")

@@ -104,7 +104,7 @@ def prefixed(term: NamedNode) -> str | None:
 
 
 class Graphs:
-    """The named graphs (see docs/architecture.md). Facts are in the default graph when embedded."""
+    """The named graphs (see docs/architecture/rdf-model.md). Facts are in the default graph when embedded."""
 
     FACTS = NamedNode("urn:graph:facts")
     SOURCE = NamedNode("urn:graph:source")

@@ -1,7 +1,7 @@
 """PROV-O builders: the quads of documents, pages, chunks, sentences, extractions and evidence.
 
 Everything here goes to `urn:graph:source` unless said otherwise. What TrustGraph emits keeps its
-terms; ours are added beside them. See docs/architecture.md, "The RDF model".
+terms; ours are added beside them. See docs/architecture/rdf-model.md.
 """
 
 from __future__ import annotations

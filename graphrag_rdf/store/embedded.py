@@ -1,8 +1,8 @@
 """The embedded store: Oxigraph in this process, in a folder or in memory.
 
-Two rules of the engine (docs/architecture.md, "What the engine punishes"): only one writer at a time, because
-concurrent read-modify-write updates lose writes silently; and every result is read to its end in the thread
-and function that ran the query, because a result touched by another thread ends the process.
+Two rules of the engine (docs/architecture/templates.md, "What the engine punishes"): only one writer at a
+time, because concurrent read-modify-write updates lose writes silently; and every result is read to its end
+in the thread and function that ran the query, because a result touched by another thread ends the process.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The architecture page against the code: who imports whom, and the names it uses."""
+"""The architecture pages against the code: who imports whom, and the names it uses."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from tests.docs.markdown import REPOSITORY, blocks, pages, without_code
 
 PACKAGE = REPOSITORY / "graphrag_rdf"
 PAGE = (REPOSITORY / "docs" / "architecture.md").read_text("utf-8")
+DETAILS = REPOSITORY / "docs" / "architecture"
+MOST_BYTES = 25_000
+"""One reads the main page in one go; what is longer belongs on a page of its own."""
 ENTRY = {"__init__", "__main__", "__version__"}
 WINGS = PACKAGE / "wings"
 _ROW = re.compile(r"^\| `(\w+)` \| [^|]+ \| ([^|]*) ?\|$", re.MULTILINE)
@@ -57,6 +60,12 @@ def _modules(node: ast.AST, package: list[str]) -> Iterator[list[str]]:
             yield module
 
 
+def test_the_page_is_short_and_lists_the_others() -> None:
+    assert len(PAGE.encode()) <= MOST_BYTES
+    listed = set(re.findall(r"\]\(architecture/([\w-]+\.md)\) \|", PAGE.partition("## Pages")[2]))
+    assert listed == {path.name for path in DETAILS.iterdir()}
+
+
 def test_the_table_names_every_room() -> None:
     rooms = {
         path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
@@ -66,7 +75,8 @@ def test_the_table_names_every_room() -> None:
 
 def test_the_sizes_of_rooms_are_about_right() -> None:
     """Within a fifth, since the figures change with every commit."""
-    sizes = dict(re.findall(r"^\| `(\w+)` \| \d+ \| ([\d,]+) \| [\d,]+ \|$", PAGE, re.MULTILINE))
+    page = (DETAILS / "sizes.md").read_text("utf-8")
+    sizes = dict(re.findall(r"^\| `(\w+)` \| \d+ \| ([\d,]+) \| [\d,]+ \|$", page, re.MULTILINE))
     assert set(sizes) == set(table())
     wrong = {}
     for room, stated in sizes.items():
@@ -118,7 +128,7 @@ def test_lower_rooms_of_the_server_know_no_higher_ones(room: str, known: set[str
 
 
 def test_the_example_is_trig_and_says_what_the_text_says() -> None:
-    (_, example), *_ = blocks(PAGE, "trig")
+    (_, example), *_ = blocks((DETAILS / "rdf-model.md").read_text("utf-8"), "trig")
     store = ox.Store()
     store.load(example.encode(), format=ox.RdfFormat.TRIG)
     assert store.query(

@@ -1,4 +1,4 @@
-"""IRIs depend on what a thing is and on nothing else, in the patterns that the architecture page lists."""
+"""IRIs depend on what a thing is and on nothing else, in the patterns of docs/architecture/rdf-model.md."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Builders for relations that a model found between chunks, with their evidence.
 
 Everything goes to `urn:graph:source`, but for the relation itself, which is stated plainly in
-`urn:graph:derived`. See docs/architecture.md, "The RDF model".
+`urn:graph:derived`. See docs/architecture/rdf-model.md.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
+from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.i18n import bracketed, listed, tr
 
 GROUP = "graphrag_rdf.wings"
@@ -105,8 +106,20 @@ def _installed() -> Iterator[tuple[str, Wing | None]]:
             yield point.name, point.load()
         except ModuleNotFoundError as error:
             if not point.module.startswith(f"{error.name}"):
-                raise
+                raise _broken(point, error) from error
             yield point.name, None
+        except Exception as error:
+            raise _broken(point, error) from error
+
+
+def _broken(point: metadata.EntryPoint, error: Exception) -> GraphRagError:
+    package = point.dist.name if point.dist else point.module
+    return GraphRagError(
+        tr("the wing {wing} of the package {package} cannot be loaded: {cause}").format(
+            wing=point.name, package=package, cause=f"{type(error).__name__}: {error}"
+        ),
+        tr("repair or remove the package {package}").format(package=package),
+    )
 
 
 def all_of(kind: Callable[[Wing], Mapping[str, Any]]) -> dict[str, Any]:

@@ -58,3 +58,17 @@ def test_its_command_step_query_and_pipeline_are_there(run: Run) -> None:
     shown = run("trace", "show", trace["iri"])
     assert "[focus]" in shown.out
     assert run("trace", "verify", trace["iri"]).code == 0
+
+
+def test_a_wing_that_cannot_be_loaded_is_named_with_its_package(run: Run, installed: Path) -> None:
+    (declaration,) = installed.glob("*/wing.py")
+    text = declaration.read_text()
+    declaration.write_text("raise RuntimeError('no such luck')")
+    try:
+        broken = run("documents")
+    finally:
+        declaration.write_text(text)
+    assert broken.code == 1
+    assert "the wing newest of the package" in broken.err
+    assert "RuntimeError: no such luck" in broken.err
+    assert "Traceback" not in broken.err

@@ -22,7 +22,7 @@ QUESTION = "Who founded the Tarnay Electric Light Company?"
 
 @pytest.fixture
 def client(answering: Endpoint) -> Iterator[httpx.Client]:
-    """A client of a server over two documents that has answered `QUESTION`, and maybe what other tests asked."""
+    """A client of a server over two documents that has answered `QUESTION`, and maybe others."""
     with answering.client() as found:
         if not completed(found):
             found.post("/ask", json={"question": QUESTION}, timeout=60).raise_for_status()

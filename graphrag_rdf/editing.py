@@ -132,7 +132,7 @@ class Facts:
         if not standing:
             raise UsageError(
                 tr("no decision about ({s}, {p}, {o}) is in effect").format(s=s, p=p, o=o),
-                hint=tr("graphrag-rdf facts list --all shows all"),
+                hint=tr("graphrag-rdf facts decisions --all shows all"),
             )
         return undo_facts(self._engine, standing, dry_run=dry_run)
 

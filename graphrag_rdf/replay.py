@@ -422,7 +422,7 @@ def _without_facts(
         if not done.facts:
             raise UsageError(
                 tr("({fact}) is removed already").format(fact=", ".join(fact)),
-                hint=tr("see: graphrag-rdf facts list"),
+                hint=tr("see: graphrag-rdf facts decisions"),
             )
         message = (
             tr("fact ({fact}), with its sentences ({sentences})") if with_sentences else tr("fact ({fact})")

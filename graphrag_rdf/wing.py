@@ -28,7 +28,8 @@ class Wing:
         name: of its folder.
         about: what it brings, in a sentence.
         needs: names of wings that it imports.
-        commands: command → (`module:attribute` of it, its line in the table of commands, marked by `later`).
+        commands: command → (`module:attribute` of it, its line in the table of commands, marked by `later`,
+            the section that it stands in: a key of `cli.app.SECTIONS`, `other` for other packages).
         subcommands: words of a command in a group of the core, "facts compare" → `module:attribute`.
         imports: word before the files of `import` → `module:attribute` of a function, see `cli.exchange`.
         exports: word before the folder of `export` → the same.
@@ -52,7 +53,7 @@ class Wing:
     name: str
     about: str
     needs: tuple[str, ...] = ()
-    commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    commands: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
     subcommands: Mapping[str, str] = field(default_factory=dict)
     imports: Mapping[str, str] = field(default_factory=dict)
     exports: Mapping[str, str] = field(default_factory=dict)

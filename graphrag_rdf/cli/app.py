@@ -13,53 +13,67 @@ from graphrag_rdf import __version__
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.process import run_safely
 from graphrag_rdf.errors import alternatives
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.wing import all_of, in_words, load
 
-COMMANDS: Mapping[str, tuple[str, str]] = {
-    "init": ("config:init", "Write a commented settings file."),
-    "ingest": ("ingest", "Read documents and extract facts into the store."),
-    "ask": ("ask", "Answer a question, with citations."),
-    "retrieve": ("retrieve", "Rank chunks and facts for a question without answering it."),
-    "trace": ("trace", "Traces of answers: list, show, verify, diff, replay, export and more."),
-    "feedback": ("trace:feedback", "Mark an answer, or a citation of it, as helpful or wrong."),
-    "documents": (
-        "lists",
-        "List the documents of the store: size, chunks, facts, language, date, failures.",
-    ),
-    "source": ("documents:source", "The facts of a document, and the quotes behind a fact."),
-    "sparql": ("sparql", "Run a SPARQL query or update of your own."),
-    "serve": ("serve", "Serve the store over HTTP: SPARQL, graphs, questions."),
-    "pipelines": ("pipelines", "Pipelines, their steps, and the parameters for --set: list, show."),
-    "queries": ("sparql:queries", "The program's query templates: list, show, run."),
-    "entities": ("entities", "Entities: list, merge, split, find those that are the same."),
-    "relations": ("relations", "Relations of facts: list, merge, split, find those that are the same."),
-    "decisions": ("decisions", "Decisions about entities, relations and facts: list, show, undo."),
-    "facts": ("facts", "Remove or correct facts by hand, undo it, and list facts that contradict."),
-    "forget": ("documents:forget", "Erase documents and the facts that only they support."),
-    "export": ("exchange:export", "Write the store, or one of its graphs, as RDF."),
-    "import": ("exchange:import", "Import RDF files or an evaluation set."),
-    "check": ("check", "Check the integrity of the whole store."),
-    "doctor": ("doctor", "Show versions, settings, paths, sizes and indexes."),
-    "index": ("refresh:index", "The search indexes: status and rebuild."),
-    "refresh": ("refresh", "Run one stage of the ingest again: facts, mentions, names or relations."),
-    "cache": ("llm:cache", "The caches of answers and vectors: stats and clear."),
-    "config": ("config", "Settings: list, get, set, trust, and their history."),
-    "llm": ("llm", "Prompts and answers of language models."),
+SECTIONS: Mapping[str, str] = {
+    "start": later("Start"),
+    "curate": later("Curate"),
+    "exchange": later("Exchange"),
+    "operate": later("Operate"),
+    "measure": later("Measure"),
+    "other": later("Other packages"),
 }
-"""Command → (module of `graphrag_rdf.cli` and the name of the command in it, one line of help); `lists` makes
-the commands that lists declare."""
+"""Section of `--help` → its heading."""
+
+COMMANDS: Mapping[str, tuple[str, str, str]] = {
+    "init": ("config:init", "Write a commented settings file.", "start"),
+    "ingest": ("ingest", "Read documents and extract facts into the store.", "start"),
+    "ask": ("ask", "Answer a question, with citations.", "start"),
+    "serve": ("serve", "Serve the store over HTTP: pages, questions, SPARQL.", "start"),
+    "documents": ("lists", "List the documents of the store.", "start"),
+    "facts": ("facts", "Facts: list, show their evidence, remove, correct.", "start"),
+    "entities": ("entities", "Entities: list, show, merge, split.", "start"),
+    "trace": ("trace", "Traces of answers: list, show, verify, export.", "start"),
+    "sparql": ("sparql", "Run a SPARQL query or update of your own.", "start"),
+    "doctor": ("doctor", "Show the state of the store, its models and settings.", "start"),
+    "relations": ("relations", "Relations of facts: list, merge, split.", "curate"),
+    "decisions": ("decisions", "All decisions about facts and names: list, undo.", "curate"),
+    "source": ("documents:source", "The facts of a document; weights of documents.", "curate"),
+    "feedback": ("trace:feedback", "Mark an answer, or a citation, as helpful or wrong.", "curate"),
+    "forget": ("documents:forget", "Erase documents and the facts that only they support.", "curate"),
+    "export": ("exchange:export", "Write the store, or one of its graphs, as RDF.", "exchange"),
+    "import": ("exchange:import", "Import RDF files or an evaluation set.", "exchange"),
+    "check": ("check", "Check the integrity of the whole store.", "operate"),
+    "refresh": ("refresh", "Run one stage of the ingest again.", "operate"),
+    "index": ("refresh:index", "The search indexes: status and rebuild.", "operate"),
+    "cache": ("llm:cache", "The caches of answers and vectors: stats and clear.", "operate"),
+    "config": ("config", "Settings: list, get, set, trust, and their history.", "operate"),
+    "llm": ("llm", "Prompts and answers of language models.", "operate"),
+    "pipelines": ("pipelines", "Pipelines, their steps, and the parameters for --set.", "operate"),
+    "queries": ("sparql:queries", "The program's query templates: list, show, run.", "operate"),
+    "retrieve": ("retrieve", "Rank chunks and facts without answering.", "measure"),
+}
+"""Command → (module of `graphrag_rdf.cli` and the name of the command in it, one line of help, section);
+`lists` makes the commands that lists declare."""
 
 
 def commands() -> dict[str, str]:
-    """All commands, those of wings too → one line of help."""
-    return {
-        **{name: line for name, (_, line) in COMMANDS.items()},
-        **{name: line for name, (_, line) in _of_wings().items()},
+    """All commands, those of wings too → one line of help; by sections."""
+    return {name: line for named in sections().values() for name, line in named.items()}
+
+
+def sections() -> dict[str, dict[str, str]]:
+    """Section → its commands → one line of help. Empty sections are left out."""
+    entries = {**COMMANDS, **_of_wings()}
+    by_section = {
+        section: {name: line for name, (_, line, place) in entries.items() if place == section}
+        for section in SECTIONS
     }
+    return {section: named for section, named in by_section.items() if named}
 
 
-def _of_wings() -> dict[str, tuple[str, str]]:
+def _of_wings() -> dict[str, tuple[str, str, str]]:
     return all_of(lambda wing: wing.commands)
 
 
@@ -67,7 +81,7 @@ class Root(Group):
     """Loads a command's module when the command is called: `--help` shows the table above."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, in the order of the table."""
+        """All names, in the order of the help."""
         del ctx
         return list(commands())
 
@@ -106,8 +120,10 @@ class Root(Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of commands, without loading any."""
         del ctx
-        with formatter.section(tr("Commands")):
-            formatter.write_dl([(name, tr(line)) for name, line in commands().items()])
+        width = max(map(len, commands()))
+        for section, named in sections().items():
+            with formatter.section(tr(SECTIONS[section])):
+                formatter.write_dl([(name.ljust(width), tr(line)) for name, line in named.items()])
 
     def main(self, *args: Any, standalone_mode: bool = True, **kwargs: Any) -> Any:
         """Run the program. Every failure ends in one message and the right exit code."""

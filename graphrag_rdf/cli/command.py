@@ -85,7 +85,7 @@ def common_options() -> list[click.Option]:
 
 
 class _Help(click.Command):
-    """Help in three parts: own options, common options, examples."""
+    """Help with own options and examples; the help of the program also has the options of all commands."""
 
     def __init__(self, *args: Any, examples: Sequence[str] = (), **kwargs: Any) -> None:
         self.examples = tuple(examples)
@@ -116,31 +116,28 @@ class _Help(click.Command):
                 formatter.write_text(_fitted(self.help, formatter.width - formatter.current_indent))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the command's own options, then the common ones."""
+        """Write the command's own options, and the common ones for the program itself."""
         common = set(map(id, self.common))
-        own = [
-            _record(p, ctx, formatter.width)
-            for p in self.get_params(ctx)
-            if isinstance(p, click.Option) and id(p) not in common
-        ]
-        for title, records in (
-            (tr("Options"), own),
-            (tr("Common options"), [_record(p, ctx, formatter.width) for p in self.common]),
-        ):
-            shown = [record for record in records if record is not None]
-            if shown:
-                with formatter.section(title):
-                    formatter.write_dl(shown)
+        options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
         if isinstance(self, click.Group):
             self.format_commands(ctx, formatter)
+        titled = {tr("Options"): [option for option in options if id(option) not in common]}
+        if ctx.parent is None:
+            titled[tr("Common options, before or after a command")] = self.common
+        for title, shown in titled.items():
+            records = (_record(option, ctx, formatter.width) for option in shown)
+            with formatter.section(title):
+                formatter.write_dl([record for record in records if record is not None])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples."""
-        del ctx
+        """Write the examples, and where the common options are explained."""
         if self.examples:
             with formatter.section(ngettext("Example", "Examples", len(self.examples))):
                 for line in self.examples:
                     formatter.write(f"{' ' * formatter.current_indent}{line}\n")
+        if ctx.parent is not None:
+            formatter.write_paragraph()
+            formatter.write_text(tr("Common options (--store, --lang, -v …): graphrag-rdf --help"))
 
 
 _NAMES = 34

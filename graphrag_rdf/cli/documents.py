@@ -16,11 +16,11 @@ from graphrag_rdf.i18n import bracketed, counted, tr
     cls=Group,
     examples=[
         "graphrag-rdf source tree documents/report.pdf",
-        'graphrag-rdf source fact "Ada Lovelace" "was born in" London',
+        "graphrag-rdf source authority registers/ships.md 0.9",
     ],
 )
 def source_command() -> None:
-    """Show the facts of a document and the quotes behind a fact; weight documents."""
+    """Show the facts of a document; weight documents. `source fact` is `facts show`."""
 
 
 @source_command.command("tree", examples=["graphrag-rdf source tree documents/report.pdf"])
@@ -40,15 +40,16 @@ def tree(document: str, form: str) -> None:
 @source_command.command(
     "fact",
     examples=[
+        'graphrag-rdf facts show "Ada Lovelace" "was born in" London',
         'graphrag-rdf source fact "Ada Lovelace" "was born in" London',
-        "graphrag-rdf source fact http://trustgraph.ai/e/ada http://trustgraph.ai/r/knows http://trustgraph.ai/e/bob",
+        "graphrag-rdf facts show http://trustgraph.ai/e/ada http://trustgraph.ai/r/knows http://trustgraph.ai/e/bob",
     ],
 )
 @click.argument("subject", metavar="S")
 @click.argument("predicate", metavar="P")
 @click.argument("object_", metavar="O")
 @format_option()
-def fact(subject: str, predicate: str, object_: str, form: str) -> None:
+def fact_command(subject: str, predicate: str, object_: str, form: str) -> None:
     """Show every chunk, page, document and quote that supports a fact, given in labels or N-Triples terms."""
     from graphrag_rdf.trace.sources import source_fact
     from graphrag_rdf.trace.text import render_fact_sources

@@ -12,6 +12,7 @@ import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group, server_options, shapes_options
+from graphrag_rdf.cli.documents import fact_command
 from graphrag_rdf.cli.output import format_option, one_line, quoted, say, warn_of_results
 from graphrag_rdf.cli.session import open_engine, refuse, server_of, validating
 from graphrag_rdf.errors import UsageError
@@ -52,16 +53,20 @@ def _fact(command: F) -> F:
 @click.group(
     cls=Group,
     examples=[
+        'graphrag-rdf facts list --entity "Ada Lovelace"',
+        'graphrag-rdf facts show "Ada Lovelace" "was born in" Paris',
         'graphrag-rdf facts remove "Ada Lovelace" "was born in" Paris --reason "misread"',
-        'graphrag-rdf facts correct "Ada Lovelace" "was born in" Paris --object London',
     ],
 )
 def facts_command() -> None:
-    """Remove or correct facts by hand, and undo it.
+    """List facts and show their evidence; remove or correct facts by hand, and undo it.
 
-    The documents keep their text. A decision records the person, time and reason. While it is in effect, no
-    answer uses the fact, even after the document is read again.
+    A decision to remove or correct a fact records the person, time and reason; the documents keep their text.
+    While it is in effect, no answer uses the fact, even after the document is read again.
     """
+
+
+facts_command.add_command(fact_command, "show")
 
 
 @facts_command.command(

@@ -67,7 +67,7 @@ _TYPES = {"text": click.STRING, "flag": click.BOOL, "number": click.IntRange(0)}
 def _parameter(each: Filter) -> Callable[[Any], Any]:
     """The option or argument of a filter."""
     if each.kind == "argument":
-        return click.argument(each.name, metavar="[TEXT]", required=False, default="")
+        return click.argument(each.name, metavar="[list] [TEXT]", nargs=-1, callback=_one_text)
     return click.option(
         each.option or f"--{each.name}",
         each.name,
@@ -75,6 +75,15 @@ def _parameter(each: Filter) -> Callable[[Any], Any]:
         type=click.Choice(each.choices) if each.choices else _TYPES[each.kind],
         help=each.about,
     )
+
+
+def _one_text(ctx: click.Context, parameter: click.Parameter, words: tuple[str, ...]) -> str:
+    """The text of an argument that may stand after the word `list`, as in commands with subcommands."""
+    del parameter
+    texts = words[1:] if words[:1] == ("list",) else words
+    if len(texts) > 1:
+        ctx.fail(tr("give one TEXT, in quotes if it has spaces: {words}").format(words=" ".join(texts)))
+    return "".join(texts)
 
 
 def _items(

@@ -47,12 +47,12 @@ _UPDATE = re.compile(
     cls=Command,
     examples=[
         'graphrag-rdf sparql "SELECT ?s ?p ?o { ?s ?p ?o } LIMIT 10"',
-        "graphrag-rdf sparql -f query.rq --format csv > out.csv",
+        "graphrag-rdf sparql query.rq --format csv > out.csv",
         'graphrag-rdf sparql --union "SELECT ?text { ?evidence tg:sourceText ?text }"',
         "graphrag-rdf sparql --update -f change.ru --shapes shapes.ttl --validation reject",
     ],
 )
-@click.argument("query", required=False)
+@click.argument("query", metavar="QUERY|FILE", required=False)
 @click.option(
     "-f",
     "--file",
@@ -73,7 +73,7 @@ def sparql_command(
     validation: str | None,
     form: str,
 ) -> None:
-    """Run a SPARQL 1.1 QUERY (RDF 1.2: triple terms are <<( s p o )>>) on the store.
+    """Run a SPARQL 1.1 query, or the one in a file (RDF 1.2: triple terms are <<( s p o )>>), on the store.
 
     Facts are in the default graph; provenance is in urn:graph:source, traces are in urn:graph:retrieval. The
     prefixes of the program (tg, rag, prov, rdfs, skos, dcterms …) need no declaration.
@@ -116,14 +116,12 @@ def sparql_command(
 def _text(query: str | None, file: Path | None) -> str:
     if (query is None) == (file is None):
         raise UsageError(
-            tr("give either a query or -f FILE"), hint=tr('graphrag-rdf sparql "ASK { ?s ?p ?o }"')
+            tr("give either a query or a file"), hint=tr('graphrag-rdf sparql "ASK { ?s ?p ?o }"')
         )
     if query == "-" or str(file) == "-":
         return output.read_stdin()
-    if query is not None:
-        return query
-    assert file is not None  # noqa: S101 - one of the two is given
-    return read_text(file)
+    path = file or Path(query or "")
+    return read_text(path) if file or path.suffix in (".rq", ".ru", ".sparql") else query or ""
 
 
 def _explain_empty(store: Store, query: str, *, union: bool) -> None:

@@ -98,7 +98,7 @@ class FactDecision(Decision):
         return f"{text_of_statement(self.fact, called)} {tr(self.kind.words)}{instead}"
 
     def as_json(self, called: Callable[[Term], str] = text_of) -> dict[str, object]:
-        """The keys of `facts list --format json`; terms of facts as N-Triples, times in ISO 8601.
+        """The keys of `facts decisions --format json`; terms of facts as N-Triples, times in ISO 8601.
 
         Args:
             called: the label of a term.

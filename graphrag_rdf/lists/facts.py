@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
+from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.lists.declaration import Asked, Column, Filter, Item, List, register
 from graphrag_rdf.rdf.json_values import to_json
@@ -20,7 +21,7 @@ def _facts(engine: Engine, asked: Asked) -> Iterable[Item]:
     """Facts with the labels of their terms, the IRI of an object that is a thing, and as N-Triples."""
     from graphrag_rdf.trace.facts import fact_of, read_labels
 
-    rows = engine.store.select("facts/list", **FACTS.parameters(engine, asked))
+    rows = engine.store.select("facts/list", **_parameters(engine, asked))
     labels = read_labels(engine.store, [row[name] for row in rows for name in "spo"])
     return [
         {
@@ -30,6 +31,28 @@ def _facts(engine: Engine, asked: Asked) -> Iterable[Item]:
         }
         for row in rows
     ]
+
+
+def _parameters(engine: Engine, asked: Asked) -> dict[str, Any]:
+    """Those of the template: entities, relations and documents by their IRIs."""
+    from graphrag_rdf.trace.facts import term_or_label, things_called
+    from graphrag_rdf.trace.sources import find_document
+
+    parameters = FACTS.parameters(engine, asked)
+    if name := asked.values.get("entity"):
+        parameters["entities"] = [engine.entity(name)]
+    if name := asked.values.get("relation"):
+        term = term_or_label(name)
+        named = things_called(engine.store, name)
+        parameters["relations"] = [term] if isinstance(term, ox.NamedNode) else named
+        if not parameters["relations"]:
+            raise UsageError(
+                tr("no relation is called {name!r}").format(name=name),
+                hint=tr("graphrag-rdf relations list shows all"),
+            )
+    if name := asked.values.get("document"):
+        parameters["documents"] = [find_document(engine.store, name)]
+    return parameters
 
 
 def _triples(store: Store, items: Sequence[Item]) -> list[ox.Triple]:
@@ -42,15 +65,31 @@ FACTS = register(
     List(
         "facts",
         later("Facts"),
-        "List facts, in the order of the store.",
+        "List facts. `facts show` shows the evidence of one.",
         columns=(
             Column("s", later("subject"), value=lambda item: item["s_label"], link="term"),
             Column("p", later("relation"), value=lambda item: item["p_label"], link="term"),
             Column("o_iri", later("object"), value=lambda item: item["o_label"], link="term"),
             Column("statement", later("sources"), value=lambda _: tr("source"), link="fact", table=False),
         ),
-        filters=(Filter("match", label=later("Part of a name or value"), parameter="texts"),),
+        filters=(
+            Filter("entity", "Only facts about this entity (label or IRI), as subject or object."),
+            Filter("relation", "Only facts with this relation (label or IRI)."),
+            Filter("document", "Only facts from this document (path, title or IRI)."),
+            Filter(
+                "match",
+                "Only facts with this text in a name or value.",
+                label=later("Part of a name or value"),
+                parameter="texts",
+                option="--text",
+            ),
+        ),
+        command="facts list",
         path="/facts",
+        examples=(
+            'graphrag-rdf facts list --entity "Ada Lovelace"',
+            'graphrag-rdf facts list --relation "was born in" --document reports/1936.pdf',
+        ),
         template="facts/list",
         read=_facts,
         rdf=_triples,

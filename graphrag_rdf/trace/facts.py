@@ -113,7 +113,7 @@ def facts_called(store: Store, s: str, p: str, o: str, *, inferred: bool = False
     Raises:
         UsageError: when nothing is called so, or there is no such fact; what is called nearly so is named.
     """
-    terms = [_term_or_label(text) for text in (s, p, o)]
+    terms = [term_or_label(text) for text in (s, p, o)]
     subject, predicate, object_ = terms
     if isinstance(subject, NamedNode) and isinstance(predicate, NamedNode) and object_ is not None:
         return [(subject, predicate, object_)]
@@ -297,7 +297,8 @@ def _is_iri(term: FactTerm | None) -> bool:
     return isinstance(term, NamedNode)
 
 
-def _term_or_label(text: str) -> FactTerm | None:
+def term_or_label(text: str) -> FactTerm | None:
+    """A term given as such; None for a label, also one that looks like a malformed term."""
     try:
         return given_term(text)
     except UsageError:

@@ -39,7 +39,19 @@ def test_help_shows_an_example_of_the_command(run: Run, path: list[str]) -> None
     _, _, examples = found.out.partition("Example")
     command = " ".join(["graphrag-rdf", *path])
     assert any(line.strip().startswith(command) for line in examples.splitlines())
-    assert "--store PATH" in found.out
+    assert ("--store PATH" in found.out) == (not path)
+    assert "Common options" in found.out
+
+
+def test_help_shows_ten_commands_to_start_with_each_on_a_line(run: Run) -> None:
+    shown = run("--help").out
+    start = shown.partition("Start:\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in start] == (
+        ["init", "ingest", "ask", "serve", "documents", "facts", "entities", "trace", "sparql", "doctor"]
+    )
+    table = shown.partition("Start:\n")[2].partition("Options:")[0].splitlines()
+    rows = [line for line in table if line.startswith("  ")]
+    assert [row.split()[0] for row in rows] == list(commands())
 
 
 @pytest.mark.parametrize("name", commands())

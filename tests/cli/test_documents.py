@@ -82,9 +82,11 @@ def test_order_and_filters(run: Run, library: Path) -> None:
     assert paths(run, "*.MD") == [harbour]
     assert paths(run, "port merrin") == [harbour]
     assert paths(run, "--failed") == []
-    nothing = run("documents", "list")
+    assert paths(run, "list") == [company, harbour, zebra]
+    nothing = run("documents", "list", "list")
     assert nothing.out == "no documents\n"
     assert nothing.err == "no path or title has 'list' in it; to list all: graphrag-rdf documents\n"
+    assert "in quotes" in run("documents", "port", "merrin").err
 
 
 def test_files_that_cannot_be_read_are_listed_with_reason_and_way_out(run: Run, library: Path) -> None:

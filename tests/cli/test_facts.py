@@ -17,11 +17,11 @@ def test_remove_list_and_undo(run: Run, store: Path) -> None:
     assert "Nothing was written" in run("facts", "remove", *BORN, "--dry-run").out
     made = run("facts", "remove", *BORN, "--reason", "misread", "--by", "R. T.", "--format", "json").json
     assert (made["kept_facts"], len(made["sentences"])) == (0, 1)
-    [listed] = run("facts", "list", "--format", "json").json
+    [listed] = run("facts", "decisions", "--format", "json").json
     assert made["decisions"] == [listed]
     assert listed["reason"] == "misread"
     assert listed["by"].startswith("urn:graphrag-rdf:person:")
-    assert "(Andrew Orr, was born in, Arnhythe)" in run("facts", "list").out
+    assert "(Andrew Orr, was born in, Arnhythe)" in run("facts", "decisions").out
     again = run("facts", "remove", *BORN)
     assert (again.code, again.out) == (0, "it is removed already\n")
     assert run("check", "--shapes").code == 0
@@ -30,8 +30,8 @@ def test_remove_list_and_undo(run: Run, store: Path) -> None:
     assert "Does not hold: removal by R. T." in run("source", "fact", *BORN).out
     undone = run("facts", "undo", listed["iri"], "--format", "json").json
     assert undone["asserted"] == [listed["fact"]]
-    assert run("facts", "list", "--format", "json").json == []
-    assert "undone" in run("facts", "list", "--all").out
+    assert run("facts", "decisions", "--format", "json").json == []
+    assert "undone" in run("facts", "decisions", "--all").out
     assert run("facts", "undo", listed["iri"]).code == 2
     assert run("check").code == 0
 
@@ -74,13 +74,13 @@ def test_the_sentences_of_a_decision_are_left_out_later(store: Path, folder: Pat
     said = call(*question).stdout
     assert "Arnhythe" not in said or said.index("Tarnay") < said.index("Arnhythe")
     assert "left out in answers: 1" in call("facts", "correct", *BORN, "--with-sentences", "--dry-run").stdout
-    assert 'with_sentences": false' in call("facts", "list", "--format", "json").stdout
+    assert 'with_sentences": false' in call("facts", "decisions", "--format", "json").stdout
     other = call("facts", "correct", *BORN, "--object", "Leeds", "--with-sentences")
     assert (other.returncode, "was removed before" in other.stderr) == (2, True)
     later = call("facts", "correct", *BORN, "--with-sentences")
     assert (later.returncode, later.stderr) == (0, "")
     assert "left out in answers: 1" in later.stdout
-    assert 'with_sentences": true' in call("facts", "list", "--format", "json").stdout
+    assert 'with_sentences": true' in call("facts", "decisions", "--format", "json").stdout
     said = call(*question).stdout
     assert "Tarnay" in said
     assert "Arnhythe" not in said
@@ -131,7 +131,7 @@ def test_wrong_usage(run: Run, store: Path) -> None:
     assert run("facts", "correct", *BORN, "--subject", '"a text"').code == 2
     date = ["Drumlaw Head Lighthouse", "http://trustgraph.ai/r/x", '"1"']
     assert run("facts", "remove", *date).code == 2
-    assert run("facts", "list").out == "no decisions\n"
+    assert run("facts", "decisions").out == "no decisions\n"
 
 
 def test_a_trace_takes_the_decision_with_it(run: Run, store: Path) -> None:

@@ -80,7 +80,7 @@ def test_inferences_follow_imports_and_corrections(
     fact = (f"{E}ada", f"{E}knows", f"{E}bob")
     assert run("facts", "remove", *fact, "--reason", "they never met").code == 0
     assert not inferred()
-    decision = json.loads(run("facts", "list", "--format", "json").out)[0]["iri"]
+    decision = json.loads(run("facts", "decisions", "--format", "json").out)[0]["iri"]
     assert run("facts", "undo", decision).code == 0
     assert inferred()
     assert run("ontology", "remove", f"{E}people").code == 0

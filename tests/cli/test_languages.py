@@ -110,7 +110,7 @@ def test_help_is_translated(run: Run) -> None:
     found = run("--lang", "zh", "entities", "list", "--help").out
     assert chinese(LIST).partition("\n")[0] in found
     assert chinese("Only names that contain this text.") in found
-    assert chinese("Common options") in found
+    assert chinese("Common options (--store, --lang, -v …): graphrag-rdf --help") in found
     assert "--match TEXT" in found
 
 

@@ -86,7 +86,7 @@ def test_the_same_numbers_everywhere(run: Run, folder: Path) -> None:
     assert run("facts", "remove", "Andrew Orr", "was born in", "Arnhythe").code == 0
     less = numbers(run)
     assert less == {**merged, "facts": merged["facts"] - 1, "entities": merged["entities"] - 1}
-    assert run("facts", "undo", run("facts", "list", "--format", "json").json[0]["iri"]).code == 0
+    assert run("facts", "undo", run("facts", "decisions", "--format", "json").json[0]["iri"]).code == 0
 
     told = run("forget", documents / "again.txt", "--format", "json").json["removed"]
     assert told["facts"] == 0  # another document has them, too

@@ -117,9 +117,9 @@ def test_facts_are_decided_about_on_a_server_as_here(run: Run, store: Path, ther
     both("remove", "--undo", *BORN)
     both("correct", *BORN, "--object", "Tarnay", "--with-sentences")
     assert "Tarnay" in run("ask", "Where was Andrew Orr born?", *there).out
-    [decision] = run("facts", "list", *there, "--format", "json").json
+    [decision] = run("facts", "decisions", *there, "--format", "json").json
     assert "Arnhythe" in run("facts", "undo", decision["iri"], *there).out
-    assert run("facts", "list", *there).out == "no decisions\n"
+    assert run("facts", "decisions", *there).out == "no decisions\n"
     unknown = run("facts", "remove", "Nobody", "was born in", "Arnhythe", *there)
     assert (unknown.code, "nothing is called 'Nobody'" in unknown.err) == (2, True)
 

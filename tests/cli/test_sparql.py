@@ -71,9 +71,10 @@ def test_own_prefixes_win(run: Run, store: Path) -> None:
     ("arguments", "told"),
     [
         (["SELECT"], "malformed"),
-        ([], "-f FILE"),
+        ([], "a query or a file"),
         (["-f", "nowhere.rq"], "nowhere.rq"),
-        (["-f", "x.rq", "ASK {}"], "-f FILE"),
+        (["nowhere.rq"], "cannot read nowhere.rq"),
+        (["-f", "x.rq", "ASK {}"], "a query or a file"),
         (["INSERT DATA { <urn:a> <urn:b> <urn:c> }"], "add --update"),
         (["PREFIX x: <urn:x> # so\nDELETE WHERE { ?s ?p x:o }"], "add --update"),
         (["--update", "SELECT * {}"], "malformed"),

@@ -166,4 +166,4 @@ def test_ask_without(run: Run, asked: str) -> None:
     fact = ["--fact", "Andrew Orr", "was born in", "Arnhythe"]
     assert "the answer is the same" in run("trace", "ask-without", asked, *fact).out
     assert run("trace", "ask-without", asked).code == 2
-    assert run("facts", "list", "--all", "--format", "json").json == []
+    assert run("facts", "decisions", "--all", "--format", "json").json == []

@@ -110,7 +110,7 @@ COMMANDS = [
     ("serve", "--port", "0"),
     ("mcp",),
     ("sparql", "SELECT * { ?s ?p ?o } LIMIT 1"),
-    ("facts", "list"),
+    ("facts", "decisions"),
     ("doctor", "--probe"),
 ]
 

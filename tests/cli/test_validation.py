@@ -235,7 +235,7 @@ def test_corrections_are_validated(run: Run, shapes: Path) -> None:
     refused = run("facts", "correct", *fact, *how, *REJECT)
     assert refused.code == 2
     assert "Walter Pennock · founded · Port Merrin: only banks are founded" in refused.err
-    assert run("facts", "list", "--format", "json").json == []
+    assert run("facts", "decisions", "--format", "json").json == []
     assert results(run).count("only banks") == 1
     reported = run("facts", "correct", *fact, *how, "--format", "json")
     assert (reported.code, reported.json["broken"]) == (0, 1)
@@ -251,11 +251,11 @@ def test_edited_individuals_are_validated_as_a_whole(run: Run, shapes: Path) -> 
     facts = shapes.parent / "owl" / "facts.ttl"
     lines = facts.read_text().replace("/r/lived-in>", "/r/founded>").replace("r:lived-in", "r:founded")
     facts.write_text(lines)
-    listed = run("facts", "list", "--format", "json").json
+    listed = run("facts", "decisions", "--format", "json").json
     refused = run("ontology", "apply", facts, "--shapes", shapes, *REJECT)
     assert refused.code == 2, refused.out
     assert "Walter Pennock · founded · Port Merrin: only banks are founded" in refused.err
-    assert run("facts", "list", "--format", "json").json == listed == [], "nothing was removed either"
+    assert run("facts", "decisions", "--format", "json").json == listed == [], "nothing was removed either"
     reported = run("ontology", "apply", facts, "--shapes", shapes, "--format", "json")
     assert reported.code == 0
     assert [each["broken"] for each in reported.json] == [1]

@@ -5,7 +5,9 @@ from graphrag_rdf.wing import Wing
 WING = Wing(
     name="newest",
     about="Answers from the newest documents first.",
-    commands={"newest": ("graphrag_rdf_newest.command:newest_command", "List documents by their date.")},
+    commands={
+        "newest": ("graphrag_rdf_newest.command:newest_command", "List documents by their date.", "other")
+    },
     steps=("graphrag_rdf_newest.step",),
     data="graphrag_rdf_newest",
 )

@@ -14,7 +14,8 @@ WING = Wing(
     commands={
         "communities": (
             "graphrag_rdf.wings.communities.commands:communities_command",
-            later("Groups of entities that belong together: build, list, show."),
+            later("Groups of related entities: build, list, show."),
+            "curate",
         )
     },
     examples={"claims": "graphrag_rdf.wings.communities.extract.claims:faults_of"},

@@ -12,6 +12,7 @@ WING = Wing(
         "eval": (
             "graphrag_rdf.wings.evaluation.commands:eval_command",
             later("Measure retrieval and answers on an evaluation set."),
+            "measure",
         )
     },
     subcommands={"facts compare": "graphrag_rdf.wings.evaluation.compare:compare_command"},

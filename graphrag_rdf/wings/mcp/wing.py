@@ -11,7 +11,8 @@ WING = Wing(
     commands={
         "mcp": (
             "graphrag_rdf.wings.mcp.command:mcp_command",
-            later("Serve the store as tools for programs with a language model (MCP)."),
+            later("Serve the store as tools for language models (MCP)."),
+            "exchange",
         )
     },
     routes=("graphrag_rdf.wings.mcp.routes:ROUTES",),

@@ -11,7 +11,8 @@ WING = Wing(
     commands={
         "ontology": (
             "graphrag_rdf.wings.ontologies.commands:ontology_command",
-            later("Ontologies: load, list, check, export for Protégé, remove."),
+            later("Ontologies: load, check, export for Protégé."),
+            "curate",
         )
     },
     lists=("graphrag_rdf.wings.ontologies.list",),

@@ -12,7 +12,8 @@ WING = Wing(
     commands={
         "tune": (
             "graphrag_rdf.wings.tuning.commands:tune_command",
-            later("Tune weights from feedback or an evaluation set, and prompts to documents."),
+            later("Tune weights from feedback, and prompts to documents."),
+            "measure",
         )
     },
 )

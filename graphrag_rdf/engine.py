@@ -18,7 +18,7 @@ from graphrag_rdf.from_thread import from_thread
 from graphrag_rdf.i18n import later, tr
 from graphrag_rdf.live_settings import LiveSettings, pipeline_folders
 from graphrag_rdf.pipeline import Pipeline, load_pipeline
-from graphrag_rdf.prepare import check_question, depends, prepare
+from graphrag_rdf.prepare import asked_trace, check_question, depends, prepare, recorded_settings
 from graphrag_rdf.steps.answer import edge_json
 from graphrag_rdf.steps.passages import describe
 from graphrag_rdf.steps.search import one_entity
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.ingest.model_stage import StageReport
     from graphrag_rdf.ingest.report import IngestReport
     from graphrag_rdf.ingest.schedule import Progress, Stop
-    from graphrag_rdf.replay import Replay, Without
+    from graphrag_rdf.trace.model import Trace
     from graphrag_rdf.trace.traces import Traces
 
 log = logging.getLogger(__name__)
@@ -51,6 +51,10 @@ _TRUST_HINT = later("use it with: graphrag-rdf config trust")
 def _untrusted(key: str, value: object) -> str:
     message = tr("the store sets {key} = {value}, which you have not set or trusted on this computer")
     return message.format(key=key, value=value)
+
+
+RESUME = "resume"
+"""The parameter of a step that takes over what an earlier trace has."""
 
 
 class Engine(Components):
@@ -495,48 +499,54 @@ class Engine(Components):
 
         return Traces(self.store, self.blobs)
 
-    def replay(self, trace: str, *, model: str | None = None, stored: bool = False) -> Replay:
-        """Ask the question of a trace again as it was asked, and tell what differs; see `replay.replay`."""
-        from graphrag_rdf.replay import replay
+    def ask_as(
+        self, trace: Trace, settings: Mapping[str, str] | None = None, *, cache: bool = True
+    ) -> Generator[GraphRagResponse, None, None]:
+        """Ask the question of a trace with its pipeline, parameters, entities and session.
 
-        return replay(self, trace, model=model, stored=stored)
+        Args:
+            trace: see `prepare.asked_trace`.
+            settings: as of `ask`; others are those of the trace.
+            cache: as of `ask`.
+
+        Raises:
+            ConfigError: when its pipeline is not there any more, or does not know how a step worked.
+        """
+        assert trace.kind is not None  # noqa: S101 - see asked_trace
+        with_model = self.settings.llm.model is not None
+        recorded = recorded_settings(self.pipeline(trace.kind), trace, with_model=with_model)
+        return self.ask(
+            trace.question,
+            trace.kind,
+            settings={**recorded, **(settings or {})},
+            include=trace.include,
+            exclude=trace.exclude,
+            cache=cache,
+            session=trace.continues,
+        )
 
     def resume(
         self, trace: str, *, settings: Mapping[str, str] | None = None, cache: bool = True
     ) -> Generator[GraphRagResponse, None, None]:
-        """Go on with the search of a trace that was stopped; the messages are those of `ask`.
+        """Go on with the search of a trace that was stopped: its question is asked as `ask_as` does, and a
+        step takes over what the trace has.
 
         Args:
             trace: see `find_trace`.
-            settings: as of `ask`; others are those of the trace.
-            cache: as of `ask`.
+
+        Raises:
+            UsageError: as `prepare.asked_trace`; also when no step of its pipeline can take anything over.
+            ConfigError: as `ask_as`.
         """
-        from graphrag_rdf.replay import resume
-
-        return resume(self, trace, settings or {}, cache=cache)
-
-    def ask_without(
-        self,
-        trace: str,
-        *,
-        facts: Sequence[tuple[str, str, str]] = (),
-        documents: Sequence[str] = (),
-        sources: Sequence[str] = (),
-        with_sentences: bool = False,
-        model: str | None = None,
-    ) -> Without:
-        """Ask the question of a trace as if something were not there; see `replay.ask_without`."""
-        from graphrag_rdf.replay import ask_without
-
-        return ask_without(
-            self,
-            trace,
-            facts=facts,
-            documents=documents,
-            sources=sources,
-            with_sentences=with_sentences,
-            model=model,
-        )
+        earlier = asked_trace(self, trace)
+        steps = self.pipeline(str(earlier.kind)).definition.steps
+        taking = next((step.name for step in steps if RESUME in step.kind.parameters), None)
+        if taking is None:
+            raise UsageError(
+                tr("a run of {kind} cannot be resumed").format(kind=earlier.kind),
+                hint=tr("graphrag-rdf trace replay {iri} asks again").format(iri=earlier.iri),
+            )
+        return self.ask_as(earlier, {**(settings or {}), f"{taking}.{RESUME}": earlier.iri}, cache=cache)
 
     def retrieve(
         self,

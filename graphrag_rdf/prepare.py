@@ -17,8 +17,12 @@ from graphrag_rdf.steps.search import entities_meant
 from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.store.records import RELATIONS, REPORTS, parameters_of
+from graphrag_rdf.trace import citations
 from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.citations import Style
+from graphrag_rdf.trace.foreign import OWN
+from graphrag_rdf.trace.model import Trace
+from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.recorder import TraceRecorder
 from graphrag_rdf.trace.reuse import read_turns
 
@@ -237,3 +241,61 @@ def check_question(question: str) -> str:
             hint=tr("ask about a document after ingesting it"),
         )
     return question
+
+
+# --- questions of traces -----------------------------------------------------------------------
+
+
+def asked_trace(parts: Components, name: str) -> Trace:
+    """The trace that a name means or, of an answer that was given again, that of the first time.
+
+    Args:
+        name: see `find_trace`.
+
+    Raises:
+        UsageError: when there is no such trace, another program wrote it, or its question was erased.
+    """
+    store = parts.store
+    trace = read_trace(store, find_trace(store, name), parts.blobs, with_runs=True)
+    first = next((reused for step in trace.steps if (reused := step.values.get("reuses"))), None)
+    if first is not None:
+        trace = read_trace(store, find_trace(store, first.value), parts.blobs, with_runs=True)
+    if trace.form != OWN:
+        raise UsageError(
+            tr("another program wrote this trace, which does not say how to ask its question again"),
+            hint=tr('graphrag-rdf ask "…" asks it here'),
+        )
+    if not trace.question or trace.kind is None:
+        raise UsageError(
+            tr("the trace {iri} has no question any more").format(iri=trace.iri),
+            hint=tr("ask the question again"),
+        )
+    return trace
+
+
+def recorded_settings(pipeline: Pipeline, trace: Trace, *, with_model: bool) -> dict[str, str]:
+    """Of the recorded parameters those that are otherwise in the pipeline now, as text; what it has no more
+    shows as a difference.
+
+    With a model in the place of none, or none in that of one, steps work as the pipeline says for that.
+
+    Args:
+        with_model: whether the settings name a model.
+    """
+    parameters: dict[str, dict[str, Any]] = {}
+    ways = {step.name: step.kind.uses for step in pipeline.definition.steps}
+    for step in pipeline.definition.steps:
+        parameters[step.name] = dict(step.values())
+        if with_model == (trace.model is not None) or not step.kind.auto:
+            parameters[step.name]["use"] = step.choose(with_model=True)
+    answer = trace.answer or ""
+    style = {citations.SETTING: citations.style_of(answer)} if citations.cited_numbers(answer) else {}
+    return style | {
+        f"{step}.{name}": str(value).lower() if isinstance(value, bool) else str(value)
+        for step, values in trace.parameters.items()
+        if isinstance(values, Mapping) and step in parameters
+        for name, value in values.items()
+        if name in parameters[step]
+        and parameters[step][name] != value
+        and (name != "use" or value in ways[step])
+    }

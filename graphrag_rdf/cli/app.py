@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, cast
@@ -12,9 +11,8 @@ import click
 from graphrag_rdf import __version__
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.process import run_safely
-from graphrag_rdf.errors import alternatives
 from graphrag_rdf.i18n import later, tr
-from graphrag_rdf.wing import all_of, in_words, load
+from graphrag_rdf.wing import all_of, load
 
 SECTIONS: Mapping[str, str] = {
     "start": later("Start"),
@@ -100,22 +98,6 @@ class Root(Group):
         found = getattr(import_module(f"graphrag_rdf.cli.{module}"), f"{name or module}_command")
         assert isinstance(found, click.Command)  # noqa: S101
         return found
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command to run. The error for an unknown one suggests commands with a similar name."""
-        names = commands()
-        if args and args[0] not in names and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], names, n=3, cutoff=0.7)
-            if near:
-                ctx.fail(
-                    tr("unknown command {name!r}. Did you mean {near}?").format(
-                        name=args[0], near=alternatives(near)
-                    )
-                )
-            ctx.fail(tr("unknown command {name!r}").format(name=args[0]) + in_words())
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of commands, without loading any."""

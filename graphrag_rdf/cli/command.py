@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import difflib
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from graphrag_rdf import i18n
-from graphrag_rdf.errors import UsageError
+from graphrag_rdf.errors import UsageError, alternatives
 from graphrag_rdf.i18n import ngettext, tr
-from graphrag_rdf.wing import all_of, load
+from graphrag_rdf.wing import all_of, in_words, load
 
 if TYPE_CHECKING:
     from pyoxigraph import NamedNode
@@ -211,6 +212,22 @@ class Group(_Help, click.Group):
         if place := _of_wings().get(words):
             return cast("click.Command", load(place))
         return super().get_command(ctx, cmd_name) or command_of_list(words)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command to run. The error for an unknown one suggests commands with a similar name."""
+        names = self.list_commands(ctx)
+        if args and args[0] not in names and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], names, n=3, cutoff=0.7)
+            if near:
+                ctx.fail(
+                    tr("unknown command {name!r}. Did you mean {near}?").format(
+                        name=args[0], near=alternatives(near)
+                    )
+                )
+            ctx.fail(tr("unknown command {name!r}").format(name=args[0]) + in_words())
+        return super().resolve_command(ctx, args)
 
 
 def _of_wings() -> dict[str, str]:

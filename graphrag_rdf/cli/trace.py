@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -10,9 +9,8 @@ import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command, Group, form_of, output_option, server_options
-from graphrag_rdf.cli.output import colours, format_option, one_line, reading_width, say, styled
-from graphrag_rdf.cli.process import DONE, FAILED
-from graphrag_rdf.cli.session import open_engine, refuse, server_instead, server_of
+from graphrag_rdf.cli.output import colours, format_option, one_line, reading_width, say
+from graphrag_rdf.cli.session import open_engine, server_instead, server_of
 from graphrag_rdf.errors import StoreLockedError, UsageError
 from graphrag_rdf.i18n import counted, listed, tr
 
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from graphrag_rdf.sparql.render import Dialect
     from graphrag_rdf.trace.catalogue import Pruned
     from graphrag_rdf.trace.export import TraceFormat
-    from graphrag_rdf.trace.verify import Check
 
 
 @click.group(cls=Group, examples=["graphrag-rdf trace list", "graphrag-rdf trace show last"])
@@ -53,38 +50,6 @@ def show(trace: str, full: bool, form: str) -> None:
             say(trace_text(engine, session, full=full))
 
 
-@trace_command.command("verify", examples=["graphrag-rdf trace verify last"])
-@click.argument("trace")
-@format_option()
-def verify(trace: str, form: str) -> int:
-    """Check that all edges, quotes, offsets, hashes and citations of a trace hold; exit code 1 if not.
-
-    Traces of TrustGraph are checked as far as they go.
-    """
-    from graphrag_rdf.trace.catalogue import find_trace
-    from graphrag_rdf.trace.verify import verify_trace
-
-    with open_engine(beside=True) as engine:
-        session = find_trace(engine.store, trace)
-        checks = verify_trace(engine.store, engine.blobs, session)
-    ok = all(check.ok is not False for check in checks)
-    if not output.write(form, {"trace": session.value, "ok": ok, "checks": checks}):
-        for check in checks:
-            told = tr("{name}: {told}").format(name=tr(check.check), told=one_line(check.detail))
-            say(f"{_mark(check)}  {told}")
-            for query in check.queries:
-                say(f"      {query.told}")
-    return DONE if ok else FAILED
-
-
-def _mark(check: Check) -> str:
-    if check.changed:
-        return styled(tr("changed"), fg="yellow")
-    if check.ok is None:
-        return tr("not checked")
-    return styled(tr("ok"), fg="green") if check.ok else styled(tr("FAILED"), fg="red", bold=True)
-
-
 @trace_command.command(
     "query",
     examples=[
@@ -113,32 +78,6 @@ def query(trace: str, call: str) -> None:
         if kept is None:
             raise UsageError(tr("the text of this query was not kept, or was erased"))
         output.write_text(kept)
-
-
-@trace_command.command(
-    "diff", examples=["graphrag-rdf trace diff 3fa9 last", "graphrag-rdf trace diff 3fa9 last --format json"]
-)
-@click.argument("before", metavar="TRACE")
-@click.argument("after", metavar="OTHER")
-@format_option()
-def diff(before: str, after: str, form: str) -> None:
-    """Show the differences between two traces: parameters, concepts, seeds, selections and answer."""
-    from graphrag_rdf.rdf.json_values import to_json
-    from graphrag_rdf.trace.catalogue import find_trace
-    from graphrag_rdf.trace.difference import differences
-    from graphrag_rdf.trace.reader import read_trace
-
-    with open_engine(beside=True) as engine:
-        first, second = (
-            read_trace(engine.store, find_trace(engine.store, name), engine.blobs, with_runs=True)
-            for name in (before, after)
-        )
-    found = to_json(differences(first, second))
-    if output.write(form, {"before": first.iri, "after": second.iri, "differences": found}):
-        return
-    if not found:
-        say(tr("no differences"))
-    show_differences(found)
 
 
 _EXPORTS = ("trig", "turtle", "nquads", "jsonld", "prov-n", "prov-json", "provx", "html")
@@ -246,136 +185,6 @@ def trace_text(engine: Engine, session: str, *, full: bool = False) -> str:
 
     trace = read_trace(engine.store, session, engine.blobs, with_runs=True)
     return render_trace(trace, width=reading_width(), colour=colours(), full=full).rstrip("\n")
-
-
-# --- asking again ----------------------------------------------------------------------------------
-
-
-_model_option = click.option(
-    "--model", metavar="M", help="Use this model instead of the trace's own; none: rules only."
-)
-
-
-@trace_command.command(
-    "replay",
-    examples=[
-        "graphrag-rdf trace replay last",
-        "graphrag-rdf trace replay 3fa9 --format json",
-        "graphrag-rdf trace replay last --server http://127.0.0.1:7878",
-    ],
-)
-@click.argument("trace")
-@_model_option
-@click.option("--trace", "stored", is_flag=True, help="Store a trace of the new run.")
-@server_options
-@format_option()
-def replay(
-    trace: str, model: str | None, stored: bool, server: str | None, token_file: Path | None, form: str
-) -> int:
-    """Ask the question of a trace again, with its pipeline, parameters and model; exit code 1 if it differs.
-
-    The question runs on a copy of the store, so only --trace stores a trace. Cached model answers are not
-    used.
-    """
-    from graphrag_rdf.rdf.json_values import to_json
-
-    client = server_of(server, token_file)
-    if client is not None:
-        refuse({"model": model, "trace": stored})
-        done = client.replay(trace)
-    else:
-        with open_engine(beside=not stored) as engine:
-            done = to_json(engine.replay(trace, model=model, stored=stored))
-    if not output.write(form, done):
-        show_differences(done["differences"])
-        say(tr("the same result") if done["same"] else tr("a different result"))
-        if done["replayed"]:
-            output.note(tr("trace of the new run: {replayed}").format(replayed=done["replayed"]))
-    return DONE if done["same"] else FAILED
-
-
-@trace_command.command(
-    "ask-without",
-    examples=[
-        "graphrag-rdf trace ask-without last --document documents/museum-guide.md",
-        'graphrag-rdf trace ask-without last --fact Petrel "sank on" 1911-11-14 --with-sentences',
-        "graphrag-rdf trace ask-without last --source urn:chunk:… --format json",
-    ],
-)
-@click.argument("trace")
-@click.option(
-    "--fact",
-    "facts",
-    type=(str, str, str),
-    multiple=True,
-    metavar="S P O",
-    help="Leave out this fact, given as labels or N-Triples terms; may be repeated.",
-)
-@click.option("--with-sentences", is_flag=True, help="Also leave out the sentences of the facts.")
-@click.option("--document", "documents", multiple=True, metavar="DOC", help="Also leave out this document.")
-@click.option(
-    "--source", "sources", multiple=True, metavar="SOURCE", help="Also leave out this chunk or imported file."
-)
-@_model_option
-@server_options
-@format_option()
-def ask_without(
-    trace: str,
-    facts: tuple[tuple[str, str, str], ...],
-    with_sentences: bool,
-    documents: tuple[str, ...],
-    sources: tuple[str, ...],
-    model: str | None,
-    server: str | None,
-    token_file: Path | None,
-    form: str,
-) -> None:
-    """Ask the question of a trace without a fact, document or source, and show the differences.
-
-    The question runs on a copy of the store, with it and without it. The store does not change.
-    """
-    from graphrag_rdf.rdf.json_values import to_json
-
-    what: dict[str, Any] = {
-        "facts": facts,
-        "documents": documents,
-        "sources": sources,
-        "with_sentences": with_sentences,
-    }
-    client = server_of(server, token_file)
-    if client is not None:
-        refuse({"model": model})
-        done = client.ask_without(trace, **what)
-    else:
-        with open_engine(beside=True) as engine:
-            done = to_json(engine.ask_without(trace, **what, model=model))
-    if output.write(form, done):
-        return
-    for taken in done["without"]:
-        say(one_line(tr("without {taken}:").format(taken=taken)))
-    say(output.wrapped(done["answer_without"] or tr("(no answer)"), indent="  ", first="  "))
-    say()
-    say(tr("the answer is different") if done["changed"] else tr("the answer is the same"))
-    show_differences(done["differences"])
-    if done["since_the_trace"]:
-        output.note(
-            tr("the store or the program has changed since the trace; see: graphrag-rdf trace replay")
-        )
-
-
-def show_differences(found: Iterable[Mapping[str, Any]]) -> None:
-    """Print differences in the form of `trace diff --format json`."""
-    shown = None
-    for one in found:
-        if (one["what"], one["name"], one.get("run")) != shown:
-            shown = one["what"], one["name"], one.get("run")
-            told = f"{one['what']} {one['name']}".strip()
-            if one.get("run"):
-                told = tr("{difference} (in the run “{run}”)").format(difference=told, run=one["run"])
-            say(styled(one_line(told), bold=True))
-        for sign, value in (("-", one["before"]), ("+", one["after"])):
-            if value is not None:
-                say(output.wrapped(value, indent="    ", first=f"  {sign} "))
 
 
 @click.command(

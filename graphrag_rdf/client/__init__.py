@@ -172,19 +172,13 @@ class Client(Connection):
 
     # --- traces ------------------------------------------------------------------------------------
 
-    def replay(self, trace: str) -> dict[str, Any]:
-        """Ask the question of a trace again, as `trace replay --format json`."""
-        return self._again(trace, "replay", {})
-
-    def ask_without(self, trace: str, **what: Any) -> dict[str, Any]:
-        """Ask the question of a trace without some facts or documents, as `trace ask-without --format json`.
+    def ask_again(self, trace: str, how: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Ask the question of a trace again, as `trace replay --format json` or `ask-without`.
 
         Args:
-            what: facts, documents, sources, with_sentences.
+            how: replay or ask-without.
+            body: facts, documents, sources, with_sentences.
         """
-        return self._again(trace, "ask-without", what)
-
-    def _again(self, trace: str, how: str, body: dict[str, Any]) -> dict[str, Any]:
         path = f"/traces/{quote(trace, safe='')}/{how}"
         return self._json("POST", path, body, holds="differences", patience=_PATIENCE)
 

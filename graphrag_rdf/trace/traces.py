@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
@@ -10,7 +10,6 @@ from graphrag_rdf.trace.catalogue import Pruned, TraceSummary, delete_trace, fin
 from graphrag_rdf.trace.export import TraceFormat, export_trace
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
-from graphrag_rdf.trace.verify import Check, verify_trace
 
 
 class Traces:
@@ -41,10 +40,6 @@ class Traces:
             kind: of this pipeline only.
         """
         return list_traces(self._store, limit, kind)
-
-    def verify(self, name: str) -> Sequence[Check]:
-        """Check every edge, quote, offset, hash and citation of a trace against the store."""
-        return verify_trace(self._store, self._blobs, find_trace(self._store, name))
 
     def export(self, name: str, form: TraceFormat = "trig", *, with_sources: bool = True) -> str:
         """A trace as RDF, PROV-N, PROV-JSON, PROV-XML or a page; see `trace.export.export_trace`."""

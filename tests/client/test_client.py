@@ -170,8 +170,8 @@ def test_what_refuses_or_is_no_server_of_ours(answer: bytes, told: str) -> None:
         lambda c: c.decide(("a", "b", "c")),
         lambda c: c.undo(["urn:x"]),
         lambda c: c.undo_about(("a", "b", "c")),
-        lambda c: c.replay("last"),
-        lambda c: c.ask_without("last", documents=["x"]),
+        lambda c: c.ask_again("last", "replay", {}),
+        lambda c: c.ask_again("last", "ask-without", {"documents": ["x"]}),
     ],
 )
 def test_json_of_another_server_is_no_answer(read: Callable[[Client], object]) -> None:

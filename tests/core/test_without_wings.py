@@ -16,7 +16,7 @@ from tests.support.scripted_server import Reply, Request, ScriptedServer
 
 PACKAGE = Path(graphrag_rdf.__file__).parent
 QUESTION = "Who designed Drumlaw Head Lighthouse?"
-LACKS = "this installation lacks the wings agents, communities, "
+LACKS = "this installation lacks the wings agents, "
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_documents_are_read_asked_and_traced(run: Run, core: dict[str, str], tmp
     assert answer.code == 0, answer.err
     assert "Andrew Orr" in answer.json["answer"]
     (trace,) = run("trace", "list", "--format", "json").json
-    assert run("trace", "verify", trace["iri"]).code == 0
+    assert "Andrew Orr" in run("trace", "show", trace["iri"]).out
     for command in (["check"], ["doctor"], ["documents"], ["pipelines", "list"], ["config", "list"]):
         ended = run(*command)
         assert ended.code == 0, ended.err
@@ -90,7 +90,7 @@ def test_a_model_reads_and_answers(run: Run, scripted_server: ScriptedServer) ->
 
 def test_what_a_wing_has_is_told(run: Run) -> None:
     run("ingest", "documents")
-    for command in (["eval", "retrieval", "set.json"], ["communities", "list"]):
+    for command in (["eval", "retrieval", "set.json"], ["communities", "list"], ["trace", "verify", "last"]):
         ended = run(*command)
         assert ended.code == 2
         assert LACKS in ended.err

@@ -11,6 +11,7 @@ import pytest
 from graphrag_rdf import Engine
 from graphrag_rdf.config import Settings
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.wings.audit.verify import verify
 from tests.support.commands import documents_in
 
 QUESTION = "Who founded the Tarnay Electric Light Company?"
@@ -60,7 +61,7 @@ def test_traces(engine: Engine) -> None:
     assert newest.question == QUESTION
     trace = engine.traces[newest.iri]
     assert [step.kind for step in trace.steps][-1] == "synthesis"
-    assert all(check.ok for check in engine.traces.verify("last"))
+    assert all(check.ok for check in verify(engine, "last"))
     assert newest.iri in engine.traces.export("last")
     engine.traces.delete(newest.iri)
     with pytest.raises(UsageError):

@@ -17,6 +17,7 @@ from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG, Graphs
 from graphrag_rdf.rdf.terms import local_name
+from graphrag_rdf.wings.audit.verify import verify
 from tests.ingest.conftest import MakeEngine, everything, index_matches_store
 
 TEXT = (
@@ -53,7 +54,7 @@ def answer(engine: Engine, question: str = QUESTION) -> str:
 
 
 def verified(engine: Engine, name: str = "last") -> dict[str, tuple[bool, str]]:
-    return {check.check: (check.ok, check.detail) for check in engine.traces.verify(name)}
+    return {check.check: (check.ok, check.detail) for check in verify(engine, name)}
 
 
 def test_answers_use_corrections_and_documents(docs: Path, engine: Engine) -> None:

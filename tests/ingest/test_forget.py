@@ -16,7 +16,7 @@ from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG, Graphs
 from graphrag_rdf.store.base import Changes
-from graphrag_rdf.trace.verify import verify_trace
+from graphrag_rdf.wings.audit.verify import verify
 from tests.ingest.conftest import (
     MakeEngine,
     assert_same,
@@ -216,7 +216,7 @@ def test_traces_of_others_keep_what_they_share_with_erased_ones(two: Path, engin
         list(engine.ask(question))
     erased, kept = engine.traces.list()
     forget_documents(engine, find_documents(engine.store, ["docs/secret.txt"]))
-    assert all(check.ok for check in engine.traces.verify(kept.iri))
+    assert all(check.ok for check in verify(engine, kept.iri))
     assert engine.traces[erased.iri].answer is None
     assert run_checks(engine.store, engine.blobs) == []
 
@@ -232,7 +232,7 @@ def test_an_erased_trace_is_verified_as_such(two: Path, engine_of: MakeEngine) -
     assert trace.erased is not None
     assert trace.ended is not None
     assert trace.erased >= trace.ended
-    checks = verify_trace(engine.store, engine.blobs, listed.iri)
+    checks = verify(engine, listed.iri)
     assert [one for one in checks if one.ok is False] == []
     first = checks[0]
     assert (first.check, first.ok) == ("erased", None)
@@ -241,5 +241,5 @@ def test_an_erased_trace_is_verified_as_such(two: Path, engine_of: MakeEngine) -
     assert {"session", "chain"} <= {one.check for one in checks if one.ok}
     derived = [q for q in engine.store.quads(Graphs.RETRIEVAL) if q.predicate == PROV.wasDerivedFrom]
     engine.store.commit(Changes(remove=derived))
-    again = verify_trace(engine.store, engine.blobs, listed.iri)
+    again = verify(engine, listed.iri)
     assert [one.check for one in again if one.ok is False] == ["chain"]

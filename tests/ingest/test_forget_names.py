@@ -23,6 +23,7 @@ from graphrag_rdf.ingest.resolutions import Merge
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.trace.feedback import add_mark
 from graphrag_rdf.trace.text import render_trace
+from graphrag_rdf.wings.audit.verify import verify
 from tests.ingest.conftest import MakeEngine, by_model, everything
 from tests.support.scripted_server import ScriptedServer
 
@@ -156,5 +157,5 @@ def test_no_word_of_a_forgotten_document_is_left(
         assert erased
         for trace in erased:
             assert "a document was forgotten" in render_trace(engine.traces[trace.iri])
-            assert any("forgotten" in check.detail for check in engine.traces.verify(trace.iri))
+            assert any("forgotten" in check.detail for check in verify(engine, trace.iri))
     assert sorted(found_in_files(tmp_path / "store", secret)) == []

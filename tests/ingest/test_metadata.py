@@ -16,6 +16,7 @@ from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DC, DCTERMS, TG, XSD, Graphs
+from graphrag_rdf.wings.audit.verify import verify
 from tests.ingest.conftest import MakeEngine, assert_same, everything, index_matches_store
 
 BODY = "# The Heron Survey\n\nThe survey counted 214 nests along the Skell. Most nests stood in alders.\n"
@@ -84,7 +85,7 @@ def test_questions_find_them_and_cite_the_document(
     source = citation["sources"][0]
     assert (source["chunk"], source["quote"]) == (None, None)
     assert source["uri"] == (heron / "heron.md").as_uri()
-    assert all(check.ok for check in engine.traces.verify("last"))
+    assert all(check.ok for check in verify(engine, "last"))
 
 
 def test_what_the_question_does_not_name_is_not_asked_for(heron: Path, engine_of: MakeEngine) -> None:

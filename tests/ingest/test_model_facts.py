@@ -15,7 +15,7 @@ from graphrag_rdf.ingest.decisions import read_decisions, undo
 from graphrag_rdf.ingest.entity_decisions import ENTITIES
 from graphrag_rdf.rdf.namespaces import RAG, SKOS, TG, Graphs
 from graphrag_rdf.store.base import plain_quads
-from graphrag_rdf.trace.verify import verify_trace
+from graphrag_rdf.wings.audit.verify import verify
 from tests.ingest.conftest import MakeEngine, by_model, chunk_in, everything
 from tests.support.scripted_server import Request, ScriptedServer, offered
 
@@ -224,7 +224,7 @@ def test_an_unverified_fact_is_offered_as_such(
     engine = engine_of(**by_model(scripted_server, documents__chunk_size=2000))
     engine.ingest([docs])
     list(engine.ask("Where did Mary Hale study?"))
-    checks = verify_trace(engine.store, engine.blobs, engine.traces["last"].iri)
+    checks = verify(engine, engine.traces["last"].iri)
     assert [check.detail for check in checks if not check.ok] == []
     shown = [request.prompt for request in scripted_server.requests if "<evidence>" in request.prompt]
     assert any("Mary Hale studied in Zurich (unverified" in prompt for prompt in shown)

@@ -28,6 +28,8 @@ from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.text import render_trace
+from graphrag_rdf.wings.audit.replay import replay
+from graphrag_rdf.wings.audit.verify import verify
 from tests.support.stores import open_engine
 
 EX = "http://example.org/"
@@ -174,7 +176,7 @@ def test_it_is_shown(engine: Engine, trace: Trace) -> None:
 
 
 def test_it_is_verified_and_exported(engine: Engine, trace: Trace) -> None:
-    assert [check for check in engine.traces.verify(trace.iri) if not check.ok] == []
+    assert [check for check in verify(engine, trace.iri) if not check.ok] == []
     for form in ("trig", "turtle", "nquads", "prov-n", "prov-json", "html"):
         assert QUESTIONS[0] in engine.traces.export(trace.iri, form)  # type: ignore[arg-type]
     assert "hadMember" in engine.traces.export(trace.iri, "prov-n")
@@ -192,7 +194,7 @@ def test_forget_erases_its_words(engine: Engine, trace: Trace) -> None:
 
 
 def test_it_is_replayed(engine: Engine, trace: Trace) -> None:
-    replayed = engine.replay(trace.iri)
+    replayed = replay(engine, trace.iri)
     assert list(replayed.differences) == []
 
 

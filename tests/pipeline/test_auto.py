@@ -13,6 +13,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.resources import folder
 from graphrag_rdf.trace.model import Trace
+from graphrag_rdf.wings.audit.verify import verify
 from tests.support.scripted_server import Request, ScriptedServer
 from tests.support.stores import open_engine
 from tests.wings.agents.pipeline.test_agent import model
@@ -123,7 +124,7 @@ def test_without_a_model_counts_and_lists_are_queries(
     assert last.answer["answered"]
     trace = samples.traces["last"]
     assert trace.steps[1].values == {"pattern": pattern, "task": None, "reason": reason}
-    assert [check for check in samples.traces.verify(trace.iri) if not check.ok] == []
+    assert [check for check in verify(samples, trace.iri) if not check.ok] == []
     assert run_shapes(samples.store.quads()) == []
 
 

@@ -15,7 +15,7 @@ from graphrag_rdf.steps.checking import SENTINEL, not_answered
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.text import render_trace
-from graphrag_rdf.trace.verify import verify_trace
+from graphrag_rdf.wings.audit.verify import verify
 from tests.pipeline.test_with_a_model import QUESTION, model, settings
 from tests.support.scripted_server import Reply, Request, ScriptedServer
 from tests.support.stores import open_engine
@@ -181,7 +181,7 @@ def test_a_model_corrects_its_answer_once(engine: Engine, scripted_server: Scrip
     assert step.values["draft"] is not None
     assert engine.blobs.text(step.values["draft"].value) == DRAFT
     assert f"the first draft is kept as {step.values['draft'].value}" in render_trace(trace)
-    assert all(check.ok for check in verify_trace(engine.store, engine.blobs, trace.iri))
+    assert all(check.ok for check in verify(engine, trace.iri))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.trace.citations import SETTING, cited_numbers, in_style, style_of, whole_citations
 from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.text import render_trace
+from graphrag_rdf.wings.audit.replay import replay
+from graphrag_rdf.wings.audit.verify import verify
 from tests.pipeline.test_with_a_model import QUESTION, model
 from tests.support.pages import Page
 from tests.support.scripted_server import Reply, ScriptedServer
@@ -24,7 +26,7 @@ STYLES = pytest.mark.parametrize(("style", "marker"), [("number", "[1]"), ("sour
 def assert_in_style(engine: Engine, marker: str) -> None:
     """Of the newest trace."""
     trace = engine.traces["last"]
-    assert [check for check in engine.traces.verify(trace.iri) if not check.ok] == []
+    assert [check for check in verify(engine, trace.iri) if not check.ok] == []
     assert f"cited as {marker}" in render_trace(trace, width=200)
     page = Page(render_page(engine.store, trace))
     assert "cite-1" in page.ids
@@ -87,8 +89,8 @@ def test_an_agent_takes_over_citations_in_the_style(
     assert last.answer is not None
     assert last.answer["answer"] == f"{SAID} {marker}"
     assert {one["marker"] for one in last.answer["citations"]} == {marker}
-    assert [check for check in engine.traces.verify("last") if not check.ok] == []
-    assert engine.replay("last").same, "the style is that of the trace"
+    assert [check for check in verify(engine, "last") if not check.ok] == []
+    assert replay(engine, "last").same, "the style is that of the trace"
 
 
 def test_an_unknown_style_is_refused(samples: Engine) -> None:

@@ -26,6 +26,8 @@ from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.reader import trace_quads
 from graphrag_rdf.trace.text import render_trace
+from graphrag_rdf.wings.audit.replay import ask_without, replay
+from graphrag_rdf.wings.audit.verify import verify
 from tests.support.pages import Page
 from tests.support.scripted_server import Request, ScriptedServer, number_of, shown
 from tests.support.stores import open_engine
@@ -99,7 +101,7 @@ def step(messages: list[GraphRagResponse], kind: str) -> dict[NamedNode, list[An
 
 def holds(engine: Engine) -> None:
     """Traces verify, the store is sound and conforms to the shapes."""
-    assert [check for check in engine.traces.verify("last") if not check.ok] == []
+    assert [check for check in verify(engine, "last") if not check.ok] == []
     assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     pytest.importorskip("pyshacl")
     assert run_shapes(trace_quads(engine.store, NamedNode(engine.traces["last"].iri))) == []
@@ -263,7 +265,7 @@ def test_diversity_prefers_chunks_that_differ(tmp_path: Path) -> None:
                 **settings,
             )
             trace = engine.traces["last"]
-            assert all(check.ok for check in engine.traces.verify("last"))
+            assert all(check.ok for check in verify(engine, "last"))
             chosen = [one for s in trace.steps for one in s.selections if one.whole]
             assert any(m.kind == "focus" for m in messages) is bool(settings)
             return [
@@ -379,7 +381,7 @@ def test_replay_gives_the_same(open_samples: Open, scripted_server: ScriptedServ
     scripted_server.answer_with(answering)
     engine = open_samples(llm__model="openai/test-model")
     ask(engine, pipeline)
-    done = engine.replay("last")
+    done = replay(engine, "last")
     assert done.same
     assert done.differences == []
 
@@ -387,7 +389,7 @@ def test_replay_gives_the_same(open_samples: Open, scripted_server: ScriptedServ
 def test_without_its_document_the_answer_goes(open_samples: Open) -> None:
     engine = open_samples()
     answer = answer_of(ask(engine, "doc_rag"))
-    done = engine.ask_without("last", documents=[answer["citations"][0]["sources"][0]["document"]])
+    done = ask_without(engine, "last", documents=[answer["citations"][0]["sources"][0]["document"]])
     assert done.changed
 
 

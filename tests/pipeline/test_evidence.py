@@ -20,7 +20,7 @@ from graphrag_rdf.steps.checking import SENTINEL
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.text import render_trace
-from graphrag_rdf.trace.verify import verify_trace
+from graphrag_rdf.wings.audit.verify import verify
 from tests.documents.test_pdf_tables import head, row
 from tests.pipeline.test_with_a_model import settings
 from tests.support.pdf import make_pdf, show
@@ -80,7 +80,7 @@ def ask(
 
 
 def checks(engine: Engine, trace: Trace) -> dict[str, bool]:
-    return {check.check: check.ok for check in verify_trace(engine.store, engine.blobs, trace.iri)}
+    return {check.check: check.ok for check in verify(engine, trace.iri)}
 
 
 def nothing(offers: dict[str, str]) -> list[dict[str, Any]]:
@@ -402,7 +402,7 @@ def test_what_was_not_selected_in_the_prompt_is_found(
     config = settings(scripted_server, pipelines=tmp_path / "own")
     with open_engine(place.root, config=config) as opened:
         _, trace = ask(opened)
-        found = {c.check: c for c in verify_trace(opened.store, opened.blobs, trace.iri)}
+        found = {c.check: c for c in verify(opened, trace.iri)}
     assert not found["prompt"].ok
     assert "[99] “The moon is made of cheese.” was not selected" in found["prompt"].detail
     assert all(check.ok for name, check in found.items() if name != "prompt")

@@ -14,13 +14,13 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.json_values import to_json
-from graphrag_rdf.replay import replay
 from graphrag_rdf.store.base import plain_quads
 from graphrag_rdf.trace.catalogue import delete_trace
 from graphrag_rdf.trace.export import TraceFormat, export_trace
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.text import render_trace
+from graphrag_rdf.wings.audit.replay import replay
 from tests.pipeline.test_evidence import ask, checks
 from tests.pipeline.test_with_a_model import settings
 from tests.support.pages import Page

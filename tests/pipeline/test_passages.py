@@ -13,7 +13,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.config import Settings
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.trace.verify import verify_trace
+from graphrag_rdf.wings.audit.verify import verify
 from graphrag_rdf.wings.evaluation.metrics import contained
 from tests.support.stores import open_engine
 
@@ -182,7 +182,7 @@ def test_the_query_of_the_trace_has_the_marked_sentence_first(sample_folder: Pat
         places = engine.store.select("retrieval/passage-sentences", chunks=[NamedNode(first["chunk"])])
         (place,) = [place for place in places if place["sentence"] == rows[0]["sentence"]]
         assert place["length"] == first["marked"]["end"] - first["marked"]["start"]
-        checks = verify_trace(engine.store, engine.blobs, session)
+        checks = verify(engine, session)
     assert {one.check: one.ok for one in checks}["ranking"]
 
 

@@ -22,7 +22,7 @@ from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import plain_quads
 from graphrag_rdf.trace import reuse
 from graphrag_rdf.trace.catalogue import delete_trace
-from graphrag_rdf.trace.verify import verify_trace
+from graphrag_rdf.wings.audit.verify import verify
 from tests.pipeline.test_with_a_model import CITED, QUESTION, model, settings
 from tests.support.scripted_server import ScriptedServer
 from tests.support.stores import open_engine
@@ -91,7 +91,7 @@ def test_its_trace_can_be_verified(engine: Engine) -> None:
     for row in engine.store.select("trace/list", pipelines=[], outcomes=[], texts=[], limit=2, offset=0):
         session = row["session"]
         assert isinstance(session, NamedNode)
-        assert all(check.ok for check in verify_trace(engine.store, engine.blobs, session))
+        assert all(check.ok for check in verify(engine, session.value))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from graphrag_rdf.rdf.namespaces import PROV, RAG, Graphs
 from graphrag_rdf.trace.catalogue import delete_trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.reuse import read_turns
-from graphrag_rdf.trace.verify import verify_trace
+from graphrag_rdf.wings.audit.verify import verify
 from tests.support.scripted_server import Request, ScriptedServer, number_of, shown
 from tests.support.stores import open_engine
 
@@ -56,7 +56,7 @@ def test_a_follow_up_takes_up_the_names_of_the_session(engine: Engine) -> None:
     assert not {"Andrew Orr", "Drumlaw Head Lighthouse"} & set(concepts(engine, ask(engine, FOLLOW)))
     third = ask(engine, "When was it lit for the first time?", session=follow["question_iri"])
     assert third["citations"]
-    assert all(check.ok for check in verify_trace(engine.store, engine.blobs, session_of(follow)))
+    assert all(check.ok for check in verify(engine, session_of(follow).value))
 
 
 def test_a_question_that_names_something_is_about_that(engine: Engine) -> None:
@@ -79,7 +79,7 @@ def test_a_follow_up_is_a_trace_of_its_own(engine: Engine) -> None:
     newest = [(one.iri, one.parent) for one in engine.traces.list(limit=2)]
     assert newest == [(session.value, None), (before.value, None)]
     delete_trace(engine.store, engine.blobs, before)
-    assert [check for check in verify_trace(engine.store, engine.blobs, session) if not check.ok] == []
+    assert [check for check in verify(engine, session.value) if not check.ok] == []
     origins = {
         quad.object for quad in engine.store.quads(Graphs.RETRIEVAL) if quad.subject == question_of(follow)
     }

@@ -13,6 +13,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
+from graphrag_rdf.wings.audit.verify import verify
 from tests.pipeline.test_with_a_model import model, settings
 from tests.support.scripted_server import Reply, Request, ScriptedServer
 from tests.support.stores import open_engine
@@ -64,7 +65,7 @@ def test_from_facts_that_the_answer_does_not_tell(plain: Engine) -> None:
         assert one.fact.s_label in str(one.question) or one.fact.o_label in str(one.question)
         assert final(plain, str(one.question))["answer"]
     assert final(plain)["suggestions"] == suggested
-    assert all(check.ok for check in plain.traces.verify("last"))
+    assert all(check.ok for check in verify(plain, "last"))
 
 
 def test_beside_the_question_where_there_is_no_answer(plain: Engine) -> None:

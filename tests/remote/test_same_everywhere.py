@@ -24,7 +24,8 @@ from graphrag_rdf.rdf.namespaces import ENDPOINT_NODE, PROV, RAG, STORE_NODE, Gr
 from graphrag_rdf.store.base import plain_quads
 from graphrag_rdf.trace.catalogue import list_traces
 from graphrag_rdf.trace.reader import read_trace
-from graphrag_rdf.trace.verify import verify_trace
+from graphrag_rdf.wings.audit.replay import replay
+from graphrag_rdf.wings.audit.verify import verify
 from tests.support.sample_stores import SAMPLES
 from tests.support.stores import open_engine
 
@@ -135,7 +136,7 @@ def test_traces_hold_what_they_claim(engine: Engine, here: Seen) -> None:
     traces = list_traces(engine.store, 10)
     assert len(traces) == len(QUESTIONS)
     for trace in traces:
-        assert [c for c in verify_trace(engine.store, engine.blobs, trace.iri) if not c.ok] == []
+        assert [c for c in verify(engine, trace.iri) if not c.ok] == []
 
 
 def test_traces_are_read_back_the_same(here: Seen, embedded: Seen) -> None:
@@ -146,7 +147,7 @@ def test_traces_are_read_back_the_same(here: Seen, embedded: Seen) -> None:
 def test_a_question_that_is_asked_again_comes_out_the_same(engine: Engine, here: Seen) -> None:
     """Of a copy that is in the dialect of this program, whatever that of the endpoint is."""
     for trace in list_traces(engine.store, 10):
-        assert engine.replay(trace.iri).differences == []
+        assert replay(engine, trace.iri).differences == []
 
 
 def test_a_second_ingest_writes_nothing(engine: Engine) -> None:

@@ -20,6 +20,7 @@ from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.namespaces import RAG, Graphs
 from graphrag_rdf.trace.text import render_trace
+from graphrag_rdf.wings.audit.verify import verify
 
 ARCHIVES = sorted(Path(__file__).parent.glob("written/*.tar.xz"))
 pytestmark = pytest.mark.embedded
@@ -44,7 +45,7 @@ def test_every_trace_is_read_whole(engine: Engine) -> None:
         assert "_" not in shown.split("\n")[0]
         for step in trace.steps:
             assert f"[{step.kind}] {step.iri}" in shown
-        checks = {check.check: check for check in engine.traces.verify(summary.iri)}
+        checks = {check.check: check for check in verify(engine, summary.iri)}
         assert all(check.ok for check in checks.values()), [c for c in checks.values() if not c.ok]
         assert "class=" in engine.traces.export(summary.iri, "html")
 

@@ -21,6 +21,8 @@ from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.catalogue import count_outcomes, list_traces, prune
 from graphrag_rdf.trace.text import render_trace
+from graphrag_rdf.wings.audit.replay import replay
+from graphrag_rdf.wings.audit.verify import verify
 from tests.support.stores import open_engine
 
 FILES = sorted((Path(__file__).parent / "trustgraph").glob("*.t*"))
@@ -163,7 +165,7 @@ def test_any_node_names_its_trace(engine: Engine) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_they_are_verified_as_far_as_they_go(engine: Engine, name: str) -> None:
-    found = {check.check: check for check in engine.traces.verify(name)}
+    found = {check.check: check for check in verify(engine, name)}
     assert not [check for check in found.values() if check.ok is False]
     assert found["others"].ok is None
     assert found["session"].ok
@@ -179,7 +181,7 @@ def test_what_is_wrong_with_one_is_found(own: Engine) -> None:
         own.store.commit(Changes(remove=[one for one in gone if one.graph_name == graph]))
 
     def failed(name: str) -> dict[str, str]:
-        return {check.check: check.detail for check in own.traces.verify(name) if check.ok is False}
+        return {check.check: check.detail for check in verify(own, name) if check.ok is False}
 
     remove(f"urn:trustgraph:docrag:{DOCRAG}/exploration")
     assert "focus derives from" in failed(DOCRAG)["chain"]
@@ -210,7 +212,7 @@ def test_they_are_deleted_with_what_they_started(own: Engine) -> None:
 
 def test_one_cannot_be_asked_again(engine: Engine) -> None:
     with pytest.raises(UsageError, match="another program wrote this trace"):
-        engine.replay(GRAPHRAG)
+        replay(engine, GRAPHRAG)
 
 
 def test_an_import_makes_no_facts_of_them(engine: Engine) -> None:
@@ -224,4 +226,4 @@ def test_the_text_is_shown_where_somebody_stored_it(own: Engine) -> None:
     content = NamedNode("https://trustgraph.ai/ns/content")
     own.store.commit(Changes(add=[Quad(document, content, Literal("She lives in Hask."), Graphs.RETRIEVAL)]))
     assert own.traces[GRAPHRAG].answer == "She lives in Hask."
-    assert "answer" not in {check.check for check in own.traces.verify(GRAPHRAG)}
+    assert "answer" not in {check.check for check in verify(own, GRAPHRAG)}

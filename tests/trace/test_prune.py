@@ -19,7 +19,7 @@ from graphrag_rdf.trace import recorder
 from graphrag_rdf.trace.catalogue import delete_trace, keep_by_rule, list_traces, prune
 from graphrag_rdf.trace.feedback import add_mark
 from graphrag_rdf.trace.recorder import TraceRecorder
-from graphrag_rdf.trace.verify import verify_trace
+from graphrag_rdf.wings.audit.verify import verify_trace
 from tests.trace.conftest import ANSWER, Sample, nest, record
 
 

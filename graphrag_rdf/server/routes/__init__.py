@@ -4,7 +4,7 @@
 |---|---|
 | `sparql`, `graphstore`, `editor` | the W3C protocols: `/sparql`, `/store`; the page to write queries on |
 | `ask` | `/`, `/ask`, `/retrieve` |
-| `traces` | `/traces`, with feedback and replay |
+| `traces` | `/traces`, with feedback |
 | `documents`, `uploads` | `/documents` |
 | `entities`, `facts`, `resource` | what else the store holds |
 | `dataset`, `reference` | the description of the store; the program's own queries and vocabularies |

@@ -33,7 +33,7 @@ from graphrag_rdf.server.routes import (
     uploads,
 )
 from graphrag_rdf.server.routes.facts import FactRequest
-from graphrag_rdf.server.routes.traces import FeedbackRequest, ReplayRequest, WithoutRequest
+from graphrag_rdf.server.routes.traces import FeedbackRequest
 from graphrag_rdf.server.routing import Route
 from graphrag_rdf.wing import load, wings
 
@@ -141,14 +141,6 @@ _ROUTES = (
     Route("/static/{name}", "GET", rendering.static_file, "Files of the pages.", gives=()),
     Route("/traces/{id}/feedback", "GET", traces.marks, "The marks of a trace."),
     Route("/traces/{id}/feedback", "POST", traces.mark, "Mark one.", "", FeedbackRequest, guarded=True),
-    Route("/traces/{id}/replay", "POST", traces.replayed, "Ask its question again.", takes=ReplayRequest),
-    Route(
-        "/traces/{id}/ask-without",
-        "POST",
-        traces.asked_without,
-        "Ask without.",
-        takes=WithoutRequest,
-    ),
     Route("/traces/{id:path}", "GET", traces.trace, "One trace.", gives=(*_FORMS, "text/plain")),
     Route(
         "/documents", "POST", uploads.upload, "Ingest documents.", "refresh", _FILES, _STREAM, guarded=True

@@ -23,7 +23,7 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.retract import retire_documents
 from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule, UnexpectedError
 from graphrag_rdf.prepare import language_of
-from graphrag_rdf.replay import copy_of
+from graphrag_rdf.wings.audit.replay import copy_of
 from graphrag_rdf.wings.evaluation.baseline import Ask, baseline
 from graphrag_rdf.wings.evaluation.corpus import ingest_corpus, passage_iri
 from graphrag_rdf.wings.evaluation.evalset import EvalSet, Question

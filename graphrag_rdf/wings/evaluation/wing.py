@@ -8,6 +8,7 @@ from graphrag_rdf.wing import Wing
 WING = Wing(
     name="evaluation",
     about=later("Measures of retrieval, answers, queries, pages and facts."),
+    needs=("audit",),
     commands={
         "eval": (
             "graphrag_rdf.wings.evaluation.commands:eval_command",

@@ -19,6 +19,7 @@ from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.text import render_trace
 from graphrag_rdf.wings.agents.agent import read_reply
 from graphrag_rdf.wings.agents.team import read_plan
+from graphrag_rdf.wings.audit.verify import verify
 from tests.pipeline.test_with_a_model import settings
 from tests.support.scripted_server import Reply, Request, ScriptedServer, number_of, offered, shown
 from tests.support.stores import open_engine
@@ -108,7 +109,7 @@ def test_its_trace_is_shown_verified_and_sound(engine: Engine, scripted_server: 
         assert "knowledge-query" in shown_as
         assert "Rhoda Tennant invented the reversing gear." in shown_as
     assert json.loads(json.dumps(to_json(trace)))["steps"][1]["action"] == "knowledge-query"
-    assert [check for check in engine.traces.verify(trace.iri) if not check.ok] == []
+    assert [check for check in verify(engine, trace.iri) if not check.ok] == []
     assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     assert run_shapes(engine.store.quads()) == []
     assert "hadMember" in engine.traces.export(trace.iri, "prov-n")
@@ -328,7 +329,7 @@ def test_a_supervisor_has_parts_answered_at_once(engine: Engine, scripted_server
     assert selected
     assert all(one.taken_from is not None for one in selected)
     assert run_shapes(engine.store.quads()) == []
-    assert [check for check in engine.traces.verify(trace.iri) if not check.ok] == []
+    assert [check for check in verify(engine, trace.iri) if not check.ok] == []
 
 
 def test_a_plan_is_carried_out_and_made_anew(engine: Engine, scripted_server: ScriptedServer) -> None:

@@ -20,6 +20,7 @@ from graphrag_rdf.resources import folder
 from graphrag_rdf.steps.selection import adopted
 from graphrag_rdf.steps.state import Called, Selection, SentenceHit, State
 from graphrag_rdf.trace.model import Trace
+from graphrag_rdf.wings.audit.verify import verify
 from tests.pipeline.test_with_a_model import settings
 from tests.support.scripted_server import ScriptedServer
 from tests.support.stores import open_engine
@@ -76,7 +77,7 @@ def test_an_entity_is_looked_up_with_facts_that_can_be_cited(
     }
     trace = engine.traces["last"]
     assert "10 fact(s), 8 relation(s):" in seen(trace)[0]
-    assert [check for check in engine.traces.verify(trace.iri) if not check.ok] == []
+    assert [check for check in verify(engine, trace.iri) if not check.ok] == []
     assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     assert run_shapes(engine.store.quads()) == []
 

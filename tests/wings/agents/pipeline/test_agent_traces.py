@@ -13,10 +13,12 @@ from graphrag_rdf.lists.declaration import Asked
 from graphrag_rdf.lists.table import list_text
 from graphrag_rdf.lists.traces import TRACES
 from graphrag_rdf.trace.catalogue import list_traces
-from graphrag_rdf.trace.difference import differences
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.text import render_trace
+from graphrag_rdf.wings.audit.difference import differences
+from graphrag_rdf.wings.audit.replay import ask_without, replay
+from graphrag_rdf.wings.audit.verify import verify
 from tests.support.scripted_server import Reply, Request, ScriptedServer
 from tests.wings.agents.pipeline.test_agent import QUESTION, SUB_QUESTION, model, team
 
@@ -73,13 +75,13 @@ def test_asked_again_it_comes_to_the_same(
 ) -> None:
     trace = ask(engine, scripted_server, pipeline)
     count = len(list_traces(engine.store, 50))
-    done = engine.replay(trace.iri)
+    done = replay(engine, trace.iri)
     assert [*done.differences] == []
     assert done.same
     assert len(list_traces(engine.store, 50)) == count
-    kept = engine.replay(trace.iri, stored=True)
+    kept = replay(engine, trace.iri, stored=True)
     assert kept.same
-    assert [check for check in engine.traces.verify(kept.after.iri) if check.ok is not True] == []
+    assert [check for check in verify(engine, kept.after.iri) if check.ok is not True] == []
 
 
 def test_what_an_agent_does_in_another_way_is_named(engine: Engine, scripted_server: ScriptedServer) -> None:
@@ -91,7 +93,7 @@ def test_what_an_agent_does_in_another_way_is_named(engine: Engine, scripted_ser
         return model(request)
 
     scripted_server.answer_with(other)
-    done = engine.replay(before.iri)
+    done = replay(engine, before.iri)
     assert not done.same
     named = {(one.what, one.name, one.before, one.after) for one in done.differences}
     assert ("analysis", "action", "knowledge-query", None) in named
@@ -108,7 +110,7 @@ def test_without_a_document_it_answers_otherwise(
     trace = ask(engine, scripted_server, pipeline)
     cited = [one for one in trace.selections if one.marker is not None]
     document = cited[0].sources[0].document
-    done = engine.ask_without(trace.iri, documents=[document])
+    done = ask_without(engine, trace.iri, documents=[document])
     assert not done.since
     assert done.before.answer == trace.answer
     gone = {source.document for one in done.after.selections for source in one.sources}
@@ -124,7 +126,7 @@ def test_it_is_verified_exported_and_deleted_with_its_runs(
     before = len(list_traces(engine.store, 50))
     trace = ask(engine, scripted_server, pipeline)
     for one in (trace, *trace.runs.values()):
-        assert [check for check in engine.traces.verify(one.iri) if not check.ok] == []
+        assert [check for check in verify(engine, one.iri) if not check.ok] == []
     for form in ("prov-n", "prov-json", "trig", "html"):
         text = engine.traces.export(trace.iri, form)  # type: ignore[arg-type]
         for step in trace.steps[1:]:

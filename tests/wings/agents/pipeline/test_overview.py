@@ -9,7 +9,7 @@ import pytest
 
 from graphrag_rdf.config import load_settings
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.trace.verify import verify_trace
+from graphrag_rdf.wings.audit.verify import verify
 from tests.support.scripted_server import Reply, Request, ScriptedServer
 from tests.support.stores import open_engine
 from tests.wings.communities.pipeline.test_local import LINE, TEXTS
@@ -34,7 +34,7 @@ def engine(place: Path) -> Iterator[Engine]:
 
 
 def require_verified(engine: Engine) -> None:
-    checks = verify_trace(engine.store, engine.blobs, engine.traces["last"].iri)
+    checks = verify(engine, engine.traces["last"].iri)
     assert [check for check in checks if not check.ok] == []
 
 

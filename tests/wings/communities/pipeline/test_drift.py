@@ -32,6 +32,8 @@ from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.text import render_trace
+from graphrag_rdf.wings.audit.replay import replay
+from graphrag_rdf.wings.audit.verify import verify
 from tests.pipeline.test_with_a_model import settings
 from tests.support.scripted_server import Reply, Request, ScriptedServer, offered, shown
 from tests.support.stores import open_engine
@@ -197,13 +199,13 @@ def test_its_trace_is_shown_verified_and_sound(engine: Engine, scripted_server: 
     for run in trace.runs.values():
         assert f"    │ [session] {run.iri}" in text
     for one in (trace, *trace.runs.values()):
-        assert [check for check in engine.traces.verify(one.iri) if not check.ok] == []
+        assert [check for check in verify(engine, one.iri) if not check.ok] == []
     assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     assert run_shapes(engine.store.quads()) == []
     for form in ("prov-n", "prov-json", "trig", "html"):
         assert FIRST in engine.traces.export(trace.iri, form)
     count = len(list_traces(engine.store, 1000))
-    again = engine.replay(trace.iri)
+    again = replay(engine, trace.iri)
     assert [*again.differences] == []
     assert engine.traces.delete(trace.iri).traces == 1 + len(trace.runs)
     assert len(list_traces(engine.store, 1000)) == count - 1 - len(trace.runs)
@@ -405,7 +407,7 @@ def test_reports_that_are_too_much_for_one_call_are_read_in_several(
     read = [one.report for step in primers for one in step.items["reports"]]
     assert read == [one.report for one in whole.steps[1].items["reports"]]
     assert asked(trace) == [FIRST, SECOND], "they propose the same"
-    assert [check for check in engine.traces.verify(trace.iri) if not check.ok] == []
+    assert [check for check in verify(engine, trace.iri) if not check.ok] == []
 
 
 def test_reports_are_also_searched_for_by_a_made_up_one(
@@ -467,7 +469,7 @@ def test_without_a_model_it_quotes_and_says_so(quoting: Engine) -> None:
     quotes = {source["quote"] for citation in answer["citations"] for source in citation["sources"]}
     sentence = answer["answer"].partition(" [")[0]
     assert any(sentence.rstrip(".") in " ".join(quote.split()) for quote in quotes)
-    assert [check for check in quoting.traces.verify(trace.iri) if not check.ok] == []
+    assert [check for check in verify(quoting, trace.iri) if not check.ok] == []
     _, again = finished(quoting, quoting.ask(question, "drift"))
     assert [step.answer for step in again.steps] == [step.answer for step in trace.steps], "reproducible"
 
@@ -520,7 +522,7 @@ def test_a_search_that_a_limit_stopped_goes_on(limited: Engine, scripted_server:
     assert FIRST in prompt and SIXTH in prompt  # noqa: PT018
     assert answer["citations"][0]["sources"][0]["quote"]
     for one in (before, after):
-        assert [check for check in limited.traces.verify(one.iri) if not check.ok] == []
+        assert [check for check in verify(limited, one.iri) if not check.ok] == []
     assert run_checks(limited.store, limited.blobs, limited.text_index) == []
     assert run_shapes(limited.store.quads()) == []
     text = render_trace(after, width=200)
@@ -578,7 +580,7 @@ def test_after_a_kill_it_goes_on_and_asks_nothing_twice(
     with open_engine(store, config=settings(scripted_server)) as engine:
         trace = engine.traces["last"]
         assert asked(trace) == [FIRST, SECOND]
-        assert [check for check in engine.traces.verify(trace.iri) if not check.ok] == []
+        assert [check for check in verify(engine, trace.iri) if not check.ok] == []
 
 
 def test_failed_follow_ups_are_asked_again(engine: Engine, scripted_server: ScriptedServer) -> None:
@@ -652,5 +654,5 @@ def test_auto_can_choose_it(engine: Engine, scripted_server: ScriptedServer) -> 
     _, trace = finished(engine, engine.ask(QUESTION, "auto"))
     assert [step.kind for step in trace.steps[1:3]] == ["pattern-decision", "primer"]
     assert asked(trace) == [FIRST, SECOND]
-    assert [check for check in engine.traces.verify(trace.iri) if not check.ok] == []
+    assert [check for check in verify(engine, trace.iri) if not check.ok] == []
     assert run_checks(engine.store, engine.blobs, engine.text_index) == []

@@ -28,6 +28,7 @@ from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.model import Trace, TraceStep
 from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.text import render_trace
+from graphrag_rdf.wings.audit.verify import verify
 from graphrag_rdf.wings.communities.steps.points import read_points
 from graphrag_rdf.wings.communities.steps.reports import Batch, ConsideredReport, ReportText, read_ratings
 from tests.pipeline.test_with_a_model import settings
@@ -83,7 +84,7 @@ def reports(trace: Trace) -> list[Any]:
 
 
 def require_sound(engine: Engine, trace: Trace) -> None:
-    assert [check for check in engine.traces.verify(trace.iri) if check.ok is False] == []
+    assert [check for check in verify(engine, trace.iri) if check.ok is False] == []
     assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     assert run_shapes(engine.store.quads()) == []
 

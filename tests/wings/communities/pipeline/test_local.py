@@ -20,7 +20,7 @@ from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.trace.model import TraceStep
 from graphrag_rdf.trace.reader import trace_quads
 from graphrag_rdf.trace.text import render_trace
-from graphrag_rdf.trace.verify import verify_trace
+from graphrag_rdf.wings.audit.verify import verify
 from graphrag_rdf.wings.communities.steps.local import LOCAL
 from tests.support.scripted_server import Reply, Request, ScriptedServer
 from tests.support.stores import open_engine
@@ -115,7 +115,7 @@ def items(engine: Engine, name: str) -> list[Any]:
 
 
 def require_verified(engine: Engine) -> None:
-    checks = verify_trace(engine.store, engine.blobs, engine.traces["last"].iri)
+    checks = verify(engine, engine.traces["last"].iri)
     assert [check for check in checks if not check.ok] == []
 
 

@@ -29,6 +29,7 @@ from graphrag_rdf.schema.relation_forms import voices
 from graphrag_rdf.store.base import plain_quads
 from graphrag_rdf.trace.facts import facts_called
 from graphrag_rdf.trace.text import render_trace
+from graphrag_rdf.wings.audit.verify import verify
 from graphrag_rdf.wings.merging import relation_normalisation as normalisation
 from graphrag_rdf.wings.merging.relations import merge_and_invert
 from graphrag_rdf.wings.merging.relations_by_model import by_model as groups_of_model
@@ -96,7 +97,7 @@ def test_it_has_the_evidence_of_all(engine: Engine, pipeline: str) -> None:
     (one,) = selected
     assert {one.fact.p_label, *(fact.p_label for fact in one.also_facts)} == {"wrote", "composed"}  # type: ignore[union-attr]
     assert {source.title for source in one.sources} == {"A", "B"}
-    assert [check for check in engine.traces.verify(trace.iri) if check.ok is False] == []
+    assert [check for check in verify(engine, trace.iri) if check.ok is False] == []
     if pipeline != "local":  # it lists facts in one line
         assert "The same fact: (Ada Venn, " in render_trace(trace, width=200)
     assert last.answer is not None
@@ -153,7 +154,7 @@ def test_a_fact_and_its_inverse_are_one_edge(firm: Engine, pipeline: str) -> Non
     trace = firm.traces["last"]
     (one,) = [each for each in trace.selections if each.also]
     assert {source.title for source in one.sources} == {"C", "D"}
-    assert [check for check in firm.traces.verify(trace.iri) if check.ok is False] == []
+    assert [check for check in verify(firm, trace.iri) if check.ok is False] == []
     assert last.answer is not None
     undo(firm, made)
     assert len(of_firm(firm, pipeline)) == 3

@@ -10,6 +10,7 @@ import pytest
 
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.trace.messages import source_in_words, sources_by_marker
+from graphrag_rdf.wings.audit.verify import verify
 from graphrag_rdf.wings.msgraphrag.import_ import import_tables
 from tests.pipeline.conftest import settings
 from tests.support.ms_tables import some_tables, write_parquet
@@ -50,4 +51,4 @@ def test_a_description_is_shown_and_cited(
     assert citation["edge"]["description"] == DESCRIPTION
     (places,) = sources_by_marker(last.answer).values()
     assert any(DESCRIPTION in source_in_words(source, edge) for edge, source in places)
-    assert [c for c in imported.traces.verify(last.answer["question_iri"]) if not c.ok] == []
+    assert [c for c in verify(imported, last.answer["question_iri"]) if not c.ok] == []

@@ -22,6 +22,7 @@ from graphrag_rdf.rdf.namespaces import RAG, RDFS, Graphs
 from graphrag_rdf.sparql.render import with_prefixes
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.text import render_trace
+from graphrag_rdf.wings.audit.verify import verify
 from tests.pipeline.test_with_a_model import settings
 from tests.support.scripted_server import Reply, Request, ScriptedServer
 from tests.support.stores import open_engine
@@ -63,7 +64,7 @@ def test_the_rows_lead_to_the_characters(engine: Engine, scripted_server: Script
     assert [step.kind for step in trace.steps] == ["question", "grounding", "query", "synthesis"]
     assert "SELECT ?thing ?name" in render_trace(trace)
     assert run_shapes(engine.store.quads()) == []
-    assert [check for check in engine.traces.verify(trace.iri) if not check.ok] == []
+    assert [check for check in verify(engine, trace.iri) if not check.ok] == []
 
 
 def test_comments_do_not_hide_the_facts(engine: Engine, scripted_server: ScriptedServer) -> None:
@@ -248,7 +249,7 @@ def test_without_a_model_a_template_is_filled_and_its_rows_are_cited(
     assert attempt.template == template
     assert json.loads(attempt.values).keys() == answer["result"]["values"].keys()
     assert f"Template {template}" in render_trace(trace)
-    assert [check for check in ruled.traces.verify(trace.iri) if not check.ok] == []
+    assert [check for check in verify(ruled, trace.iri) if not check.ok] == []
 
 
 def test_the_trace_of_a_template_has_the_right_shape(ruled: Engine) -> None:

@@ -13,7 +13,7 @@ from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.sparql.render import encode
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.recorder import TraceRecorder
-from graphrag_rdf.trace.verify import Check, verify_trace
+from graphrag_rdf.wings.audit.verify import Check, verify_trace
 from tests.trace.conftest import ANSWER, FOUNDING, LETTER, Sample, make_sample, record
 
 NAMES = [

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
 
@@ -22,6 +23,7 @@ from graphrag_rdf.schema.proofs import Inferred, follows, where_held
 from graphrag_rdf.sparql.tokens import may_call
 from graphrag_rdf.store.base import Row, Solution, Store
 from graphrag_rdf.store.blobs import BlobStore
+from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.facts import decided_against
 from graphrag_rdf.trace.foreign import OWN, containers_of
 from graphrag_rdf.trace.kinds import Statement, node_kinds
@@ -30,6 +32,9 @@ from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.rows import result_hash
 from graphrag_rdf.trace.sources import asserted_premises
 from graphrag_rdf.trace.text import fact_words
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
 
 _LINE = re.compile(r"^\[(\d+)\]\*? (.+)$", re.MULTILINE)  # of the evidence in a prompt
 _SHOWN = 5  # failures that a detail spells out
@@ -88,6 +93,11 @@ class Check:
     detail: str
     changed: bool = False
     queries: Sequence[Requery] = ()
+
+
+def verify(engine: Engine, name: str) -> list[Check]:
+    """See `verify_trace`; the name is one of `find_trace`."""
+    return verify_trace(engine.store, engine.blobs, find_trace(engine.store, name))
 
 
 def verify_trace(store: Store, blobs: BlobStore, iri: NamedNode | str) -> list[Check]:

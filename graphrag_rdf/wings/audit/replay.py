@@ -8,10 +8,10 @@ store would give.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyoxigraph import NamedNode
 
@@ -19,59 +19,22 @@ from graphrag_rdf import layout
 from graphrag_rdf.editing import Facts
 from graphrag_rdf.errors import LlmError, UsageError
 from graphrag_rdf.i18n import tr
-from graphrag_rdf.ingest import NeededComponents
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.ingest.retract import retire_chunks, retire_documents, retract_subgraphs
-from graphrag_rdf.store.base import Changes, Store, plain_quads
+from graphrag_rdf.prepare import asked_trace
+from graphrag_rdf.store.base import Changes, plain_quads
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.folder import StoreFolder
-from graphrag_rdf.trace import citations
-from graphrag_rdf.trace.catalogue import find_trace
-from graphrag_rdf.trace.difference import ASKED, Difference, differences
-from graphrag_rdf.trace.foreign import OWN
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
+from graphrag_rdf.wings.audit.difference import ASKED, Difference, differences
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
-    from graphrag_rdf.index.text import TextIndex
-    from graphrag_rdf.pipeline import Pipeline
-    from graphrag_rdf.trace.messages import GraphRagResponse
+    from graphrag_rdf.engine import Engine
 
-
-class Answering(NeededComponents, Protocol):
-    """An `Engine`, as far as questions are asked of it again."""
-
-    @property
-    def text_index(self) -> TextIndex:
-        """The index of words."""
-
-    def ask(
-        self,
-        question: str,
-        pipeline: str,
-        *,
-        settings: Mapping[str, str],
-        include: Sequence[str],
-        exclude: Sequence[str],
-        cache: bool,
-        session: str | None,
-    ) -> Generator[GraphRagResponse, None, None]:
-        """See `Engine.ask`."""
-
-    def pipeline(self, name: str) -> Pipeline:
-        """See `Engine.pipeline`."""
-
-    def over(self, store: Store, blobs: BlobStore, settings: Settings, place: StoreFolder | None) -> Self:
-        """See `Engine.over`."""
-
-    def close(self) -> None:
-        """Let go of the store and its indexes."""
-
-
-A = TypeVar("A", bound=Answering)
 Write: TypeAlias = Callable[[Callable[[], object]], None]
 """Runs something while nobody writes to the store, and returns when it is done."""
 
@@ -155,7 +118,7 @@ def at_once(work: Callable[[], object]) -> None:
 
 
 def replay(
-    engine: Answering, name: str, *, model: str | None = None, stored: bool = False, alone: Write = at_once
+    engine: Engine, name: str, *, model: str | None = None, stored: bool = False, alone: Write = at_once
 ) -> Replay:
     """Ask the question of a trace again, with its pipeline, parameters, entities and model, if that is the
     one in the settings.
@@ -173,7 +136,7 @@ def replay(
         ConfigError: when its pipeline is not there any more, or does not know how a step worked.
         LlmError: when its model cannot be asked.
     """
-    before = _asked(engine, name)
+    before = asked_trace(engine, name)
     if stored:
         settings = _model_of(engine, before, model)
         again = engine.over(engine.store, engine.blobs, settings, engine.place)
@@ -189,7 +152,7 @@ def replay(
 
 
 def ask_without(
-    engine: Answering,
+    engine: Engine,
     name: str,
     *,
     facts: Sequence[tuple[str, str, str]] = (),
@@ -217,7 +180,7 @@ def ask_without(
             tr("nothing to leave out: name a fact, document or chunk"),
             hint=tr("give --fact, --document or --source"),
         )
-    trace = _asked(engine, name)
+    trace = asked_trace(engine, name)
     with _copy(engine, trace, model, alone) as copied:
         before = _ask(copied, trace)
         taken = [
@@ -229,81 +192,12 @@ def ask_without(
     return Without(trace, taken, before, after, differences(before, after), differences(trace, before))
 
 
-def resume(
-    engine: Answering, name: str, settings: Mapping[str, str], *, cache: bool
-) -> Generator[GraphRagResponse, None, None]:
-    """Go on with the search of a trace that was stopped: its question is asked with the same pipeline,
-    parameters and entities, and a step takes over what the trace has.
-
-    Args:
-        name: see `find_trace`.
-        settings: `step.parameter` → value as text, in the place of those of the trace.
-        cache: see `Engine.ask`.
-
-    Raises:
-        UsageError: as `replay`; also when no step of its pipeline can take anything over.
-        ConfigError: as `replay`.
-    """
-    trace = _asked(engine, name)
-    assert trace.kind is not None  # noqa: S101 - see _asked
-    steps = engine.pipeline(trace.kind).definition.steps
-    taking = next((step.name for step in steps if RESUME in step.kind.parameters), None)
-    if taking is None:
-        raise UsageError(
-            tr("a run of {kind} cannot be resumed").format(kind=trace.kind),
-            hint=tr("graphrag-rdf trace replay {iri} asks again").format(iri=trace.iri),
-        )
-    return engine.ask(
-        trace.question,
-        trace.kind,
-        settings={**_settings(engine, trace), **settings, f"{taking}.{RESUME}": trace.iri},
-        include=trace.include,
-        exclude=trace.exclude,
-        cache=cache,
-        session=trace.continues,
-    )
-
-
-RESUME = "resume"
-"""The parameter of a step that takes over what an earlier trace has."""
-
-
 # --- the question --------------------------------------------------------------------------------
 
 
-def _asked(engine: Answering, name: str) -> Trace:
-    """The trace that a name means or, of an answer that was given again, that of the first time."""
-    store = engine.store
-    trace = read_trace(store, find_trace(store, name), engine.blobs, with_runs=True)
-    first = next((reused for step in trace.steps if (reused := step.values.get("reuses"))), None)
-    if first is not None:
-        trace = read_trace(store, find_trace(store, first.value), engine.blobs, with_runs=True)
-    if trace.form != OWN:
-        raise UsageError(
-            tr("another program wrote this trace, which does not say how to ask its question again"),
-            hint=tr('graphrag-rdf ask "…" asks it here'),
-        )
-    if not trace.question or trace.kind is None:
-        raise UsageError(
-            tr("the trace {iri} has no question any more").format(iri=trace.iri),
-            hint=tr("ask the question again"),
-        )
-    return trace
-
-
-def _ask(engine: Answering, trace: Trace) -> Trace:
-    assert trace.kind is not None  # noqa: S101 - see _asked
-    messages = engine.ask(
-        trace.question,
-        trace.kind,
-        settings=_settings(engine, trace),
-        include=trace.include,
-        exclude=trace.exclude,
-        cache=False,
-        session=trace.continues,
-    )
+def _ask(engine: Engine, trace: Trace) -> Trace:
     session = last = None
-    for message in messages:
+    for message in engine.ask_as(trace, cache=False):
         last = message
         if message.kind == "session" and message.run is None:
             session = message.explain_id
@@ -311,34 +205,6 @@ def _ask(engine: Answering, trace: Trace) -> Trace:
     if last.error is not None and trace.outcome != "failed":
         raise LlmError(last.error["message"], kind="server", hint=last.error.get("hint"))
     return read_trace(engine.store, session, engine.blobs, with_runs=True)
-
-
-def _settings(engine: Answering, trace: Trace) -> dict[str, str]:
-    """Of the recorded parameters those that are otherwise in the pipeline now, as text; what it has no more
-    shows as a difference.
-
-    With a model in the place of none, or none in that of one, steps work as the pipeline says for that.
-    """
-    assert trace.kind is not None  # noqa: S101 - see _asked
-    pipeline = engine.pipeline(trace.kind)
-    parameters: dict[str, dict[str, Any]] = {}
-    ways = {step.name: step.kind.uses for step in pipeline.definition.steps}
-    same = (engine.settings.llm.model is None) == (trace.model is None)
-    for step in pipeline.definition.steps:
-        parameters[step.name] = dict(step.values())
-        if same or not step.kind.auto:
-            parameters[step.name]["use"] = step.choose(with_model=True)
-    answer = trace.answer or ""
-    style = {citations.SETTING: citations.style_of(answer)} if citations.cited_numbers(answer) else {}
-    return style | {
-        f"{step}.{name}": str(value).lower() if isinstance(value, bool) else str(value)
-        for step, values in trace.parameters.items()
-        if isinstance(values, Mapping) and step in parameters
-        for name, value in values.items()
-        if name in parameters[step]
-        and parameters[step][name] != value
-        and (name != "use" or value in ways[step])
-    }
 
 
 # --- the copy ------------------------------------------------------------------------------------
@@ -358,14 +224,14 @@ class _Above(BlobStore):
 
 
 @contextmanager
-def _copy(engine: Answering, trace: Trace, model: str | None, alone: Write) -> Iterator[Answering]:
+def _copy(engine: Engine, trace: Trace, model: str | None, alone: Write) -> Iterator[Engine]:
     """A copy that asks the model of a trace, or another one."""
     with copy_of(engine, _model_of(engine, trace, model), alone) as copied:
         yield copied
 
 
 @contextmanager
-def copy_of(engine: A, settings: Settings, alone: Write = at_once) -> Iterator[A]:
+def copy_of(engine: Engine, settings: Settings, alone: Write = at_once) -> Iterator[Engine]:
     """A copy of a store, to be changed at will; its blob store reads from that of the store."""
     blobs = _Above(engine.blobs)
     if engine.place is None or not isinstance(engine.store, EmbeddedStore):
@@ -386,7 +252,7 @@ def copy_of(engine: A, settings: Settings, alone: Write = at_once) -> Iterator[A
             engine.place.snapshots.rmdir()
 
 
-def _copy_files(engine: Answering, place: StoreFolder) -> None:
+def _copy_files(engine: Engine, place: StoreFolder) -> None:
     assert engine.place is not None and isinstance(engine.store, EmbeddedStore)  # noqa: S101, PT018 - see _copy
     engine.indexer.recover()
     engine.indexer.flush(final=True)
@@ -394,7 +260,7 @@ def _copy_files(engine: Answering, place: StoreFolder) -> None:
     layout.copy(engine.place.index, place.index, layout.INDEX)
 
 
-def _model_of(engine: Answering, trace: Trace, model: str | None) -> Settings:
+def _model_of(engine: Engine, trace: Trace, model: str | None) -> Settings:
     """The settings of an engine that asks the model of a trace, or another one.
 
     Raises:
@@ -415,7 +281,7 @@ def _model_of(engine: Answering, trace: Trace, model: str | None) -> Settings:
 
 
 def _without_facts(
-    engine: Answering, facts: Sequence[tuple[str, str, str]], *, with_sentences: bool
+    engine: Engine, facts: Sequence[tuple[str, str, str]], *, with_sentences: bool
 ) -> Iterator[str]:
     for fact in facts:
         done = Facts(engine).remove(*fact, with_sentences=with_sentences)
@@ -430,14 +296,14 @@ def _without_facts(
         yield message.format(fact=", ".join(fact), sentences=len(done.sentences))
 
 
-def _without_documents(engine: Answering, names: Sequence[str]) -> Iterator[str]:
+def _without_documents(engine: Engine, names: Sequence[str]) -> Iterator[str]:
     if names:
         documents = find_documents(engine.store, names)
         retire_documents(engine.store, documents, engine.indexer)
         yield from (f"document {document.value}" for document in documents)
 
 
-def _without_source(engine: Answering, name: str) -> str:
+def _without_source(engine: Engine, name: str) -> str:
     """Remove a chunk, or the facts of an imported file or a correction."""
     store = engine.store
     try:

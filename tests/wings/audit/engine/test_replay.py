@@ -14,6 +14,8 @@ from graphrag_rdf.errors import LlmError, UsageError
 from graphrag_rdf.exchange import import_file
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
+from graphrag_rdf.wings.audit.replay import ask_without, replay
+from graphrag_rdf.wings.audit.verify import verify
 from tests.support.commands import documents_in
 from tests.support.scripted_server import Reply, Request, ScriptedServer, number_of, shown
 
@@ -62,7 +64,7 @@ def test_the_same_comes_out_and_nothing_is_left(
 ) -> None:
     ask(engine, pipeline=pipeline, settings=settings)
     before = everything(engine)
-    done = engine.replay("last")
+    done = replay(engine, "last")
     assert done.differences == []
     assert done.same
     assert done.after.parameters == done.before.parameters
@@ -78,7 +80,7 @@ def test_what_an_edit_changed_is_told(tmp_path: Path) -> None:
         ask(engine)
         file.write_text(file.read_text().replace("born in Arnhythe", "born in Tarnay"))
         engine.ingest([tmp_path / "documents"])
-        done = engine.replay("last")
+        done = replay(engine, "last")
     assert not done.same
     answers = {one.what: one for one in done.differences}["answer"]
     assert "Arnhythe" in str(answers.before)
@@ -88,7 +90,7 @@ def test_what_an_edit_changed_is_told(tmp_path: Path) -> None:
 def test_entities_and_sessions_are_those_of_the_trace(engine: Engine) -> None:
     ask(engine, "Who designed Drumlaw Head Lighthouse?")
     ask(engine, "Where was he born?", session="last", exclude=["Walter Pennock"], include=["Port Merrin"])
-    done = engine.replay("last")
+    done = replay(engine, "last")
     assert done.same
     assert done.differences == []
     assert done.after.continues == done.before.continues is not None
@@ -100,10 +102,10 @@ def test_entities_and_sessions_are_those_of_the_trace(engine: Engine) -> None:
 
 def test_a_trace_is_left_where_it_is_asked_for(engine: Engine) -> None:
     ask(engine)
-    done = engine.replay("last", stored=True)
+    done = replay(engine, "last", stored=True)
     assert done.kept
     assert engine.traces["last"].iri == done.after.iri != done.before.iri
-    assert all(check.ok for check in engine.traces.verify("last"))
+    assert all(check.ok for check in verify(engine, "last"))
 
 
 def test_the_same_in_memory(ingested: Path) -> None:
@@ -111,15 +113,15 @@ def test_the_same_in_memory(ingested: Path) -> None:
         engine.ingest([ingested / "documents"])
         ask(engine)
         before = everything(engine)
-        assert engine.replay("last").same
-        assert engine.ask_without("last", documents=["documents/harbour.md"]).changed
+        assert replay(engine, "last").same
+        assert ask_without(engine, "last", documents=["documents/harbour.md"]).changed
         assert everything(engine) == before
 
 
 def test_without_a_document(engine: Engine) -> None:
     answer = ask(engine)
     before = everything(engine)
-    done = engine.ask_without("last", documents=["documents/harbour.md"])
+    done = ask_without(engine, "last", documents=["documents/harbour.md"])
     assert done.before.answer == answer
     assert "Arnhythe" not in str(done.after.answer)
     assert done.changed
@@ -127,16 +129,16 @@ def test_without_a_document(engine: Engine) -> None:
     assert {one.what for one in done.differences} >= {"selection", "answer"}
     assert everything(engine) == before
     assert ask(engine) == answer
-    assert not engine.ask_without("last", documents=["documents/company.txt"]).changed
+    assert not ask_without(engine, "last", documents=["documents/company.txt"]).changed
 
 
 def test_without_a_fact_and_its_sentences(engine: Engine) -> None:
     ask(engine)
-    left = engine.ask_without("last", facts=[BORN])
+    left = ask_without(engine, "last", facts=[BORN])
     gone = {one.before for one in left.differences if one.what == "selection"}
     assert "Andrew Orr was born in Arnhythe" in gone
     assert "Arnhythe" not in str(left.after.answer)
-    done = engine.ask_without("last", facts=[BORN], with_sentences=True)
+    done = ask_without(engine, "last", facts=[BORN], with_sentences=True)
     assert "Arnhythe" not in str(done.after.answer)
     assert engine.facts.decisions(every=True) == []
 
@@ -145,7 +147,7 @@ def test_without_a_chunk_or_an_imported_file(engine: Engine, tmp_path: Path) -> 
     ask(engine)
     cited = next(one for one in engine.traces["last"].selections if one.marker)
     chunk = cited.sources[0].chunk
-    assert "Arnhythe" not in str(engine.ask_without("last", sources=[str(chunk)]).after.answer)
+    assert "Arnhythe" not in str(ask_without(engine, "last", sources=[str(chunk)]).after.answer)
     (tmp_path / "people.nt").write_text(
         '<urn:mona> <http://www.w3.org/2000/01/rdf-schema#label> "Mona Kell" .\n'
         "<urn:mona> <urn:founded> <urn:society> .\n"
@@ -154,7 +156,7 @@ def test_without_a_chunk_or_an_imported_file(engine: Engine, tmp_path: Path) -> 
     import_file(engine, tmp_path / "people.nt")
     assert "Mona" in ask(engine, "Who founded the Lantern Society?")
     before = everything(engine)
-    done = engine.ask_without("last", sources=["people.nt"])
+    done = ask_without(engine, "last", sources=["people.nt"])
     assert "Mona" not in str(done.after.answer)
     assert everything(engine) == before
 
@@ -164,24 +166,24 @@ def test_without_a_correction_by_hand(engine: Engine) -> None:
     assert "Upper Tarnay" in ask(engine)
     [decision] = engine.facts.decisions()
     for name in (decision.iri.value, "correction by R. Tennant"):
-        done = engine.ask_without("last", sources=[name])
+        done = ask_without(engine, "last", sources=[name])
         assert list(done.taken) == [f"source {decision.iri.value}"]
         assert "Upper Tarnay" not in str(done.after.answer)
 
 
 def test_what_cannot_be(engine: Engine) -> None:
     with pytest.raises(UsageError, match="no trace yet"):
-        engine.replay("last")
+        replay(engine, "last")
     ask(engine)
     with pytest.raises(UsageError, match="nothing to leave out"):
-        engine.ask_without("last")
+        ask_without(engine, "last")
     with pytest.raises(UsageError, match="unknown source 'nothing'"):
-        engine.ask_without("last", sources=["nothing"])
+        ask_without(engine, "last", sources=["nothing"])
     with pytest.raises(UsageError, match="no document"):
-        engine.ask_without("last", documents=["nothing"])
+        ask_without(engine, "last", documents=["nothing"])
     engine.facts.remove(*BORN)
     with pytest.raises(UsageError, match="is removed already"):
-        engine.ask_without("last", facts=[BORN])
+        ask_without(engine, "last", facts=[BORN])
     assert engine.place is not None
     assert not engine.place.snapshots.exists()
 
@@ -211,24 +213,24 @@ def test_with_the_model_of_the_trace(ingested: Path, tmp_path: Path, scripted_se
         assert trace.model == "openai/test-model"
         calls = len(scripted_server.requests)
         with pytest.raises(UsageError, match="which is not in your settings"):
-            engine.replay("last")
+            replay(engine, "last")
         with pytest.raises(UsageError, match="which is not in your settings"):
-            engine.ask_without("last", documents=["documents/harbour.md"])
+            ask_without(engine, "last", documents=["documents/harbour.md"])
         assert len(scripted_server.requests) == calls, "the trace alone does not say whom to ask"
     with Engine.open(tmp_path / "store", config=with_model) as engine:
-        assert engine.replay("last").same
+        assert replay(engine, "last").same
         assert len(scripted_server.requests) > calls, "kept answers of the model are not taken"
         said[0] = "In Tarnay. [1]"
-        done = engine.replay("last")
+        done = replay(engine, "last")
         assert {one.what for one in done.differences} >= {"answer"}
         assert not done.same
-        ruled = engine.replay("last", model="none")
+        ruled = replay(engine, "last", model="none")
         assert ("openai/test-model", None) in {
             (one.before, one.after) for one in ruled.differences if one.what == "model"
         }
         scripted_server.answer_with(lambda _: Reply(status=500, text="out of order"))
         with pytest.raises(LlmError):
-            engine.replay("last")
+            replay(engine, "last")
 
 
 def test_an_answer_that_was_given_again_is_asked_for_as_the_first_time(
@@ -253,7 +255,7 @@ def test_an_answer_that_was_given_again_is_asked_for_as_the_first_time(
         *_, again = engine.ask(QUESTION)
         assert again.answer is not None
         assert again.answer["cached"]
-        done = engine.replay("last")
+        done = replay(engine, "last")
         assert done.before.iri == first
         assert done.same
 
@@ -263,4 +265,4 @@ def test_a_question_that_was_forgotten(engine: Engine) -> None:
     ask(engine)
     forget_documents(engine, find_documents(engine.store, ["documents/harbour.md"]))
     with pytest.raises(UsageError, match="has no question any more"):
-        engine.replay("last")
+        replay(engine, "last")

@@ -15,7 +15,7 @@ from graphrag_rdf.rdf.namespaces import RAG, TG, Graphs
 from graphrag_rdf.rdf.terms import double, integer, number_of, text_of
 from graphrag_rdf.sparql.render import Dialect
 from graphrag_rdf.store.base import Changes
-from graphrag_rdf.trace.verify import Check, verify_trace
+from graphrag_rdf.wings.audit.verify import Check, verify
 from tests.support.sample_stores import store_of
 from tests.support.scripted_server import ScriptedServer
 from tests.support.stores import open_engine
@@ -32,7 +32,7 @@ def asked(engine: Engine, question: str, pipeline: str = "graph_rag", **chosen: 
 
 def ranking(engine: Engine, session: str) -> Check:
     """What `trace verify` says of the queries that decided."""
-    checks = verify_trace(engine.store, engine.blobs, session)
+    checks = verify(engine, session)
     return next(check for check in checks if check.check == "ranking")
 
 

@@ -1,0 +1,1 @@
+"""Answers checked against the store, compared, and asked again."""

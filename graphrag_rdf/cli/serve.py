@@ -26,7 +26,7 @@ _ROLES = ("nothing", "read", "write", "admin")
 @click.command(
     cls=Command,
     examples=[
-        "graphrag-rdf serve",
+        "graphrag-rdf serve --open",
         "graphrag-rdf serve --port 8080 --token-file tokens.txt --cors https://app.example.org",
         "graphrag-rdf --store http://127.0.0.1:7879 serve",
         "curl --data-urlencode 'query=SELECT * { ?s ?p ?o } LIMIT 5' localhost:7878/sparql",
@@ -62,6 +62,7 @@ _ROLES = ("nothing", "read", "write", "admin")
     metavar="ORIGIN",
     help="Allow requests from pages of this origin; may be repeated.",
 )
+@click.option("--open", "open_browser", is_flag=True, help="Open the pages in a browser.")
 @allow_ingest_option
 @model_option
 @embedding_option
@@ -74,14 +75,16 @@ def serve_command(
     read_only: bool,
     query_timeout: float | None,
     cors: tuple[str, ...],
+    open_browser: bool,
     allow_ingest: Path | None,
     model: str | None,
     embedding_model: str | None,
 ) -> None:
-    """Serve the store over HTTP: SPARQL at /sparql, graphs at /store, questions at /ask, tools at /mcp.
+    """Serve the store over HTTP: pages at /, SPARQL at /sparql, graphs at /store, questions at /ask.
 
-    By default, only this computer can reach the server. Reading needs no token, writing does. With --store
-    URL, queries are forwarded to that endpoint, within the limits of this server.
+    By default, only this computer can reach the server. Reading needs no token. To write from a browser, open
+    the link that is printed; programs need a token. With --store URL, queries are forwarded to that endpoint,
+    within the limits of this server.
     """
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     overrides = {
@@ -105,13 +108,40 @@ def serve_command(
         if told and not is_loopback(engine.settings.server.host):
             output.note(told)
         if not engine.store.ask("system/has-content"):
-            output.note(tr("the store is empty; add documents with: graphrag-rdf ingest --server URL …"))
-        serve(
-            engine,
-            engine.settings.server,
-            lambda url: output.note(tr("serving {url}; stop with Ctrl-C").format(url=url)),
-        )
+            output.note(
+                tr("the store is empty; add documents on its page, or with: graphrag-rdf ingest --server URL")
+            )
+        pages = _Pages(open_browser)
+        serve(engine, engine.settings.server, pages.ready, pages.announce)
     leave()
+
+
+class _Pages:
+    """What is printed, and opened, when the server is ready.
+
+    Args:
+        open_browser: open the first link in a browser.
+    """
+
+    def __init__(self, open_browser: bool) -> None:
+        self._open = open_browser
+        self._announced = False
+
+    def ready(self, url: str) -> None:
+        """Print the address."""
+        output.note(tr("serving {url}; stop with Ctrl-C").format(url=url))
+
+    def announce(self, link: str) -> None:
+        """Print a link for one browser; open the first one."""
+        if self._announced:
+            output.note(tr("a browser has opened the link; for another one: {link}").format(link=link))
+            return
+        self._announced = True
+        output.note(tr("to add documents and ask in a browser, open {link}").format(link=link))
+        if self._open:
+            import webbrowser
+
+            webbrowser.open(link)
 
 
 def _tell_of_endpoint(engine: Engine) -> None:

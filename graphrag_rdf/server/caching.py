@@ -45,7 +45,7 @@ def standard(commit: int) -> dict[str, str]:
     """The headers of every answer from the store."""
     return {
         COMMIT: str(commit),
-        "Vary": "Accept, Accept-Encoding, Authorization",
+        "Vary": "Accept, Accept-Encoding, Authorization, Cookie",
         "Cache-Control": "no-cache",
     }
 

@@ -25,9 +25,12 @@ from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.loopback import is_loopback
 from graphrag_rdf.reader_process.process import kill_all
 from graphrag_rdf.server.app import create_app
 from graphrag_rdf.server.connection import HEAD_BYTES, BoundedProtocol
+from graphrag_rdf.server.http.access import Access
+from graphrag_rdf.server.http.browsers import Browsers
 from graphrag_rdf.server.http.envelope import NoAborts
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.store.folder import Served
@@ -45,11 +48,18 @@ READ_SECONDS = 60
 """A connection is closed when its client reads nothing for so long while an answer waits. Linux only."""
 
 
-def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None]) -> None:
+def serve(
+    engine: Engine,
+    settings: ServerSection,
+    ready: Callable[[str], None],
+    announce: Callable[[str], None] = lambda _: None,
+) -> None:
     """Serve until a signal ends it (SIGINT, SIGTERM).
 
     Args:
         ready: called with the address once the port is taken.
+        announce: called with each link by which a browser of this computer gets the role write, see
+            `Browsers`; never if clients of the server may write anyway, or none may.
 
     Raises:
         UsageError: when the address cannot be listened on.
@@ -81,6 +91,10 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
         lifespan="on",
     )
     ready(url)
+    access: Access = app.state.access
+    if is_loopback(settings.host) and not engine.read_only and access.anonymous in ("nothing", "read"):
+        access.browsers = Browsers(lambda token: announce(f"{url}/?token={token}"))
+        announce(f"{url}/?token={access.browsers.token}")
     with listening:
         Server(config, app.state.service).run(sockets=[listening])
 

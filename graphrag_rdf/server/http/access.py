@@ -18,6 +18,7 @@ from starlette.requests import HTTPConnection
 from graphrag_rdf.config import Role, ServerSection
 from graphrag_rdf.errors import ConfigError, system_cause
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.server.http.browsers import Browsers
 from graphrag_rdf.server.http.problems import Problem
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ class Access:
 
     Attributes:
         own: a token of role write, for commands of the user who runs the server (see `StoreFolder.token`).
+        browsers: those of that user, which have the role write; None if they need a token as all others.
 
     Raises:
         ConfigError: when a token is too short, or invalid in a header.
@@ -44,6 +46,7 @@ class Access:
     def __init__(self, tokens: Iterable[tuple[Role, SecretStr]], anonymous: Role = "read") -> None:
         self.anonymous = anonymous
         self.own = secrets.token_urlsafe(24)
+        self.browsers: Browsers | None = None
         self._known: list[tuple[bytes, Role]] = []
         for role, token in tokens:
             if len(token.get_secret_value()) < _SHORTEST:
@@ -77,16 +80,19 @@ class Access:
             tokens += read_tokens(settings.token_file)
         return cls(tokens, settings.anonymous)
 
-    def identify(self, authorization: bytes | None) -> tuple[Role, str | None]:
+    def identify(self, authorization: bytes | None, cookies: bytes | None = None) -> tuple[Role, str | None]:
         """(role of a request, a name for its token: None without one).
 
         Args:
             authorization: the header of that name.
+            cookies: the header Cookie.
 
         Raises:
             Problem: 401 for an unknown token.
         """
         if authorization is None:
+            if cookies is not None and self.browsers is not None and self.browsers.knows(cookies):
+                return "write", "browser"
             return self.anonymous, None
         scheme, _, token = authorization.decode("latin-1").partition(" ")
         if scheme.lower() == "basic":

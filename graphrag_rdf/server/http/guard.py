@@ -55,7 +55,7 @@ class Gate:
         place = map(by_name.get, (b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode"))
         self._check_place(*place, reads)
         self.count(scope)  # before the token: guessing is slow
-        role, token = self._access.identify(by_name.get(b"authorization"))
+        role, token = self._access.identify(by_name.get(b"authorization"), by_name.get(b"cookie"))
         scope.setdefault("state", {}).update(role=role, token=token, client=token or _address(scope))
 
     def count(self, scope: Scope) -> None:

@@ -19,7 +19,7 @@ from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.prepare import MAX_QUESTION
 from graphrag_rdf.rdf.json_values import to_json
-from graphrag_rdf.server.http.access import ROLES, Access, authenticate, require
+from graphrag_rdf.server.http.access import Access, authenticate, may, require
 from graphrag_rdf.server.http.body import is_form, read_form
 from graphrag_rdf.server.http.events import ALIVE, BEAT, EVENTS, event, message_event, wants_events
 from graphrag_rdf.server.http.guard import Gate
@@ -312,14 +312,13 @@ async def submit(request: Request) -> Response:
 
 
 def needs_token(connection: HTTPConnection) -> bool:
-    """Whether asking needs a token."""
+    """Whether the client needs a token to ask."""
     return lacks(connection, role_to_ask(service_of(connection), identified=False))
 
 
 def lacks(connection: HTTPConnection, needed: Role) -> bool:
-    """Whether a role needs a token."""
-    access: Access = connection.app.state.access
-    return ROLES.index(access.anonymous) < ROLES.index(needed)
+    """Whether the client needs a token for a role."""
+    return not may(connection, needed)
 
 
 def _page(
@@ -381,8 +380,26 @@ def _earlier(service: Service, name: str) -> dict[str, str]:
 _RECENT = 10
 
 
+def _welcome(request: Request, token: str) -> Response:
+    access: Access = request.app.state.access
+    cookie = access.browsers.exchange(token) if access.browsers and request.method == "GET" else None
+    if access.browsers is None or cookie is None:
+        raise Problem(
+            403, tr("this link was used already"), hint=tr("open the link that the terminal shows now")
+        )
+    response = RedirectResponse("/", 303, {"Cache-Control": "no-store"})
+    response.set_cookie(access.browsers.cookie, cookie, httponly=True, samesite="strict")
+    return response
+
+
 async def home(request: Request) -> Response:
-    """The page; as JSON, the counts."""
+    """The page; as JSON, the counts. For the token of the link that `serve` prints, a cookie.
+
+    Raises:
+        Problem: 403 for a token that is not valid, or no longer.
+    """
+    if (token := parameter(request, "token")) is not None:
+        return _welcome(request, token)
 
     def forms(service: Service) -> Forms:
         store = service.engine.store

@@ -45,6 +45,8 @@ class Wing:
             asks, if there is one; the step `route` calls it.
         guides: `module:attribute` of functions that make an `extract.guide.ExtractionGuide` of settings,
             store and gateway; the first counts.
+        readers: media type → (`module:attribute` of a function that reads the bytes of such a file, see
+            `documents.readers.content.Reader`; suffixes). It may replace a reader of the core.
         rules: `module:attribute` of a function that makes an `ingest.extractors.RuleReader` of settings.
         routes: `module:attribute` of sequences of `server.routing.Route`, and of WebSocket routes.
         data: a package with folders `queries` and `pipelines`; ours are beside those of the core.
@@ -65,6 +67,7 @@ class Wing:
     syntaxes: tuple[str, ...] = ()
     counts: str = ""
     guides: tuple[str, ...] = ()
+    readers: Mapping[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     rules: str = ""
     routes: tuple[str, ...] = ()
     data: str = ""

@@ -10,7 +10,16 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from graphrag_rdf.documents.readers import IS_RDF, NOT_REGULAR, RDF, SUPPORTED, suffix_of, why_unreadable
+from graphrag_rdf.documents.readers import (
+    IS_RDF,
+    NOT_REGULAR,
+    OF_WING_FORMATS,
+    RDF,
+    SUPPORTED,
+    no_reader,
+    suffix_of,
+    why_unreadable,
+)
 from graphrag_rdf.documents.readers.encoding import SAMPLE, beginning, is_text
 from graphrag_rdf.documents.text import inner_name
 from graphrag_rdf.i18n import later, tr
@@ -140,11 +149,14 @@ class _Collector:
             self.add(path, root)
 
     def no_text(self, path: Path) -> str | None:
-        """Why a file is skipped: it is RDF, or of an unknown format and no text. None if it is read."""
-        if suffix_of(path.name) in SUPPORTED:
+        """Why a file is skipped: it is RDF, has no reader, or is no text. None if it is read."""
+        suffix = suffix_of(path.name)
+        if suffix in SUPPORTED:
             return None
-        if suffix_of(path.name) in RDF:
+        if suffix in RDF:
             return tr(IS_RDF)
+        if suffix in OF_WING_FORMATS:
+            return no_reader(suffix)
         try:
             with path.open("rb") as file:
                 sample = file.read(SAMPLE)

@@ -88,6 +88,29 @@ def test_a_model_reads_and_answers(run: Run, scripted_server: ScriptedServer) ->
     assert answer.json["citations"]
 
 
+def test_files_that_a_wing_reads_are_skipped_and_named(run: Run, tmp_path: Path) -> None:
+    documents = tmp_path / "documents"
+    for name in ("a.docx", "b.json", "c.py", "d.rtf", "e.eml.gz"):
+        (documents / name).write_bytes(b"Mona Kell built it.")
+    (documents / "f.yaml").write_text("note: Mona Kell built it.")
+    report = run("ingest", "documents", "--format", "json")
+    assert report.code == 0, report.err
+    assert report.json["documents"]["added"] == 3
+    assert [line.partition("documents/")[2] for line in report.json["skipped"]] == [
+        f"{name}: {suffix} needs the wing formats, which this installation lacks"
+        for name, suffix in (
+            ("a.docx", ".docx"),
+            ("b.json", ".json"),
+            ("c.py", ".py"),
+            ("d.rtf", ".rtf"),
+            ("e.eml.gz", ".eml"),
+        )
+    ]
+    alone = run("ingest", "documents/a.docx")
+    assert alone.code == 2
+    assert "needs the wing formats" in alone.err
+
+
 def test_what_a_wing_has_is_told(run: Run) -> None:
     run("ingest", "documents")
     for command in (["eval", "retrieval", "set.json"], ["communities", "list"], ["trace", "verify", "last"]):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import io
-
-import docx
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -178,19 +175,7 @@ def test_a_declared_title_that_is_kept_has_no_alternative() -> None:
     assert not any(iri == ALTERNATIVE for iri, _ in document.metadata)
 
 
-def word(title: str) -> bytes:
-    document = docx.Document()
-    document.core_properties.title = title
-    document.add_heading("The lock at Tarnay", 0)
-    document.add_paragraph("Two brothers built it.")
-    out = io.BytesIO()
-    document.save(out)
-    return out.getvalue()
-
-
 def test_other_formats() -> None:
-    assert read_bytes(word("Document1"), "x.docx").title == "The lock at Tarnay"
-    assert read_bytes(word("A history"), "x.docx").title == "A history"
     page = b"<title>abc-20230729.htm</title><h1>The lock</h1><p>Two brothers built it.</p>"
     assert read_bytes(page, "x.html").title == "The lock"
     assert (

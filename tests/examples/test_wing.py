@@ -60,6 +60,16 @@ def test_its_command_step_query_and_pipeline_are_there(run: Run) -> None:
     assert run("trace", "verify", trace["iri"]).code == 0
 
 
+def test_its_reader_reads_files_of_its_format(run: Run, tmp_path: Path) -> None:
+    text = "# The Skerry\n```\nsk(31)\n```\nMona Kell built the Skerry Light.\n"
+    (tmp_path / "documents" / "skerry.gmi").write_text(text)
+    assert run("ingest", "documents").code == 0
+    listed = run("documents", "--format", "json").json
+    assert "text/gemini" in {document["mime"] for document in listed}
+    answer = run("ask", "Who built the Skerry Light?", "--format", "json").json["answer"]
+    assert "Mona Kell built the Skerry Light." in answer
+
+
 def test_a_wing_that_cannot_be_loaded_is_named_with_its_package(run: Run, installed: Path) -> None:
     (declaration,) = installed.glob("*/wing.py")
     text = declaration.read_text()

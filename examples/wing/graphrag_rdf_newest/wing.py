@@ -9,5 +9,6 @@ WING = Wing(
         "newest": ("graphrag_rdf_newest.command:newest_command", "List documents by their date.", "other")
     },
     steps=("graphrag_rdf_newest.step",),
+    readers={"text/gemini": ("graphrag_rdf_newest.gemtext:read_gemtext", (".gmi",))},
     data="graphrag_rdf_newest",
 )

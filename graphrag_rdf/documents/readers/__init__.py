@@ -1,4 +1,7 @@
-"""Reading files: one function per media type, one way in, one kind of error out."""
+"""Reading files: one function per media type, one way in, one kind of error out.
+
+Readers of the core and of wings are in one table, and imported when a file needs them.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,13 @@ import re
 import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from inspect import signature
 from itertools import islice, pairwise
 from pathlib import Path, PurePath
 
 from graphrag_rdf.documents.headings import glued_headings
 from graphrag_rdf.documents.language import detect_language, detect_script, normalise_tag
 from graphrag_rdf.documents.model import Page, ParsedDocument, Span
-from graphrag_rdf.documents.readers.chats import read_subtitles
-from graphrag_rdf.documents.readers.code import LANGUAGES, read_code
 from graphrag_rdf.documents.readers.content import (
     ALTERNATIVE,
     CONTRIBUTOR,
@@ -25,65 +26,48 @@ from graphrag_rdf.documents.readers.content import (
     Reader,
     damage,
 )
-from graphrag_rdf.documents.readers.encoding import SAMPLE, is_text, read_plain, unpacked
-from graphrag_rdf.documents.readers.epub import read_epub
-from graphrag_rdf.documents.readers.html import read_html
-from graphrag_rdf.documents.readers.mail import read_mailbox, read_message
-from graphrag_rdf.documents.readers.markdown import read_markdown, read_org
-from graphrag_rdf.documents.readers.office import read_docx, read_pptx
-from graphrag_rdf.documents.readers.opendocument import read_odp, read_ods, read_odt
-from graphrag_rdf.documents.readers.pdf import read_pdf
-from graphrag_rdf.documents.readers.records import read_json, read_json_lines, read_table
-from graphrag_rdf.documents.readers.rst import read_rst
-from graphrag_rdf.documents.readers.rtf import read_rtf
-from graphrag_rdf.documents.readers.sheets import read_xlsx
-from graphrag_rdf.documents.readers.tex import read_tex
+from graphrag_rdf.documents.readers.encoding import SAMPLE, is_text, unpacked
 from graphrag_rdf.documents.tables import LONGEST_ROW, read_row, row_spans
 from graphrag_rdf.documents.text import GZIP_SUFFIX, inner_name, one_line, storable_text, title_of
 from graphrag_rdf.documents.turns import find_turns
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.wing import all_of, in_words, load
 
 MAX_BYTES = 200 * 1024 * 1024
 
-_OFFICE = "application/vnd.openxmlformats-officedocument."
-_OPEN = "application/vnd.oasis.opendocument."
-_FORMATS: tuple[tuple[str, Reader, tuple[str, ...]], ...] = (
-    ("text/plain", read_plain, (".txt", ".text", ".adoc", ".log")),
-    ("text/markdown", read_markdown, (".md", ".markdown")),
-    ("text/html", read_html, (".html", ".htm")),
-    ("application/xhtml+xml", read_html, (".xhtml",)),
-    ("application/pdf", read_pdf, (".pdf",)),
-    (f"{_OFFICE}wordprocessingml.document", read_docx, (".docx",)),
-    (f"{_OFFICE}spreadsheetml.sheet", read_xlsx, (".xlsx",)),
-    (f"{_OFFICE}presentationml.presentation", read_pptx, (".pptx",)),
-    ("text/csv", read_table, (".csv",)),
-    ("text/tab-separated-values", read_table, (".tsv",)),
-    ("application/json", read_json, (".json",)),
-    ("application/jsonl", read_json_lines, (".jsonl", ".ndjson")),
-    ("application/epub+zip", read_epub, (".epub",)),
-    (f"{_OPEN}text", read_odt, (".odt", ".ott")),
-    (f"{_OPEN}spreadsheet", read_ods, (".ods",)),
-    (f"{_OPEN}presentation", read_odp, (".odp",)),
-    ("application/rtf", read_rtf, (".rtf",)),
-    ("message/rfc822", read_message, (".eml",)),
-    ("application/mbox", read_mailbox, (".mbox",)),
-    ("text/org", read_org, (".org",)),
-    ("text/x-rst", read_rst, (".rst", ".rest")),
-    ("application/x-tex", read_tex, (".tex", ".latex")),
-    ("text/vtt", read_subtitles, (".vtt",)),
-    ("application/x-subrip", read_subtitles, (".srt",)),
-    *((f"text/x-{name}", partial(read_code, name), suffixes) for name, suffixes in LANGUAGES.items()),
-)
-READERS: dict[str, Reader] = {media_type: reader for media_type, reader, _ in _FORMATS}
+_HERE = "graphrag_rdf.documents.readers"
+_FORMATS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "text/plain": (f"{_HERE}.encoding:read_plain", (".txt", ".text", ".adoc", ".log")),
+    "text/markdown": (f"{_HERE}.markdown:read_markdown", (".md", ".markdown")),
+    "text/html": (f"{_HERE}.html:read_html", (".html", ".htm")),
+    "application/xhtml+xml": (f"{_HERE}.html:read_html", (".xhtml",)),
+    "application/pdf": (f"{_HERE}.pdf:read_pdf", (".pdf",)),
+    "text/csv": (f"{_HERE}.delimited:read_table", (".csv",)),
+    "text/tab-separated-values": (f"{_HERE}.delimited:read_table", (".tsv",)),
+    **all_of(lambda wing: wing.readers),
+}
+READERS: dict[str, str] = {media_type: place for media_type, (place, _) in _FORMATS.items()}
+"""Media type → `module:attribute` of a `content.Reader`."""
 MEDIA_TYPES: dict[str, str] = {
-    suffix: media_type for media_type, _, suffixes in _FORMATS for suffix in suffixes
+    suffix: media_type for media_type, (_, suffixes) in _FORMATS.items() for suffix in suffixes
 }
 SUPPORTED: frozenset[str] = frozenset(MEDIA_TYPES)
 _READABLE = later("readable are text and {suffixes}, also compressed ({compressed})")
 
 RDF = frozenset({".ttl", ".trig", ".nt", ".nq", ".n3", ".rdf", ".jsonld", ".owl", ".owx", ".ofn"})
 """Suffixes of facts, which are no text to extract facts from."""
+OF_WING_FORMATS = frozenset(
+    {
+        *(".docx", ".xlsx", ".pptx", ".odt", ".ott", ".ods", ".odp", ".rtf", ".epub", ".eml", ".mbox"),
+        *(".json", ".jsonl", ".ndjson", ".org", ".rst", ".rest", ".tex", ".latex", ".vtt", ".srt"),
+        *(".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".java", ".kt", ".kts", ".scala"),
+        *(".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".cs", ".go", ".rs", ".swift", ".rb", ".php"),
+        *(".pl", ".pm", ".lua", ".r", ".jl", ".hs", ".sql", ".sh", ".bash", ".css"),
+    }
+)
+"""Suffixes that the wing `formats` reads. Without it such files are skipped: as plain text, many would give
+wrong sentences."""
 IS_RDF = later("RDF, not a document: graphrag-rdf import reads its facts")
 IS_FOLDER = later("a folder, not a file")
 
@@ -185,7 +169,7 @@ def read_bytes(
         if media_type is None and inner_name(name) != name:
             data = unpacked(data, max_bytes)
         kind = _media_type(name, media_type, data)
-        content = read_json(data, folder) if READERS[kind] is read_json else READERS[kind](data)
+        content = _read(load(READERS[kind]), data, folder)
     except DocumentError:
         raise
     except Exception as error:
@@ -194,6 +178,10 @@ def read_bytes(
             raise
         raise DocumentError(name, str(problem), problem.hint) from error
     return _finish(content, name, kind)
+
+
+def _read(reader: Reader, data: bytes, folder: Path | None) -> Content:
+    return reader(data, folder=folder) if "folder" in signature(reader).parameters else reader(data)
 
 
 def _check_size(data: bytes, name: str, max_bytes: int) -> None:
@@ -223,7 +211,7 @@ def _media_type(name: str, media_type: str | None, data: bytes) -> str:
     if media_type is not None:
         kind = media_type.partition(";")[0].strip().lower()
         if kind not in READERS:
-            raise DocumentError(name, tr("unsupported media type {kind!r}").format(kind=kind))
+            raise DocumentError(name, tr("unsupported media type {kind!r}").format(kind=kind) + in_words())
         return kind
     suffix = suffix_of(name)
     if suffix in MEDIA_TYPES:
@@ -234,6 +222,8 @@ def _media_type(name: str, media_type: str | None, data: bytes) -> str:
             tr(IS_RDF),
             tr("graphrag-rdf import {name}; or rename it to .txt, to be read as text").format(name=name),
         )
+    if suffix in OF_WING_FORMATS:
+        raise DocumentError(name, no_reader(suffix), readable())
     if is_text(data[:SAMPLE]):
         return "text/plain"
     message = (
@@ -242,6 +232,11 @@ def _media_type(name: str, media_type: str | None, data: bytes) -> str:
         else tr("no suffix that tells the format, and no text")
     )
     raise DocumentError(name, message.format(suffix=suffix), readable())
+
+
+def no_reader(suffix: str) -> str:
+    """Why a file with a suffix in `OF_WING_FORMATS` is not read."""
+    return tr("{suffix} needs the wing formats, which this installation lacks").format(suffix=suffix)
 
 
 def readable() -> str:

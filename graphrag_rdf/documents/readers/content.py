@@ -123,7 +123,8 @@ class Content:
     headings: tuple[Heading, ...] = ()
 
 
-Reader = Callable[[bytes], Content]
+Reader = Callable[..., Content]
+"""A function of the bytes of a file; if it has a parameter `folder`, it gets that of the file, or None."""
 
 
 def layout(blocks: Iterable[Block | Grid]) -> tuple[str, tuple[Table, ...]]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
 
 from graphrag_rdf.documents import ParsedDocument, chunk_text, read_bytes
-from graphrag_rdf.documents.readers.code import LANGUAGES
 from graphrag_rdf.documents.readers.content import CREATED, CREATOR, IDENTIFIER, SUBJECT
-from graphrag_rdf.documents.readers.mail import RECIPIENT
 from graphrag_rdf.documents.tables import read_row, sentences_in
 from graphrag_rdf.errors import DocumentError
+from graphrag_rdf.wings.formats.mail import RECIPIENT
+from graphrag_rdf.wings.formats.wing import LANGUAGES
+from tests.documents.test_bombs import reason
 
 
 @pytest.fixture(scope="module")
@@ -217,3 +219,19 @@ def test_hostile_text_is_read_or_refused(suffix: str, piece: str) -> None:
     except DocumentError as error:
         found = error.reason
     assert 0 < len(found) < 200_000
+
+
+@pytest.mark.parametrize("macro", ["sqrt[", "frac{", "section[", "footnote[", "cite[", "usepackage["])
+def test_macros_that_never_close_are_refused(macro: str) -> None:
+    """Each doubles what the library does with the rest of the text."""
+    assert "do not close" in reason(f"Some text.\n\\{macro}".encode() * 40, "paper.tex")
+    closing = {"[": "]", "{": "}"}[macro[-1]]
+    nested = f"Some text \\{macro}" * 3 + f"a{closing}b" * 3
+    assert "Some text" in read_bytes(nested.encode(), "paper.tex").text
+
+
+def test_code_in_one_long_line_has_no_comments() -> None:
+    start = time.process_time()
+    document = read_bytes(b"<" * 200_000 + b"\n# Ada wrote this.\n", "made.pl")
+    assert "Ada wrote this." in document.text
+    assert time.process_time() - start < 5

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from graphrag_rdf.documents.readers import content as c
-from graphrag_rdf.documents.readers import sheets
 from graphrag_rdf.documents.readers.content import Grid, GridCell
-from graphrag_rdf.documents.readers.package import open_package, parse_part
 from graphrag_rdf.documents.tables import MOST_COLUMNS
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.wings.formats import sheets
+from graphrag_rdf.wings.formats.package import open_package, parse_part
 
 _NAMES = "urn:oasis:names:tc:opendocument:xmlns:"
 _OFFICE, _TEXT, _TABLE = f"{{{_NAMES}office:1.0}}", f"{{{_NAMES}text:1.0}}", f"{{{_NAMES}table:1.0}}"

@@ -8,8 +8,8 @@ from typing import Any
 
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.content import Grid, GridCell
-from graphrag_rdf.documents.readers.package import metadata, open_package
 from graphrag_rdf.documents.tables import MOST_COLUMNS
+from graphrag_rdf.wings.formats.package import metadata, open_package
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"

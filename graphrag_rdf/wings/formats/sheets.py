@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from graphrag_rdf.documents.model import Page, Table, join_pages
 from graphrag_rdf.documents.readers import content as c
-from graphrag_rdf.documents.readers.package import metadata, open_package
 from graphrag_rdf.documents.table_heads import SAMPLE, find_head
 from graphrag_rdf.documents.tables import LABELLED, MOST_COLUMNS
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.wings.formats.package import metadata, open_package
 
 # a sheet has at most 1,048,576 rows; blank cells before a far one are made up while reading
 MAX_ROWS = 1 << 20

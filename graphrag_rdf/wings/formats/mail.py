@@ -173,6 +173,7 @@ def _not_own(words: str) -> list[Span]:
 def _attached(part: MIMEPart, depth: int) -> tuple[c.Content, str]:
     """An attachment as a page, or a line that tells why it is none; and its name."""
     from graphrag_rdf.documents.readers import MEDIA_TYPES, READERS, suffix_of
+    from graphrag_rdf.wing import load
 
     name = " ".join((part.get_filename() or "").split()) or "attachment"
     kind = MEDIA_TYPES.get(suffix_of(name)) or (
@@ -187,7 +188,7 @@ def _attached(part: MIMEPart, depth: int) -> tuple[c.Content, str]:
         elif kind is None or kind == "application/mbox":
             why = "no reader for its format"
         else:
-            content = READERS[kind](_payload(part))
+            content = load(READERS[kind])(_payload(part))
     except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the message is read
         why = str(c.damage(error) or defect_in_words(error))
     if why or not content.text:

@@ -12,8 +12,8 @@ from urllib.parse import unquote
 
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.html import read_html
-from graphrag_rdf.documents.readers.package import open_package, parse_part
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.wings.formats.package import open_package, parse_part
 
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _PAGES = frozenset({"application/xhtml+xml", "text/html"})

@@ -4,36 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from graphrag_rdf.documents.model import Span
-from graphrag_rdf.documents.readers.content import Content
+from graphrag_rdf.documents.readers.content import Content, Reader
 from graphrag_rdf.documents.readers.encoding import decode
-
-LANGUAGES: dict[str, tuple[str, ...]] = {
-    "python": (".py", ".pyi"),
-    "javascript": (".js", ".mjs", ".cjs", ".jsx"),
-    "typescript": (".ts", ".tsx"),
-    "java": (".java",),
-    "kotlin": (".kt", ".kts"),
-    "scala": (".scala",),
-    "c": (".c", ".h"),
-    "cpp": (".cc", ".cpp", ".cxx", ".hpp", ".hh"),
-    "csharp": (".cs",),
-    "go": (".go",),
-    "rust": (".rs",),
-    "swift": (".swift",),
-    "ruby": (".rb",),
-    "php": (".php",),
-    "perl": (".pl", ".pm"),
-    "lua": (".lua",),
-    "r": (".r",),
-    "julia": (".jl",),
-    "haskell": (".hs",),
-    "sql": (".sql",),
-    "bash": (".sh", ".bash"),
-    "css": (".css",),
-}
-"""Name that Pygments knows → suffixes."""
+from graphrag_rdf.wings.formats.wing import LANGUAGES
 
 LONGEST, LONGEST_LINE = 2_000_000, 20_000
 """Characters of a file, and of its lines, in which comments are looked for; what is longer was written by a
@@ -46,6 +22,13 @@ _LEAD = re.compile(
 _TAIL = re.compile(r"[ \t]*(?:\*+/|-->|\"\"\"|''')?[ \t]*$")
 _LINE = re.compile(r"[^\n]+")
 _ENDS = re.compile(r"[.!?:]['\")\]]*\s*$")
+
+
+def __getattr__(name: str) -> Reader:
+    """The reader of a language, such as `code:python`."""
+    if name not in LANGUAGES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return partial(read_code, name)
 
 
 def read_code(language: str, data: bytes) -> Content:

@@ -1,0 +1,1 @@
+"""Readers of further file formats."""

@@ -94,9 +94,9 @@ bad input · 3 done in part, with what failed listed · 130 interrupted.
 _SETTINGS = f"""\
 # Settings
 
-This page is made from `config/sections.py` by `python docs/generate.py`. `graphrag-rdf init` writes it as a
-file, `graphrag.toml`, which is read from the current folder (`--config` names another). Every line is
-commented out and shows the default.
+This page is made from the sections of the core and of wings by `python docs/generate.py`. `graphrag-rdf init`
+writes it as a file, `graphrag.toml`, which is read from the current folder (`--config` names another). Every
+line is commented out and shows the default.
 
 Order of precedence: command line, environment, file, settings [in the store](../how-to/settings.md), default.
 An environment variable has the prefix `{ENV_PREFIX}` and two underscores between section

@@ -40,7 +40,8 @@ from graphrag_rdf.store.settings import (
     unset,
     write_version,
 )
-from graphrag_rdf.wing import data_folders
+from graphrag_rdf.wing import absent, data_folders
+from graphrag_rdf.wing import in_words as lacking
 
 if TYPE_CHECKING:
     from pyoxigraph import NamedNode
@@ -58,8 +59,8 @@ class InForce:
         settings: in place of defaults those of the user's own ingest pipeline, then those of the store; under
             what was given.
         untrusted: settings of the store that are ignored, because the user does not trust them.
-        ignored: settings of the store that an earlier version of the program had, dotted key → why they have
-            no effect.
+        ignored: settings of the store that an earlier version of the program had, or of wings that are not
+            installed, dotted key → why they have no effect.
         steps: pipeline → `step.parameter` → value as text.
         version: of the settings in the store; None if it never had any, or if versions cannot be written.
     """
@@ -230,6 +231,8 @@ class LiveSettings:
             try:
                 if key in RETIRED:
                     ignored[key] = tr(RETIRED[key])
+                elif absent() and not self._is_here(key):
+                    ignored[key] = tr("unknown setting") + lacking()
                 else:
                     valid |= self._checked({key: value})
             except ConfigError as error:
@@ -237,6 +240,11 @@ class LiveSettings:
                     raise
                 ignored[key] = error.__cause__.message
         return valid, ignored
+
+    def _is_here(self, key: str) -> bool:
+        """Whether this installation has a setting, or the pipeline of a parameter."""
+        names = (pipeline.definition.name for pipeline in all_pipelines(self._folders))
+        return is_setting(key) or key.partition(".")[0] in names
 
     def _checked(self, stored: Mapping[str, Value]) -> dict[str, Value]:
         checked: dict[str, Value] = {}

@@ -33,6 +33,12 @@ class Wing:
         subcommands: words of a command in a group of the core, "facts compare" → `module:attribute`.
         imports: word before the files of `import` → `module:attribute` of a function, see `cli.exchange`.
         exports: word before the folder of `export` → the same.
+        settings: section of the settings file → `module:attribute` of its model, a `section.Section`, in a
+            module that imports little: each command that reads settings imports it.
+        elsewhere: `module:attribute` of settings of other systems → settings or parameters here.
+        flags: `module:attribute` of a function that makes flag → whether it is on, for `doctor`, see
+            `checks.diagnosis.feature_flags`.
+        preview: the pipeline of `/ranking/preview`; that of the first wing that has one counts.
         examples: name of what is extracted, "claims" → `module:attribute` of a function that finds the
             faults of an answer in an example, given how many items it has.
         steps: modules that register kinds of steps.
@@ -59,6 +65,10 @@ class Wing:
     subcommands: Mapping[str, str] = field(default_factory=dict)
     imports: Mapping[str, str] = field(default_factory=dict)
     exports: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    elsewhere: str = ""
+    flags: str = ""
+    preview: str = ""
     examples: Mapping[str, str] = field(default_factory=dict)
     steps: tuple[str, ...] = ()
     stages: tuple[str, ...] = ()

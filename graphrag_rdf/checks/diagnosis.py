@@ -31,10 +31,10 @@ from graphrag_rdf.ingest.forget import is_pending
 from graphrag_rdf.ingest.relations import built, relation_counts, relation_names, relation_settings
 from graphrag_rdf.ingest.stages import ingest_pipeline, model_stages, normalising
 from graphrag_rdf.layout import foreign
-from graphrag_rdf.live_settings import describe, step_values
+from graphrag_rdf.live_settings import describe
 from graphrag_rdf.rdf.namespaces import prefixed
 from graphrag_rdf.store.base import Row
-from graphrag_rdf.wing import absent
+from graphrag_rdf.wing import load, wings
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Loaded, Settings
@@ -204,27 +204,26 @@ def _relation(row: Row) -> str:
 def feature_flags(engine: Engine, indexes: Mapping[str, Any]) -> dict[str, bool]:
     """Features that are on and work."""
     settings = engine.settings
-    weights = {} if "hybrid" in absent() else step_values(engine.pipeline("hybrid_rag"))
-    words, degree = (weights.get(f"hybrid_rag.exploration.weight_{name}") for name in ("words", "degree"))
     stages = {entry.stage for entry in ingest_pipeline(settings).entries()}
-    healthy = {name: "error" not in entry for name, entry in indexes["indexes"].items()}
-    return {
+    vectors = indexes["indexes"].get("vectors")
+    flags = {
         "llm_enabled": settings.llm.model is not None,
-        "bm25_enabled": healthy.get("text", False) and bool(words),
-        "graph_rank_enabled": bool(degree),
-        "vectors_enabled": settings.embedding.model is not None and healthy.get("vectors", False),
+        "vectors_enabled": settings.embedding.model is not None
+        and vectors is not None
+        and "error" not in vectors,
         "rerank_enabled": settings.rerank.model is not None,
         "entity_extraction_enabled": settings.extract.use != "none",
         "entity_normalize_enabled": not stages.isdisjoint(normalising()),
         "hash_incremental_enabled": settings.extract.incremental,
-        "relations_enabled": settings.relations.build,
-        "relation_extraction_enabled": settings.llm.model is not None
-        and settings.relations.use != "structure",
         "gleaning_enabled": settings.extract.gleaning_rounds > 0,
         "prompt_tuned": _told_of_documents(settings),
         "cache_enabled": settings.cache.enabled,
         "trace_full": settings.trace.detail == "full",
     }
+    for wing in wings():
+        if wing.flags:
+            flags |= load(wing.flags)(engine, indexes["indexes"])
+    return flags
 
 
 def _told_of_documents(settings: Settings) -> bool:

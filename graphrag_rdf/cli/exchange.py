@@ -213,7 +213,7 @@ def import_command(
 
         ended_at_once(take, tr("run the same command again to continue"))
         imported = any(item["kind"] == "imported" for item in found)
-        code = _build_communities(engine) if imported and engine.settings.communities.auto else DONE
+        code = _run_stages(engine) if imported else DONE
     if not output.write(form, found[0] if len(found) == 1 else found):
         for item in found:
             counts = _quads(item["quads"])
@@ -243,17 +243,20 @@ def not_in_dumps() -> str:
     )
 
 
-def _build_communities(engine: Engine) -> int:
-    """What each ingest does with the setting communities.auto."""
+def _run_stages(engine: Engine) -> int:
+    """Run the stages of each ingest that read the whole graph, such as communities."""
     from graphrag_rdf.cli.progress import IngestProgress
+    from graphrag_rdf.ingest.stages import model_stages
 
-    with stop_requests() as stop, IngestProgress(engine.budget, "reports") as progress:
-        report = engine.refresh("communities", progress=progress, stop=stop)
-    note(
-        tr("communities: {communities:,}, reports: {written:,}").format(
-            communities=report.stage.result(report), written=report.counts.done
-        )
-    )
-    for warning in report.warnings:
-        output.warn_of(warning)
-    return outcome(report.stopped, failed=bool(report.failures))
+    code = DONE
+    for kind in model_stages():
+        if kind.of_documents or not kind.is_wanted(engine.settings):
+            continue
+        with stop_requests() as stop, IngestProgress(engine.budget, kind.tasks) as progress:
+            report = engine.refresh(kind.stage.name, progress=progress, stop=stop)
+        name, made = kind.row(kind.result(report))
+        note(f"{name}: {made}, {tr(kind.tasks)}: {report.counts.done:,}")
+        for warning in report.warnings:
+            output.warn_of(warning)
+        code = code or outcome(report.stopped, failed=bool(report.failures))
+    return code

@@ -16,9 +16,11 @@ from pydantic_core import ErrorDetails
 
 from graphrag_rdf.config import trust
 from graphrag_rdf.config.elsewhere import meant
-from graphrag_rdf.config.sections import ENV_PREFIX, Section, Settings
+from graphrag_rdf.config.sections import ENV_PREFIX, Settings
 from graphrag_rdf.errors import ConfigError, in_words, system_cause, without_credentials
 from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.section import Section
+from graphrag_rdf.wing import in_words as lacking
 
 log = logging.getLogger(__name__)
 
@@ -258,7 +260,7 @@ def _none(value: Any) -> Any:
 
 
 def _wrong(problem: ErrorDetails) -> str:
-    return tr("unknown setting") if problem["type"] == "extra_forbidden" else in_words(problem)
+    return tr("unknown setting") + lacking() if problem["type"] == "extra_forbidden" else in_words(problem)
 
 
 def _explain(
@@ -279,12 +281,10 @@ def _explain(
 
 
 _NOT_IN_A_STORE = (
-    *("store", "collection", "queries", "pipelines", "server", "gateway", "client", "remote", "trace.graph"),
-    "validation",
+    *("store", "collection", "queries", "pipelines", "trace.graph"),
     *("llm.api_base", "rerank.api_base", "extract.synonyms", "cache.max_bytes"),
 )
-"""Settings of locations, of this computer's resources, and of permissions: write access to a store is not
-enough to change them."""
+"""Others than those of whole sections, see `Section.in_store`."""
 
 ALL_SETTINGS = "graphrag-rdf config list shows all settings"
 _MODELS = ("llm.model", "embedding.model", "rerank.model")
@@ -317,12 +317,13 @@ def check_stored(key: str, value: Any) -> Any:
     """
     defaults = flat_values(Settings.model_construct())
     if key not in defaults:
-        raise ConfigError(tr("unknown setting"), meant(key, defaults, ALL_SETTINGS))
+        raise ConfigError(tr("unknown setting") + lacking(), meant(key, defaults, ALL_SETTINGS))
     if trust.is_secret(key) or (isinstance(value, str) and without_credentials(value) != value):
         raise ConfigError(
             tr("secrets cannot be stored in the store"), hint=tr("set it as an environment variable")
         )
-    if any(key == name or key.startswith(f"{name}.") for name in _NOT_IN_A_STORE):
+    section = Settings.model_fields[key.partition(".")[0]].annotation
+    if key in _NOT_IN_A_STORE or not getattr(section, "in_store", True):
         raise ConfigError(
             tr("this setting cannot be stored in the store"),
             hint=tr("set it in {config_file}").format(config_file=CONFIG_FILE),

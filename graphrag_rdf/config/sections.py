@@ -5,21 +5,23 @@ from __future__ import annotations
 import ipaddress
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     SecretStr,
     StringConstraints,
+    create_model,
 )
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.section import NONE_IS_A_WAY, Section
+from graphrag_rdf.wing import all_of, load
 
 ENV_PREFIX = "GRAPHRAG_RDF_"
 _IRI = r"^[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]+$"
@@ -94,8 +96,6 @@ AuthorityRule = Annotated[str, AfterValidator(_authority)]
 """A glob of paths, and the authority of their documents."""
 GraphName = Annotated[Iri, BeforeValidator(_graph)]
 """The IRI of a named graph."""
-NONE_IS_A_WAY = BeforeValidator(lambda value: "none" if value is None else value)
-"""Settings read `none` as no value; where it is one of several ways, it is its name."""
 OntologyIri = Annotated[str, AfterValidator(_ontology)]
 """The IRI of a loaded ontology."""
 Temperature = Annotated[str, AfterValidator(_temperature)]
@@ -104,14 +104,9 @@ Host = Annotated[str, AfterValidator(_host)]
 """A host name or address, as in a request."""
 Origin = Annotated[str, AfterValidator(_origin)]
 """An origin, as browsers send it, or * for any."""
+S = TypeVar("S", bound=Section)
 Role = Literal["nothing", "read", "write", "admin"]
 """What a client of the server may do. Each role includes those before it."""
-
-
-class Section(BaseModel):
-    """A table of the settings file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class LlmSection(Section):
@@ -288,46 +283,6 @@ class RelationSection(Section):
     )
 
 
-class ClaimSection(Section):
-    """[claims] - claims that a model finds in chunks."""
-
-    build: bool = Field(default=False, description="read the claims of new chunks in each ingest")
-    description: str = Field(
-        default="what is reported, alleged or denied of a named person, organisation, place or thing.",
-        min_length=1,
-        description="what a claim is, as the model is told",
-    )
-    gleaning_rounds: int = Field(
-        default=0, ge=0, le=5, description="number of times to ask the model for missed claims"
-    )
-
-
-class SummarySection(Section):
-    """[summaries] - merged descriptions of entities and facts that several texts describe."""
-
-    build: bool = Field(
-        default=False, description="merge descriptions after each ingest that changes something"
-    )
-    use: Literal["auto", "extractive", "llm"] = Field(
-        default="auto",
-        description="auto: by a model, if one is set; extractive: the most central texts, no model",
-    )
-    sentences: int = Field(
-        default=3, ge=1, le=50, description="texts of a description without a model, at most"
-    )
-    max_texts: int = Field(
-        default=200, ge=2, description="texts that a model reads for one description, the most central"
-    )
-    input_tokens: int = Field(
-        default=4000,
-        ge=500,
-        description="maximum number of tokens that a model reads at once; the rest follows in further calls",
-    )
-    max_words: int = Field(
-        default=150, ge=10, le=2000, description="words of a description, as the model is told"
-    )
-
-
 class ReasoningSection(Section):
     """[reasoning] - what follows from facts and ontologies."""
 
@@ -349,6 +304,8 @@ class ReasoningSection(Section):
 class ValidationSection(Section):
     """[validation] - SHACL shapes of yours, as a gate of what is written (needs pySHACL)."""
 
+    in_store = False
+
     shapes: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(
         default=(), description="files, or IRIs of graphs in the store, with the shapes; empty: no validation"
     )
@@ -362,40 +319,6 @@ class ValidationSection(Section):
     def is_on(self) -> bool:
         """Whether anything is validated."""
         return bool(self.shapes) and self.mode != "off"
-
-
-class CommunitySection(Section):
-    """[communities] - groups of entities that belong together."""
-
-    auto: bool = Field(
-        default=False, description="build communities after each ingest that changes something"
-    )
-    resolution: float = Field(
-        default=1.0,
-        gt=0,
-        le=100,
-        description="above 1: more and smaller communities; below: fewer and larger",
-    )
-    max_size: int = Field(
-        default=10, ge=2, le=10_000, description="larger communities are divided into those of the next level"
-    )
-    seed: int = Field(default=0, ge=0, description="of the random numbers of the clustering")
-    statement_weight: float = Field(
-        default=1.0, ge=0, le=1000, description="of each source of a fact between two entities"
-    )
-    sentence_weight: float = Field(
-        default=0.5, ge=0, le=1000, description="of each sentence that names two entities"
-    )
-    topic_weight: float = Field(
-        default=0.25, ge=0, le=1000, description="of each chunk about one entity that names the other"
-    )
-    reports: Annotated[Literal["auto", "extractive", "llm", "none"], NONE_IS_A_WAY] = Field(
-        default="auto",
-        description="reports of communities; auto: by a model, if one is set; extractive: quotes, no model",
-    )
-    report_tokens: int = Field(
-        default=8000, ge=500, description="maximum number of tokens that a report is written from"
-    )
 
 
 class CacheSection(Section):
@@ -453,6 +376,8 @@ class ForgetSection(Section):
 class ServerSection(Section):
     """[server] - `graphrag-rdf serve`."""
 
+    in_store = False
+
     host: str = Field(default="127.0.0.1", description="address to listen on")
     port: int = Field(default=7878, ge=0, le=65535, description="port to listen on; 0: any free one")
     allow_hosts: tuple[Host, ...] = Field(
@@ -507,16 +432,10 @@ class ServerSection(Section):
     )
 
 
-class GatewaySection(Section):
-    """[gateway] - TrustGraph's clients, at `/api/v1` of `graphrag-rdf serve`."""
-
-    graph_rag: str = Field(
-        default="hops_rag", pattern=r"^[a-z][a-z0-9_]{0,63}$", description="pipeline of the service graph-rag"
-    )
-
-
 class ClientSection(Section):
     """[client] - the server that commands with `--server` use."""
+
+    in_store = False
 
     server: str | None = Field(
         default=None,
@@ -530,6 +449,8 @@ class ClientSection(Section):
 
 class RemoteSection(Section):
     """[remote] - a store behind a SPARQL endpoint (`store` is a URL)."""
+
+    in_store = False
 
     query_url: str | None = Field(default=None, description="address for queries, if it differs from the URL")
     update_url: str | None = Field(
@@ -555,7 +476,7 @@ class RemoteSection(Section):
     )
 
 
-class Settings(Section):
+class _CoreSettings(Section, defer_build=True):
     """All settings, as `load_settings` reads them."""
 
     store: str = Field(
@@ -574,20 +495,33 @@ class Settings(Section):
     documents: DocumentSection = DocumentSection()
     extract: ExtractSection = ExtractSection()
     relations: RelationSection = RelationSection()
-    claims: ClaimSection = ClaimSection()
-    summaries: SummarySection = SummarySection()
     reasoning: ReasoningSection = ReasoningSection()
     validation: ValidationSection = ValidationSection()
-    communities: CommunitySection = CommunitySection()
     cache: CacheSection = CacheSection()
     answers: AnswersSection = AnswersSection()
     synthesis: SynthesisSection = SynthesisSection()
     trace: TraceSection = TraceSection()
     forget: ForgetSection = ForgetSection()
     server: ServerSection = ServerSection()
-    gateway: GatewaySection = GatewaySection()
     client: ClientSection = ClientSection()
     remote: RemoteSection = RemoteSection()
+
+    def of(self, kind: type[S]) -> S:
+        """The section of a wing, which type checkers do not know by its name."""
+        return next(value for _, value in self if isinstance(value, kind))
+
+
+if TYPE_CHECKING:
+    Settings = _CoreSettings
+else:
+    _brought = {name: load(place) for name, place in all_of(lambda wing: wing.settings).items()}
+    Settings = create_model(
+        "Settings",
+        __base__=_CoreSettings,
+        __doc__=_CoreSettings.__doc__,
+        __module__=__name__,
+        **{name: (model, model()) for name, model in _brought.items()},
+    )
 
 
 def field_of(key: str) -> FieldInfo:

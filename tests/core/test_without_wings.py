@@ -124,3 +124,21 @@ def test_what_a_wing_has_is_told(run: Run) -> None:
     assert "graph_rag" in listed.out
     assert "drift" not in listed.out
     assert LACKS in listed.err
+
+
+def test_settings_of_a_wing_are_told(run: Run, tmp_path: Path) -> None:
+    ended = run("documents", GRAPHRAG_RDF_CLAIMS__BUILD="true")
+    assert ended.code == 2
+    assert f"claims: unknown setting ({LACKS}" in ended.err
+    run("ingest", "documents")
+    stored = {"claims.build": "true", "hybrid_rag.exploration.relation_hops": "2"}
+    for key, value in stored.items():
+        whole = program("config", "set", key, value)
+        subprocess.run(whole, cwd=tmp_path, env=environment(), check=True, capture_output=True)
+    answer = run("ask", QUESTION, "--format", "json")
+    assert "Andrew Orr" in answer.json["answer"]
+    warnings = run("doctor", "--format", "json").json["warnings"]
+    ignored = [warning["detail"] for warning in warnings if warning["type"] == "setting_ignored"]
+    assert {detail.split()[0] for detail in ignored} == set(stored)
+    assert all(LACKS in detail for detail in ignored)
+    assert run("config", "unset", "claims.build").code == 0

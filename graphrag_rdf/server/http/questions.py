@@ -29,6 +29,7 @@ from graphrag_rdf.server.http.body import read_body
 from graphrag_rdf.server.http.negotiation import content_type
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.trace.citations import Style
+from graphrag_rdf.wing import wings
 
 Question = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUESTION)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=500)]
@@ -40,6 +41,7 @@ Session = Annotated[_FullName | None, BeforeValidator(lambda text: None if text 
 """A full name: on a server, `last` may be another client's. An empty one, as older clients send, is none."""
 Names = Annotated[list[Name], Field(max_length=50)]
 
+_BY_HOPS = "of pipelines that explore hop by hop"
 _STEPS = {name: parameter for parameter, name in PARAMETERS.items()}
 
 
@@ -50,13 +52,13 @@ class _Request(BaseModel):
     pipeline: PipelineName = "graph_rag"
     include: Names = []
     exclude: Names = []
-    entity_limit: int | None = Field(default=None, ge=1, le=200, description="seed entities (of hops_rag)")
+    entity_limit: int | None = Field(default=None, ge=1, le=200, description=f"seed entities ({_BY_HOPS})")
     triple_limit: int | None = Field(
-        default=None, ge=1, le=100, description="facts of an entity (of hops_rag)"
+        default=None, ge=1, le=100, description=f"facts of an entity ({_BY_HOPS})"
     )
-    max_path_length: int | None = Field(default=None, ge=0, le=4, description="hops (of hops_rag)")
+    max_path_length: int | None = Field(default=None, ge=0, le=4, description=f"hops ({_BY_HOPS})")
     edge_limit: int | None = Field(
-        default=None, ge=0, le=100, description="facts kept at each hop (of hops_rag)"
+        default=None, ge=0, le=100, description=f"facts kept at each hop ({_BY_HOPS})"
     )
 
     def steps(self) -> dict[str, str]:
@@ -110,7 +112,7 @@ class RetrieveRequest(_Request):
 class PreviewRequest(RetrieveRequest):
     """The body of `/ranking/preview`."""
 
-    pipeline: PipelineName = "hybrid_rag"
+    pipeline: PipelineName = next((wing.preview for wing in wings() if wing.preview), "graph_rag")
     preview: bool = True
 
 

@@ -97,7 +97,7 @@ async def retrieve(request: Request) -> Response:
 
 
 async def preview(request: Request) -> Response:
-    """The same with the parts of each score, by `hybrid_rag` unless another pipeline is named."""
+    """The same with the parts of each score, by the pipeline that a wing names, unless the client does."""
     return await _ranked(request, PreviewRequest)
 
 

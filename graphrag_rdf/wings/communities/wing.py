@@ -18,6 +18,11 @@ WING = Wing(
             "curate",
         )
     },
+    settings={
+        "claims": "graphrag_rdf.wings.communities.settings:ClaimSection",
+        "summaries": "graphrag_rdf.wings.communities.settings:SummarySection",
+        "communities": "graphrag_rdf.wings.communities.settings:CommunitySection",
+    },
     examples={"claims": "graphrag_rdf.wings.communities.extract.claims:faults_of"},
     lists=("graphrag_rdf.wings.communities.list",),
     stages=(

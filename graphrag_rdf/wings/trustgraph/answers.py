@@ -19,6 +19,7 @@ from graphrag_rdf.server.runs import Messages
 from graphrag_rdf.server.service import client_of, service_of
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.wings.trustgraph.lookups import Replies, Wire
+from graphrag_rdf.wings.trustgraph.settings import GatewaySection
 from graphrag_rdf.wings.trustgraph.terms import quad_to_wire
 
 _NUMBERS = {
@@ -58,7 +59,7 @@ def graph_rag(connection: HTTPConnection, request: Mapping[str, Any]) -> Replies
     asked = read_request(RagRequest, dict(request))
     parameters = {name: request[key] for key, name in _NUMBERS.items() if request.get(key) is not None}
     numbers = read_request(AskRequest, {"question": asked.question, **parameters}).steps()
-    pipeline = service.engine.settings.gateway.graph_rag
+    pipeline = service.engine.settings.of(GatewaySection).graph_rag
     return _run(connection, asked, pipeline, {**numbers, **_others(request)}, _rag_frames)
 
 

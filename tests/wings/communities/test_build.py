@@ -12,7 +12,6 @@ from pyoxigraph import NamedNode
 from graphrag_rdf import Engine
 from graphrag_rdf.checks import run_checks
 from graphrag_rdf.config import Settings
-from graphrag_rdf.config.sections import CommunitySection
 from graphrag_rdf.ingest.entity_decisions import merge
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
@@ -21,6 +20,7 @@ from graphrag_rdf.rdf.namespaces import PROV, RAG, Graphs
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.sparql.render import decode
 from graphrag_rdf.wings.communities.build import built, is_outdated
+from graphrag_rdf.wings.communities.settings import CommunitySection
 from tests.support.stores import open_engine
 
 TEXTS = {

@@ -34,6 +34,7 @@ from graphrag_rdf.rdf import iris, model_calls, prov
 from graphrag_rdf.rdf.model_calls import ModelCall, sum_known
 from graphrag_rdf.store.base import Changes, Store, in_batches, select_in_batches
 from graphrag_rdf.wings.communities.build import REPORTS
+from graphrag_rdf.wings.communities.settings import ClaimSection
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
@@ -106,7 +107,7 @@ class Claims(ModelStage["ClaimReader", ChunkText, "ClaimAnswer"]):
 
     @classmethod
     def is_wanted(cls, settings: Settings) -> bool:
-        return settings.claims.build
+        return settings.of(ClaimSection).build
 
     @classmethod
     def failed(cls, count: int, reason: str) -> str:
@@ -262,13 +263,13 @@ def claim_reader(settings: Settings, model: str, data: PromptData) -> ClaimReade
 
     prompts = prompt_folder(settings, "ingest", PROMPT, GLEAN)
     require_use(prompts / PROMPT, "claim_examples", given=bool(data.claim_examples))
-    usual = type(settings.claims).model_fields["description"].default
-    wanted = settings.claims.description
+    usual = ClaimSection.model_fields["description"].default
+    wanted = settings.of(ClaimSection).description
     return ClaimReader(
         prompts,
         model=model,
         description=(data.claim_description or wanted) if wanted == usual else wanted,
-        gleaning_rounds=settings.claims.gleaning_rounds,
+        gleaning_rounds=settings.of(ClaimSection).gleaning_rounds,
         data=data,
     )
 

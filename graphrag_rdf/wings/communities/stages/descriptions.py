@@ -30,6 +30,7 @@ from graphrag_rdf.store import records
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.derivations import Made
 from graphrag_rdf.wings.communities.build import REPORTS
+from graphrag_rdf.wings.communities.settings import SummarySection
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
@@ -113,7 +114,7 @@ class Summaries(ModelStage["SummaryWriter", Merging, "Summary"]):
 
     @classmethod
     def is_wanted(cls, settings: Settings) -> bool:
-        return settings.summaries.build
+        return settings.of(SummarySection).build
 
     @classmethod
     def failed(cls, count: int, reason: str) -> str:
@@ -135,7 +136,7 @@ class Summaries(ModelStage["SummaryWriter", Merging, "Summary"]):
             ModelSummaries,
         )
 
-        settings, model = self.settings.summaries, self.settings.llm.model
+        settings, model = self.settings.of(SummarySection), self.settings.llm.model
         if settings.use == "llm" and model is None:
             raise ConfigError(
                 tr("summaries.use is llm, but no model is set"), hint=tr("name one with --model")

@@ -35,6 +35,7 @@ from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.store import records
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.wings.communities.build import REPORTS, CommunitySettings, build_communities, built
+from graphrag_rdf.wings.communities.settings import CommunitySection
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
@@ -95,7 +96,7 @@ class Communities(ModelStage["ReportWriter", "Context", "Report"]):
 
     @classmethod
     def is_wanted(cls, settings: Settings) -> bool:
-        return settings.communities.auto
+        return settings.of(CommunitySection).auto
 
     @classmethod
     def failed(cls, count: int, reason: str) -> str:
@@ -138,7 +139,7 @@ class Communities(ModelStage["ReportWriter", "Context", "Report"]):
 
     def choose(self) -> ReportWriter | None:
         settings, model = self.settings, self.settings.llm.model
-        use = settings.communities.reports
+        use = settings.of(CommunitySection).reports
         if use == "llm" and model is None:
             raise ConfigError(
                 tr("communities.reports is llm, but no model is set"), hint=tr("name one with --model")
@@ -162,7 +163,7 @@ class Communities(ModelStage["ReportWriter", "Context", "Report"]):
 
     def begin(self) -> None:
         """Build the communities; without reports, remove those of before."""
-        writer, settings = self.chosen, CommunitySettings.of(self.settings.communities)
+        writer, settings = self.chosen, CommunitySettings.of(self.settings.of(CommunitySection))
         self.report.results = asdict(build_communities(self.store, settings, again=self.again is True))
         rows = self.store.select("communities/reports", communities=[])
         self._have = {row["community"]: row["report"] for row in rows}
@@ -188,14 +189,16 @@ class Communities(ModelStage["ReportWriter", "Context", "Report"]):
         known = {
             "build": asdict(last) if last is not None else None,
             "key": self.reader.key,
-            "tokens": self.settings.communities.report_tokens,
+            "tokens": self.settings.of(CommunitySection).report_tokens,
         }
         return json.dumps(known, sort_keys=True)
 
     def _tasks(self, communities: Sequence[NamedNode]) -> Iterator[Task[Context]]:
         from graphrag_rdf.wings.communities.context import read_contexts
 
-        for context in read_contexts(self.store, communities, self.settings.communities.report_tokens):
+        for context in read_contexts(
+            self.store, communities, self.settings.of(CommunitySection).report_tokens
+        ):
             community = context.community
             task = Task(
                 context,

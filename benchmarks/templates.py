@@ -57,7 +57,7 @@ BOUNDS: Mapping[str, float] = {
     "schema/ends": 10_000,
     "schema/partitions": 10_000,
     # all that was imported or corrected by hand, by name: asked once for a command of a person
-    "provenance/drawn-from": 2_000,
+    "audit/drawn-from": 2_000,
     # the last resort of a look-up: there is no index into triple terms; as long as a client's query may take
     "server/inside": 30_000,
     # all facts of entities with thousands of them

@@ -40,6 +40,7 @@ variables of the answer.
 """
 
 _PURPOSES: Mapping[str, str] = {
+    "audit": "What `trace verify` and `ask-without` read; the wing `audit`.",
     "checks": "Checks of `check`: each row of a result is a violation.",
     "cookbook": "Recipes for people: explained, with results, in the [cookbook](../cookbook.md).",
     "entities": "Entities, for the command `entities`.",

@@ -313,7 +313,7 @@ def _without_source(engine: Engine, name: str) -> str:
     if chunk and store.select("index/chunks", chunks=chunk):
         retire_chunks(store, chunk, engine.indexer)
         return f"chunk {name}"
-    drawn = store.select("provenance/drawn-from", name=name)
+    drawn = store.select("audit/drawn-from", name=name)
     if not drawn:
         raise UsageError(
             tr("unknown source {name!r}").format(name=name),

@@ -1,6 +1,6 @@
 """Whether a trace still holds: every edge, quote, offset, hash and citation, against the store as it is now.
 
-What can be asked in SPARQL is asked there (`queries/trace/check-*.rq`); hashes and the texts of documents are
+What can be asked in SPARQL is asked there (`queries/audit/`); hashes and the texts of documents are
 compared here, since the blob store has them. The queries that decided what was taken are run again.
 """
 
@@ -174,7 +174,7 @@ class _Verifier:
     def checks(self) -> Iterator[Check]:
         yield self._end()
         yield self._chain()
-        chunks = self._select("check-chunks")
+        chunks = self._select("audit/chunks")
         again = self._extracted_again(chunks)
         yield self._edges(again)
         if self._proofs:
@@ -202,7 +202,7 @@ class _Verifier:
             tr("{node} derives from {before}, which does not lead there").format(
                 node=row["node"], before=row["before"]
             )
-            for row in self._select("foreign-astray")
+            for row in self._select("audit/foreign-astray")
         ]
         yield _check(later("chain"), len(steps), astray, tr("steps lead back to the question"))
         items = [selection for selection in trace.selections if selection.triple is not None]
@@ -237,14 +237,14 @@ class _Verifier:
         yield Check(later("others"), None, tr(_UNRECORDED))
 
     def _select(self, name: str) -> list[Row]:
-        return self._store.select(f"trace/{name}", session=self._session)
+        return self._store.select(name, session=self._session)
 
     def _name(self, row: Row) -> str:
         item: str = row["item"]
         return self._names.get(item, item)
 
     def _end(self) -> Check:
-        row = self._select("check-end")[0]
+        row = self._select("audit/end")[0]
         outcome = row["outcome"]
         bad = []
         if row["ended"] is None or outcome is None:
@@ -263,7 +263,7 @@ class _Verifier:
             )
             if row["missing"] is not None
             else tr("{step} does not lead back to the question").format(step=row["step"])
-            for row in self._select("check-chain")
+            for row in self._select("audit/chain")
         ]
         return _check(later("chain"), len(self._trace.steps), bad, tr("steps lead back to the question"))
 
@@ -275,7 +275,7 @@ class _Verifier:
         cut = {
             row["chunk"].value: row["retired"] for row in chunks if row["retired"] is not None and row["same"]
         }
-        days = {row["item"]: row["time"] for row in self._select("extracted-again")}
+        days = {row["item"]: row["time"] for row in self._select("audit/extracted-again")}
         for selection in self._trace.selections:
             days.update(
                 (selection.iri.value, cut[s.chunk])
@@ -285,7 +285,7 @@ class _Verifier:
         return {item: time[:10] for item, time in days.items()}
 
     def _edges(self, again: Mapping[str, str]) -> Check:
-        edge_rows = [row for row in self._select("check-edges") if row["item"] not in self._proofs]
+        edge_rows = [row for row in self._select("audit/edges") if row["item"] not in self._proofs]
         listed = {row["item"] for row in edge_rows}
         bad = [
             tr("{iri}: its terms were erased").format(iri=iri)
@@ -377,8 +377,8 @@ class _Verifier:
         )
 
     def _quotes(self, again: Mapping[str, str]) -> Check:
-        rows = self._select("check-quotes")
-        gone = [row for row in self._select("lost-evidence") if not row["sentence"]]
+        rows = self._select("audit/quotes")
+        gone = [row for row in self._select("audit/lost-evidence") if not row["sentence"]]
         lost = [row for row in gone if row["item"] not in again]
         bad = [
             tr("evidence {evidence} of {fact} is gone").format(evidence=row["lost"], fact=self._name(row))
@@ -409,8 +409,8 @@ class _Verifier:
         return _check(later("quotes"), located + len(lost), bad, good.format(unlocated=len(rows) - located))
 
     def _sentences(self) -> Check:
-        rows = self._select("check-sentences")
-        lost = [row for row in self._select("lost-evidence") if row["sentence"]]
+        rows = self._select("audit/sentences")
+        lost = [row for row in self._select("audit/lost-evidence") if row["sentence"]]
         bad = [tr("sentence {sentence} is gone").format(sentence=row["lost"]) for row in lost]
         bad += [
             tr("sentence {sentence} leaves its chunk").format(sentence=row["sentence"])
@@ -498,7 +498,7 @@ class _Verifier:
         calls = [call for step in steps for call in step.calls if call.purpose in step.declared.answered_by]
         prompts = [self._blobs.text(call.prompt.value) or "" for call in calls if call.prompt]
         shown = [line for prompt in prompts for line in _numbered(prompt)]
-        rows = self._select("shown-texts") if shown else []
+        rows = self._select("audit/shown-texts") if shown else []
         texts = [_letters(row["text"]) for row in rows if row["text"] is not None]
         columns = "".join(_letters(row["columns"]) for row in rows if row["columns"] is not None)
         whole = "".join(texts) + columns
@@ -520,7 +520,7 @@ class _Verifier:
         )
 
     def _citations(self) -> Check:
-        rows = self._select("check-citations")
+        rows = self._select("audit/citations")
         bad = []
         for row in rows:
             cited = row["cited"]
@@ -545,7 +545,7 @@ class _Verifier:
             if unkept
             else tr("{asked} of {queries} queries that decided return the same rows again")
         ).format(asked=len(asked), queries=len(queries), unkept=unkept)
-        began = self._select("session")[0]["commit"] or 0
+        began = self._select("trace/session")[0]["commit"] or 0
         if bad and self._store.content_commit() > began:
             changed = _changed(later("ranking"), [tr("the store has changed since"), *_some(bad)])
             return replace(changed, queries=queries)
@@ -562,7 +562,7 @@ class _Verifier:
             for row in chunks
             if row["retired"] is not None
         ]
-        gone = self._select("lost-sources")
+        gone = self._select("trace/lost-sources")
         lost = sorted({row["chunk"] or row["document"] for row in gone})
         bad = [tr("{iri}: source forgotten").format(iri=iri) for iri in lost]
         check = _check(later("sources"), len(chunks) + len(lost), bad, tr("chunks are there"))
@@ -638,7 +638,7 @@ def rerun(store: Store, blobs: BlobStore, session: NamedNode) -> tuple[list[Requ
     kinds = [item_kind for node in node_kinds().values() for item_kind in node.items]
     ranks = {template for item_kind in kinds for template in item_kind.ranked_by}
     ranking: dict[str, Sequence[Solution]] = {}
-    for decided in store.select("trace/decisions-taken", session=session):
+    for decided in store.select("audit/decisions-taken", session=session):
         requery = Requery(decided["template"], decided["number"])
         text = blobs.text(decided["sparql"]) if decided["sparql"] is not None else None
         if text is None:
@@ -654,7 +654,7 @@ def rerun(store: Store, blobs: BlobStore, session: NamedNode) -> tuple[list[Requ
             queries.append(_as_before(requery, decided["hash"], solutions))
             if requery.template in ranks:
                 ranking[decided["step"]] = solutions
-    return queries, [*_compared(store.select("trace/ranked", session=session), ranking)]
+    return queries, [*_compared(store.select("audit/ranked", session=session), ranking)]
 
 
 def _as_before(query: Requery, recorded: str, solutions: Sequence[Solution]) -> Requery:

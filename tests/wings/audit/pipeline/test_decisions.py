@@ -64,7 +64,7 @@ def test_the_queries_that_decided_return_the_same_rows_again(
     samples: Engine, question: str, pipeline: str
 ) -> None:
     session = asked(samples, question, pipeline)
-    decided = samples.store.select("trace/decisions-taken", session=NamedNode(session))
+    decided = samples.store.select("audit/decisions-taken", session=NamedNode(session))
     templates = {row["template"] for row in decided}
     ranked_by = {"graph_rag": "retrieval/ranked", "hybrid_rag": "retrieval/composite"}[pipeline]
     assert templates >= {ranked_by, "retrieval/evidence"}
@@ -112,7 +112,7 @@ def test_other_scores_and_another_order_are_told(harbour: Engine, session: str) 
 
 def test_the_deciding_query_returns_the_recorded_ranking(samples: Engine) -> None:
     found = samples.retrieve("Who owned the Petrel?", k=10, stored=True)
-    decided = samples.store.select("trace/decisions-taken", session=NamedNode(found["trace"]))
+    decided = samples.store.select("audit/decisions-taken", session=NamedNode(found["trace"]))
     last = [row for row in decided if row["template"] == "retrieval/ranked"][-1]
     rows = samples.store.query(samples.blobs.text(last["sparql"]) or "").rows or []
     assert [text_of(row["chunk"]) for row in rows][:10] == [one["chunk"] for one in found["results"]]
@@ -146,7 +146,7 @@ def test_a_rank_that_was_changed_is_found(harbour: Engine, session: str) -> None
 
 
 def test_a_score_that_was_changed_is_found(harbour: Engine, session: str) -> None:
-    row = harbour.store.select("trace/ranked", session=NamedNode(session))[0]
+    row = harbour.store.select("audit/ranked", session=NamedNode(session))[0]
     replaced(harbour, TG.score, Literal(row["score"]), double(0.999))
     check = ranking(harbour, session)
     assert not check.ok

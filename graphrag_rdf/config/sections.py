@@ -383,6 +383,10 @@ class ServerSection(Section):
     allow_hosts: tuple[Host, ...] = Field(
         default=(), description="host names of this server, in addition to localhost and its own address"
     )
+    public_url: Origin | None = Field(
+        default=None,
+        description="address of the pages in links of answers; none: the address that the client uses",
+    )
     cors: tuple[Origin, ...] = Field(
         default=(), description="origins whose pages may send requests; * for any"
     )

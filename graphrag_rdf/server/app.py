@@ -26,7 +26,7 @@ from graphrag_rdf.server.http.envelope import Envelope, Metrics
 from graphrag_rdf.server.http.guard import Gate, Guard, Rate, known_hosts
 from graphrag_rdf.server.http.negotiation import parse_accept_language, takes_gzip
 from graphrag_rdf.server.pages.rendering import on_error
-from graphrag_rdf.server.routes.openapi import routes
+from graphrag_rdf.server.routes.openapi import error_forms, routes
 from graphrag_rdf.server.service import COMMIT, MIN_COMMIT, Service
 from graphrag_rdf.server.validation import on_broken_shapes
 
@@ -139,7 +139,7 @@ def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlet
         },
     )
     app.state.service, app.state.access, app.state.metrics = service, access, metrics
-    app.state.gate = gate
+    app.state.gate, app.state.error_forms = gate, error_forms()
     app.router.redirect_slashes = False
     return app
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
+from starlette.responses import Response
+
+from graphrag_rdf.server.http.problems import Problem
 
 JSON = ("application/json",)
 STREAM = (*JSON, "text/event-stream")
@@ -23,6 +27,7 @@ class Route:
         takes: of the body: media type → schema, or the model of its JSON.
         gives: media types of the answer.
         guarded: it needs a token, whatever the settings.
+        error_form: how its clients get errors; None: as problem documents.
     """
 
     path: str
@@ -33,3 +38,4 @@ class Route:
     takes: dict[str, Any] | type[BaseModel] | None = None
     gives: tuple[str, ...] = JSON
     guarded: bool = False
+    error_form: Callable[[Problem], Response] | None = None

@@ -54,6 +54,8 @@ NEEDS = {
     # refusals have the status 200, which is all that their clients read: see test_gateway
     "/api/v1/{service}": {"GET": "read", "POST": "nothing"},
     "/api/v1/flow/{flow}/service/{service}": {"POST": "nothing"},
+    "/v1/models": {"GET": "read"},
+    "/v1/chat/completions": {"POST": "read"},
     "/health": {"GET": "nothing"},
     "/metrics": {"GET": "read"},
     "/cache": {"GET": "read", "DELETE": "write"},

@@ -127,7 +127,7 @@ class Envelope:
             log.exception("request=%s failed", identifier.decode())
             if status or scope["type"] != "http":
                 raise TransferAborted(tr("the server failed")) from None
-            await fault(identifier.decode()).response()(scope, receive, enveloped)
+            await fault(identifier.decode()).response_to(scope)(scope, receive, enveloped)
         finally:
             seconds = time.perf_counter() - start
             self._metrics.observe(scope["path"], scope.get("method", "WEBSOCKET"), status, seconds)

@@ -114,7 +114,7 @@ class Guard:
                 await receive()
                 await send({"type": "websocket.close", "code": 1008, "reason": problem.detail[:120]})
             else:
-                await problem.response()(scope, receive, send)
+                await problem.response_to(scope)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.types import Scope
 
 from graphrag_rdf.errors import (
     EndpointError,
@@ -93,6 +94,12 @@ class Problem(Exception):  # noqa: N818 - the name that RFC 9457 gives it
         """The response."""
         body = json.dumps(self.document(), ensure_ascii=False).encode("utf-8", "replace")
         return Response(body, self.status, self.headers, MEDIA_TYPE)
+
+    def response_to(self, scope: Scope) -> Response:
+        """The response to a request, in the form that its route declares."""
+        form: Callable[[Problem], Response]
+        form = scope["app"].state.error_forms.get(scope["path"], Problem.response)
+        return form(self)
 
 
 class TransferAborted(Exception):  # noqa: N818 - it says what was done

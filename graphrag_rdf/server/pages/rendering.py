@@ -105,7 +105,7 @@ async def on_error(connection: HTTPConnection, error: Exception) -> Response:
         problem.headers["Allow"] = ", ".join(_methods(connection))
     choice = negotiate(connection.headers.get("accept"), PROBLEMS)
     if choice is None or choice.format is not HTML:
-        response = problem.response()
+        response = problem.response_to(connection.scope)
     else:
         page = render("problem", problem=problem.document())
         response = Response(page, problem.status, {**problem.headers, "Content-Type": HTML.content_type})

@@ -6,8 +6,8 @@ Programs get JSON or a stream of events, forms are redirected to the trace of th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterable
+from typing import Any, TypeAlias
 
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
@@ -51,6 +51,9 @@ from graphrag_rdf.trace.messages import (
 _BODY = 1 << 18
 _LOOK = 0.5
 
+Written: TypeAlias = Callable[[AsyncIterator[GraphRagResponse | None]], AsyncIterator[str]]
+"""Writes the messages of a run as events; None among them is a silence of `BEAT` seconds."""
+
 
 async def ask(request: Request) -> Response:
     """Answer a question: as `ask --format json`, or all messages as events (`Accept: text/event-stream`)."""
@@ -60,12 +63,23 @@ async def ask(request: Request) -> Response:
         answer = await answer_of(request, asked)
         seen(request)
         return JSONResponse(answer, headers=_headers(service))
+    return await stream(request, asked, _as_events)
+
+
+async def stream(request: Request, asked: AskRequest, written: Written) -> Response:
+    """Answer a question as server-sent events. Disconnecting ends the run.
+
+    Raises:
+        Problem: the client may not ask, or the question is refused.
+        GraphRagError: of a run that cannot begin.
+    """
+    service = allowed_to_ask(request)
     client = client_of(request)
     service.concurrency.enter(client)
     run: Run | None = None
     try:
         run = service.runs.start(lambda: begin(service, asked))
-        return _Events(await _first(run, request), run, request)
+        return _Events(await _first(run, request), run, request, written)
     except BaseException:
         if run is not None:
             run.close()
@@ -257,9 +271,9 @@ def failed(message: GraphRagResponse, service: Service) -> Problem:
 class _Events(StreamingResponse):
     """A run as server-sent events."""
 
-    def __init__(self, first: GraphRagResponse, run: Run, request: Request) -> None:
+    def __init__(self, first: GraphRagResponse, run: Run, request: Request, written: Written) -> None:
         headers = _headers(service_of(request))
-        super().__init__(self._lines(first, run, request), media_type=EVENTS, headers=headers)
+        super().__init__(written(_messages(first, run, request)), media_type=EVENTS, headers=headers)
         self._run = run
         self._request = request
 
@@ -271,16 +285,23 @@ class _Events(StreamingResponse):
             self._run.close()
             service_of(self._request).concurrency.leave(client_of(self._request))
 
-    @staticmethod
-    async def _lines(first: GraphRagResponse, run: Run, request: Request) -> AsyncIterator[str]:
+
+async def _messages(
+    first: GraphRagResponse, run: Run, request: Request
+) -> AsyncIterator[GraphRagResponse | None]:
+    seen(request)
+    yield first
+    async for message in run.items(BEAT):
         seen(request)
-        yield message_event(first)
-        try:
-            async for message in run.items(BEAT):
-                seen(request)
-                yield ALIVE if message is None else message_event(message)
-        except GraphRagError as error:
-            yield event("error", problem_of(error).document())
+        yield message
+
+
+async def _as_events(messages: AsyncIterator[GraphRagResponse | None]) -> AsyncIterator[str]:
+    try:
+        async for message in messages:
+            yield ALIVE if message is None else message_event(message)
+    except GraphRagError as error:
+        yield event("error", problem_of(error).document())
 
 
 # --- pages ---------------------------------------------------------------------------------------------
@@ -334,7 +355,7 @@ def _page(
         documents=service.counter.things()["documents"],
         question=question,
         answer=answer,
-        quotes=_quotes(service, answer) if answer else [],
+        quotes=quotes_of(service, answer) if answer else [],
         passage_place=passage_place,
         passage_pieces=passage_pieces,
         earlier=_earlier(service, session) if session else None,
@@ -342,9 +363,9 @@ def _page(
     return Response(page, headers={"Content-Type": HTML.content_type, "Cache-Control": "no-store"})
 
 
-def _quotes(service: Service, answer: dict[str, Any]) -> list[dict[str, Any]]:
+def quotes_of(service: Service, answer: dict[str, Any]) -> list[dict[str, Any]]:
     """The sources of each marker, the first ones `shown` and the others as `more`. Of each: text, name and
-    address of the document.
+    page number of the document, and the path of its place on this server.
     """
     links = links_of(service)
     names = ("document", "title", "uri", "chunk", "char_offset", "char_length", "verified")
@@ -355,6 +376,7 @@ def _quotes(service: Service, answer: dict[str, Any]) -> list[dict[str, Any]]:
                 "quote": source["quote"],
                 "stated": edge and " ".join(edge[f"{name}_label"] for name in "spo"),
                 "name": source["name"],
+                "page_number": source["page_number"],
                 "address": links.source(Source(**{name: source[name] for name in names}), None),
             }
             for edge, source in cited

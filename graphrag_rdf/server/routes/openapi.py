@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from pydantic import BaseModel
@@ -14,6 +15,7 @@ from graphrag_rdf import __version__
 from graphrag_rdf.caches import CACHES
 from graphrag_rdf.lists import declaration
 from graphrag_rdf.server.http.negotiation import DATASETS, GRAPHS, RESULTS
+from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.http.questions import AskRequest, PreviewRequest, RetrieveRequest
 from graphrag_rdf.server.pages import rendering
 from graphrag_rdf.server.routes import (
@@ -34,7 +36,7 @@ from graphrag_rdf.server.routes import (
 )
 from graphrag_rdf.server.routes.facts import FactRequest
 from graphrag_rdf.server.routes.traces import FeedbackRequest
-from graphrag_rdf.server.routing import Route
+from graphrag_rdf.server.routing import ANY, Route
 from graphrag_rdf.wing import load, wings
 
 _TEXT: dict[str, Any] = {"type": "string"}
@@ -216,6 +218,11 @@ def routes() -> list[starlette.BaseRoute]:
     return [*sockets, *http_routes]
 
 
+def error_forms() -> dict[str, Callable[[Problem], Response]]:
+    """Path → how its clients get errors, where not as problem documents."""
+    return {each.path: each.error_form for each in _all_routes() if each.error_form is not None}
+
+
 _IN_PATH = re.compile(r"\{(\w+)\}")
 _SCHEMAS: dict[str, dict[str, Any]] = {
     "only": {"type": "string", "enum": list(CACHES)},
@@ -237,7 +244,7 @@ def description() -> dict[str, Any]:
             "summary": route.summary,
             "operationId": f"{method}-{_name_of(path)}",
             "parameters": [_parameter(name, "query") for name in route.parameters.split()],
-            "responses": _responses(route.gives),
+            "responses": _responses(route),
         }
         operation["parameters"] += [_parameter(name, "path") for name in _IN_PATH.findall(path)]
         if route.takes is not None:
@@ -280,8 +287,11 @@ def _parameter(name: str, place: str) -> dict[str, Any]:
     return {"name": name, "in": place, "required": place == "path", "schema": _SCHEMAS.get(name, _TEXT)}
 
 
-def _responses(answers: tuple[str, ...]) -> dict[str, Any]:
-    done = {media_type: {"schema": _ANY} for media_type in answers}
-    refused = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+def _responses(route: Route) -> dict[str, Any]:
+    done = {media_type: {"schema": _ANY} for media_type in route.gives}
+    problem: dict[str, Any] = {
+        "application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}
+    }
+    refused = problem if route.error_form is None else ANY
     success: dict[str, Any] = {"description": "done", **({"content": done} if done else {})}
     return {"2XX": success, "default": {"description": "refused", "content": refused}}

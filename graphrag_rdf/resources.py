@@ -1,5 +1,6 @@
-"""Where the data folders (queries, pipelines, ontology) are: inside the package when installed from a
-wheel, beside it in a checkout.
+"""Where the data folders (queries, pipelines, ontology, sample documents) are.
+
+They are inside the package when it is installed from a wheel, beside it in a checkout.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Literal
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.i18n import tr
 
-Folder = Literal["queries", "pipelines", "ontology"]
+Folder = Literal["queries", "pipelines", "ontology", "examples/documents"]
 
 _PACKAGE = Path(__file__).resolve().parent
 

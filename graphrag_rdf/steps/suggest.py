@@ -23,6 +23,9 @@ from graphrag_rdf.steps.answer import SUGGESTION, Suggestion
 from graphrag_rdf.steps.prompts import ask_model
 from graphrag_rdf.steps.search import label_of
 from graphrag_rdf.steps.state import Context, State, Triple
+from graphrag_rdf.store.base import Store
+from graphrag_rdf.trace.facts import label_of as label_of_term
+from graphrag_rdf.trace.facts import read_labels
 from graphrag_rdf.trace.recorder import Step
 
 _AUXILIARIES = frozenset(
@@ -132,6 +135,7 @@ def _is_past(word: str) -> bool:
 
 _AROUND = 5  # entities of the answer beside which facts are looked for
 _EACH = 30  # facts of each, and direction
+_TRIED = 3  # entities for each question; not all have proper names
 _STATEMENTS = 30  # unused ones that a model sees
 _LONGEST = 300  # characters of a question
 _NAME = 80  # characters of a name in a question
@@ -173,6 +177,28 @@ def suggest(context: Context, state: State, step: Step, number: int) -> list[dic
 def questions_beside(context: Context, state: State, step: Step, number: int) -> list[Suggestion]:
     """Questions about facts beside what a run found, without a model; nothing is recorded but the queries."""
     return _Facts(context, state, step).questions(number)
+
+
+def opening_questions(store: Store, number: int) -> list[str]:
+    """Questions for documents of which nothing was asked: each about a fact of one of the main entities."""
+    questions: list[str] = []
+    for row in store.select("entities/list", text="", limit=number * _TRIED):
+        if len(questions) == number:
+            break
+        if is_name(row["name"]):
+            questions.append(_opening(store, row["entity"], row["name"]))
+    return questions
+
+
+def _opening(store: Store, entity: NamedNode, name: str) -> str:
+    facts = store.select("facts/list", texts=[], entities=[entity], limit=_EACH, offset=0)
+    labels = read_labels(store, [fact["p"] for fact in facts])
+    for fact in facts:
+        if fact["s"] == entity:
+            date = isinstance(fact["o"], Literal) and fact["o"].datatype.value.endswith(_DATES)
+            if question := ask_for_object(name, label_of_term(fact["p"], labels), date=date):
+                return question
+    return tr("What do the documents say about {name}?").format(name=name)
 
 
 def _by_model(context: Context, state: State, step: Step, number: int, facts: _Facts) -> list[Suggestion]:

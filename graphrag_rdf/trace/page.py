@@ -137,6 +137,16 @@ class TraceView:
     drawing: Markup | None
 
     @property
+    def sentences(self) -> list[tuple[str, list[tuple[str, int | None]]]]:
+        """The answer in parts that end with citations: their numbers, and the pieces of each."""
+        parts: list[list[tuple[str, int | None]]] = [[]]
+        for text, number in self.answer:
+            if number is None and parts[-1] and parts[-1][-1][1] is not None:
+                parts.append([])
+            parts[-1].append((text, number))
+        return [(" ".join(str(number) for _, number in part if number is not None), part) for part in parts]
+
+    @property
     def anchors(self) -> set[str]:
         """The chunks that are on the page."""
         return {chunk.anchor for chunk in self.chunks}

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 
 NAVIGATION = (
-    ("/", later("Home")),
-    ("/ask", later("Ask")),
+    ("/", later("Ask")),
     ("/traces", later("Questions")),
     ("/documents", later("Documents")),
     ("/entities", later("Entities")),

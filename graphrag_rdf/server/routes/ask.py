@@ -6,21 +6,19 @@ Programs get JSON or a stream of events, forms are redirected to the trace of th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeAlias
 
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from graphrag_rdf.config import Role
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.i18n import tr
-from graphrag_rdf.prepare import MAX_QUESTION
 from graphrag_rdf.rdf.json_values import to_json
-from graphrag_rdf.server.http.access import Access, authenticate, may, require
-from graphrag_rdf.server.http.body import is_form, read_form
+from graphrag_rdf.server.http.access import authenticate, require
 from graphrag_rdf.server.http.events import ALIVE, BEAT, EVENTS, event, message_event, wants_events
 from graphrag_rdf.server.http.guard import Gate
 from graphrag_rdf.server.http.problems import CLIENT_LEFT, Problem, problem_of
@@ -32,20 +30,10 @@ from graphrag_rdf.server.http.questions import (
     read_object,
     read_request,
 )
-from graphrag_rdf.server.pages.lists import links_of
-from graphrag_rdf.server.pages.rendering import render
-from graphrag_rdf.server.representations import HTML, Forms, parameter, represent, session_named
 from graphrag_rdf.server.runs import Messages, Run
 from graphrag_rdf.server.service import COMMIT, Service, client_of, service_of
-from graphrag_rdf.trace.catalogue import count_outcomes, list_traces
-from graphrag_rdf.trace.documents import Source
 from graphrag_rdf.trace.messages import (
-    SOURCES_SHOWN,
-    CitedSource,
     GraphRagResponse,
-    passage_pieces,
-    passage_place,
-    sources_by_marker,
 )
 
 _BODY = 1 << 18
@@ -302,141 +290,3 @@ async def _as_events(messages: AsyncIterator[GraphRagResponse | None]) -> AsyncI
             yield ALIVE if message is None else message_event(message)
     except GraphRagError as error:
         yield event("error", problem_of(error).document())
-
-
-# --- pages ---------------------------------------------------------------------------------------------
-
-_SUGGESTED = 3
-"""Suggested questions, if the box is ticked."""
-
-
-async def ask_page(request: Request) -> Response:
-    """The page; with JavaScript it shows the steps live."""
-    require(request, "read")
-    session, question = parameter(request, "session"), parameter(request, "question") or ""
-    return await asyncio.to_thread(_page, request, question=question[:MAX_QUESTION], session=session)
-
-
-async def submit(request: Request) -> Response:
-    """A form redirects to the trace of its answer; other requests are for programs."""
-    if not is_form(request):
-        return await ask(request)
-    form = await read_form(request)
-    question, session = (form.one("question") or "").strip(), form.one("session") or None
-    suggestions = _SUGGESTED if form.one("suggest") else None
-    asked = read_request(AskRequest, {"question": question, "session": session, "suggestions": suggestions})
-    answer = await answer_of(request, asked)
-    if any(warning["type"] == "trace_not_stored" for warning in answer["warnings"]):
-        return _page(request, question=question, answer=answer)
-    run = answer["question_iri"].rpartition(":")[2]
-    return RedirectResponse(f"/traces/{run}", 303, {"Cache-Control": "no-store"})
-
-
-def needs_token(connection: HTTPConnection) -> bool:
-    """Whether the client needs a token to ask."""
-    return lacks(connection, role_to_ask(service_of(connection), identified=False))
-
-
-def lacks(connection: HTTPConnection, needed: Role) -> bool:
-    """Whether the client needs a token for a role."""
-    return not may(connection, needed)
-
-
-def _page(
-    request: Request, question: str = "", answer: dict[str, Any] | None = None, session: str | None = None
-) -> Response:
-    service = service_of(request)
-    page = render(
-        "ask",
-        "/ask",
-        token=needs_token(request),
-        model=service.engine.settings.llm.model,
-        kept=not service.read_only,
-        documents=service.counter.things()["documents"],
-        question=question,
-        answer=answer,
-        quotes=quotes_of(service, answer) if answer else [],
-        passage_place=passage_place,
-        passage_pieces=passage_pieces,
-        earlier=_earlier(service, session) if session else None,
-    )
-    return Response(page, headers={"Content-Type": HTML.content_type, "Cache-Control": "no-store"})
-
-
-def quotes_of(service: Service, answer: dict[str, Any]) -> list[dict[str, Any]]:
-    """The sources of each marker, the first ones `shown` and the others as `more`. Of each: text, name and
-    page number of the document, and the path of its place on this server.
-    """
-    links = links_of(service)
-    names = ("document", "title", "uri", "chunk", "char_offset", "char_length", "verified")
-
-    def quotes(cited: Iterable[CitedSource]) -> list[dict[str, Any]]:
-        return [
-            {
-                "quote": source["quote"],
-                "stated": edge and " ".join(edge[f"{name}_label"] for name in "spo"),
-                "name": source["name"],
-                "page_number": source["page_number"],
-                "address": links.source(Source(**{name: source[name] for name in names}), None),
-            }
-            for edge, source in cited
-        ]
-
-    return [
-        {"marker": marker, "shown": quotes(own[:SOURCES_SHOWN]), "more": quotes(own[SOURCES_SHOWN:])}
-        for marker, own in sources_by_marker(answer).items()
-    ]
-
-
-def _earlier(service: Service, name: str) -> dict[str, str]:
-    """The earlier question that is continued, and its run.
-
-    Raises:
-        Problem: 404 when there is no such trace.
-    """
-    session = session_named(service, name)
-    (row,) = service.engine.store.select("trace/session", session=session)
-    return {"question": row["question"] or "", "run": session.value.rpartition(":")[2]}
-
-
-_RECENT = 10
-
-
-def _welcome(request: Request, token: str) -> Response:
-    access: Access = request.app.state.access
-    cookie = access.browsers.exchange(token) if access.browsers and request.method == "GET" else None
-    if access.browsers is None or cookie is None:
-        raise Problem(
-            403, tr("this link was used already"), hint=tr("open the link that the terminal shows now")
-        )
-    response = RedirectResponse("/", 303, {"Cache-Control": "no-store"})
-    response.set_cookie(access.browsers.cookie, cookie, httponly=True, samesite="strict")
-    return response
-
-
-async def home(request: Request) -> Response:
-    """The page; as JSON, the counts. For the token of the link that `serve` prints, a cookie.
-
-    Raises:
-        Problem: 403 for a token that is not valid, or no longer.
-    """
-    if (token := parameter(request, "token")) is not None:
-        return _welcome(request, token)
-
-    def forms(service: Service) -> Forms:
-        store = service.engine.store
-        counts, outcomes = service.counter.things(), count_outcomes(store)
-        return Forms(
-            json=lambda: {"counts": counts, "outcomes": outcomes},
-            html=lambda: render(
-                "home",
-                "/",
-                counts=counts,
-                unanswered=outcomes.get("unanswered", 0),
-                traces=list_traces(store, _RECENT),
-                href=links_of(service),
-                token=needs_token(request),
-            ),
-        )
-
-    return await represent(request, forms)

@@ -16,7 +16,7 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.lists.documents import DOCUMENTS
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.json_values import to_json
-from graphrag_rdf.server.http.access import Access
+from graphrag_rdf.server.http.access import Access, may
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.links import fact_anchor
 from graphrag_rdf.server.pages.lists import links_of, turns
@@ -28,7 +28,6 @@ from graphrag_rdf.server.representations import (
     represent,
     whole_number,
 )
-from graphrag_rdf.server.routes.ask import lacks
 from graphrag_rdf.server.routes.lists import list_response
 from graphrag_rdf.server.routes.resource import statements
 from graphrag_rdf.server.service import Service, service_of
@@ -120,7 +119,7 @@ class UploadArea:
 def upload_area(connection: HTTPConnection, service: Service) -> UploadArea:
     """Whether and how documents can be uploaded from a page of this server."""
     access: Access = connection.app.state.access
-    token = lacks(connection, "write")
+    token = not may(connection, "write")
     barred = (
         "read-only" if service.read_only else "no-tokens" if token and not access.takes("write") else None
     )

@@ -15,14 +15,13 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.fact_decisions import Edited
 from graphrag_rdf.lists.facts import FACTS
 from graphrag_rdf.rdf.json_values import to_json
-from graphrag_rdf.server.http.access import require
+from graphrag_rdf.server.http.access import may, require
 from graphrag_rdf.server.http.body import Parameters, is_form, read_form
 from graphrag_rdf.server.http.problems import Problem, hint_of
 from graphrag_rdf.server.http.questions import read_json, read_request
 from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import Forms, listed, parameter, represent, truth
-from graphrag_rdf.server.routes.ask import lacks
 from graphrag_rdf.server.routes.lists import list_response
 from graphrag_rdf.server.service import COMMIT, Service, service_of
 from graphrag_rdf.trace.facts import Edge, facts_called, label_of, read_labels
@@ -217,7 +216,7 @@ def fact_page(
         most=_ANSWERS,
         links=links_of(service),
         deciding=not service.read_only and len(by_fact) == 1,
-        token=lacks(connection, "write"),
+        token=not may(connection, "write"),
     )
 
 

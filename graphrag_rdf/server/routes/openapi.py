@@ -20,6 +20,7 @@ from graphrag_rdf.server.http.questions import AskRequest, PreviewRequest, Retri
 from graphrag_rdf.server.pages import rendering
 from graphrag_rdf.server.routes import (
     ask,
+    conversation,
     dataset,
     documents,
     editor,
@@ -126,11 +127,11 @@ _ROUTES = (
     Route("/store", "POST", _STORE, "Add to a graph.", "graph default", _GRAPH, (), guarded=True),
     Route("/store", "DELETE", _STORE, "Drop a graph.", "graph default", gives=(), guarded=True),
     Route("/store/{path:path}", "GET PUT POST DELETE", _STORE),
-    Route("/ask", "POST", ask.submit, "Answer a question.", takes=AskRequest, gives=_STREAM),
-    Route("/ask", "GET", ask.ask_page, "The page to ask on.", gives=_HTML),
+    Route("/ask", "POST", conversation.submit, "Answer a question.", takes=AskRequest, gives=_STREAM),
+    Route("/ask", "GET", conversation.ask_page, "To the page to ask on.", gives=_HTML),
     Route("/retrieve", "POST", ask.retrieve, "Rank chunks and facts for a question.", takes=RetrieveRequest),
     Route("/ranking/preview", "POST", ask.preview, "As POST /retrieve, with previews.", takes=PreviewRequest),
-    Route("/", "GET", ask.home, "The home page; as JSON, counts.", gives=_PAGES),
+    Route("/", "GET", conversation.home, "The page to ask on; as JSON, counts.", gives=_PAGES),
     Route("/sparql-editor", "GET", editor.editor, "Write queries.", "query template call", gives=_HTML),
     Route("/sparql-editor", "POST", editor.editor, "Run a query.", takes=_form("query"), gives=_HTML),
     Route("/ontology", "GET", reference.ontology, "Classes and properties: a page, or OWL.", gives=_FORMS),
@@ -144,6 +145,9 @@ _ROUTES = (
     Route("/traces/{id}/feedback", "GET", traces.marks, "The marks of a trace."),
     Route("/traces/{id}/feedback", "POST", traces.mark, "Mark one.", "", FeedbackRequest, guarded=True),
     Route("/traces/{id:path}", "GET", traces.trace, "One trace.", gives=(*_FORMS, "text/plain")),
+    Route(
+        "/documents/samples", "POST", uploads.samples, "Ingest the sample documents.", gives=(), guarded=True
+    ),
     Route(
         "/documents", "POST", uploads.upload, "Ingest documents.", "refresh", _FILES, _STREAM, guarded=True
     ),

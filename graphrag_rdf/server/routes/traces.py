@@ -7,23 +7,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from pyoxigraph import NamedNode
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.prepare import MAX_QUESTION
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import Parameters, is_form, read_form
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.http.questions import read_json, read_request
-from graphrag_rdf.server.pages.links import run_call
-from graphrag_rdf.server.pages.lists import links_of
-from graphrag_rdf.server.pages.rendering import render
-from graphrag_rdf.server.representations import Forms, listed, represent, session_named
-from graphrag_rdf.server.routes.ask import lacks, needs_token
+from graphrag_rdf.server.representations import Forms, listed, parameter, represent, session_named
+from graphrag_rdf.server.routes.conversation import page
 from graphrag_rdf.server.service import COMMIT, Service, service_of
 from graphrag_rdf.trace.feedback import add_mark, read_marks, take_back
-from graphrag_rdf.trace.page import anchor_of, trace_view
 from graphrag_rdf.trace.reader import read_trace, trace_quads
 from graphrag_rdf.trace.text import render_trace
 
@@ -33,6 +30,7 @@ _COLUMNS = 80
 async def trace(request: Request) -> Response:
     """One trace, as `trace show` has it, a page, or RDF with its sources; `id` is an IRI or a UUID."""
     name = request.path_params["id"]
+    question = (parameter(request, "question") or "")[:MAX_QUESTION]
 
     def forms(service: Service) -> Forms:
         engine = service.engine
@@ -40,39 +38,13 @@ async def trace(request: Request) -> Response:
         return Forms(
             json=lambda: to_json(read_trace(engine.store, session, engine.blobs)),
             rdf=lambda: trace_quads(engine.store, session),
-            html=lambda: trace_page(service, session, request),
+            html=lambda: page(service, request, session, question),
             text=lambda: render_trace(
                 read_trace(engine.store, session, engine.blobs), width=_COLUMNS, colour=False
             ),
         )
 
     return await represent(request, forms)
-
-
-# --- the page ------------------------------------------------------------------------------------------
-
-
-def trace_page(service: Service, session: NamedNode, connection: HTTPConnection) -> str:
-    """How an answer was made, with forms to continue and to mark it."""
-    engine, links = service.engine, links_of(service)
-    trace = read_trace(engine.store, session, engine.blobs)
-    view = trace_view(engine.store, trace, links)
-    return render(
-        "answer",
-        "/traces",
-        trace=trace,
-        view=view,
-        anchor=anchor_of,
-        href=links,
-        run=run_call,
-        place=links.source,
-        chunk_at=links.chunk,
-        why=links.fact,
-        run_name=session.value.rpartition(":")[2],
-        token=needs_token(connection),
-        marking=not service.read_only and trace.answer is not None,
-        marking_token=lacks(connection, "write"),
-    )
 
 
 # --- marks ---------------------------------------------------------------------------------------------

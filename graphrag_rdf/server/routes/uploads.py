@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from graphrag_rdf.documents.discover import discover
 from graphrag_rdf.errors import GraphRagError
@@ -22,6 +22,7 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.files import Upload
 from graphrag_rdf.ingest.forget import Forgotten, forget_named, is_pending
 from graphrag_rdf.rdf.json_values import to_json
+from graphrag_rdf.resources import folder
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import read_parts
 from graphrag_rdf.server.http.events import ALIVE, BEAT, EVENTS, event, wants_events
@@ -68,6 +69,18 @@ async def upload(request: Request) -> Response:
     if choice is not None and choice.format is HTML:
         return Response(report_page(request, service, report), headers=headers, media_type=HTML.content_type)
     return JSONResponse(report, headers=headers)
+
+
+async def samples(request: Request) -> Response:
+    """Ingest the sample documents, and go to the page to ask about them."""
+    require(request, "write")
+    service_of(request).require_writable()
+    paths = sorted(path for path in folder("examples/documents").iterdir() if path.is_file())
+    files = [Upload(f"samples/{path.name}", path.read_bytes()) for path in paths]
+    async for _ in _ingested(request, files, refresh=False, patience=_LOOK):
+        if await request.is_disconnected():
+            raise Problem(CLIENT_LEFT, tr("the client disconnected"))
+    return RedirectResponse("/", 303, {"Cache-Control": "no-store"})
 
 
 async def forget(request: Request) -> Response:

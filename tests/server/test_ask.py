@@ -200,8 +200,8 @@ def test_questions_to_ask_next(client: httpx.Client) -> None:
     page = client.get(f"/traces/{found['question_iri'].rpartition(':')[2]}", headers=html).text
     assert question.replace("'", "&#39;") in page
     assert "from the graph" in page
-    link = page.partition('href="/ask?session=')[2].partition('"')[0].replace("&amp;", "&")
-    assert f'value="{question}"' in client.get(f"/ask?session={link}", headers=html).text
+    link = page.partition("Ask next")[2].partition('href="')[2].partition('"')[0].replace("&amp;", "&")
+    assert f'value="{question}"' in client.get(link, headers=html).text
     assert client.post("/ask", json={"question": QUESTION, "suggestions": 11}).status_code == 422
 
 

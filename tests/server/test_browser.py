@@ -36,7 +36,6 @@ shapes, own_kinds = any_shape.engine, any_shape.own_kinds
 QUESTION = "Who founded the Tarnay Electric Light Company?"
 PAGES = (
     "/",
-    "/ask",
     "/traces",
     "/traces/last",
     "/documents",
@@ -123,7 +122,7 @@ def test_every_page_fits_its_window(tab: Watched) -> None:
 @pytest.mark.parametrize("tab", [(360, True), (1280, True)], indirect=True, ids=["dark", "light"])
 def test_words_stand_out_from_their_ground(tab: Watched) -> None:
     """A contrast of 4.5 or more (WCAG 2.2, 1.4.3)."""
-    for path in ("/traces/last", "/documents/documents/company.txt", "/ask"):
+    for path in ("/traces/last", "/documents/documents/company.txt", "/"):
         found = tab.open(path).evaluate(_CONTRASTS)
         assert found
         assert min(found) >= 4.5, (path, min(found))
@@ -139,7 +138,7 @@ def test_asking_without_a_script(tab: Watched) -> None:
 
 
 def test_asking_by_keyboard_shows_each_step(tab: Watched) -> None:
-    page = tab.open("/ask")
+    page = tab.open("/")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to content"
     page.keyboard.press("Enter")
@@ -174,7 +173,7 @@ def test_steps_of_kinds_that_no_script_knows_are_shown_live(
 ) -> None:
     """What a message says of its step is all that the page needs."""
     events = "".join(message_event(message) for message in shapes.ask("Who owned what?", "shapes"))
-    page = tab.open("/ask")
+    page = tab.open("/")
     page.route(
         "**/ask", lambda route: route.fulfill(status=200, content_type="text/event-stream", body=events)
     )
@@ -205,7 +204,7 @@ def test_what_an_agent_says_on_the_way_is_shown_live(tab: Watched) -> None:
         GraphRagResponse("chunk", kind, str(number), response=text)
         for number, (kind, text) in enumerate(said)
     ]
-    page = tab.open("/ask")
+    page = tab.open("/")
     events = "".join(map(message_event, messages))
     page.route(
         "**/ask", lambda route: route.fulfill(status=200, content_type="text/event-stream", body=events)
@@ -224,7 +223,7 @@ def test_where_nothing_is_kept_the_live_answer_says_what_it_rests_on(
     shutil.copytree(documents_store, tmp_path / "store")
     with Endpoint.start(tmp_path / "store", "--read-only") as endpoint:
         page = browser.new_page()
-        page.goto(f"{endpoint.url}/ask")
+        page.goto(f"{endpoint.url}/")
         page.get_by_label("Question").fill(QUESTION)
         page.get_by_role("button", name="Ask").click()
         page.get_by_text("Done in").wait_for(timeout=60_000)

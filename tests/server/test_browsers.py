@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import time
 from collections.abc import Iterator
@@ -77,3 +78,24 @@ def test_no_link_where_it_would_open_nothing_or_too_much(
         assert httpx.get(f"{server.url}/?token=anything-at-all").status_code == 403
     finally:
         server.stop()
+
+
+def test_an_empty_store_offers_files_and_the_sample_documents(tmp_path: Path) -> None:
+    with Endpoint.start(tmp_path / "store") as server, httpx.Client(base_url=server.url) as client:
+        client.headers["Accept"] = "text/html"
+        assert "Read the sample documents" not in client.get("/").text, "it cannot write"
+        empty = client.get(link_of(server), follow_redirects=True).text
+        for offer in ('type="file"', "Read the sample documents", "Connect a language model"):
+            assert offer in empty
+        done = client.post("/samples", timeout=120)
+        assert (done.status_code, done.headers["location"]) == (303, "/")
+        begun = client.get("/").text
+        assert "11 documents" in begun
+        question = html.unescape(
+            begun.partition('href="/?question=')[2].partition("</a>")[0].partition(">")[2]
+        )
+        assert question.endswith("?")
+        answer = client.post(
+            "/ask", json={"question": question}, headers={"Accept": "*/*"}, timeout=60
+        ).json()
+        assert answer["citations"], f"{question}: {answer['answer']}"

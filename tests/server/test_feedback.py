@@ -110,7 +110,7 @@ def test_the_page_has_a_form_that_marks(stranger: httpx.Client, run: str) -> Non
     assert sent.status_code == 303
     assert sent.headers["location"] == f"/traces/{run}#marks"
     page = stranger.get(f"/traces/{run}", headers=HTML).text
-    assert "Marked wrong: what is cited as [1]: &lt;b&gt;no&lt;/b&gt;" in page
+    assert "Marked wrong: what is cited as [1]: <bdi>&lt;b&gt;no&lt;/b&gt;" in page
     assert "Marked wrong" in page.partition('id="marks"')[2], "where the form leads back to"
     assert WRITE not in page
     for about in ("citation-", "edge-x", "nothing-1", "answer-1", "citation-1e9"):
@@ -154,7 +154,7 @@ def test_going_on_from_a_page(stranger: httpx.Client) -> None:
     first = stranger.post("/ask", json={"question": "Who designed Drumlaw Head Lighthouse?"}).json()
     run = first["question_iri"].rpartition(":")[2]
     assert f'name="session" value="{run}"' in stranger.get(f"/traces/{run}", headers=HTML).text
-    page = stranger.get("/ask", params={"session": run}, headers=HTML).text
+    page = stranger.get("/ask", params={"session": run}, headers=HTML, follow_redirects=True).text
     assert "Who designed Drumlaw Head Lighthouse?" in page
     sent = stranger.post("/ask", data={"question": "Where was he born?", "session": run})
     assert sent.status_code == 303

@@ -121,7 +121,7 @@ def test_a_value_in_a_message_is_escaped(reader: httpx.Client, accepted: str) ->
     assert HOSTILE in Page(missing.text).text
 
 
-@pytest.mark.parametrize("path", ["/ask", "/documents"])
+@pytest.mark.parametrize("path", ["/", "/documents"])
 def test_the_texts_of_scripts_are_translated(reader: httpx.Client, path: str) -> None:
     def texts(language: str) -> dict[str, str]:
         tags = Page(page(reader, path, language).text).tags

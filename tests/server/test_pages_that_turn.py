@@ -111,5 +111,5 @@ def test_tables_tell_what_their_headers_are_of(client: httpx.Client) -> None:
 
 def test_a_store_without_documents_says_so(tmp_path: Path) -> None:
     with Endpoint.start(tmp_path / "store") as endpoint, browser(endpoint) as client:
-        for path in ("/", "/ask", "/documents"):
+        for path in ("/", "/documents"):
             assert "There are no documents yet" in get(client, path).text

@@ -28,6 +28,7 @@ NEEDS = {
     "/traces/{id}/ask-without": {"POST": "read"},
     "/traces/{id:path}": {"GET": "read"},
     "/documents": {"GET": "read", "POST": "write"},
+    "/samples": {"POST": "write"},
     "/documents/{id:path}": {"GET": "read", "DELETE": "write"},
     "/facts": {"GET": "read", "POST": "write", "DELETE": "write"},
     "/facts/decisions": {"GET": "read"},

@@ -14,7 +14,7 @@ from tests.support.endpoint import Endpoint
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 _ADDRESSES = ("href", "src", "action", "formaction", "poster", "data")
-SCRIPTS = [{"src": f"/static/{name}.js", "defer": ""} for name in ("ask", "graph", "upload")]
+SCRIPTS = [{"src": f"/static/{name}.js", "defer": ""} for name in ("conversation", "graph", "upload")]
 """What our own scripts are asked by, beside the texts that they show."""
 
 
@@ -88,7 +88,7 @@ def browser(endpoint: Endpoint) -> httpx.Client:
 
 def get(client: httpx.Client, path: str) -> Page:
     """A page that is there and in order."""
-    response = client.get(path, headers=BROWSER)
+    response = client.get(path, headers=BROWSER, follow_redirects=True)
     assert response.status_code == 200, (path, response.text[:500])
     assert response.headers["content-type"] == "text/html; charset=utf-8"
     page = Page(response.text)

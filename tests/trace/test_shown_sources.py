@@ -53,18 +53,21 @@ def test_the_page_of_a_trace_folds_the_sources_after_the_fifth(sample: Sample, r
 def test_the_page_of_an_answer_that_is_not_kept_folds_them_too() -> None:
     quotes = [{"quote": f"Quote {n}.", "stated": None, "name": "Notes", "address": "/x"} for n in range(7)]
     html = render(
-        "ask",
-        "/ask",
+        "conversation",
+        trace=None,
+        earlier=[],
+        conversations=[],
         token=False,
         model=None,
-        kept=False,
-        documents=1,
+        stored=False,
+        pipelines=[],
+        pipeline="graph_rag",
+        run_name="",
         question="Who?",
         answer={"answer": "Ada [1]", "citations": [1], "passages": [], "warnings": []},
         quotes=[{"marker": "[1]", "shown": quotes[:5], "more": quotes[5:]}],
-        earlier=None,
     )
-    before, _, after = html.partition("<details>")
+    before, _, after = html.partition("<aside")[2].partition("<details>")
     assert before.count("Quote ") == 5
     assert "<summary>2 more of [1]</summary>" in after
     assert after.count("Quote ") == 2

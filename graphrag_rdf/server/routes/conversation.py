@@ -50,8 +50,8 @@ _SUGGESTED = 3
 """Suggested questions, if the box is ticked."""
 
 _NEWEST, _HISTORY, _EARLIER, _QUESTIONS = 200, 20, 5, 4
-"""Runs that the list of conversations looks at, conversations in it, earlier questions of one, questions for a
-store of which nothing was asked."""
+"""Runs that the list of conversations looks at, conversations in it, earlier questions of one, questions for
+a store of which nothing was asked."""
 
 
 async def home(request: Request) -> Response:
@@ -79,7 +79,7 @@ async def ask_page(request: Request) -> Response:
     require(request, "read")
     asked = urlencode({"question": question} if (question := parameter(request, "question")) else {})
     session = parameter(request, "session")
-    path = "/" if session is None else links_of(service_of(request))(_session(request, session).value)
+    path = "/" if not session else links_of(service_of(request))(_session(request, session).value)
     return RedirectResponse(f"{path}?{asked}#ask" if asked else f"{path}#ask", 303, {"Vary": "Accept"})
 
 

@@ -145,9 +145,7 @@ _ROUTES = (
     Route("/traces/{id}/feedback", "GET", traces.marks, "The marks of a trace."),
     Route("/traces/{id}/feedback", "POST", traces.mark, "Mark one.", "", FeedbackRequest, guarded=True),
     Route("/traces/{id:path}", "GET", traces.trace, "One trace.", gives=(*_FORMS, "text/plain")),
-    Route(
-        "/documents/samples", "POST", uploads.samples, "Ingest the sample documents.", gives=(), guarded=True
-    ),
+    Route("/samples", "POST", uploads.samples, "Ingest the sample documents.", gives=(), guarded=True),
     Route(
         "/documents", "POST", uploads.upload, "Ingest documents.", "refresh", _FILES, _STREAM, guarded=True
     ),

@@ -1,6 +1,6 @@
-"""`/ask`, `/retrieve`, `/ask/ws` (WebSocket), the page to ask on, and `/`.
+"""`/ask`, `/retrieve` and `/ask/ws` (WebSocket).
 
-Programs get JSON or a stream of events, forms are redirected to the trace of their answer.
+Programs get JSON or a stream of events; forms and pages are in `conversation`.
 """
 
 from __future__ import annotations

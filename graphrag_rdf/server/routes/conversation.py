@@ -176,7 +176,7 @@ def page(
         }
     else:
         values |= {
-            "quotes": _quotes(links, answer),
+            "quotes": quotes_of(links, answer),
             "passage_place": passage_place,
             "passage_pieces": passage_pieces,
         }
@@ -226,9 +226,9 @@ def _markdown(trace: Trace, view: TraceView) -> str:
     return "\n".join(lines)
 
 
-def _quotes(links: Links, answer: dict[str, Any]) -> list[dict[str, Any]]:
+def quotes_of(links: Links, answer: dict[str, Any]) -> list[dict[str, Any]]:
     """The sources of each marker, the first ones `shown` and the others as `more`. Of each: text, name and
-    address of the document.
+    page number of the document, and the path of its place on this server.
     """
     names = ("document", "title", "uri", "chunk", "char_offset", "char_length", "verified")
 
@@ -238,6 +238,7 @@ def _quotes(links: Links, answer: dict[str, Any]) -> list[dict[str, Any]]:
                 "quote": source["quote"],
                 "stated": edge and " ".join(edge[f"{name}_label"] for name in "spo"),
                 "name": source["name"],
+                "page_number": source["page_number"],
                 "address": links.source(Source(**{name: source[name] for name in names}), None),
             }
             for edge, source in cited

@@ -13,7 +13,9 @@ from graphrag_rdf.i18n import bracketed, tr
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.server.http.events import ALIVE
 from graphrag_rdf.server.http.problems import Problem, problem_of
-from graphrag_rdf.server.routes.ask import failed, quotes_of
+from graphrag_rdf.server.pages.lists import links_of
+from graphrag_rdf.server.routes.ask import failed
+from graphrag_rdf.server.routes.conversation import quotes_of
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.trace.citations import MARKER
 from graphrag_rdf.trace.lines import one_line
@@ -149,7 +151,7 @@ class Completion:
     def _links(self, answer: dict[str, Any]) -> dict[str, list[Link]]:
         """Marker → links to the first of its sources."""
         links: dict[str, list[Link]] = {}
-        for quoted in quotes_of(self.service, answer):
+        for quoted in quotes_of(links_of(self.service), answer):
             for source in quoted["shown"]:
                 title, page = source["name"], source["page_number"]
                 if page:

@@ -125,8 +125,9 @@ def test_a_value_in_a_message_is_escaped(reader: httpx.Client, accepted: str) ->
 def test_the_texts_of_scripts_are_translated(reader: httpx.Client, path: str) -> None:
     def texts(language: str) -> dict[str, str]:
         tags = Page(page(reader, path, language).text).tags
-        (found,) = (attributes["data-messages"] for tag, attributes in tags if tag == "script")
-        read: dict[str, str] = json.loads(found)
+        read: dict[str, str] = {}
+        for found in (attributes["data-messages"] for tag, attributes in tags if tag == "script"):
+            read |= json.loads(found)
         return read
 
     english, found = texts("en"), texts("zh")

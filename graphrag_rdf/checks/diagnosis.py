@@ -21,7 +21,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf import __version__
 from graphrag_rdf.errors import ConfigError, GraphRagError, SearchIndexError, short_cause, without_credentials
 from graphrag_rdf.extract.names import LONGEST_NAME
-from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.i18n import later, ngettext, tr
 from graphrag_rdf.index.manifest import read
 from graphrag_rdf.index.records import KINDS
 from graphrag_rdf.ingest.entity_graph import built_with
@@ -120,6 +120,8 @@ def store_facts(engine: Engine) -> dict[str, Any]:
             "commit": store.commit_number(),
             "quads": store.count(),
             **store.select("server/counts")[0],
+            **store.select("system/chunk-count")[0],
+            "questions": store.select("server/trace-count")[0]["traces"],
             "graphs": {row["graph"] or "default": row["quads"] for row in store.select("system/graph-sizes")},
             "paths": _paths(engine),
             "foreign": [str(path) for path in foreign(engine.place.root)] if engine.place else [],
@@ -180,7 +182,17 @@ def warnings(engine: Engine, indexes: Mapping[str, Any]) -> list[dict[str, str]]
             warn("embedding_failed", tr("the newest data have no vectors"))
     failures: dict[str, dict[NamedNode, str]] = {}
     for row in engine.store.select("ingest/failures"):
-        failures.setdefault(row["stage"], {})[row["failure"]] = row["reason"]
+        reason = f"{row['path']}: {row['reason']}" if row["stage"] == "read" else row["reason"]
+        failures.setdefault(row["stage"], {})[row["failure"]] = reason
+    if unread := failures.get("read"):
+        warn(
+            "documents_failed",
+            ngettext(
+                "{count:,} file could not be read: {first}",
+                "{count:,} files could not be read: {first}",
+                len(unread),
+            ).format(count=len(unread), first=next(iter(unread.values()))),
+        )
     if extract := failures.get("extract"):
         warn(
             "extraction_failed",
@@ -192,6 +204,21 @@ def warnings(engine: Engine, indexes: Mapping[str, Any]) -> list[dict[str, str]]
         if reasons := failures.get(kind.failed_at):
             warn(kind.warning, kind.failed(len(reasons), next(iter(reasons.values()))))
     return entries
+
+
+def remedy(kind: str) -> str | None:
+    """What mends a warning of this type; None if its detail names that."""
+    stages = {stage.warning: " ".join(("graphrag-rdf", *stage.command)) for stage in model_stages()}
+    return tr(_REMEDIES[kind]) if kind in _REMEDIES else stages.get(kind)
+
+
+_REMEDIES: Mapping[str, str] = {
+    "no_llm": later("if you want one: graphrag-rdf config set llm.model PROVIDER/MODEL"),
+    "erasure_pending": later("wait ten minutes, or stop the server that uses the store"),
+    "embedding_failed": "graphrag-rdf index rebuild",
+    "documents_failed": later("mend these files, or leave them out with --exclude, and ingest again"),
+    "extraction_failed": later("ingest the documents again: only what is missing is done"),
+}
 
 
 def _relation(row: Row) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,28 +24,45 @@ if TYPE_CHECKING:
 
 _LISTED = 15
 _COUNTED = (
-    later("version"),
-    later("commit"),
-    later("quads"),
     later("documents"),
-    later("entities"),
+    later("chunks"),
     later("facts"),
+    later("entities"),
+    later("questions"),
 )
+_MODELS = (
+    ("llm", later("language model")),
+    ("embedding", later("embeddings")),
+    ("rerank", later("reranker")),
+    ("extraction", later("facts by")),
+)
+_VERSIONS = ("graphrag-rdf", "python", "pyoxigraph")
 
 
 @click.command(
     cls=Command,
-    examples=["graphrag-rdf doctor", "graphrag-rdf doctor --probe", "graphrag-rdf doctor --format json"],
+    examples=[
+        "graphrag-rdf doctor",
+        "graphrag-rdf doctor --all",
+        "graphrag-rdf doctor --probe",
+        "graphrag-rdf doctor --format json",
+    ],
 )
 @click.option(
     "--probe", is_flag=True, help="Send each model a short request, and check that it fits its index."
 )
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Also show all settings with their origins, weights, extras, graphs, indexes and statistics.",
+)
 @format_option()
-def doctor_command(probe: bool, form: str) -> int:
-    """Show versions, the origin of each setting, paths and sizes, graphs, indexes and models.
+def doctor_command(probe: bool, everything: bool, form: str) -> int:
+    """Show what the store holds, its models, what is wrong and how to mend it, versions and paths.
 
-    Secrets are never shown. The exit code is 1 if the store or an index cannot be used, or if a probed model
-    does not answer or does not fit its index. A missing store is not an error.
+    JSON always has everything. Secrets are never shown. The exit code is 1 if the store or an index cannot be
+    used, or if a probed model does not answer or does not fit its index. A missing store is not an error.
     """
     from graphrag_rdf.checks.diagnosis import environment
 
@@ -52,7 +70,7 @@ def doctor_command(probe: bool, form: str) -> int:
     found = environment(loaded)
     fault = _store(loaded, found, probe=probe)
     if not output.write(form, found):
-        _show(found)
+        _show(found, everything=everything)
     return fault
 
 
@@ -96,72 +114,103 @@ def _probe(engine: Engine, found: dict[str, Any]) -> int:
     return DONE if sound else FAILED
 
 
-def _show(found: dict[str, Any]) -> None:
-    _title(tr("Versions"))
-    pairs(found["versions"].items(), indent="  ")
-    _title(tr("Extras"))
-    extras = [(name, "; ".join(e["problems"].values()) or tr("ok")) for name, e in found["extras"].items()]
-    pairs(extras, indent="  ")
-    _title(tr("Models"))
-    pairs([(name, model or tr("none")) for name, model in found["models"].items()], indent="  ")
-    for name, entry in found.get("probe", {}).items():
-        say(output.safe(f"  {name}: {_said(entry)}"))
-    _title(tr("Settings that differ from the defaults"))
-    own = [
-        (k, f"{e['value']}{bracketed(tr(e['origin']))}")
-        for k, e in found["settings"].items()
-        if e["origin"] != "default"
-    ]
-    pairs(own or [(tr("none"), "")], indent="  ")
-    if told := about_default(found["settings"]["extract.namespace"]["value"]):
-        say(output.wrapped(told, indent="  "))
-    _title(tr("Weights"))
-    pairs(
-        [(k, f"{e['value']}{bracketed(tr(e['origin']))}") for k, e in found["weights"].items()], indent="  "
-    )
-    if problem := found.get("settings_error"):
-        say(output.safe(f"  {problem['error']}"))
-        say(output.safe(f"  {problem['hint'] or ''}"))
-    store = found["store"]
+def _show(found: dict[str, Any], *, everything: bool) -> None:
+    """Print the store, the models and what is wrong, then versions and paths; the rest if asked for."""
+    store = found.get("store", {})
     _title(tr("Store"))
     if "missing" in store:
-        say(
-            output.safe(
-                tr("  no store at {missing} yet; graphrag-rdf ingest creates it").format(
-                    missing=store["missing"]
-                )
-            )
-        )
-        return
-    if "error" in store:
-        say(output.safe(f"  {store['error']}"))
-        say(output.safe(f"  {store['hint'] or ''}"))
-        return
-    _show_store(found)
-    _show_facts(found)
-    for warning in found["warnings"]:
-        output.warn_of(warning)
+        told = tr("no store at {missing} yet").format(missing=store["missing"])
+        say(output.safe(f"  {told}"))
+    pairs([(tr(name), f"{store[name]:,}") for name in _COUNTED if name in store], indent="  ")
+    _title(tr("Models"))
+    pairs([(tr(name), _model(found, key)) for key, name in _MODELS], indent="  ")
+    _title(tr("Problems"))
+    problems = [*_problems(found)]
+    for problem, mended_by in problems:
+        say(output.wrapped(problem, indent="    ", first="  "))
+        if mended_by:
+            say(output.wrapped(mended_by, indent="    ", first="    → "))
+    if not problems:
+        say("  " + tr("none"))
+    _title(tr("Versions"))
+    versions = {**found["versions"], tr("store"): store.get("version")}
+    shown = versions if everything else (*_VERSIONS, tr("store"))
+    pairs([(name, versions[name]) for name in shown if versions[name] is not None], indent="  ")
+    _title(tr("Paths"))
+    paths = [(p["path"], human_size(p["bytes"])) for p in store.get("paths", {}).values()]
+    if file := found["settings_file"]:
+        paths.insert(0, (file, tr("settings")))
+    pairs(paths or [(tr("none"), "")], indent="  ")
+    for path in store.get("foreign", ()):
+        say(output.safe(tr("  {path}: not part of the store").format(path=path)))
+    if endpoint := store.get("endpoint"):
+        pairs(endpoint.items(), indent="  ")
+    _show_settings(found, everything=everything)
+    if everything:
+        _title(tr("Extras"))
+        extras = [(n, "; ".join(e["problems"].values()) or tr("ok")) for n, e in found["extras"].items()]
+        pairs(extras, indent="  ")
+        if "graphs" in store:
+            _show_store(found)
+            _show_facts(found)
+    else:
+        say()
+        say(tr("All settings, weights, indexes and statistics: graphrag-rdf doctor --all"))
+
+
+def _model(found: dict[str, Any], key: str) -> str:
+    """The name of a model, and what the probe found."""
+    name = found["models"][key] or tr("none")
+    probed = found.get("probe", {}).get(key)
+    return f"{name}: {_said(probed)}" if probed else name
+
+
+def _problems(found: dict[str, Any]) -> Iterator[tuple[str, str | None]]:
+    """What is wrong, and how to mend it."""
+    from graphrag_rdf.checks.diagnosis import remedy
+
+    store = found.get("store", {})
+    if "missing" in store:
+        yield tr("there is no store yet"), "graphrag-rdf ingest DOCUMENTS"
+    for fault in (found.get("settings_error"), store if "error" in store else None):
+        if fault:
+            yield fault["error"], fault["hint"]
+    for warning in found.get("warnings", ()):
+        yield output.typed(warning), remedy(warning["type"])
+    for drift in found.get("configuration_drift", ()):
+        told = tr("{what}: {count:,}, made with {made_with}, now {in_force}")
+        in_force = drift["in_force"] or tr("none")
+        yield told.format(**{**drift, "what": tr(drift["what"]), "in_force": in_force}), drift["remedy"]
+
+
+def _show_settings(found: dict[str, Any], *, everything: bool) -> None:
+    """Print the settings that differ from the defaults, or all, with their origins."""
+    settings, weights = found["settings"], found["weights"]
+    if everything:
+        _title(tr("Settings"))
+        shown = {key: entry for key, entry in settings.items() if key not in weights}
+    else:
+        _title(tr("Settings that differ from the defaults"))
+        shown = {key: entry for key, entry in settings.items() if entry["origin"] != "default"}
+    pairs(_with_origins(shown) or [(tr("none"), "")], indent="  ")
+    if told := about_default(settings["extract.namespace"]["value"]):
+        say(output.wrapped(told, indent="  "))
+    if everything:
+        _title(tr("Weights"))
+        pairs(_with_origins(weights), indent="  ")
+
+
+def _with_origins(settings: dict[str, Any]) -> list[tuple[str, object]]:
+    return [(key, f"{entry['value']}{bracketed(tr(entry['origin']))}") for key, entry in settings.items()]
 
 
 def _show_store(found: dict[str, Any]) -> None:
     store = found["store"]
-    pairs([(tr(name), f"{store[name]:,}") for name in _COUNTED], indent="  ")
-    if endpoint := store.get("endpoint"):
-        pairs(endpoint.items(), indent="  ")
-    pairs([(p["path"], human_size(p["bytes"])) for p in store["paths"].values()], indent="  ")
-    for path in store["foreign"]:
-        say(output.safe(tr("  {path}: not part of the store").format(path=path)))
     _title(tr("Quads by graph"))
+    pairs([(tr("commit"), f"{store['commit']:,}"), (tr("quads"), f"{store['quads']:,}")], indent="  ")
     pairs([(graph, f"{count:,}") for graph, count in store["graphs"].items()], indent="  ")
     _title(tr("Indexes"))
     show_indexes(found, indent="  ")
-    _title(tr("Data made with former settings"))
-    told = tr("{made_with}, now {in_force}: {remedy}")
-    drift = [
-        (f"{tr(d['what'])}: {d['count']:,}", told.format(**{**d, "in_force": d["in_force"] or tr("none")}))
-        for d in found["configuration_drift"]
-    ]
-    pairs(drift or [(tr("nothing"), "")], indent="  ")
 
 
 def _show_facts(found: dict[str, Any]) -> None:

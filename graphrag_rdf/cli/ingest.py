@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from graphrag_rdf.ingest.report import FailureReport, IngestReport, ValidationCounts
     from graphrag_rdf.ingest.schedule import Progress
 
-_LISTED = 20
 _REASONS = 3
 
 
@@ -209,14 +208,15 @@ def require_documents(
     if found.sources or (sync and not found.errors):
         return found
     if found.errors:
-        raise UsageError("; ".join(f"{path}: {reason}" for path, reason in found.errors))
+        told = [f"{_first(names)}: {reason}" for reason, names in by_reason(found.errors)]
+        raise UsageError("; ".join(told))
     from graphrag_rdf.documents.readers import readable
 
     left_out = "".join(
         tr("; {folder} is {why}").format(folder=folder, why=tr(why))
         for folder, why in found.left_out[:_REASONS]
     )
-    left_out += "".join(f"; {path}: {tr(why)}" for path, why in found.skipped[:_REASONS])
+    left_out += "".join(f"; {_first(names)}: {tr(why)}" for why, names in by_reason(found.skipped))
     raise UsageError(
         tr("no document was found in {paths}{left_out}").format(paths=", ".join(paths), left_out=left_out),
         hint=readable(),
@@ -265,8 +265,7 @@ def show_report(report: IngestReport, by: str) -> None:
         lines.append((tr("model"), usage(report.llm)))
     lines.append((tr("time"), f"{report.seconds:.1f} s"))
     pairs(lines)
-    for warning in report.warnings:
-        output.warn_of(warning)
+    _warn(report.warnings)
     _list_contradictions(report.contradictions.first if report.contradictions else ())
     _list_rest(report.failures, report.skipped, report.missing)
     if report.stopped == "interrupted":
@@ -300,18 +299,55 @@ def _list_contradictions(found: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _list_rest(failures: Sequence[FailureReport], skipped: Sequence[str], missing: Sequence[str]) -> None:
-    for title, items in (
-        (tr("failed"), [f"{failure.path}: {failure.reason}" for failure in failures]),
-        (tr("skipped"), skipped),
-        (tr("deleted from disk (--sync forgets them)"), missing),
-    ):
-        if not items:
-            continue
-        say(tr("{title}:").format(title=title))
-        for item in items[:_LISTED]:
-            say(f"  {output.one_line(item)}")
-        if len(items) > _LISTED:
-            say("  " + tr("… and {more:,} more (--format json lists all)").format(more=len(items) - _LISTED))
+    """One line on stderr for each reason, however many files share it. Failures are printed with -q, too."""
+    for reason, names in by_reason((failure.path, failure.reason) for failure in failures):
+        told = tr("{count:,} failed: {reason} ({names})")
+        text = told.format(count=len(names), reason=reason, names=_first(names))
+        click.echo(output.labelled(tr("error:"), "red") + output.one_line(text), err=True)
+    for reason, names in by_reason((text.partition(": ")[::2]) for text in skipped):
+        told = tr("{count:,} skipped: {reason} ({names})")
+        output.warn(output.one_line(told.format(count=len(names), reason=reason, names=_first(names))))
+    if missing:
+        told = tr("{count:,} deleted from disk, which --sync forgets: {names}")
+        output.warn(output.one_line(told.format(count=len(missing), names=_first(missing))))
+
+
+def _warn(warnings: Sequence[Mapping[str, Any]]) -> None:
+    """Print warnings; those of one type that differ only in the place before the reason as one."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for warning in warnings:
+        place, reason = _reason_last(warning["detail"])
+        groups.setdefault((warning["type"], reason), []).append(place)
+    for (kind, reason), places in groups.items():
+        detail = f"{places[0]}: {reason}" if places[0] else reason
+        if len(places) > 1:
+            told = tr("{count:,} times: {reason} ({names})")
+            detail = told.format(count=len(places), reason=reason, names=_first(places))
+        output.warn_of({"type": kind, "detail": detail})
+
+
+def by_reason(named: Iterable[tuple[object, str]]) -> list[tuple[str, list[str]]]:
+    """Each reason with the names that have it.
+
+    Args:
+        named: names with their reasons.
+    """
+    groups: dict[str, list[str]] = {}
+    for name, reason in named:
+        groups.setdefault(reason, []).append(str(name))
+    return [*groups.items()]
+
+
+def _reason_last(text: str) -> tuple[str, str]:
+    """What stands before the last colon of a text, and the reason after it."""
+    place, _, reason = text.rpartition(": ")
+    return place, reason
+
+
+def _first(names: Sequence[str]) -> str:
+    """The first names of a line."""
+    different = [*dict.fromkeys(names)]
+    return listed([*different[:_REASONS], *(["…"] if len(different) > _REASONS else [])])
 
 
 # --- dry run -------------------------------------------------------------------------------------

@@ -94,9 +94,14 @@ def warn_of_results(broken: int, *, unvalidated: bool = False) -> None:
 
 
 def warn_of(warning: Mapping[str, Any]) -> None:
-    """Print a warning of an answer or report; with -v also its type, which docs/how-to/trouble.md lists."""
+    """Print a warning of an answer or report; with -v also its type."""
+    warn(typed(warning))
+
+
+def typed(warning: Mapping[str, Any]) -> str:
+    """The text of a warning; with -v also its type, which docs/how-to/trouble.md lists."""
     kind = bracketed(warning["type"]) if given_options().get("verbose") else ""
-    warn(f"{warning['detail']}{kind}")
+    return f"{warning['detail']}{kind}"
 
 
 def is_quiet() -> bool:

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, otherwise a line every few seconds."""
+"""Progress of long work: a bar on a terminal, otherwise a line now and then; with -q nothing."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from graphrag_rdf.cli.output import is_quiet, note, on_terminal, one_line
-from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.i18n import later, listed, tr
 
 if TYPE_CHECKING:
     from graphrag_rdf.llm.budget import Budget
 
-_EVERY = 10.0
-"""Seconds between lines without a terminal."""
+_EVERY = (10.0, 60.0)
+"""Least and most seconds between lines without a terminal: the longer the work, the rarer."""
+_MEANINGFUL = 3.0
+"""Seconds of work before the time left is estimated."""
 
 
 class IngestProgress:
@@ -31,12 +33,13 @@ class IngestProgress:
         self._things = tr(things)
         self._bar: Any = None
         self._task: Any = None
-        self._said = time.monotonic()
+        self._begun = self._shown = time.monotonic()
+        self._before = 0
 
     def __enter__(self) -> Self:
         if on_terminal(err=True) and not is_quiet():
             self._bar = _bar(self._things)
-            self._task = self._bar.add_task(tr("reading"), total=None, used="")
+            self._task = self._bar.add_task(tr("reading"), total=None, left="", used="")
             self._bar.start()
         return self
 
@@ -48,18 +51,20 @@ class IngestProgress:
 
     def __call__(self, done: int, total: int, path: str) -> None:
         """See `ingest.schedule.Progress`."""
-        total = max(done, total)
+        now, total = time.monotonic(), max(done, total)
+        if done < self._before:  # the next stage
+            self._begun = now
+        self._before = done
+        left = _time_left(now - self._begun, done, total)
         if self._bar is not None:
             name = one_line(path).rsplit("/", 1)[-1][:30]
-            self._bar.update(self._task, completed=done, total=total, description=name, used=self._used())
-        elif time.monotonic() - self._said >= _EVERY:
-            self._said = time.monotonic()
-            parts = (
-                tr("{done} {things} done, {total} known").format(done=done, things=self._things, total=total),
-                path,
-                self._used(),
+            self._bar.update(
+                self._task, completed=done, total=total, description=name, left=left, used=self._used()
             )
-            note("; ".join(filter(None, parts)))
+        elif now - self._shown >= min(max(_EVERY[0], (now - self._begun) / 10), _EVERY[1]):
+            self._shown = now
+            counted = tr("{done:,} of {total:,} {things}").format(done=done, total=total, things=self._things)
+            note("; ".join(filter(None, (listed(filter(None, (counted, left))), path, self._used()))))
 
     def _used(self) -> str:
         if self._budget is None:
@@ -73,16 +78,30 @@ class IngestProgress:
         return ", ".join(parts)
 
 
+def _time_left(seconds: float, done: int, total: int) -> str:
+    """The time left at the rate so far, such as “0:40 left”; empty if it is too early to tell, or at the end.
+
+    Args:
+        seconds: that `done` tasks took.
+    """
+    if seconds < _MEANINGFUL or not 0 < done < total:
+        return ""
+    minutes, rest = divmod(round(seconds / done * (total - done)), 60)
+    hours, minutes = divmod(minutes, 60)
+    time_left = f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return tr("{time} left").format(time=time_left)
+
+
 def _bar(things: str) -> Any:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn(things),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}", markup=False),
         TextColumn("{task.fields[used]}", markup=False),
         console=Console(stderr=True),
         transient=True,

@@ -105,7 +105,8 @@ def ingest_files(
     gone = missing_documents(engine.store, found.sources, paths)
     if sync:
         planner.follow(gone)
-    report = run.run(incoming(plans(planner, found), max_bytes))
+    expected = len(found.sources) + len(found.errors)
+    report = run.run(incoming(plans(planner, found), max_bytes), expected=expected)
     report.skipped = [f"{path}: {why}" for path, why in found.skipped]
     for pattern in found.idle:
         report.warn(
@@ -133,7 +134,7 @@ def ingest_uploads(
     max_bytes = engine.settings.documents.max_bytes
     planner = run.planner(max_bytes, [Source(Path(), upload.identity) for upload in uploads])
     planned = (planner.plan_upload(upload.identity, upload.data, upload.title) for upload in uploads)
-    run.run(incoming(planned, max_bytes))
+    run.run(incoming(planned, max_bytes), expected=len(uploads))
     return ended(begun)
 
 
@@ -334,8 +335,9 @@ def refresh_texts(
     known = stored_documents(engine.store, map(NamedNode, kept)).values()
     chunker = ingest_settings(engine.settings).chunks.key
     skipped = [stored for stored in known if mentions_only and stored.chunker != chunker]
-    plans = _plans(engine, [stored for stored in known if stored not in skipped], kept)
-    report = begun.run.run(incoming(plans, max_bytes))
+    read_again = [stored for stored in known if stored not in skipped]
+    plans = _plans(engine, read_again, kept)
+    report = begun.run.run(incoming(plans, max_bytes), expected=len(read_again))
     report.skipped = [stored.identity for stored in skipped]
     return ended(begun)
 

@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from math import ceil
 from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode, Quad
@@ -97,6 +98,7 @@ class Ingest:
         self._progress = progress
         self._stop = stop or (lambda: False)
         self._done = self._linked = self._alone = 0
+        self._expected = self._passed = self._tasks_known = 0
         self.refreshed: list[NamedNode] = []
         self.written: list[NamedNode] = []
         self.read_by_model: set[NamedNode] = set()
@@ -109,11 +111,12 @@ class Ingest:
         key, namespace = run.settings.chunks.key, run.settings.facts.namespace
         return Planner(run.store, run.extractor.key, key, max_bytes, sources, namespace)
 
-    def run(self, documents: Iterable[Incoming | DocumentError]) -> IngestReport:
+    def run(self, documents: Iterable[Incoming | DocumentError], *, expected: int = 0) -> IngestReport:
         """Ingest documents. Failures are reported, and the run continues with the rest.
 
         Args:
             documents: in order; an error for each that cannot be read.
+            expected: the number of documents, from which the progress estimates the number of chunks.
 
         Raises:
             LlmError: when the model cannot be used at all (unknown, out of reach, or the key is refused);
@@ -121,6 +124,7 @@ class Ingest:
             StoreError: when the store or the blob store refuses a write.
         """
         begun = time.perf_counter()
+        self._expected = expected
         try:
             self._run.indexer.recover()
             waits = self._run.extractor.waits and not self._run.settings.mentions_only
@@ -155,6 +159,7 @@ class Ingest:
         for document in documents:
             if self._stop():
                 return
+            self._passed += 1
             if isinstance(document, DocumentError):
                 self._document_failed(document)
                 continue
@@ -173,6 +178,7 @@ class Ingest:
             if self._run.settings.refresh and not self._run.settings.mentions_only:
                 self.refreshed.append(plan.iri)
             counts.count(plan, again=bool(tasks))
+            self._tasks_known += len(tasks)
             if plan.is_new_content:
                 self.written.append(plan.iri)
             yield from tasks
@@ -280,7 +286,11 @@ class Ingest:
             self.read_by_model.add(task.incoming.plan.iri)
         self._done += 1
         if self._progress is not None:
-            self._progress(self._done, self.report.chunks.added, task.incoming.plan.name)
+            self._progress(self._done, self._total(), task.incoming.plan.name)
+
+    def _total(self) -> int:
+        """The chunks of the documents so far, and an estimate for the others: as many each on average."""
+        return ceil(self._tasks_known * max(1.0, self._expected / self._passed))
 
 
 _GONE = later("another client removed or changed its document meanwhile. Ingest it again")

@@ -49,7 +49,10 @@ class Progress(Protocol):
     """Called while a run proceeds."""
 
     def __call__(self, done: int, total: int, path: str) -> None:
-        """`done` of `total` chunks known so far are finished; `path` is the document at hand."""
+        """`done` of `total` chunks are finished; `path` is the document at hand.
+
+        `total` is estimated until all documents are parsed.
+        """
 
 
 Stop: TypeAlias = Callable[[], bool]

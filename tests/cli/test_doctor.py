@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -29,10 +30,50 @@ def test_json_keys(run: Run, store: Path) -> None:
     assert told["indexes"]["text"]["up_to_date"]
 
 
-def test_for_people(run: Run, store: Path) -> None:
+def titles(text: str) -> list[str]:
+    """The headings of the output for people."""
+    return [line for line in text.splitlines() if line and not line.startswith(" ")]
+
+
+def test_the_store_comes_first(run: Run, store: Path) -> None:
+    assert run("ask", "Who designed Drumlaw Head Lighthouse?").code == 0
     found = run("doctor")
-    for title in ("Versions", "Store", "Indexes", "Feature flags", "Facts by relation"):
-        assert title in found.out
+    assert titles(found.out)[:5] == ["Store", "Models", "Problems", "Versions", "Paths"]
+    head = found.out.split("Versions")[0]
+    for line in (r"documents +2", r"chunks +2", r"questions +1", r"language model +none"):
+        assert re.search(rf"^  {line}$", head, re.MULTILINE), line
+    assert "graphrag-rdf config set llm.model" in head
+    assert len(found.out.splitlines()) < 40
+    assert "graphrag-rdf doctor --all" in found.out
+
+
+def test_all_adds_the_rest(run: Run, store: Path) -> None:
+    short, long = run("doctor").out, run("doctor", "--all").out
+    assert titles(long)[:5] == titles(short)[:5]
+    for title in ("Settings", "Weights", "Extras", "Indexes", "Feature flags", "Facts by relation"):
+        assert title in titles(long)
+        assert title not in titles(short)
+    assert "documents.chunk_size" in long
+    assert (
+        run("doctor", "--all", "--format", "json").json.keys()
+        == run("doctor", "--format", "json").json.keys()
+    )
+
+
+def test_files_that_could_not_be_read_are_told(run: Run, store: Path, folder: Path) -> None:
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.4 broken")
+    assert run("ingest", "broken.pdf").code == 3
+    assert "documents_failed" in [each["type"] for each in run("doctor", "--format", "json").json["warnings"]]
+    told = " ".join(run("doctor").out.split())
+    assert "1 file could not be read: broken.pdf: damaged" in told
+    assert "ingest again" in told
+
+
+def test_what_was_made_with_other_settings_is_told_with_the_remedy(run: Run, store: Path) -> None:
+    run("config", "set", "documents.chunk_size", "60")
+    told = " ".join(run("doctor").out.split())
+    assert "documents cut: 2, made with sentences/" in told
+    assert "graphrag-rdf ingest DOCUMENTS" in told
 
 
 def test_origin_of_settings(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +134,7 @@ def test_weights_with_their_origin(run: Run, store: Path) -> None:
     weights = run("doctor", "--format", "json").json["weights"]
     assert weights["graph_rag.exploration.passage_words"] == {"value": 0.5, "origin": "store"}
     assert weights["graph_rag.exploration.passage_entities"]["origin"] == "default"
-    assert "Weights" in run("doctor").out
+    assert "Weights" in run("doctor", "--all").out
 
 
 def test_a_feature_whose_weight_is_zero_is_off(run: Run, store: Path) -> None:
@@ -109,7 +150,7 @@ def test_what_works_worse_than_it_might_is_told(run: Run, store: Path) -> None:
     (store / "index" / "text" / "manifest.json").write_text("{")
     found = run("doctor", "--format", "json").json
     assert [warning["type"] for warning in found["warnings"]] == ["no_llm", "index_missing"]
-    assert "index_missing" in run("-v", "doctor").err
+    assert "index_missing" in run("-v", "doctor").out
 
 
 def test_a_prompt_that_was_told_of_the_documents(

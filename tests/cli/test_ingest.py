@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -68,7 +69,7 @@ def test_what_fails_is_listed_while_the_rest_goes_on(run: Run, folder: Path) -> 
     assert {Path(failure["path"]).name for failure in found.json["failures"]} == {"broken.pdf", "nowhere"}
     again = run("ingest", documents)
     assert again.code == 3
-    assert "broken.pdf" in again.out
+    assert "broken.pdf" in again.err
 
 
 def test_a_document_beyond_measure_fails_alone(run: Run, folder: Path) -> None:
@@ -97,7 +98,9 @@ def test_unreadable_file(run: Run, folder: Path) -> None:
 def test_gone_documents_are_told_and_with_sync_forgotten(run: Run, folder: Path) -> None:
     run("ingest", documents_in(folder))
     (folder / "documents" / "company.txt").unlink()
-    assert "company.txt" in run("ingest", "documents").out
+    assert (
+        "1 deleted from disk, which --sync forgets: documents/company.txt" in run("ingest", "documents").err
+    )
     found = run("ingest", "--sync", "documents", "--format", "json")
     assert found.json["documents"]["forgotten"] == 1
     assert run("ingest", "documents", "--format", "json").json["missing"] == []
@@ -176,7 +179,52 @@ def test_dry_run_lists_failures(run: Run, folder: Path) -> None:
     (documents / "broken.pdf").write_bytes(b"not a PDF at all")
     found = run("ingest", "--dry-run", documents)
     assert found.code == 3
-    assert "failed:" in found.out
+    assert re.search(r"1 failed: .* \(.*broken\.pdf\)", found.err)
+
+
+def test_one_line_for_each_reason(run: Run, folder: Path) -> None:
+    documents = documents_in(folder)
+    for number in range(16):
+        (documents / f"{number:02}.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes([0, 255, 254, number] * 20))
+    for number in range(5):
+        (documents / f"{number}.pdf").write_bytes(b"%PDF-1.4 broken")
+    for arguments in (["--dry-run"], []):
+        found = run("ingest", *arguments, "documents")
+        assert found.code == 3
+        failed, skipped, *others = found.err.splitlines()
+        assert failed.startswith("error: 5 failed: damaged: its structure is broken or cut off (")
+        assert "0.pdf, documents/1.pdf, documents/2.pdf, …)" in failed
+        assert skipped.startswith("warning: 16 skipped: not text, and not in a format that can be read (")
+        assert skipped.endswith("02.png, …)")
+        assert not [line for line in others if ".png" in line or ".pdf" in line]
+        assert ".png" not in found.out
+    quiet = run("-q", "ingest", "documents")
+    assert quiet.err == failed + "\n", "failures are errors"
+    report = run("ingest", "documents", "--format", "json").json
+    assert (len(report["failures"]), len(report["skipped"])) == (5, 16)
+
+
+def test_one_line_for_the_same_warning_of_many_files(run: Run, folder: Path) -> None:
+    (folder / "finnish").mkdir()
+    sentence = "Tämä on suomenkielinen teksti, jossa kerrotaan majakasta ja sen vartijasta talvella. "
+    for number in range(6):
+        (folder / "finnish" / f"{number}.txt").write_text(sentence * 3 + f"Luku {number}.\n")
+    found = run("ingest", "finnish")
+    assert found.code == 0, found.err
+    (line,) = [line for line in found.err.splitlines() if "txt" in line]
+    assert line.startswith("warning: 6 times: names only, no statements (finnish/0.txt: no grammar for ")
+    assert line.endswith(", …)")
+    report = run("ingest", "--refresh", "finnish", "--format", "json").json
+    assert [each["type"] for each in report["warnings"]] == ["language_without_tagger"] * 6
+
+
+def test_without_a_document_the_reasons_are_told_once(run: Run, folder: Path) -> None:
+    (folder / "pictures").mkdir()
+    for number in range(16):
+        (folder / "pictures" / f"{number:02}.png").write_bytes(b"\x89PNG\r\n\x1a\n\0")
+    found = run("ingest", "pictures")
+    assert found.code == 2
+    assert found.err.count("not in a format that can be read") == 1
 
 
 # --- with a model --------------------------------------------------------------------------------

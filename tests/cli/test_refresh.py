@@ -99,7 +99,7 @@ def test_relations_by_a_model(
     assert failed.json["pairs"]["asked"] == 0
     assert failed.json["pairs"]["failed"] == planned["pairs"]["asked"]
     assert [warning["type"] for warning in failed.json["warnings"]] == ["relation_parse_fallback"]
-    assert "relation_parse_fallback" in run("-v", "doctor").err
+    assert "relation_parse_fallback" in run("-v", "doctor").out
 
     def causes(request: Request) -> Reply:
         quote = request.prompt.split("<second>\n")[1].split("\n</second>")[0]
@@ -137,7 +137,7 @@ def test_claims_by_a_model(
     failed = run(*wanted, "--format", "json")
     assert failed.code == 3
     assert [warning["type"] for warning in failed.json["warnings"]] == ["claims_failed"]
-    assert "claims_failed" in run("-v", "doctor").err
+    assert "claims_failed" in run("-v", "doctor").out
 
     def claims(request: Request) -> Reply:
         quote = request.prompt.split("<text>\n")[1].split("\n</text>")[0][:40]

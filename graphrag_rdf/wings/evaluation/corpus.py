@@ -154,7 +154,8 @@ def ingest_corpus(
     extractor = merged_extractor(engine, evalset, spec)
     run = Ingest(engine.store, engine.blobs, extractor, engine.indexer, settings, progress, stop)
     sources = [Source(Path(), _identity(evalset, index)) for index in range(len(evalset.corpus))]
-    report = run.run(_incoming(evalset, run.planner(1 << 30, sources), titles=titles))
+    documents = _incoming(evalset, run.planner(1 << 30, sources), titles=titles)
+    report = run.run(documents, expected=len(sources))
     if not partly:
         require_whole(report)
     mark_boilerplate(engine.store)

@@ -103,7 +103,8 @@ def _ingest(
     )
     extractor = table_extractor(tables, texts, extract.entity_min_length)
     run = Ingest(engine.store, engine.blobs, extractor, engine.indexer, settings, progress, stop)
-    report = run.run(incoming(texts, run.planner(_MAX_BYTES, sources(texts)), _MAX_BYTES))
+    documents = incoming(texts, run.planner(_MAX_BYTES, sources(texts)), _MAX_BYTES)
+    report = run.run(documents, expected=len(sources(texts)))
     mark_boilerplate(engine.store)
     return report
 

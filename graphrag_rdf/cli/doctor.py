@@ -114,18 +114,18 @@ def _probe(engine: Engine, found: dict[str, Any]) -> int:
     return DONE if sound else FAILED
 
 
-def _show(found: dict[str, Any], *, everything: bool) -> None:
+def _show(report: dict[str, Any], *, everything: bool) -> None:
     """Print the store, the models and what is wrong, then versions and paths; the rest if asked for."""
-    store = found.get("store", {})
+    store = report.get("store", {})
     _title(tr("Store"))
     if "missing" in store:
-        told = tr("no store at {missing} yet").format(missing=store["missing"])
-        say(output.safe(f"  {told}"))
+        message = tr("no store at {missing} yet").format(missing=store["missing"])
+        say(output.safe(f"  {message}"))
     pairs([(tr(name), f"{store[name]:,}") for name in _COUNTED if name in store], indent="  ")
     _title(tr("Models"))
-    pairs([(tr(name), _model(found, key)) for key, name in _MODELS], indent="  ")
+    pairs([(tr(name), _model(report, key)) for key, name in _MODELS], indent="  ")
     _title(tr("Problems"))
-    problems = [*_problems(found)]
+    problems = [*_problems(report)]
     for problem, mended_by in problems:
         say(output.wrapped(problem, indent="    ", first="  "))
         if mended_by:
@@ -133,59 +133,59 @@ def _show(found: dict[str, Any], *, everything: bool) -> None:
     if not problems:
         say("  " + tr("none"))
     _title(tr("Versions"))
-    versions = {**found["versions"], tr("store"): store.get("version")}
+    versions = {**report["versions"], tr("store"): store.get("version")}
     shown = versions if everything else (*_VERSIONS, tr("store"))
     pairs([(name, versions[name]) for name in shown if versions[name] is not None], indent="  ")
     _title(tr("Paths"))
     paths = [(p["path"], human_size(p["bytes"])) for p in store.get("paths", {}).values()]
-    if file := found["settings_file"]:
+    if file := report["settings_file"]:
         paths.insert(0, (file, tr("settings")))
     pairs(paths or [(tr("none"), "")], indent="  ")
     for path in store.get("foreign", ()):
         say(output.safe(tr("  {path}: not part of the store").format(path=path)))
     if endpoint := store.get("endpoint"):
         pairs(endpoint.items(), indent="  ")
-    _show_settings(found, everything=everything)
+    _show_settings(report, everything=everything)
     if everything:
         _title(tr("Extras"))
-        extras = [(n, "; ".join(e["problems"].values()) or tr("ok")) for n, e in found["extras"].items()]
+        extras = [(n, "; ".join(e["problems"].values()) or tr("ok")) for n, e in report["extras"].items()]
         pairs(extras, indent="  ")
         if "graphs" in store:
-            _show_store(found)
-            _show_facts(found)
+            _show_store(report)
+            _show_facts(report)
     else:
         say()
         say(tr("All settings, weights, indexes and statistics: graphrag-rdf doctor --all"))
 
 
-def _model(found: dict[str, Any], key: str) -> str:
-    """The name of a model, and what the probe found."""
-    name = found["models"][key] or tr("none")
-    probed = found.get("probe", {}).get(key)
+def _model(report: dict[str, Any], key: str) -> str:
+    """The name of a model, and what the probe report."""
+    name = report["models"][key] or tr("none")
+    probed = report.get("probe", {}).get(key)
     return f"{name}: {_said(probed)}" if probed else name
 
 
-def _problems(found: dict[str, Any]) -> Iterator[tuple[str, str | None]]:
+def _problems(report: dict[str, Any]) -> Iterator[tuple[str, str | None]]:
     """What is wrong, and how to mend it."""
     from graphrag_rdf.checks.diagnosis import remedy
 
-    store = found.get("store", {})
+    store = report.get("store", {})
     if "missing" in store:
         yield tr("there is no store yet"), "graphrag-rdf ingest DOCUMENTS"
-    for fault in (found.get("settings_error"), store if "error" in store else None):
+    for fault in (report.get("settings_error"), store if "error" in store else None):
         if fault:
             yield fault["error"], fault["hint"]
-    for warning in found.get("warnings", ()):
+    for warning in report.get("warnings", ()):
         yield output.typed(warning), remedy(warning["type"])
-    for drift in found.get("configuration_drift", ()):
-        told = tr("{what}: {count:,}, made with {made_with}, now {in_force}")
+    for drift in report.get("configuration_drift", ()):
+        message = tr("{what}: {count:,}, made with {made_with}, now {in_force}")
         in_force = drift["in_force"] or tr("none")
-        yield told.format(**{**drift, "what": tr(drift["what"]), "in_force": in_force}), drift["remedy"]
+        yield message.format(**{**drift, "what": tr(drift["what"]), "in_force": in_force}), drift["remedy"]
 
 
-def _show_settings(found: dict[str, Any], *, everything: bool) -> None:
+def _show_settings(report: dict[str, Any], *, everything: bool) -> None:
     """Print the settings that differ from the defaults, or all, with their origins."""
-    settings, weights = found["settings"], found["weights"]
+    settings, weights = report["settings"], report["weights"]
     if everything:
         _title(tr("Settings"))
         shown = {key: entry for key, entry in settings.items() if key not in weights}
@@ -193,8 +193,8 @@ def _show_settings(found: dict[str, Any], *, everything: bool) -> None:
         _title(tr("Settings that differ from the defaults"))
         shown = {key: entry for key, entry in settings.items() if entry["origin"] != "default"}
     pairs(_with_origins(shown) or [(tr("none"), "")], indent="  ")
-    if told := about_default(settings["extract.namespace"]["value"]):
-        say(output.wrapped(told, indent="  "))
+    if message := about_default(settings["extract.namespace"]["value"]):
+        say(output.wrapped(message, indent="  "))
     if everything:
         _title(tr("Weights"))
         pairs(_with_origins(weights), indent="  ")

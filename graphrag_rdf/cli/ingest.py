@@ -208,8 +208,8 @@ def require_documents(
     if found.sources or (sync and not found.errors):
         return found
     if found.errors:
-        told = [f"{_first(names)}: {reason}" for reason, names in by_reason(found.errors)]
-        raise UsageError("; ".join(told))
+        reasons = [f"{_first(names)}: {reason}" for reason, names in by_reason(found.errors)]
+        raise UsageError("; ".join(reasons))
     from graphrag_rdf.documents.readers import readable
 
     left_out = "".join(
@@ -301,15 +301,15 @@ def _list_contradictions(found: Sequence[Mapping[str, Any]]) -> None:
 def _list_rest(failures: Sequence[FailureReport], skipped: Sequence[str], missing: Sequence[str]) -> None:
     """One line on stderr for each reason, however many files share it. Failures are printed with -q, too."""
     for reason, names in by_reason((failure.path, failure.reason) for failure in failures):
-        told = tr("{count:,} failed: {reason} ({names})")
-        text = told.format(count=len(names), reason=reason, names=_first(names))
+        message = tr("{count:,} failed: {reason} ({names})")
+        text = message.format(count=len(names), reason=reason, names=_first(names))
         click.echo(output.labelled(tr("error:"), "red") + output.one_line(text), err=True)
     for reason, names in by_reason((text.partition(": ")[::2]) for text in skipped):
-        told = tr("{count:,} skipped: {reason} ({names})")
-        output.warn(output.one_line(told.format(count=len(names), reason=reason, names=_first(names))))
+        message = tr("{count:,} skipped: {reason} ({names})")
+        output.warn(output.one_line(message.format(count=len(names), reason=reason, names=_first(names))))
     if missing:
-        told = tr("{count:,} deleted from disk, which --sync forgets: {names}")
-        output.warn(output.one_line(told.format(count=len(missing), names=_first(missing))))
+        message = tr("{count:,} deleted from disk, which --sync forgets: {names}")
+        output.warn(output.one_line(message.format(count=len(missing), names=_first(missing))))
 
 
 def _warn(warnings: Sequence[Mapping[str, Any]]) -> None:
@@ -321,8 +321,8 @@ def _warn(warnings: Sequence[Mapping[str, Any]]) -> None:
     for (kind, reason), places in groups.items():
         detail = f"{places[0]}: {reason}" if places[0] else reason
         if len(places) > 1:
-            told = tr("{count:,} times: {reason} ({names})")
-            detail = told.format(count=len(places), reason=reason, names=_first(places))
+            message = tr("{count:,} times: {reason} ({names})")
+            detail = message.format(count=len(places), reason=reason, names=_first(places))
         output.warn_of({"type": kind, "detail": detail})
 
 

@@ -51,20 +51,20 @@ class IngestProgress:
 
     def __call__(self, done: int, total: int, path: str) -> None:
         """See `ingest.schedule.Progress`."""
-        now, total = time.monotonic(), max(done, total)
+        seconds, total = time.monotonic(), max(done, total)
         if done < self._before:  # the next stage
-            self._begun = now
+            self._begun = seconds
         self._before = done
-        left = _time_left(now - self._begun, done, total)
+        time_left = _time_left(seconds - self._begun, done, total)
         if self._bar is not None:
             name = one_line(path).rsplit("/", 1)[-1][:30]
             self._bar.update(
-                self._task, completed=done, total=total, description=name, left=left, used=self._used()
+                self._task, completed=done, total=total, description=name, left=time_left, used=self._used()
             )
-        elif now - self._shown >= min(max(_EVERY[0], (now - self._begun) / 10), _EVERY[1]):
-            self._shown = now
+        elif seconds - self._shown >= min(max(_EVERY[0], (seconds - self._begun) / 10), _EVERY[1]):
+            self._shown = seconds
             counted = tr("{done:,} of {total:,} {things}").format(done=done, total=total, things=self._things)
-            note("; ".join(filter(None, (listed(filter(None, (counted, left))), path, self._used()))))
+            note("; ".join(filter(None, (listed(filter(None, (counted, time_left))), path, self._used()))))
 
     def _used(self) -> str:
         if self._budget is None:

@@ -22,6 +22,7 @@ TOOLS := $(STAMPS)/tools
 TRUSTGRAPH := 2.11.1
 MSGRAPHRAG := 3.3.0
 PYTHON_CLIENTS := SPARQLWrapper==2.0.0 rdflib==7.6.0 pandas==3.1.1 "prov[xml]==2.1.1"
+FRAMEWORKS := langchain-core==1.8.3 langchain-openai==1.7.4 llama-index-core==0.14.25
 # Comunica 5 needs Node.js 22
 NODE_CLIENTS := @comunica/query-sparql@4.5.0 sparql-http-client@3.1.0 @rdfjs/data-model@2 @zazuko/yasgui@4.6.2
 MODELS := $(if $(MODEL),--model "$(MODEL)") $(if $(EMBEDDING_MODEL),--embedding-model "$(EMBEDDING_MODEL)")
@@ -109,9 +110,9 @@ $(STAMPS)/schematools: $(BIN)/python
 		langchain-community==0.4.2 sparql-llm==0.1.4
 	@touch $@
 
-# SPARQL clients, unmodified, against our server: they need Node.js 20 and npm, take 400 MB, and CI does not install
+# SPARQL clients, LangChain and LlamaIndex, unmodified: they need Node.js 20 and npm, take 1.2 GB, and CI does not install
 # them. Tests of YASGUI need chromium, those of Jena's commands Debian's libapache-jena-java; else they are skipped.
-test-clients: $(STAMPS)/dev $(STAMPS)/clients
+test-clients: $(STAMPS)/dev $(STAMPS)/clients $(STAMPS)/frameworks
 	CLIENTS=$(STAMPS) $(BIN)/python -m pytest -m clients -rs tests/clients
 
 $(STAMPS)/clients: $(BIN)/python
@@ -119,6 +120,13 @@ $(STAMPS)/clients: $(BIN)/python
 	$(PYTHON) -m venv $(STAMPS)/clients-env
 	$(STAMPS)/clients-env/bin/python -m pip install --quiet --disable-pip-version-check $(PYTHON_CLIENTS)
 	npm install --silent --no-audit --no-fund --ignore-scripts --prefix $(STAMPS)/clients-node $(NODE_CLIENTS)
+	@touch $@
+
+# our retrievers are in the process of the framework
+$(STAMPS)/frameworks: pyproject.toml $(BIN)/python
+	@mkdir -p $(STAMPS)
+	$(PYTHON) -m venv $(STAMPS)/frameworks-env
+	$(STAMPS)/frameworks-env/bin/python -m pip install --quiet --disable-pip-version-check --editable . $(FRAMEWORKS)
 	@touch $@
 
 lint: $(STAMPS)/dev

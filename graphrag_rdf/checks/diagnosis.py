@@ -51,6 +51,8 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "shacl": ("pyshacl",),
     "mcp": ("mcp",),
     "ocr": ("rapidocr", "onnxruntime"),
+    "langchain": ("langchain_core",),
+    "llama-index": ("llama_index.core",),
 }
 """Extra of this package → its modules."""
 

@@ -77,6 +77,20 @@ class Client(Connection):
             if not ended:
                 raise self._cut(seen)
 
+    def retrieve(self, question: Question, k: int = 10, *, trace: bool = False) -> dict[str, Any]:
+        """Rank chunks and facts for a question, as `retrieve --format json`.
+
+        Args:
+            k: number of chunks, and of facts.
+            trace: store a trace.
+
+        Raises:
+            UsageError: the server rejects the request.
+            ServerError: as `ask`.
+        """
+        traced = {"trace": True} if trace else {}  # earlier servers reject it
+        return self._json("POST", "/retrieve", {**question.as_json(), "k": k, **traced}, holds="results")
+
     def session_named(self, name: str) -> str:
         """The session of a trace by the name, or a part of it, or `last`.
 

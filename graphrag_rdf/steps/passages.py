@@ -26,6 +26,8 @@ def describe(
         explain(context.store, passages, state.inputs.given)
     rows = context.store.select("retrieval/chunks", chunks=[passage.chunk for passage in passages])
     texts = {row["chunk"].value: row for row in rows}
+    places = context.store.select("provenance/places", chunks=[row["chunk"] for row in rows])
+    pages = {row["chunk"]: row["page_number"] for row in reversed(places)}  # the first that a chunk touches
     names = shown_names(context.store, (row["document"] for row in rows))
     told = _told(context, passages, state.language) if paths else {}
     out: list[dict[str, object]] = []
@@ -43,6 +45,10 @@ def describe(
                 "document": row["document"],
                 "title": row["title"],
                 "name": names.get(row["document"], row["title"]),
+                "uri": row["location"],
+                "page_number": pages.get(passage.chunk.value),
+                "char_offset": row["offset"],
+                "char_length": len(row["text"]),
                 "text": row["text"],
                 "signals": passage.signals,
                 "weights": {name: weight * scale for name, weight in passage.weights.items()},

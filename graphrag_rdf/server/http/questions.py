@@ -107,6 +107,7 @@ class RetrieveRequest(_Request):
 
     k: int = Field(default=10, ge=1, le=100, description="chunks, and edges")
     preview: bool = Field(default=False, description="also the paths behind each score")
+    trace: bool = Field(default=False, description="store a trace")
 
 
 class PreviewRequest(RetrieveRequest):

@@ -108,6 +108,8 @@ async def _ranked(request: Request, model: type[RetrieveRequest]) -> Response:
     asked = await read_json(request, model, _BODY)
     with service.concurrency.slot(client_of(request)):
         ranking = await service.runs.call(lambda: ranked(service, asked))
+        if asked.trace:
+            seen(request)
         return JSONResponse(ranking, headers=_headers(service))
 
 
@@ -213,6 +215,7 @@ def ranked(service: Service, asked: RetrieveRequest) -> dict[str, Any]:
         include=asked.include,
         exclude=asked.exclude,
         preview=asked.preview,
+        stored=asked.trace,
     )
 
 

@@ -163,12 +163,17 @@ def kill_all() -> None:
         process.kill()
 
 
+def bare_environment() -> dict[str, str]:
+    """The environment of a process of this program that may be attacked: it holds no secret."""
+    passed_on = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    return {**passed_on, "PYTHONPATH": str(Path(graphrag_rdf.__file__).parents[1])}
+
+
 def _spawn(fd: int, memory_mb: int, blobs: Path | None) -> subprocess.Popen[bytes]:
-    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     folder = [str(blobs.absolute())] if blobs else []
     process = subprocess.Popen(  # noqa: S603 - our own interpreter, our own words
         [sys.executable, "-P", "-m", "graphrag_rdf.reader_process.main", str(fd), str(memory_mb), *folder],
-        env={**environment, "PYTHONPATH": str(Path(graphrag_rdf.__file__).parents[1])},
+        env=bare_environment(),
         pass_fds=(fd,),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -84,7 +84,7 @@ class _Compressed(GZipMiddleware):
             name == b"accept-encoding" and b"gzip" in value and takes_gzip(value.decode("latin-1"))
             for name, value in scope.get("headers", ())
         )
-        if not asked:
+        if not asked or scope["path"].endswith(".png"):  # a picture is compressed already
             await self.app(scope, receive, send)
             return
 

@@ -71,6 +71,12 @@ def not_modified(
     return Response(status_code=304, headers={**standard(commit), "ETag": current})
 
 
+def is_known(request: Request, tag: str) -> bool:
+    """Whether the client has the answer with this tag."""
+    clients = {each.removeprefix("W/") for each in _tags(request.headers.get("if-none-match", ""))}
+    return not clients.isdisjoint(("*", tag))
+
+
 def hold(request: Request, service: Service, *, exists: bool) -> None:
     """Check the preconditions of a request about a graph, in the order of §13.2.2.
 

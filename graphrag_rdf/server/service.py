@@ -32,6 +32,7 @@ from graphrag_rdf.server.execution.remote import at_endpoint
 from graphrag_rdf.server.execution.snapshots import Snapshots, Unchanging
 from graphrag_rdf.server.http.guard import Concurrency
 from graphrag_rdf.server.http.problems import Problem
+from graphrag_rdf.server.page_images import PageImages
 from graphrag_rdf.server.runs import Runs
 from graphrag_rdf.server.statistics import Counter
 from graphrag_rdf.server.writer import WriteQueue
@@ -87,6 +88,7 @@ class Service:
         gate: SHACL shapes of the user, for what clients write.
         copies: held while a copy of the store answers a question: one at a time.
         explanations: of empty results.
+        page_images: pages of PDFs.
         frozen: copies for other processes; None where they may open the store, or its endpoint, themselves.
         readers: the processes for clients' queries; None where they run in threads or at an endpoint.
         how: which of these.
@@ -104,6 +106,7 @@ class Service:
         self.gate = Gate(engine)
         self.gate.require_shapes()
         self.writes = WriteQueue(engine.store.refresh)
+        self.page_images = PageImages(engine.blobs)
         self.runs = Runs(settings.answers)
         self.concurrency = Concurrency(_PER_CLIENT)
         self.frozen = self._frozen()

@@ -13,8 +13,11 @@ import httpx
 from tests.support.endpoint import Endpoint
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+_PICTURE = re.compile(r"/documents/[^?#]+/pages/\d+\.png")
 _ADDRESSES = ("href", "src", "action", "formaction", "poster", "data")
-SCRIPTS = [{"src": f"/static/{name}.js", "defer": ""} for name in ("conversation", "graph", "upload")]
+SCRIPTS = [
+    {"src": f"/static/{name}.js", "defer": ""} for name in ("citations", "conversation", "graph", "upload")
+]
 """What our own scripts are asked by, beside the texts that they show."""
 
 
@@ -57,7 +60,10 @@ class Page(HTMLParser):
     def check(self) -> None:
         """Nothing runs but our scripts, nothing comes from elsewhere, everything has a name."""
         for tag, attributes in self.tags:
-            assert tag not in ("img", "iframe", "object", "embed", "style", "base"), tag
+            assert tag not in ("iframe", "object", "embed", "style", "base"), tag
+            if tag == "img":
+                assert _PICTURE.fullmatch(attributes["src"])
+                assert attributes["alt"]
             if tag == "script":
                 assert all(json.loads(attributes.get("data-messages", "{}")).values())
                 assert {

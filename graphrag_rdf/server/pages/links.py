@@ -24,9 +24,11 @@ class Links:
 
     Args:
         namespace: of this store's entities and documents.
+        run: of an answer, through whose citations the pages of documents then lead.
     """
 
-    def __init__(self, namespace: str) -> None:
+    def __init__(self, namespace: str, run: str = "") -> None:
+        self._run = {"trace": run} if run else {}
         self._entity = f"{namespace}e/"
         self._document = iris.documents(namespace)
         self._documents = (self._document, iris.documents(iris.DEFAULT_NAMESPACE))
@@ -50,6 +52,10 @@ class Links:
         """The page of a document."""
         return f"/documents/{_local(iri, self._document)}"
 
+    def page_image(self, document: str, number: int) -> str:
+        """The picture of a page of a PDF."""
+        return f"{self.document(document)}/pages/{number}.png"
+
     def chunk(self, document: str, chunk: str, start: int | None = None, length: int | None = None) -> str:
         """A chunk on the page of its document.
 
@@ -58,7 +64,7 @@ class Links:
         """
         span = {} if start is None else {"start": start, "length": length or 0}
         anchor = anchor_of(chunk) if start is None else CITED
-        return f"{self.document(document)}?{urlencode({'chunk': chunk, **span})}#{anchor}"
+        return f"{self.document(document)}?{urlencode({'chunk': chunk, **span, **self._run})}#{anchor}"
 
     def source(self, source: Source, fact: Fact | None) -> str | None:
         """The place of a source: its quote if it was located, else its chunk, or the metadata.

@@ -118,6 +118,6 @@ def turns(path: str, limit: int, offset: int, found: int, **more: Any) -> dict[s
     }
 
 
-def links_of(service: Service) -> Links:
-    """The addresses of this store's things."""
-    return Links(service.engine.settings.extract.namespace)
+def links_of(service: Service, run: str = "") -> Links:
+    """The addresses of this store's things; see `Links`."""
+    return Links(service.engine.settings.extract.namespace, run)

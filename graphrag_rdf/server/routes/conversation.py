@@ -137,7 +137,8 @@ def page(
         question: text in the form; with an answer, the question that it answers.
         answer: one of which nothing was stored.
     """
-    store, links = service.engine.store, links_of(service)
+    store = service.engine.store
+    links = links_of(service, session.value.rpartition(":")[2] if session is not None else "")
     trace = read_trace(store, session, service.engine.blobs) if session is not None else None
     settings = service.engine.settings
     values: dict[str, Any] = {

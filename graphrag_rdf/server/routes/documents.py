@@ -18,6 +18,8 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.server.http.access import Access, may
 from graphrag_rdf.server.http.problems import Problem
+from graphrag_rdf.server.pages.citations import citations_around
+from graphrag_rdf.server.pages.cited_pages import PDF, CitedPage, cited_pages
 from graphrag_rdf.server.pages.links import fact_anchor
 from graphrag_rdf.server.pages.lists import links_of, turns
 from graphrag_rdf.server.pages.rendering import render
@@ -63,13 +65,15 @@ async def document(request: Request) -> Response:
     """One document, as `source tree --format json` or as RDF; `id` is an IRI or the local part of ours.
 
     Its page shows some of its chunks, from `offset` on, or around a `chunk` or a `page`. With `start` and
-    `length` it marks these characters of the document's text in the `chunk`.
+    `length` it marks these characters of the document's text in the `chunk`, and on the pages of a PDF. With
+    the `trace` of an answer it leads to the next of its citations.
     """
     name: str = request.path_params["id"]
     offset, page = whole_number(request, "offset", 0, 10**9), whole_number(request, "page", 0, 10**8)
     chunk = parameter(request, "chunk")
     start, length = (whole_number(request, name, 0, 10**9) for name in ("start", "length"))
     iri = document_named(request, name)
+    run = parameter(request, "trace")
 
     def forms(service: Service) -> Forms:
         store = service.engine.store
@@ -85,6 +89,7 @@ async def document(request: Request) -> Response:
                 chunk=chunk,
                 page=page or None,
                 cited=(start, length) if length else None,
+                run=run,
             ),
         )
 
@@ -165,6 +170,7 @@ def document_page(
     chunk: str | None = None,
     page: int | None = None,
     cited: tuple[int, int] | None = None,
+    run: str | None = None,
 ) -> str:
     """A document.
 
@@ -173,6 +179,7 @@ def document_page(
         chunk: one that is to be shown.
         page: a page that is to be shown; the first that there is from there on.
         cited: offset in the document's text and length of a quote in `chunk`, which is marked.
+        run: of an answer that cites it.
     """
     store, links = service.engine.store, links_of(service)
     about = store.select("provenance/find-document", name=iri.value)[0]
@@ -182,6 +189,9 @@ def document_page(
         offset -= offset % CHUNKS
     shown = dict(list(listed.items())[offset : offset + CHUNKS])
     parts = _parts(store, shown, chunk, cited)
+    part = next((each for each in parts if each.iri == chunk or (page and page in each.pages)), None)
+    beside = None if part is None or about["media_type"] != PDF else part
+    pictures = [] if beside is None else _pictures(service, iri, beside, listed, page, cited)
     return render(
         "document",
         "/documents",
@@ -192,6 +202,10 @@ def document_page(
         on=pages_told,
         parts_shown=parts,
         cited=cited is not None and any(piece.cited for part in parts for piece in part.pieces),
+        beside=beside,
+        pictures=pictures,
+        marked=next((each for each in pictures if each.boxes), None),
+        citations=citations_around(service, run, iri, chunk, cited) if run and chunk else None,
         lost=chunk is not None and chunk not in listed,
         stated=[(fact_anchor(fact), fact) for fact in _stated(store, iri)],
         chunks=len(listed),
@@ -271,6 +285,25 @@ def _parts(
         )
         for chunk, places in shown.items()
     ]
+
+
+def _pictures(
+    service: Service,
+    iri: NamedNode,
+    part: Part,
+    listed: dict[str, list[Row]],
+    page: int | None,
+    cited: tuple[int, int] | None,
+) -> list[CitedPage]:
+    """The pages beside a chunk; none if it is from an earlier version, whose bytes are not kept."""
+    if part.retired:
+        return []
+    start, length = cited or (0, 0)
+    text = "".join(piece.text for piece in part.pieces)
+    inside = start - listed[part.iri][0]["offset"]
+    words = text[max(inside, 0) : max(inside + length, 0)]
+    numbers = [page] if page else part.pages
+    return list(cited_pages(service, iri, numbers, start, words))
 
 
 def _place(row: Row) -> tuple[int, int, str]:

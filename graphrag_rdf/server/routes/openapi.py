@@ -28,6 +28,7 @@ from graphrag_rdf.server.routes import (
     facts,
     graphstore,
     lists,
+    page_images,
     reference,
     resource,
     sparql,
@@ -65,7 +66,7 @@ _QUERY = {**_form("query"), "application/sparql-query": _TEXT}
 _UPDATE = {**_form("update"), "application/sparql-update": _TEXT}
 _DATASET = "default-graph-uri named-graph-uri union-default-graph format"
 _USING = "using-graph-uri using-named-graph-uri"
-_SHOWN = "offset chunk page start length"
+_SHOWN = "offset chunk page start length trace"
 _FILE = {"type": "string", "format": "binary"}
 _FILES = {
     "multipart/form-data": {
@@ -148,6 +149,14 @@ _ROUTES = (
     Route("/samples", "POST", uploads.samples, "Ingest the sample documents.", gives=(), guarded=True),
     Route(
         "/documents", "POST", uploads.upload, "Ingest documents.", "refresh", _FILES, _STREAM, guarded=True
+    ),
+    Route(
+        "/documents/{id:path}/pages/{number:int}.png",
+        "GET",
+        page_images.page_image,
+        "A page of a PDF as a picture.",
+        "width",
+        gives=("image/png",),
     ),
     Route("/documents/{id:path}", "GET", documents.document, "One document.", _SHOWN, gives=_FORMS),
     Route("/documents/{id:path}", "DELETE", uploads.forget, "Forget a document.", guarded=True),
@@ -232,6 +241,7 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
     "all": {"type": "boolean"},
     "dry_run": {"type": "boolean"},
     **{key: {"type": "integer", "minimum": 0} for key in ("offset", "page", "facts", "mentions")},
+    **{key: {"type": "integer", "minimum": 1} for key in ("number", "width")},
 }
 
 
@@ -241,7 +251,7 @@ def description() -> dict[str, Any]:
     for route in _all_routes():
         if not route.summary:
             continue
-        path, method = route.path.replace(":path}", "}"), route.methods.lower()
+        path, method = re.sub(r":\w+\}", "}", route.path), route.methods.lower()
         operation: dict[str, Any] = {
             "summary": route.summary,
             "operationId": f"{method}-{_name_of(path)}",

@@ -107,6 +107,7 @@ async def forget(request: Request) -> Response:
             return forget_named(engine, [iri], rewrite=False)
 
     forgotten = await service.writes.run(work, long=True)
+    service.page_images.clear()
     if forgotten.pending:
         service.rewrite_later()
     if forgotten.pending and wait:

@@ -176,7 +176,14 @@ _ROUTES = (
         for kind in ("doc", "e", "r", "term", "type")
     ),
     Route("/queries", "GET", reference.query_list, "The query templates of the program.", gives=_FORMS),
-    Route("/queries/{name:path}", "GET", reference.query, "One template.", gives=_FORMS),
+    Route(
+        "/queries/{name:path}",
+        "GET",
+        reference.query,
+        "One template; with its parameters in the URL, its result.",
+        "format dialect",
+        gives=(*_FORMS, *(each for each in _ANSWERS if each not in _FORMS)),
+    ),
     Route("/dataset", "GET", dataset.dataset, "What the store holds (VoID, DCAT).", gives=_FORMS),
     Route("/.well-known/void", "GET", dataset.dataset, "The same.", gives=_FORMS),
     Route("/openapi.json", "GET", openapi),

@@ -13,17 +13,23 @@ from pyoxigraph import NamedNode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from graphrag_rdf.errors import TemplateError
 from graphrag_rdf.exchange.ontologies import ontology_versions
 from graphrag_rdf.i18n import language, later, tr
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
 from graphrag_rdf.rdf.vocabulary_page import TermRow, vocabularies
 from graphrag_rdf.schema.observed import file_declarations
+from graphrag_rdf.server.http.access import require
+from graphrag_rdf.server.http.body import Parameters
+from graphrag_rdf.server.http.negotiation import GRAPHS, RESULTS, accepted, negotiate
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.rendering import render
-from graphrag_rdf.server.representations import Forms, listed, represent
-from graphrag_rdf.server.service import Service, site_of
+from graphrag_rdf.server.representations import HTML, JSON, Forms, listed, represent
+from graphrag_rdf.server.routes.sparql import answer_query
+from graphrag_rdf.server.service import Service, service_of, site_of
 from graphrag_rdf.sparql.documentation import SH, executables
 from graphrag_rdf.sparql.library import QueryTemplate
+from graphrag_rdf.sparql.parameters import parse
 from graphrag_rdf.store.vocabularies import vocabulary_context, vocabulary_triples
 
 _PREFIXES = {**PREFIXES, "sh": str(SH)}
@@ -45,8 +51,15 @@ async def query_list(request: Request) -> Response:
 
 
 async def query(request: Request) -> Response:
-    """One template: summary, parameters, text."""
+    """One template: summary, parameters, text. With its parameters in the URL, or in a format of results, its
+    result, as from `/sparql`.
+    """
     name: str = request.path_params["name"]
+    url = Parameters.of_query_string(request.scope["query_string"])
+    templates = service_of(request).engine.store.templates
+    if name in templates and _is_to_run(templates[name], request, url):
+        require(request, "read")
+        return await answer_query(request, _filled(templates[name], service_of(request), url), url)
 
     def forms(service: Service) -> Forms:
         store = service.engine.store
@@ -62,6 +75,39 @@ async def query(request: Request) -> Response:
         )
 
     return await represent(request, forms)
+
+
+def _is_to_run(template: QueryTemplate, request: Request, url: Parameters) -> bool:
+    """Whether the client gives parameters, or takes results and no description of the template."""
+    if any(name in url for name in template.params):
+        return True
+    accept = accepted(request.headers.get("accept"), url.all("format"))
+    return negotiate(accept, (JSON, HTML, *GRAPHS)) is None and negotiate(accept, RESULTS) is not None
+
+
+def _filled(template: QueryTemplate, service: Service, url: Parameters) -> str:
+    """The query of a template with the parameters of a URL; lists repeat theirs.
+
+    Raises:
+        Problem: 400 for an update, an unfit value, or a missing one.
+    """
+    if template.header.kind == "update":
+        raise Problem(400, tr("{name} is an update, which only the program runs").format(name=template.name))
+    values: dict[str, Any] = {}
+    for key, parameter in template.params.items():
+        texts: list[Any] = [*url.all(key)]
+        if parameter.type.startswith("("):
+            texts = [text.split(" ") for text in texts]
+        try:
+            if texts:
+                values[key] = parse(parameter.type, texts if parameter.type.endswith("[]") else texts[0])
+        except ValueError as error:
+            message = tr("parameter {key} ({declared}): {error}")
+            raise Problem(400, message.format(key=key, declared=parameter.type, error=error)) from error
+    try:
+        return template.render(service.engine.store.renderer, **values)
+    except TemplateError as error:
+        raise Problem(400, error.message) from None
 
 
 def _places(request: Request) -> tuple[str, NamedNode]:

@@ -86,7 +86,9 @@ class Operation:
 async def sparql_endpoint(request: Request) -> Response:
     """`/sparql`: queries and updates."""
     operation = await _operation(request)
-    return await (run_update if operation.update else _answer)(request, operation.text, operation.parameters)
+    return await (run_update if operation.update else answer_query)(
+        request, operation.text, operation.parameters
+    )
 
 
 async def query_endpoint(request: Request) -> Response:
@@ -94,7 +96,7 @@ async def query_endpoint(request: Request) -> Response:
     operation = await _operation(request)
     if operation.update:
         raise Problem(400, tr("send updates to /update or /sparql"))
-    return await _answer(request, operation.text, operation.parameters)
+    return await answer_query(request, operation.text, operation.parameters)
 
 
 async def update_endpoint(request: Request) -> Response:
@@ -165,7 +167,12 @@ def _of_form(form: Parameters, url: Parameters, method: str) -> Operation:
     return Operation(query if update is None else update, update is not None, parameters)
 
 
-async def _answer(request: Request, text: str | None, parameters: Parameters) -> Response:
+async def answer_query(request: Request, text: str | None, parameters: Parameters) -> Response:
+    """Run a query within the limits of clients, or describe the service without one.
+
+    Args:
+        parameters: of the SPARQL Protocol; others are ignored.
+    """
     service = service_of(request)
     if text is None:
         return await asyncio.to_thread(describe_service, request)

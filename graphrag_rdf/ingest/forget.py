@@ -12,7 +12,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import ConfigError, NotPurgedError, StoreError, UsageError
 from graphrag_rdf.extract.names import fold
-from graphrag_rdf.i18n import tr
+from graphrag_rdf.i18n import listed, tr
 from graphrag_rdf.ingest.boilerplate import mark_boilerplate
 from graphrag_rdf.ingest.decisions import all_kinds, read_decisions
 from graphrag_rdf.ingest.drop_made import drop_made
@@ -27,6 +27,7 @@ from graphrag_rdf.rdf.terms import Statement, Term, local_name, now
 from graphrag_rdf.store.base import Changes, Row, Store, in_batches, select_in_batches
 from graphrag_rdf.trace.kinds import erased_words, item_links
 from graphrag_rdf.trace.recorder import bar_runs
+from graphrag_rdf.wing import absent
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest import NeededComponents
@@ -139,6 +140,14 @@ def forget_documents(
     out = found.counts
     out.documents = len(documents) - len(before)
     _warn_of_prompt(engine, found)
+    if absent():
+        out.warn(
+            "wings_missing",
+            tr(
+                "texts that the wings {names} wrote from these documents, such as reports, stay: this "
+                "installation lacks these wings. Install them, and run: graphrag-rdf refresh communities"
+            ).format(names=listed(absent())),
+        )
     if dry_run:
         return out
     out.erased = erased

@@ -111,6 +111,13 @@ def test_files_that_a_wing_reads_are_skipped_and_named(run: Run, tmp_path: Path)
     assert "needs the wing formats" in alone.err
 
 
+def test_forget_says_what_it_cannot_erase(run: Run) -> None:
+    run("ingest", "documents")
+    forgotten = run("forget", "documents/harbour.md", "--format", "json")
+    assert forgotten.code == 0, forgotten.err
+    assert "wings_missing" in [warning["type"] for warning in forgotten.json["warnings"]]
+
+
 def test_what_a_wing_has_is_told(run: Run) -> None:
     run("ingest", "documents")
     for command in (["eval", "retrieval", "set.json"], ["communities", "list"], ["trace", "verify", "last"]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import floor
 from typing import Any
 
 from pydantic import Field
@@ -146,7 +147,7 @@ def extractive(context: Context, state: State, parameters: Parameters) -> Iterat
             _select(context, state, step, fact)
         text = f"{first.answer} [1]"
     else:
-        text = _unknown(context, state, step, best)
+        text = _unknown(context, state, step, best, _too_far(best, parameters["min_margin"]))
     yield context.recorder.text_chunk(text)
     yield from finish_with_suggestions(context, state, parameters, step, text)
 
@@ -158,7 +159,8 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
     step = begin_answer(context, state, "llm")
     evidence = _evidence(context, state, step)
     if state.asked is None and not shown_lines(state, evidence, parameters) and not evidence.points:
-        state.answer = _unknown(context, state, step, best_passages(context, step, state, parameters))
+        best = best_passages(context, step, state, parameters)
+        state.answer = _unknown(context, state, step, best, tr("Nothing was selected that could answer it."))
         yield context.recorder.text_chunk(state.answer)
     else:
         asked = state.asked or Asked(context, state, evidence, parameters)
@@ -278,15 +280,24 @@ def _select(context: Context, state: State, step: Step, selection: Selection) ->
         state.selections.append(selection)
 
 
-def _unknown(context: Context, state: State, step: Step, best: Passages) -> str:
+def _unknown(context: Context, state: State, step: Step, best: Passages, reason: str) -> str:
     """Say that there is no answer; what comes nearest to one is kept beside it."""
     state.answered = False
     _closest(context, state, step, best)
     if best.found:
-        state.warn("no_relevant_facts", tr("No sentence has enough of the question's words."))
+        state.warn("no_relevant_facts", reason)
         return nothing_says(state.language, state.question)
     state.warn("no_relevant_facts", tr("Nothing in the documents shares a name or word with the question."))
     return nothing_found(state.language, state.question)
+
+
+def _too_far(best: Passages, least: float) -> str:
+    """Why no sentence is the answer: the figure that decides, rounded down so that it never looks enough."""
+    message = tr(
+        "No sentence comes close enough to the question: {margin:.3f}, and {least:g} is needed "
+        "(synthesis.min_margin)."
+    )
+    return message.format(margin=floor(best.margin * 1000) / 1000, least=least)
 
 
 def _closest(context: Context, state: State, step: Step, best: Passages) -> None:

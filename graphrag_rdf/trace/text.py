@@ -336,8 +336,8 @@ def score_words(scored: Any) -> str:
 
 
 def number_words(value: float | None) -> str:
-    """A number with four decimals."""
-    return tr("unknown") if value is None else f"{value:.4f}"
+    """A number with three decimals."""
+    return tr("unknown") if value is None else f"{value:.3f}"
 
 
 def token_words(in_tokens: int | None, out_tokens: int | None) -> str:

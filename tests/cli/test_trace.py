@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,11 @@ def test_a_query_of_a_trace_runs_again(run: Run, store: Path, asked: str, tmp_pa
     unknown = run("trace", "query", asked, "retrieval/nothing")
     assert unknown.code == 2
     assert "the trace has no query retrieval/nothing" in unknown.err
+
+
+def test_scores_have_three_digits_and_json_all(run: Run, store: Path) -> None:
+    assert run("ask", "Who designed Drumlaw Head Lighthouse?").code == 0
+    text = run("trace", "show", "last", "--full").out
+    assert re.search(r"Score: \d\.\d{3}\b", text)
+    assert re.findall(r"(?<![\d.:])\d\.\d{4,}", text) == []
+    assert re.search(r'"score": 0\.\d{4,}', run("trace", "show", "last", "--format", "json").out)

@@ -100,14 +100,14 @@ def test_they_are_told_apart_from_ours(own: Engine, tmp_path: Path) -> None:
             ["grounding", "exploration", "focus", "synthesis"],
             [
                 *("Where does the builder of Upper Mill live?", "tokens 212 in, 9 out", "concept: builder"),
-                *("(Upper Mill, built by, Orla Fenn)", "Score: 0.9371", "Concept: builder"),
+                *("(Upper Mill, built by, Orla Fenn)", "Score: 0.937", "Concept: builder"),
                 *("Source: Chunk 1 → Page 1 → Mills of the Hask valley", "in TrustGraph's form"),
             ],
         ),
         (
             DOCRAG,
             ["grounding", "exploration", "focus", "synthesis"],
-            ["Chunk: Chunk 1 → Page 1 → Mills of the Hask valley · 0.7100", "urn:chunk:00000000-97c4"],
+            ["Chunk: Chunk 1 → Page 1 → Mills of the Hask valley · 0.710", "urn:chunk:00000000-97c4"],
         ),
         (
             REACT,

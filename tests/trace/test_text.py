@@ -95,7 +95,7 @@ def test_all_of_a_trace(sample: Sample, run: TraceRecorder) -> None:
         "      Edge: (Ada, founded, mill)\n",
         "        Reason: It names the founder.\n",
         "        Concept: mill\n",
-        "        Score: 0.7500 (words 0.5000, graph 1.0000) · hop 1 · cited as [1]\n",
+        "        Score: 0.750 (words 0.500, graph 1.000) · hop 1 · cited as [1]\n",
         "        Source: Chunk 1 → A letter (characters 0–29)\n",
         "          “Ada founded the mill in 1903.”\n",
         "        Source: Chunk 1 → Page 1 → Report on the mill (characters 9–30)\n",
@@ -113,7 +113,7 @@ def test_more_when_asked(sample: Sample, run: TraceRecorder) -> None:
     brief, full = render_trace(trace), render_trace(trace, full=True)
     for text in (
         "Considered: * 1. (Ada, founded, mill)",
-        "Activated: Ada (round 1, activation 0.5000)",
+        "Activated: Ada (round 1, activation 0.500)",
         "focus: edge_limit=25 use=rank",
         "Call llm:",
     ):

@@ -18,18 +18,23 @@ if TYPE_CHECKING:
 
 
 def _facts(engine: Engine, asked: Asked) -> Iterable[Item]:
-    """Facts with the labels of their terms, the IRI of an object that is a thing, and as N-Triples."""
+    """Facts with the labels of their terms, their values as the documents write them, the IRI of an object
+    that is a thing, and as N-Triples.
+    """
     from graphrag_rdf.trace.facts import fact_of, read_labels
+    from graphrag_rdf.trace.values import all_as_written
 
     rows = engine.store.select("facts/list", **_parameters(engine, asked))
     labels = read_labels(engine.store, [row[name] for row in rows for name in "spo"])
+    facts = [fact_of(row, labels) for row in rows]
     return [
         {
-            **to_json(fact_of(row, labels)),
-            "o_iri": row["o"].value if isinstance(row["o"], ox.NamedNode) else "",
-            "statement": f"{row['s']} {row['p']} {row['o']} .",
+            **to_json(fact),
+            "o_written": written.o_label,
+            "o_iri": fact.o.value if isinstance(fact.o, ox.NamedNode) else "",
+            "statement": f"{fact.s} {fact.p} {fact.o} .",
         }
-        for row in rows
+        for fact, written in zip(facts, all_as_written(engine.store, facts), strict=True)
     ]
 
 
@@ -69,7 +74,7 @@ FACTS = register(
         columns=(
             Column("s", later("subject"), value=lambda item: item["s_label"], link="term"),
             Column("p", later("relation"), value=lambda item: item["p_label"], link="term"),
-            Column("o_iri", later("object"), value=lambda item: item["o_label"], link="term"),
+            Column("o_iri", later("object"), value=lambda item: item["o_written"], link="term"),
             Column("statement", later("sources"), value=lambda _: tr("source"), link="fact", table=False),
         ),
         filters=(

@@ -17,6 +17,7 @@ from graphrag_rdf.extract.table_columns import VALUES, is_relative, kind_of, nam
 from graphrag_rdf.steps.state import Context
 from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.trace.recorder import Step
+from graphrag_rdf.trace.values import with_unit
 
 _MOST_CELLS = 8  # of a row of which no cell bears on the question more than others
 _ELSEWHERE = 0.6  # of the score of a row in which a word of the question only names a column
@@ -43,7 +44,10 @@ class NamedCell:
 
     @property
     def told(self) -> str:
-        """As the table has it: `born in London`, `June 30, 2023: 14,694`."""
+        """As the table has it: `born in London`, `June 30, 2023: 14,694`, `amount 85 GBP` of `amount_gbp`."""
+        value = with_unit(self.value, self.name)
+        if value != self.value:
+            return f"{' '.join(self.name.split()[:-1])} {value}".strip()
         return f"{self.name}{':' if self.name[-1:].isdigit() else ''} {self.value}".strip()
 
 

@@ -16,6 +16,7 @@ from graphrag_rdf.rdf.wording import phrase_of, words_of, words_of_value
 from graphrag_rdf.sparql.parameters import parse_term
 from graphrag_rdf.store.base import Row, Store, languages_of
 from graphrag_rdf.trace.model import DecisionNote, Fact
+from graphrag_rdf.trace.values import lexical_forms
 
 
 def read_labels(store: Store, terms: Iterable[Term], language: str | None = None) -> dict[str, str]:
@@ -181,7 +182,7 @@ class _LookUp:
         objects: list[FactTerm] = list(self._nodes(2, alike=alike))
         if isinstance(object_, Literal):
             objects.append(object_)
-        text = self._names[2] if object_ is None else None
+        texts = [] if object_ is not None else lexical_forms(self._names[2])
         if not subjects or not predicates:
             return []
         matching = self._store.select(
@@ -189,7 +190,7 @@ class _LookUp:
             subjects=subjects,
             predicates=predicates,
             objects=objects,
-            object_text=[] if text is None else [text],
+            object_text=texts,
             alike=alike,
             inferred=inferred,
         )
@@ -201,7 +202,7 @@ class _LookUp:
             for fact in dict.fromkeys(removed)
             if fact[0] in subjects
             and fact[1] in predicates
-            and (fact[2] in objects or (text is not None and _reads(fact[2], text, alike=alike)))
+            and (fact[2] in objects or any(_reads(fact[2], text, alike=alike) for text in texts))
         ]
 
     def _nodes(self, place: int, *, alike: bool) -> list[NamedNode]:

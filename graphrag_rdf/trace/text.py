@@ -32,6 +32,7 @@ from graphrag_rdf.trace.model import Call, Fact, Inference, Selected, Trace, Tra
 from graphrag_rdf.trace.outcomes import outcome_words
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.sources import ChunkNode, FactSource, Premise, SourceTree
+from graphrag_rdf.trace.values import as_written
 
 _BELOW = "    │ "
 _ITEMS = 10  # of each kind that are shown without `full`, where the kind does not say how
@@ -229,7 +230,8 @@ def render_fact_sources(found: Sequence[FactSource], *, width: int = 80, colour:
             write_inferences(page, item.inferences, "")
         if item.fact != shown:
             shown = item.fact
-            page.paragraph(fact_words(shown), "")
+            quotes = [each.source.quote for each in found if each.fact == shown and each.source.quote]
+            page.paragraph(fact_words(as_written(shown, quotes)), "")
             if item.removed:
                 page.paragraph(f"{item.removed}", "  ", tr("Does not hold: "))
         where = place_words(item.source)

@@ -25,6 +25,7 @@ from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.drawing import Edge, Node, draw_for_screens
 from graphrag_rdf.trace.facts import fact_of, label_of, read_labels
 from graphrag_rdf.trace.model import Fact
+from graphrag_rdf.trace.values import all_as_written
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -80,7 +81,7 @@ def entity_page(service: Service, iri: NamedNode, *, facts_from: int = 0, mentio
         "server/entity-mentions", members=members, limit=_MENTIONS + 1, offset=mentions_from
     )
     labels = read_labels(store, [*members, *(row[name] for row in facts for name in "spo"), *_types(names)])
-    out = [fact_of(row, labels) for row in facts if row["out"]]
+    out = all_as_written(store, [fact_of(row, labels) for row in facts if row["out"]])
     into = [fact_of(row, labels) for row in facts if not row["out"]]
     label = label_of(canonical, labels)
     near = store.select("entities/named-with", entity=canonical, limit=_DRAWN)

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.server.http.events import message_event
 from graphrag_rdf.trace.messages import GraphRagResponse
 from tests.pipeline import test_any_shape as any_shape
 from tests.support.commands import documents_in
 from tests.support.endpoint import TOKENS, WRITE, Endpoint
+from tests.support.pdf import lines, make_pdf
 from tests.support.scripted_server import Reply, ScriptedServer
 
 if TYPE_CHECKING:
@@ -520,3 +522,58 @@ _CONTRASTS = """() => {
     return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
   });
 }"""
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """A server over two PDFs that state the same fact."""
+    place = tmp_path_factory.mktemp("printed")
+    (place / "in").mkdir()
+    fact = "Ada Orr founded the Skell Boat Company in 1911."
+    for name, height, text in (
+        ("ledger", 700, "The ledger says so."),
+        ("letter", 200, "She wrote a letter."),
+    ):
+        data = make_pdf([lines(50, height, [fact, text])])
+        (place / "in" / f"{name}.pdf").write_bytes(data)
+    with Engine.open(config=Settings(store=str(place / "store"))) as engine:
+        engine.ingest([place / "in"])
+    with Endpoint.start(place / "store") as endpoint:
+        yield endpoint
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_citations_of_pdfs_are_marked_on_their_pages(browser: Browser, printed: Endpoint, width: int) -> None:
+    with printed.client() as client:
+        question = {"question": "Who founded the Skell Boat Company?"}
+        client.post("/ask", json=question, timeout=60).raise_for_status()
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda message: faults.append(message.text))
+    page.goto(f"{printed.url}/traces/last")
+    page.locator(".evidence a[href$='#cited']").first.click()
+    page.wait_for_url("**/documents/**#cited")
+    first = page.url
+    picture, text = page.locator(".paper img"), page.locator(".beside .chunk")
+    assert picture.get_attribute("alt") == page.locator("mark.cited").inner_text().rstrip("1 ")
+    page.wait_for_function("document.querySelector('.paper img').naturalWidth === 1200")
+    box, seen, beside = (each.bounding_box() for each in (page.locator("rect#cited"), picture, text))
+    assert box
+    assert seen
+    assert beside
+    assert 0 <= box["y"] < 800
+    assert seen["x"] <= box["x"] < box["x"] + box["width"] <= seen["x"] + seen["width"]
+    assert (beside["x"] > seen["x"] + seen["width"]) == (width > 1000)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert "Citation 1 of 2" in page.locator("nav.citations").inner_text()
+    page.keyboard.press("ArrowRight")
+    page.get_by_text("Citation 2 of 2").wait_for()
+    assert page.url.partition("?")[0] != first.partition("?")[0]
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("link", name="Previous citation").focus()
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.keyboard.press("Enter")
+    page.get_by_text("Citation 1 of 2").wait_for()
+    page.close()
+    assert faults == []

@@ -15,8 +15,6 @@ from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.service import Service
 
 PDF = "application/pdf"
-_MOST = 3
-"""Pages that are shown together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ def cited_pages(
         start: offset of the cited words in the text of the document.
         words: the cited words; "" for whole pages.
     """
-    rows = service.engine.store.select("provenance/kept-pages", document=document, numbers=numbers[:_MOST])
+    rows = service.engine.store.select("provenance/kept-pages", document=document, numbers=numbers)
     for row in rows:
         first = row["offset"] - start
         quote = words[max(first, 0) : max(first + row["length"], 0)].strip()

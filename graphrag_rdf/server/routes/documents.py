@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from pyoxigraph import NamedNode
@@ -138,6 +139,8 @@ def report_page(request: Request, service: Service, report: Mapping[str, Any]) -
 
 # --- the page of a document: its text with the facts that were read from it marked ---------------------
 
+_PICTURES = 3
+"""Pages of a PDF that are shown beside a chunk."""
 CHUNKS = 10
 """Chunks on a page: some 20,000 characters, of tables some thousand facts."""
 
@@ -303,7 +306,7 @@ def _pictures(
     inside = start - listed[part.iri][0]["offset"]
     words = text[max(inside, 0) : max(inside + length, 0)]
     numbers = [page] if page else part.pages
-    return list(cited_pages(service, iri, numbers, start, words))
+    return list(islice(cited_pages(service, iri, numbers, start, words), _PICTURES))
 
 
 def _place(row: Row) -> tuple[int, int, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,6 +33,12 @@ def asked(client: httpx.Client) -> str:
     response = client.post("/ask", data={"question": QUESTION}, timeout=60)
     assert response.status_code == 303, response.text
     return response.headers["location"]
+
+
+def test_scores_on_the_page_of_a_trace_have_three_digits(client: httpx.Client, asked: str) -> None:
+    text = get(client, asked).text
+    assert re.search(r"score 0\.\d{3}\b", text)
+    assert re.findall(r"(?<![\d.:])[01]\.\d{4,}", text) == []
 
 
 def test_home(client: httpx.Client, asked: str) -> None:

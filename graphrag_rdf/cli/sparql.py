@@ -21,7 +21,6 @@ from graphrag_rdf.errors import UsageError, did_you_mean, read_text
 from graphrag_rdf.i18n import bracketed, ngettext, tr
 
 if TYPE_CHECKING:
-    from graphrag_rdf.rdf.terms import Term
     from graphrag_rdf.sparql.library import QueryTemplate, TemplateLibrary
     from graphrag_rdf.store.base import Store
 
@@ -205,37 +204,26 @@ def write_result(store: Store, query: str, form: str, *, union: bool = False) ->
 
 
 def _table(store: Store, query: str, *, union: bool) -> bool:
+    from graphrag_rdf.rdf.terms import readable
     from graphrag_rdf.sparql.empty import lexical, nothing_in
 
     answer = store.query(query, union=union)
     if answer.boolean is not None:
         say("yes" if answer.boolean else "no")
     elif answer.triples is not None:
-        rows = [(shown(t.subject), shown(t.predicate), shown(t.object)) for t in answer.triples]
+        rows = [(readable(t.subject), readable(t.predicate), readable(t.object)) for t in answer.triples]
         output.table((tr("subject"), tr("predicate"), tr("object")), rows)
     else:
         solutions = answer.rows or []
         output.table(
             [f"?{name}" for name in answer.variables],
-            [[shown(row[name]) if name in row else None for name in answer.variables] for row in solutions],
+            [
+                [readable(row[name]) if name in row else None for name in answer.variables]
+                for row in solutions
+            ],
         )
         return not nothing_in(map(lexical, row.values()) for row in solutions)
     return bool(answer.boolean or answer.triples)
-
-
-def shown(term: Term) -> str:
-    """A readable term: IRIs with prefixes, literals without quotes, triple terms part by part."""
-    from pyoxigraph import Literal, NamedNode, Triple
-
-    from graphrag_rdf.rdf.namespaces import prefixed
-
-    if isinstance(term, Triple):
-        return f"<<( {shown(term.subject)} {shown(term.predicate)} {shown(term.object)} )>>"
-    if isinstance(term, NamedNode):
-        return prefixed(term) or f"<{term.value}>"
-    if isinstance(term, Literal):
-        return f"{term.value}@{term.language}" if term.language else term.value
-    return str(term)
 
 
 @click.group(

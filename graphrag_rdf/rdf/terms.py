@@ -17,6 +17,8 @@ from urllib.parse import unquote
 
 from pyoxigraph import BaseDirection, BlankNode, Literal, NamedNode, Triple
 
+from graphrag_rdf.rdf.namespaces import prefixed
+
 Term: TypeAlias = NamedNode | BlankNode | Literal | Triple
 Statement: TypeAlias = tuple[NamedNode, NamedNode, NamedNode | Literal]
 """A fact."""
@@ -143,6 +145,26 @@ def from_sparql_json(data: Mapping[str, Any]) -> Term:
 def text_of(term: Term) -> str:
     """A term as text: an IRI, the lexical form of a literal, or a triple term in N-Triples."""
     return f"<<( {term} )>>" if isinstance(term, Triple) else term.value
+
+
+def readable(term: Term, *, quoted: bool = False) -> str:
+    """A term for people: IRIs with prefixes, literals without quotes, triple terms part by part.
+
+    Args:
+        quoted: literals as in SPARQL, as they are in triple terms: with quotes and datatype.
+    """
+    if isinstance(term, Triple):
+        parts = (readable(part, quoted=True) for part in (term.subject, term.predicate, term.object))
+        return f"<<( {' '.join(parts)} )>>"
+    if isinstance(term, NamedNode):
+        return prefixed(term) or f"<{term.value}>"
+    if not isinstance(term, Literal):
+        return str(term)
+    if not quoted:
+        return f"{term.value}@{term.language}" if term.language else term.value
+    if term.language or term.datatype == _STRING:
+        return str(term)
+    return f"{Literal(term.value)}^^{readable(term.datatype)}"
 
 
 def number_of(term: Term) -> float:

@@ -29,7 +29,7 @@ from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import HTML, iri_of
 from graphrag_rdf.server.routes.resource import TermView, named_in, view_term
 from graphrag_rdf.server.routes.sparql import run
-from graphrag_rdf.server.routes.suggestions import Suggestion, suggestion
+from graphrag_rdf.server.routes.suggestions import PATIENCE, Asker, Suggestion, suggestion
 from graphrag_rdf.server.service import Service, address_of, client_of, service_of
 from graphrag_rdf.sparql.empty import nothing_in
 from graphrag_rdf.sparql.render import prologue
@@ -38,9 +38,6 @@ from graphrag_rdf.trace.facts import read_labels
 
 ROWS = 500
 """Rows of an answer that the page shows."""
-
-_PATIENCE = 5.0
-"""Seconds to look for a reason why an answer is empty."""
 
 _LINES = Wanted("text/tab-separated-values", "text/tab-separated-values")
 _TRIPLES = Wanted("application/n-triples", "application/n-triples")
@@ -117,7 +114,8 @@ async def editor(request: Request) -> Response:
         return _page(service, text, problem=problem, union=union)
     suggested = None
     if table.empty():
-        suggested = await suggestion(request, service, text, union=union, seconds=_PATIENCE)
+        asker = Asker.of_request(request, service)
+        suggested = await suggestion(asker, service, text, union=union, seconds=PATIENCE)
     return _page(service, text, table=table, union=union, suggested=suggested)
 
 

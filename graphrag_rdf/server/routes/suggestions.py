@@ -18,6 +18,9 @@ from graphrag_rdf.server.service import COMMIT, Service, address_of, client_of, 
 from graphrag_rdf.sparql.empty import Alternative, alternatives, found_nothing
 
 _JSON = Wanted("application/sparql-results+json", "application/sparql-results+json")
+PATIENCE = 5.0
+"""Seconds to look for a reason why an answer is empty, for somebody who waits for it."""
+
 _EMPTY = 4096
 """Bytes of a result that may be empty: its head names the variables."""
 
@@ -60,8 +63,28 @@ class Suggestion:
         return f'<{target}>; rel="alternate"; {title}'
 
 
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """For whom changed queries run.
+
+    Attributes:
+        client: the client that limits apply to.
+        min_commit: the oldest commit that it may get an answer from.
+        base: the IRI that relative IRIs are resolved against.
+    """
+
+    client: str
+    min_commit: int
+    base: str | None = None
+
+    @classmethod
+    def of_request(cls, request: Request, service: Service) -> Asker:
+        """The client of a request."""
+        return cls(client_of(request), service.min_commit(request), address_of(request))
+
+
 async def suggestion(
-    request: Request, service: Service, text: str, *, union: bool, seconds: float, dataset: Dataset = ()
+    asker: Asker, service: Service, text: str, *, union: bool, seconds: float, dataset: Dataset = ()
 ) -> Suggestion | None:
     """A form of an empty query that finds something; None if none does within so many seconds."""
     if service.remote is not None:
@@ -69,7 +92,7 @@ async def suggestion(
     with suppress(TimeoutError, Problem):
         async with asyncio.timeout(seconds):
             for changed in alternatives(text, union=union or bool(dataset)):
-                if await _matches(request, service, changed, dataset):
+                if await _matches(asker, service, changed, dataset):
                     return (
                         Suggestion(changed.summary(), changed.text, changed.union, dataset)
                         if changed.changes
@@ -87,7 +110,8 @@ async def explained(
         return response
 
     async def explain(seconds: float) -> str | None:
-        changed = await suggestion(request, service, text, union=union, seconds=seconds, dataset=dataset)
+        asker = Asker.of_request(request, service)
+        changed = await suggestion(asker, service, text, union=union, seconds=seconds, dataset=dataset)
         return None if changed is None else changed.link(site_of(request))
 
     if service.remote is None and found_nothing(bytes(response.body), media_type):
@@ -98,9 +122,8 @@ async def explained(
     return response
 
 
-async def _matches(request: Request, service: Service, changed: Alternative, dataset: Dataset) -> bool:
+async def _matches(asker: Asker, service: Service, changed: Alternative, dataset: Dataset) -> bool:
     """Whether the pattern of a changed query matches anything; no if the query is malformed."""
-    base = address_of(request)
     try:
         job, _ = await job_of(
             service,
@@ -108,12 +131,12 @@ async def _matches(request: Request, service: Service, changed: Alternative, dat
             _JSON,
             None,
             with_prefixes=True,
-            base=base,
+            base=asker.base,
             union=changed.union,
             **graphs_of(dataset),
         )
-        with service.concurrency.slot(client_of(request)):
-            _, data = await service.queries.whole(job, service.min_commit(request))
+        with service.concurrency.slot(asker.client):
+            _, data = await service.queries.whole(job, asker.min_commit)
     except Problem as problem:
         if problem.status == 400:
             return False

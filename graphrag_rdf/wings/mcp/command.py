@@ -29,7 +29,8 @@ def mcp_command(
 ) -> int:
     """Serve the store as tools to the program that starts this one, over stdin and stdout (MCP).
 
-    Tools: ask, retrieve, sparql (reading), trace, source_of_fact, and with --allow-ingest also ingest.
+    Tools: ask, retrieve, schema, sparql (reading), list, trace, source_of_fact, and with --allow-ingest also
+    ingest. Resources: the vocabularies, documents and traces. Prompts: the queries of the cookbook.
     `serve` has the same tools over HTTP, at /mcp. Needs: pip install 'graphrag-rdf[mcp]'
     """
     overrides = {

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
-from pyoxigraph import NamedNode
 from starlette.requests import HTTPConnection
 
 from graphrag_rdf.config import Role
@@ -21,15 +20,18 @@ from graphrag_rdf.lists.declaration import Asked, List, lists
 from graphrag_rdf.lists.table import list_text
 from graphrag_rdf.lists.traces import TRACES
 from graphrag_rdf.rdf.json_values import to_json
-from graphrag_rdf.rdf.namespaces import prefixed
+from graphrag_rdf.rdf.terms import from_sparql_json, readable
 from graphrag_rdf.server.http.access import ROLES, Access
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.http.questions import AskRequest, RetrieveRequest
-from graphrag_rdf.server.jobs import job_of
+from graphrag_rdf.server.jobs import is_union, job_of
+from graphrag_rdf.server.representations import iri_of
 from graphrag_rdf.server.routes import ask
 from graphrag_rdf.server.routes.sparql import forms_for
+from graphrag_rdf.server.routes.suggestions import PATIENCE, Asker, suggestion
 from graphrag_rdf.server.routes.uploads import ingest_named, may_read
 from graphrag_rdf.server.service import Service, client_of
+from graphrag_rdf.sparql.empty import found_nothing
 from graphrag_rdf.sparql.render import Dialect
 from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.lines import one_line
@@ -38,6 +40,7 @@ from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.sources import FactSource, source_fact
 from graphrag_rdf.trace.text import render_fact_sources, render_trace
+from graphrag_rdf.wings.mcp.schema import schema_of, text_of_schema
 
 _LONGEST_REMARK = 300
 """Characters that progress reports of what an agent says before the answer."""
@@ -124,6 +127,20 @@ class SparqlArguments(_Arguments):
     query: Annotated[str, StringConstraints(min_length=1, max_length=100_000)] = Field(
         description="SELECT, ASK, CONSTRUCT or DESCRIBE; tg, rag, prov, rdfs, skos, dcterms are declared"
     )
+    union: bool | None = Field(
+        default=None, description="all graphs as the default graph; without it, as the server is set"
+    )
+
+
+class SchemaArguments(_Arguments):
+    """Of `schema`."""
+
+    graph: Name | None = Field(
+        default=None,
+        description="IRI of a named graph, such as urn:graph:source (documents, chunks, evidence) or "
+        "urn:graph:retrieval (traces); without it the facts",
+    )
+    limit: int = Field(default=50, ge=1, le=500, description="of classes, and of relations")
 
 
 class TraceArguments(_Arguments):
@@ -244,20 +261,37 @@ async def _retrieve(call: Call, asked: RetrieveRequest) -> Outcome:
 
 async def _sparql(call: Call, asked: SparqlArguments) -> Outcome:
     service, settings = call.service, call.service.settings
+    union = is_union(service, asked.query, None if asked.union is None else str(asked.union))
     job, _ = await job_of(
         service,
         asked.query,
         *forms_for("application/sparql-results+json, text/turtle", "rdf12"),
         with_prefixes=True,
+        union=union,
         max_rows=min(ROWS, settings.max_rows),
         max_bytes=min(_BYTES, settings.max_result_mb << 20),
     )
-    content_type, data = await service.queries.whole(job, service.engine.store.commit_number())
-    if content_type.startswith("text/turtle"):
-        turtle = data.decode()
-        return Outcome({"turtle": turtle}, turtle)
-    results: dict[str, Any] = json.loads(data)
-    return Outcome(results, _text_of_results(results))
+    commit = service.engine.store.commit_number()
+    content_type, data = await service.queries.whole(job, commit)
+    media_type = content_type.partition(";")[0]
+    results: dict[str, Any] = {"turtle": data.decode()} if media_type == "text/turtle" else json.loads(data)
+    text = results["turtle"] if "turtle" in results else _text_of_results(results)
+    if not found_nothing(data, media_type):
+        return Outcome(results, text)
+    asker = Asker(call.caller.client, commit)
+    changed = await suggestion(asker, service, asked.query, union=union, seconds=PATIENCE)
+    if changed is None:
+        return Outcome(results, text)
+    suggested = {"summary": changed.summary, "query": changed.query, "union": changed.union}
+    with_union = " with union = true" if changed.union and not union else ""
+    hint = f"hint: {changed.summary} Run{with_union}:\n{changed.query}"
+    return Outcome({**results, "suggestion": suggested}, f"{text}\n\n{hint}")
+
+
+async def _schema(call: Call, asked: SchemaArguments) -> Outcome:
+    graph = None if asked.graph is None else iri_of(asked.graph.strip("<>"))
+    schema = await schema_of(call.service, graph, asked.limit)
+    return Outcome(schema, text_of_schema(schema))
 
 
 async def _trace(call: Call, asked: TraceArguments) -> Outcome:
@@ -327,13 +361,28 @@ TOOLS: tuple[Tool, ...] = (
         _retrieve,
     ),
     Tool(
+        "schema",
+        "What the graph has",
+        "The classes and relations of the store, with labels, numbers, types of subjects and objects and an "
+        "example, and the prefixes: what you need to write a query for `sparql`.",
+        SchemaArguments,
+        {"prefixes": "object", "classes": "array", "relations": "array"},
+        _schema,
+    ),
+    Tool(
         "sparql",
         "Query the graph",
         "Run a reading SPARQL query ({spelling}). Facts and labels are in {facts}; documents, chunks and "
         "evidence in GRAPH <urn:graph:source>; traces in GRAPH <urn:graph:retrieval>. "
-        f"At most {ROWS} rows: use LIMIT.",
+        f"At most {ROWS} rows: use LIMIT. If it finds nothing, a changed query that does is suggested.",
         SparqlArguments,
-        {"head?": "object", "results?": "object", "boolean?": "boolean", "turtle?": "string"},
+        {
+            "head?": "object",
+            "results?": "object",
+            "boolean?": "boolean",
+            "turtle?": "string",
+            "suggestion?": "object",
+        },
         _sparql,
     ),
     Tool(
@@ -417,8 +466,8 @@ def _text_of_results(results: Mapping[str, Any]) -> str:
     if "boolean" in results:
         return "yes" if results["boolean"] else "no"
     variables = results["head"]["vars"]
-    rows = ["\t".join(_term(row.get(name)) for name in variables) for row in results["results"]["bindings"]]
-    return "\n".join(["\t".join(f"?{name}" for name in variables), *rows])
+    rows = ["\t".join(_cell(row.get(name)) for name in variables) for row in results["results"]["bindings"]]
+    return "\n".join(["\t".join(f"?{name}" for name in variables), *(rows or ["(no rows)"])])
 
 
 def _text_of_trace(trace: Trace) -> str:
@@ -444,19 +493,8 @@ def _text_of_report(report: Any) -> str:
     return "\n".join(lines)
 
 
-def _term(term: Mapping[str, Any] | None) -> str:
-    if term is None:
-        return ""
-    value = term["value"]
-    if term["type"] == "triple":
-        parts = (value["subject"], value["predicate"], value["object"])
-        return f"<<( {' '.join(map(_term, parts))} )>>"
-    if term["type"] == "uri":
-        return prefixed(NamedNode(value)) or f"<{value}>"
-    text = value.replace("\t", " ").replace("\n", " ")
-    if term["type"] == "bnode":
-        return f"_:{text}"
-    return f"{text}@{term['xml:lang']}" if "xml:lang" in term else text
+def _cell(term: Mapping[str, Any] | None) -> str:
+    return "" if term is None else readable(from_sparql_json(term)).replace("\t", " ").replace("\n", " ")
 
 
 def _fact(edge: Mapping[str, Any]) -> str:

@@ -24,27 +24,13 @@ from tests.support.tools import over_http, stdio, talk, text_of
 pytest.importorskip("mcp")
 
 QUESTION = "Who founded the Tarnay Electric Light Company?"
-READING = ["ask", "retrieve", "sparql", "list", "trace", "source_of_fact"]
+READING = ["ask", "retrieve", "schema", "sparql", "list", "trace", "source_of_fact"]
 OUTCOMES = (
     "PREFIX rag: <https://w3id.org/graphrag-rdf/ns#> "
     "SELECT ?o { GRAPH <urn:graph:retrieval> { ?s rag:outcome ?o } }"
 )
 
 Connect = Callable[[], Any]
-
-
-@pytest.fixture(scope="module")
-def store(documents_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store for programs that are started by clients."""
-    place = tmp_path_factory.mktemp("mcp") / "store"
-    shutil.copytree(documents_store, place, ignore=shutil.ignore_patterns("snapshots", "holder.json"))
-    return place
-
-
-@pytest.fixture(params=[pytest.param("stdio", marks=pytest.mark.slow), "http"])
-def connect(request: pytest.FixtureRequest, store: Path, answering: Endpoint) -> Connect:
-    """A way to the tools, by either transport."""
-    return (lambda: stdio(store)) if request.param == "stdio" else lambda: over_http(answering)
 
 
 # --- what the tools do --------------------------------------------------------------------------------

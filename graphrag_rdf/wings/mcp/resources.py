@@ -120,56 +120,29 @@ def _trace(engine: Engine, name: str) -> Trace:
     return read_trace(engine.store, find_trace(engine.store, name), engine.blobs)
 
 
+def _trace_as_text(engine: Engine, name: str) -> str:
+    return render_trace(_trace(engine, name))
+
+
+def _trace_as_json(engine: Engine, name: str) -> str:
+    return json.dumps(to_json(_trace(engine, name)), ensure_ascii=False)
+
+
+_TURTLE, _JSON, _TEXT = "text/turtle", "application/json", "text/plain"
+_VOCABULARIES = "The classes and properties of the program's graphs: documents, evidence, traces."
+_FACTS = "The relations and types that the facts use, and the ontologies that are loaded."
+_QUESTIONS = f"The newest questions and how they were answered, at most {_NEWEST:,}."
+_BY_NAME = "By its IRI, path or title, percent-encoded."
+_BY_UUID = "By IRI or UUID, or 'last'."
+
 RESOURCES: tuple[Resource, ...] = (
-    Resource(
-        "ontology",
-        "Vocabularies",
-        "The classes and properties of the program's graphs: documents, evidence, traces.",
-        "text/turtle",
-        _vocabularies,
-    ),
-    Resource(
-        "ontology/schema",
-        "Schema of the facts",
-        "The relations and types that the facts use, and the ontologies that are loaded.",
-        "text/turtle",
-        _schema,
-    ),
-    Resource(
-        "documents",
-        "Documents",
-        f"The documents, at most {_NEWEST:,}.",
-        "application/json",
-        _list_of(DOCUMENTS, "documents"),
-    ),
-    Resource(
-        "documents/{document}",
-        "Text of a document",
-        "By its IRI, path or title, percent-encoded.",
-        "text/plain",
-        _document,
-    ),
-    Resource(
-        "traces",
-        "Questions",
-        f"The newest questions and how they were answered, at most {_NEWEST:,}.",
-        "application/json",
-        _list_of(TRACES, "traces"),
-    ),
-    Resource(
-        "traces/{trace}",
-        "How an answer came about",
-        "By IRI or UUID, or 'last', as text.",
-        "text/plain",
-        lambda engine, name: render_trace(_trace(engine, name), colour=False),
-    ),
-    Resource(
-        "traces/{trace}/json",
-        "How an answer came about, as JSON",
-        "By IRI or UUID, or 'last'.",
-        "application/json",
-        lambda engine, name: json.dumps(to_json(_trace(engine, name)), ensure_ascii=False),
-    ),
+    Resource("ontology", "Vocabularies", _VOCABULARIES, _TURTLE, _vocabularies),
+    Resource("ontology/schema", "Schema of the facts", _FACTS, _TURTLE, _schema),
+    Resource("documents", "Documents", f"At most {_NEWEST:,}.", _JSON, _list_of(DOCUMENTS, "documents")),
+    Resource("documents/{document}", "Text of a document", _BY_NAME, _TEXT, _document),
+    Resource("traces", "Questions", _QUESTIONS, _JSON, _list_of(TRACES, "traces")),
+    Resource("traces/{trace}", "How an answer came about", _BY_UUID, _TEXT, _trace_as_text),
+    Resource("traces/{trace}/json", "How an answer came about, as JSON", _BY_UUID, _JSON, _trace_as_json),
 )
 
 

@@ -145,7 +145,7 @@ def forget_documents(
             "wings_missing",
             tr(
                 "texts that the wings {names} wrote from these documents, such as reports, stay: this "
-                "installation lacks these wings. Install them, and run: graphrag-rdf refresh communities"
+                "installation lacks these wings. Install them, and run: graphrag-rdf communities build"
             ).format(names=listed(absent())),
         )
     if dry_run:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import islice
 
 from pyoxigraph import Literal, NamedNode
 
@@ -181,24 +182,22 @@ def questions_beside(context: Context, state: State, step: Step, number: int) ->
 
 def opening_questions(store: Store, number: int) -> list[str]:
     """Questions for documents of which nothing was asked: each about a fact of one of the main entities."""
-    questions: list[str] = []
-    for row in store.select("entities/list", text="", limit=number * _TRIED):
-        if len(questions) == number:
-            break
-        if is_name(row["name"]):
-            questions.append(_opening(store, row["entity"], row["name"]))
-    return questions
+    main = store.select("entities/list", text="", limit=number * _TRIED)
+    questions = (_opening(store, row["entity"], row["name"]) for row in main if is_name(row["name"]))
+    return [*islice(filter(None, questions), number)]
 
 
-def _opening(store: Store, entity: NamedNode, name: str) -> str:
+def _opening(store: Store, entity: NamedNode, name: str) -> str | None:
+    """A question about a fact with a verb; "is" says too little to ask for."""
     facts = store.select("facts/list", texts=[], entities=[entity], limit=_EACH, offset=0)
     labels = read_labels(store, [fact["p"] for fact in facts])
     for fact in facts:
-        if fact["s"] == entity:
+        relation = label_of_term(fact["p"], labels)
+        if fact["s"] == entity and relation not in _AUXILIARIES:
             date = isinstance(fact["o"], Literal) and fact["o"].datatype.value.endswith(_DATES)
-            if question := ask_for_object(name, label_of_term(fact["p"], labels), date=date):
+            if question := ask_for_object(name, relation, date=date):
                 return question
-    return tr("What do the documents say about {name}?").format(name=name)
+    return None
 
 
 def _by_model(context: Context, state: State, step: Step, number: int, facts: _Facts) -> list[Suggestion]:

@@ -129,7 +129,7 @@ def test_the_page_says_whether_and_how_documents_are_uploaded(
         assert "needs a token of role write" in sent.text
     with answering.client() as reader:  # a server without tokens
         page = reader.get("/documents", headers=html).text
-        assert "--token-file" in page
+        assert "open the link that the terminal" in page
         assert "multipart" not in page
     shutil.copytree(documents_store, tmp_path / "store")
     with Endpoint.start(tmp_path / "store", "--read-only") as endpoint, endpoint.client() as reader:

@@ -112,7 +112,8 @@ class UploadArea:
     """Whether documents can be uploaded.
 
     Attributes:
-        barred: why there are no uploads: `read-only` or `no-tokens`; None if there are.
+        barred: why there are no uploads: `read-only`, `no-tokens`, or `no-link` where a browser gets the role
+            by a link; None if there are.
         token: a token is needed.
         most: bytes of one request.
     """
@@ -126,9 +127,8 @@ def upload_area(connection: HTTPConnection, service: Service) -> UploadArea:
     """Whether and how documents can be uploaded from a page of this server."""
     access: Access = connection.app.state.access
     token = not may(connection, "write")
-    barred = (
-        "read-only" if service.read_only else "no-tokens" if token and not access.takes("write") else None
-    )
+    without = "no-tokens" if access.browsers is None else "no-link"
+    barred = "read-only" if service.read_only else without if token and not access.takes("write") else None
     return UploadArea(barred, token, service.settings.max_body_mb << 20)
 
 

@@ -99,6 +99,12 @@
       button.disabled = false;
     }
   });
+  const samples = element("samples");
+  samples?.addEventListener("submit", () => {
+    const button = samples.querySelector("button");
+    button.disabled = true;
+    button.textContent = button.dataset.busy;
+  });
   element("stop").addEventListener("click", () => asking?.abort());
 
   // The evidence of a sentence is marked while the pointer or the focus is on it.

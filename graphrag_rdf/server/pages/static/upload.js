@@ -96,7 +96,9 @@
     cancel.hidden = false;
     for (let group = batch(); group.length; group = batch()) await send(group);
     cancel.hidden = true;
-    if (queue.some((one) => one.state === "done")) {
+    if (document.querySelector(".begin") && queue.every((one) => one.state === "done")) {
+      location.reload();  // now one can ask
+    } else if (queue.some((one) => one.state === "done")) {
       const lead = document.createElement("a");
       lead.href = "/documents?sort=added";
       lead.textContent = say("show");

@@ -15,6 +15,7 @@ from graphrag_rdf.i18n import bracketed, tr
 from graphrag_rdf.rdf.terms import local_name, one_label, text_of
 
 _NEAR = 10  # entities that are named with another, at most
+_FACTS = 20  # that are shown
 
 
 @click.group(cls=Group, examples=["graphrag-rdf entities list --match harbour"])
@@ -26,13 +27,14 @@ def entities_command() -> None:
 @click.argument("entity", metavar="ENTITY")
 @format_option()
 def show(entity: str, form: str) -> None:
-    """Describe an entity, named by label or IRI: its types, links to vocabularies, what texts say of it, and
-    what sentences name with it.
+    """Describe an entity, named by label or IRI: its types, links to vocabularies, what texts say of it, its
+    facts, and what sentences name with it.
 
     If several texts describe it, `refresh summaries` merges their descriptions into one.
     """
     from graphrag_rdf.ingest.entity_graph import sentences_of_pairs
     from graphrag_rdf.ingest.known_links import read_links
+    from graphrag_rdf.lists.declaration import Asked, lists
     from graphrag_rdf.rdf.json_values import to_json
 
     with open_engine(beside=True) as engine:
@@ -50,6 +52,7 @@ def show(entity: str, form: str) -> None:
         links = read_links(store, members)
         near = store.select("entities/named-with", entity=one, limit=_NEAR)
         said_of = sentences_of_pairs(store, [(one, row["entity"]) for row in near])
+        facts = lists()["facts"].items(engine, Asked(_FACTS, 0, {"entity": one.value}))
     found = {
         "iri": one.value,
         "name": labels[0]["label"].value if labels else local_name(one.value),
@@ -59,6 +62,7 @@ def show(entity: str, form: str) -> None:
         "summary": merged[0]["summary"].value if merged else None,
         "descriptions": [{name: text_of(row[name]) for name in ("text", "chunk", "title")} for row in rows],
         "links": to_json(links),
+        "facts": facts,
         "named_with": [
             {
                 "iri": row["entity"].value,
@@ -89,6 +93,12 @@ def _show(found: dict[str, Any]) -> None:
             say(one_line(f"  “{quote['text']}”{bracketed(quote['title'])}"))
     for one in found["descriptions"]:
         say(one_line(f"  {one['text']}{bracketed(one['title'])}"))
+    if found["facts"]:
+        say("")
+        columns = (tr("subject"), tr("relation"), tr("object"))
+        output.table(columns, [(one["s_label"], one["p_label"], one["o_written"]) for one in found["facts"]])
+        if len(found["facts"]) == _FACTS:
+            output.note(tr("the first {number:,} facts; all: graphrag-rdf facts list").format(number=_FACTS))
     if found["named_with"]:
         say("")
         columns = (tr("named with"), tr("sentences"), tr("one of them"))

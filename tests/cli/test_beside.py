@@ -57,7 +57,7 @@ READING = {
     "documents --duplicates": "",
     "forget --dry-run documents/harbour.md": "would be erased",
     "entities list": "Walter Pennock",
-    "entities show Walter|Pennock": "IRI",
+    "entities show Walter|Pennock": "founded",
     "entities decisions": "",
     "entities normalise": "",
     "entities normalise --dry-run": "",

@@ -13,7 +13,7 @@ from tests.support.endpoints import KINDS
 from tests.support.scripted_server import ScriptedServer
 
 # a machine shared with others is now and then slow; what must be quick has a test of its own
-settings.register_profile("project", deadline=None)
+settings.register_profile("project", deadline=None, max_examples=50)
 settings.load_profile("project")
 
 
@@ -45,6 +45,28 @@ def scripted_server(_scripted_server: ScriptedServer) -> Iterator[ScriptedServer
     _scripted_server.reset()
     yield _scripted_server
     _scripted_server.reset()
+
+
+# --- long files ------------------------------------------------------------------------------------------
+
+_LONG = (
+    "cli/test_limits.py",
+    "remote/test_remote_store.py",
+    "server/test_remote_store.py",
+    "store/test_whole_stores.py",
+    "wings/communities/pipeline/test_drift.py",
+    "wings/communities/pipeline/test_global.py",
+    "wings/text2sparql/pipeline/test_querying.py",
+)
+"""Files of half a minute of processor time or more; they count as slow, so `make test SLOW=1` runs them."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests of long files as slow, before slow ones are deselected; `--store-kind` asks for them."""
+    for item in items if not config.getoption("--store-kind") else ():
+        if item.path.as_posix().endswith(_LONG):
+            item.add_marker(pytest.mark.slow)
 
 
 # --- kinds of stores -----------------------------------------------------------------------------------

@@ -543,7 +543,7 @@ def test_pages_traces_and_linked_data(client: httpx.Client) -> None:
         "/sparql-editor?query=SELECT+%3Fp+%7B+%3Fs+%3Fp+%3Fo+%7D": "rdf:type",
         f"/ask?session={run}": QUESTION,
     }.items():
-        page = client.get(path, headers={"Accept": "text/html"})
+        page = client.get(path, headers={"Accept": "text/html"}, follow_redirects=True)
         assert page.status_code == 200, (path, page.text)
         assert text in page.text, path
     trace = client.get(f"/traces/{run}", headers={"Accept": "application/trig"})

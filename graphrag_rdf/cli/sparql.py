@@ -313,9 +313,9 @@ def run(name: str, parameters: tuple[str, ...], show_query: bool, form: str) -> 
 
 
 def _values(template: QueryTemplate, given: tuple[str, ...]) -> dict[str, Any]:
-    from graphrag_rdf.sparql.parameters import parse
+    from graphrag_rdf.sparql.parameters import read_texts
 
-    values: dict[str, Any] = {}
+    texts: dict[str, list[str]] = {}
     for item in given:
         ((key, text),) = key_values([item]).items()
         if key not in template.params:
@@ -324,17 +324,8 @@ def _values(template: QueryTemplate, given: tuple[str, ...]) -> dict[str, Any]:
                 tr("{template} has no parameter {key!r}").format(template=template.name, key=key),
                 hint=tr("its parameters: {known}").format(known=known),
             )
-        declared = template.params[key].type
-        try:
-            if declared.startswith("("):
-                value: Any = parse(declared, [[cell.strip() for cell in text.split(" ")]])
-            else:
-                value = parse(declared, text)
-        except ValueError as error:
-            raise UsageError(
-                tr("parameter {key} ({declared}): {error}").format(key=key, declared=declared, error=error)
-            ) from error
-        values[key] = [*values.get(key, []), *value] if declared.endswith("[]") else value
+        texts.setdefault(key, []).append(text)
+    values = {key: read_texts(key, template.params[key], given_texts) for key, given_texts in texts.items()}
     missing = [key for key, p in template.params.items() if key not in values and not p.optional]
     if missing:
         wanted = ", ".join(f"-p {key}=… ({template.params[key].type})" for key in missing)

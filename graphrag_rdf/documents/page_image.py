@@ -6,9 +6,8 @@ It imports nothing of weight: the server draws each page in a process of its own
 from __future__ import annotations
 
 import ctypes
+import io
 import json
-import struct
-import zlib
 from array import array
 from collections.abc import Callable
 from contextlib import closing
@@ -20,6 +19,8 @@ MAX_SIDE = 6000
 """Of a picture: a page of an absurd size or shape gets a smaller one."""
 MAX_CHARACTERS = 100_000
 """Of a page whose characters get places; a dense page has some 10,000."""
+_END = b"IEND\xaeB`\x82"
+"""Of each PNG."""
 UNITS = 10_000
 """Places are counted in this part of the page's width and height, from its upper left corner."""
 
@@ -88,12 +89,16 @@ def draw_page(data: bytes, number: int, width: int) -> DrawnPage:
         with closing(document[number - 1]) as page:
             wide, high = (max(side, 1e-3) for side in page.get_size())
             scale = min(width / wide, MAX_SIDE / wide, MAX_SIDE / high, (MAX_PIXELS / wide / high) ** 0.5)
+            picture = io.BytesIO()
             with closing(page.render(scale=scale, rev_byteorder=True)) as bitmap:
                 size = bitmap.width, bitmap.height
-                png = _png(bytes(bitmap.buffer), *size, bitmap.stride)
+                image = bitmap.to_pil()
+                red, green, blue = image.split()
+                grey = red.tobytes() == green.tobytes() == blue.tobytes()
+                (red if grey else image).save(picture, "PNG")
             with closing(page.get_textpage()) as text_page:
                 text, boxes = _characters(page, text_page)
-    return DrawnPage(*size, png, text, boxes)
+    return DrawnPage(*size, picture.getvalue(), text, boxes)
 
 
 def _characters(page: Any, text_page: Any) -> tuple[str, array[int]]:
@@ -137,22 +142,3 @@ def _seen_at(page: Any) -> Callable[[float, float], tuple[int, int]]:
         return across, below
 
     return seen_at
-
-
-_END = b"IEND\xaeB`\x82"
-
-
-def _png(pixels: bytes, width: int, height: int, stride: int) -> bytes:
-    """A picture of three bytes a pixel; of one, if it has no colours."""
-    size, kind = 3, 2
-    if pixels[0::3] == pixels[1::3] == pixels[2::3] and stride == 3 * width:
-        pixels, stride, size, kind = pixels[0::3], width, 1, 0
-    rows = b"".join(b"\0" + pixels[row * stride : row * stride + width * size] for row in range(height))
-
-    def part(name: bytes, content: bytes) -> bytes:
-        checksum = zlib.crc32(name + content)
-        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", checksum)
-
-    head = struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0)
-    parts = part(b"IHDR", head), part(b"IDAT", zlib.compress(rows, 6)), part(b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)

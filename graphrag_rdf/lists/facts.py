@@ -48,8 +48,8 @@ def _parameters(engine: Engine, asked: Asked) -> dict[str, Any]:
         parameters["entities"] = [engine.entity(name)]
     if name := asked.values.get("relation"):
         term = term_or_label(name)
-        named = things_called(engine.store, name)
-        parameters["relations"] = [term] if isinstance(term, ox.NamedNode) else named
+        named = isinstance(term, ox.NamedNode)
+        parameters["relations"] = [term] if named else things_called(engine.store, name)
         if not parameters["relations"]:
             raise UsageError(
                 tr("no relation is called {name!r}").format(name=name),

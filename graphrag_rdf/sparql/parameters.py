@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import cache, cached_property, lru_cache
 from typing import Any
@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Triple
 from pyoxigraph import parse as parse_rdf
 
-from graphrag_rdf.errors import TemplateError, short_cause
+from graphrag_rdf.errors import TemplateError, UsageError, short_cause
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import XSD
 from graphrag_rdf.rdf.terms import datetime_
@@ -296,6 +296,23 @@ def parse(type_name: str, value: Any) -> Any:
         return parsers.get(type_name, lambda text: text)(value)
     except KeyError as error:
         raise ValueError(f"{value!r} is not a {type_name}") from error
+
+
+def read_texts(key: str, parameter: Parameter, texts: Sequence[str]) -> Any:
+    """The value of a parameter from texts of people: of a command line, a URL, an argument of a tool.
+
+    Args:
+        texts: one, or several for a list; a row has spaces between its cells.
+
+    Raises:
+        UsageError: a text is not of the type.
+    """
+    cells = [text.split() for text in texts] if parameter.type.startswith("(") else list(texts)
+    try:
+        return parse(parameter.type, cells if parameter.type.endswith("[]") else cells[-1])
+    except ValueError as error:
+        message = tr("parameter {key} ({declared}): {error}")
+        raise UsageError(message.format(key=key, declared=parameter.type, error=error)) from error
 
 
 def parse_term(text: str) -> NamedNode | Literal | Triple:

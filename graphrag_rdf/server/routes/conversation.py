@@ -79,12 +79,11 @@ async def ask_page(request: Request) -> Response:
     require(request, "read")
     asked = urlencode({"question": question} if (question := parameter(request, "question")) else {})
     session = parameter(request, "session")
-    path = "/" if not session else links_of(service_of(request))(_session(request, session).value)
+    path = "/"
+    if session:
+        trace = await asyncio.to_thread(session_named, service_of(request), session)
+        path = links_of(service_of(request))(trace.value)
     return RedirectResponse(f"{path}?{asked}#ask" if asked else f"{path}#ask", 303, {"Vary": "Accept"})
-
-
-def _session(request: Request, name: str) -> NamedNode:
-    return session_named(service_of(request), name)
 
 
 async def submit(request: Request) -> Response:

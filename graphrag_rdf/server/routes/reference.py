@@ -29,7 +29,7 @@ from graphrag_rdf.server.routes.sparql import answer_query
 from graphrag_rdf.server.service import Service, service_of, site_of
 from graphrag_rdf.sparql.documentation import SH, executables
 from graphrag_rdf.sparql.library import QueryTemplate
-from graphrag_rdf.sparql.parameters import parse
+from graphrag_rdf.sparql.parameters import read_texts
 from graphrag_rdf.store.vocabularies import vocabulary_context, vocabulary_triples
 
 _PREFIXES = {**PREFIXES, "sh": str(SH)}
@@ -89,21 +89,16 @@ def _filled(template: QueryTemplate, service: Service, url: Parameters) -> str:
     """The query of a template with the parameters of a URL; lists repeat theirs.
 
     Raises:
-        Problem: 400 for an update, an unfit value, or a missing one.
+        Problem: 400 for an update, or a missing value.
+        UsageError: a value is not of its type.
     """
     if template.header.kind == "update":
         raise Problem(400, tr("{name} is an update, which only the program runs").format(name=template.name))
-    values: dict[str, Any] = {}
-    for key, parameter in template.params.items():
-        texts: list[Any] = [*url.all(key)]
-        if parameter.type.startswith("("):
-            texts = [text.split(" ") for text in texts]
-        try:
-            if texts:
-                values[key] = parse(parameter.type, texts if parameter.type.endswith("[]") else texts[0])
-        except ValueError as error:
-            message = tr("parameter {key} ({declared}): {error}")
-            raise Problem(400, message.format(key=key, declared=parameter.type, error=error)) from error
+    values = {
+        key: read_texts(key, parameter, url.all(key))
+        for key, parameter in template.params.items()
+        if key in url
+    }
     try:
         return template.render(service.engine.store.renderer, **values)
     except TemplateError as error:

@@ -14,7 +14,7 @@ from graphrag_rdf.errors import TemplateError, UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.sparql.library import QueryTemplate, TemplateLibrary
-from graphrag_rdf.sparql.parameters import Parameter, parse
+from graphrag_rdf.sparql.parameters import Parameter, parse, read_texts
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace.facts import things_called
 from graphrag_rdf.trace.sources import find_document
@@ -106,10 +106,9 @@ def _value(store: Store, key: str, parameter: Parameter, text: str) -> tuple[Any
     texts = _COMMA.split(text.strip()) if many else [text.strip()]
     if parameter.type.removesuffix("[]") != "iri":
         try:
-            return parse(parameter.type, texts if many else texts[0]), []
-        except ValueError as error:
-            message = tr("parameter {key} ({declared}): {error}")
-            raise Problem(400, message.format(key=key, declared=parameter.type, error=error)) from error
+            return read_texts(key, parameter, texts), []
+        except UsageError as error:
+            raise Problem(400, error.message) from error
     nodes = {each: list(_nodes(store, each)) for each in texts}
     unknown = [each for each, named in nodes.items() if not named]
     if unknown:

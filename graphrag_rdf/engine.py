@@ -31,6 +31,7 @@ from graphrag_rdf.trace import citations
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import end_thread
 from graphrag_rdf.trace.reuse import find_answer, reuse_of
+from graphrag_rdf.wing import load, wings
 
 if TYPE_CHECKING:
     from graphrag_rdf.editing import Facts
@@ -427,7 +428,10 @@ class Engine(Components):
             reuse = reuse_of(self.store, depends(self, chosen, state, model, context.recorder.citation_style))
             kept = find_answer(self.store, self.blobs, reuse.key)
             context = replace(context, reuse=reuse)
-        return chosen.run(context, state, model=model, kept=kept)
+        run = chosen.run(context, state, model=model, kept=kept)
+        for wing in wings():
+            run = load(wing.watches)(run) if wing.watches else run
+        return run
 
     def _prepared(
         self,

@@ -53,6 +53,8 @@ class Wing:
             store and gateway; the first counts.
         readers: media type → (`module:attribute` of a function that reads the bytes of such a file, see
             `documents.readers.content.Reader`; suffixes). It may replace a reader of the core.
+        watches: `module:attribute` of a function that gets the messages of each question as they come, and
+            passes them on.
         rules: `module:attribute` of a function that makes an `ingest.extractors.RuleReader` of settings.
         routes: `module:attribute` of sequences of `server.routing.Route`, and of WebSocket routes.
         data: a package with folders `queries` and `pipelines`; ours are beside those of the core.
@@ -78,6 +80,7 @@ class Wing:
     counts: str = ""
     guides: tuple[str, ...] = ()
     readers: Mapping[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    watches: str = ""
     rules: str = ""
     routes: tuple[str, ...] = ()
     data: str = ""

@@ -1,0 +1,1 @@
+"""Questions as spans of OpenTelemetry."""

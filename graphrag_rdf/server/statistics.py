@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.i18n import later
-from graphrag_rdf.rdf.namespaces import Graphs
+from graphrag_rdf.rdf.namespaces import Graphs, prefixed
 from graphrag_rdf.store.base import Store
+from graphrag_rdf.trace.facts import label_of, read_labels
 
 _EVERY, _SHARE = 10.0, 20.0
 """Least seconds until the next count, and times the duration of the last."""
@@ -25,6 +27,8 @@ _GRAPHS, _PARTS = 50, 50
 """Named graphs, and classes and properties of each, that are described."""
 _PARTITIONS = 2000
 """Partitions of the facts by class, property and class of objects that are described, the largest first."""
+_TERMS = 1000
+"""Classes and relations that a query editor offers, the most frequent first."""
 _FACTS = later("the facts that were read, with labels and types")
 _ABOUT = {
     Graphs.SOURCE: later("documents, passages, and the places of facts in them"),
@@ -106,6 +110,7 @@ class Counter:
         self._found: Counts | None = None
         self._next = 0.0
         self._content: tuple[int, dict[str, int]] | None = None
+        self._terms: tuple[int, list[dict[str, Any]]] | None = None
 
     def counts(self) -> Counts:
         """The numbers; concurrent calls wait for one count."""
@@ -132,6 +137,31 @@ class Counter:
             kept = self._content = commit, dict(row)
         row = self._store.select("server/trace-count")[0]
         return {**kept[1], "traces": row["traces"]}
+
+    def terms(self) -> list[dict[str, Any]]:
+        """What queries name: relations and classes of the facts, with labels and numbers, and graphs.
+
+        They are counted again only when the content has changed.
+        """
+        self._store.refresh()
+        commit, kept = self._store.content_commit(), self._terms
+        if kept is None or kept[0] != commit:
+            kept = self._terms = commit, list(self._used_terms())
+        return kept[1]
+
+    def _used_terms(self) -> Iterator[dict[str, Any]]:
+        store = self._store
+        properties = store.select("schema/properties", graphs=[], limit=_TERMS)
+        classes = store.select("schema/classes", graphs=[], limit=_TERMS)
+        found = [("relation", row["property"], row["triples"]) for row in properties]
+        found += [("class", row["class"], row["entities"]) for row in classes]
+        named = [(kind, term, count) for kind, term, count in found if isinstance(term, NamedNode)]
+        labels = read_labels(store, [term for _, term, _ in named])
+        for kind, term, count in named:
+            label = "" if (name := prefixed(term)) else label_of(term, labels)
+            yield {"text": name or str(term), "label": label, "kind": kind, "count": count}
+        for graph in self._names():
+            yield {"text": str(graph), "label": "", "kind": "graph"}
 
     def _count(self, commit: int) -> Counts:
         store = self._store

@@ -36,6 +36,8 @@ _TERM = r"""("(?:\\.|[^"\\\n])*"[^\s<>()]*|'(?:\\.|[^'\\\n])*'[^\s<>()]*|<[^<>\s
 _STATEMENT = re.compile(rf"<<(\()?\s*{_TERM}\s+{_TERM}\s+{_TERM}\s*(?(1)\))>>")
 _BARE_IRI = re.compile(r"[A-Za-z][\w+.-]*://.+|urn:.+")
 _BARE_WORD = re.compile(r"(?!(?:a|true|false)$)[^\W\d][\w-]*")
+_IN_LINE = later("the SPARQL is malformed at line {number}: {why}")
+_AT_COLUMN = later("the SPARQL is malformed at line {number}, column {column}: {why}")
 _STATUS = {"not supported": 501, "does not exist": 404, "already exists": 409}
 _UNDECLARED = "Prefix not found"
 _UNDECLARED_IN_TURTLE = re.compile(r"The prefix (\S*): has not been declared")
@@ -128,6 +130,17 @@ def complaint(text: str, error: Exception) -> str:
     return _told(text, number, column, why)
 
 
+def place_in(message: str) -> tuple[int, int | None] | None:
+    """(line, column) that a message of `complaint` names, from 1; no column if it names only the line."""
+    for form in (_AT_COLUMN, _IN_LINE):
+        beginning, _, rest = tr(form).partition("{number}")
+        between, column, _ = rest.partition("{column}")
+        pattern = re.escape(beginning) + r"(\d+)" + (re.escape(between) + r"(\d+)" if column else "()")
+        if found := re.match(pattern, message):
+            return int(found[1]), int(found[2]) if found[2] else None
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class _Bare:
     """A statement in `<< >>` with an IRI or a word that is no term.
@@ -182,11 +195,7 @@ def _told(text: str, number: int, column: int, why: str) -> str:
     lines = text.split("\n")
     line = lines[number - 1].rstrip("\r") if number <= len(lines) else ""
     hidden = _prologue(line) if number == 1 else 0
-    if hidden:
-        message = tr("the SPARQL is malformed at line {number}: {why}")
-    else:
-        message = tr("the SPARQL is malformed at line {number}, column {column}: {why}")
-    told = message.format(number=number, column=column, why=why)
+    told = tr(_IN_LINE if hidden else _AT_COLUMN).format(number=number, column=column, why=why)
     return f"{told}\n{_marked(line[hidden:], column - 1 - hidden)}"
 
 

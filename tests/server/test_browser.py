@@ -113,7 +113,7 @@ def test_every_page_fits_its_window(tab: Watched) -> None:
         page = tab.open(path)
         width = page.evaluate("innerWidth")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
-        assert page.evaluate("document.styleSheets.length") == 2
+        assert page.evaluate("document.styleSheets.length") == 2 + path.startswith("/sparql-editor")
         assert page.evaluate(_BROKEN_WORDS) == [], path
         sizes = page.eval_on_selector_all(
             "main a:visible, main p", "all => all.map(e => parseFloat(getComputedStyle(e).fontSize))"
@@ -340,13 +340,22 @@ def test_evidence_is_marked_on_paper_too(tab: Watched) -> None:
 
 def test_the_answer_of_a_query_is_where_the_page_begins(tab: Watched) -> None:
     page = tab.open("/sparql-editor")
-    page.get_by_label("Query").fill("SELECT *\nWHERE { ?s ?p")
+    write_query(page, "SELECT *\nWHERE { ?s ?p")
     with expected_failure(tab):
         page.get_by_role("button", name="Run").click()
         page.get_by_role("heading", name="This cannot be run").wait_for()
     assert page.evaluate("location.hash") == "#result"
     assert "line 2" in page.locator("#problem").inner_text()
     assert page.get_by_label("Query").get_attribute("aria-invalid") == "true"
+    assert page.locator(".CodeMirror-gutter-wrapper", has_text="✗").inner_text().split() == ["2", "✗"]
+    assert page.locator("pre:has(.problem-here)").inner_text() == "WHERE { ?s ?p"
+
+
+def write_query(page: Page, text: str) -> None:
+    """In place of what is in the editor."""
+    page.get_by_label("Query").focus()
+    page.keyboard.press("Control+A")
+    page.keyboard.insert_text(text)
 
 
 @contextlib.contextmanager
@@ -358,16 +367,34 @@ def expected_failure(tab: Watched) -> Iterator[None]:
 
 def test_a_query_by_keyboard(tab: Watched) -> None:
     page = tab.open("/sparql-editor")
-    page.get_by_label("Query").focus()
-    page.keyboard.press("Control+A")
-    page.keyboard.type("SELECT * { GRAPH <urn:graph:source> { ?s tg:contains ?t } } LIMIT 2")
+    write_query(page, "SELECT * { GRAPH <urn:graph:source> { ?s tg:contains ?t } } LIMIT 2")
     page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "union", "Tab leaves the editor"
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Control+Enter")
     page.get_by_role("heading", name="Rows: 2").wait_for()
     assert page.locator("td .triple").count() == 2
     with page.expect_download() as started:
         page.get_by_role("button", name="CSV").click()
     assert started.value.suggested_filename == "results.csv"
+
+
+def test_a_query_is_completed_with_terms_of_the_store(tab: Watched) -> None:
+    page = tab.open("/sparql-editor")
+    write_query(page, "SELECT * { ?person found")
+    page.keyboard.press("Control+Space")
+    page.locator(".CodeMirror-hint", has_text="founded relation").first.wait_for()
+    page.keyboard.press("Enter")
+    page.keyboard.insert_text(" ?o . GRAPH <urn:graph:source> { ?e rdf:reifies <<( ?person ?p ?o )>> ; rag")
+    page.keyboard.type(":conf")
+    page.locator(".CodeMirror-hint", has_text="rag:confidence relation").wait_for()
+    page.keyboard.press("Enter")
+    page.keyboard.insert_text(" ?sure } }")
+    assert "<http://trustgraph.ai/r/founded>" in page.locator(".CodeMirror").inner_text()
+    assert page.locator(".cm-bracket", has_text="<<(").count() == 1
+    page.keyboard.press("Control+Enter")
+    page.get_by_role("heading", name="Rows: ").wait_for()
+    assert page.locator(".CodeMirror .problem").count() == 0
 
 
 @pytest.fixture

@@ -206,6 +206,27 @@ def test_an_answer_that_is_nested_too_deeply_for_a_page(client: httpx.Client) ->
     assert "download it" in page.text
 
 
+def test_the_editor_completes_what_the_store_uses(client: httpx.Client) -> None:
+    found = client.get("/sparql-editor/terms").json()
+    assert found["prefixes"]["rag"] == "https://w3id.org/graphrag-rdf/ns#"
+    by_text = {term["text"]: term for term in found["terms"]}
+    assert len(by_text) == len(found["terms"])
+    founded = by_text["<http://trustgraph.ai/r/founded>"]
+    assert (founded["label"], founded["kind"]) == ("founded", "relation")
+    assert founded["count"] > 0
+    assert by_text["rag:confidence"]["kind"] == "relation"
+    assert by_text["tg:Chunk"]["kind"] == "class"
+    assert by_text["<urn:graph:source>"]["kind"] == "graph"
+
+
+def test_templates_of_the_cookbook_come_first(client: httpx.Client) -> None:
+    page = get(client, "/sparql-editor")
+    names = [attributes["value"] for tag, attributes in page.tags if tag == "option"]
+    cookbook = [name for name in names if name.startswith("cookbook/")]
+    assert names[: len(cookbook)] == cookbook
+    assert len(names) > len(cookbook) > 20
+
+
 def test_queries(client: httpx.Client) -> None:
     page = get(client, "/sparql-editor?template=entities%2Flist")
     assert "Entities with a name that holds a text -" in page.text

@@ -47,6 +47,7 @@ NEEDS = {
     "/.well-known/void": {"GET": "read"},
     "/": {"GET": "read"},
     "/sparql-editor": {"GET": "read", "POST": "read"},
+    "/sparql-editor/terms": {"GET": "read"},
     "/ontology": {"GET": "read"},
     "/ontology/schema": {"GET": "read"},
     "/context.jsonld": {"GET": "nothing"},

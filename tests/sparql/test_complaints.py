@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import re
 
 import pyoxigraph as ox
@@ -9,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphrag_rdf.i18n import set_language
 from graphrag_rdf.rdf.namespaces import PREFIXES
-from graphrag_rdf.sparql.complaints import complaint
+from graphrag_rdf.sparql.complaints import complaint, place_in
 
 
 def said(text: str) -> str:
@@ -111,6 +113,17 @@ def test_prefixes_of_the_program_are_not_shown() -> None:
     assert message.split("\n")[1].strip() == "SELECT * { ?s foaf:name ?o }"
     assert pointed_at(message) == "foaf:name ?o }"
     assert "PREFIX x:" in said("PREFIX x: <urn:x> SELECT * { ?s foaf:name ?o }")
+
+
+@pytest.mark.parametrize("language", ["en", "zh-CN"])
+def test_the_place_can_be_read_from_the_message(language: str) -> None:
+    def read() -> list[tuple[int, int | None] | None]:
+        set_language(language)
+        ours = "".join(f"PREFIX {name}: <{PREFIXES[name]}> " for name in ("rag", "tg"))
+        return [place_in(said(text)) for text in ("ASK {\n\t?s ?p 'x' ]", f"{ours}ASK {{ ?s }}")]
+
+    assert contextvars.copy_context().run(read) == [(2, 12), (1, None)]
+    assert place_in("at line 3") is None
 
 
 def test_a_long_line_is_shown_around_the_place() -> None:

@@ -16,9 +16,13 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;
 _PICTURE = re.compile(r"/documents/[^?#]+/pages/\d+\.png")
 _ADDRESSES = ("href", "src", "action", "formaction", "poster", "data")
 SCRIPTS = [
-    {"src": f"/static/{name}.js", "defer": ""} for name in ("citations", "conversation", "graph", "upload")
+    {"src": f"/static/{name}.js", "defer": ""}
+    for name in (
+        *("citations", "conversation", "graph", "sparql-editor", "upload"),
+        *("codemirror", "codemirror-sparql", "codemirror-show-hint"),
+    )
 ]
-"""What our own scripts are asked by, beside the texts that they show."""
+"""Attributes of script elements, without the texts that our own scripts show."""
 
 
 class Page(HTMLParser):

@@ -1,6 +1,7 @@
 """`/sparql-editor`: write a query or pick a template, run it, read its answer as a table or download it.
 
 A query runs as at `/sparql`: isolated, with the same limits. The page shows the first rows of an answer.
+`/sparql-editor/terms` has what the editor completes.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from functools import cache
+from typing import Any
 from urllib.parse import urlencode
 
 import pyoxigraph as ox
@@ -18,6 +20,7 @@ from starlette.responses import Response
 from graphrag_rdf.errors import TemplateError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import PREFIXES
+from graphrag_rdf.rdf.vocabulary_page import vocabularies
 from graphrag_rdf.reader_process.evaluate import Wanted
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import Parameters, read_body
@@ -26,11 +29,12 @@ from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.jobs import is_union, job_of
 from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
-from graphrag_rdf.server.representations import HTML, iri_of
+from graphrag_rdf.server.representations import HTML, Forms, iri_of, represent
 from graphrag_rdf.server.routes.resource import TermView, named_in, view_term
 from graphrag_rdf.server.routes.sparql import run
 from graphrag_rdf.server.routes.suggestions import PATIENCE, Asker, Suggestion, suggestion
 from graphrag_rdf.server.service import Service, address_of, client_of, service_of
+from graphrag_rdf.sparql.complaints import place_in
 from graphrag_rdf.sparql.empty import nothing_in
 from graphrag_rdf.sparql.render import prologue
 from graphrag_rdf.store.base import Store
@@ -117,6 +121,27 @@ async def editor(request: Request) -> Response:
         asker = Asker.of_request(request, service)
         suggested = await suggestion(asker, service, text, union=union, seconds=PATIENCE)
     return _page(service, text, table=table, union=union, suggested=suggested)
+
+
+async def terms(request: Request) -> Response:
+    """What the editor completes: prefixes, and the terms of this store and of the program's vocabularies."""
+
+    def forms(service: Service) -> Forms:
+        used = service.counter.terms()
+        names = {each["text"] for each in used}
+        others = [each for each in _vocabulary() if each["text"] not in names]
+        return Forms(json=lambda: {"prefixes": PREFIXES, "terms": [*used, *others]})
+
+    return await represent(request, forms)
+
+
+@cache
+def _vocabulary() -> list[dict[str, Any]]:
+    return [
+        {"text": row.term, "label": row.signature, "kind": "class" if row.kind == "class" else "relation"}
+        for each in vocabularies()
+        for row in each.terms
+    ]
 
 
 def _text(service: Service, fields: Parameters) -> tuple[str, bool]:
@@ -235,17 +260,18 @@ def _page(
     union: bool,
     suggested: Suggestion | None = None,
 ) -> Response:
-    names = _readable(service.engine.store)
-    groups = [(room, list(group)) for room, group in groupby(names, key=lambda name: name.partition("/")[0])]
+    templates = service.engine.store.templates
+    names = sorted(_readable(service.engine.store), key=lambda name: not name.startswith("cookbook/"))
     page = render(
         "editor",
         "/sparql-editor",
         text=text,
-        groups=groups,
+        templates=[templates[name] for name in names],
         template=template,
-        summary=service.engine.store.templates[template].header.summary if template else "",
+        summary=templates[template].header.summary if template else "",
         table=table,
         problem=problem.document() if problem else None,
+        place=place_in(problem.detail) if problem else None,
         downloads={key: form for key, form in DOWNLOADS.items() if table and form.graph == table.graph},
         prefixes=PREFIXES,
         most=ROWS,

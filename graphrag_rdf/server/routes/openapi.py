@@ -135,6 +135,7 @@ _ROUTES = (
     Route("/", "GET", conversation.home, "The page to ask on; as JSON, counts.", gives=_PAGES),
     Route("/sparql-editor", "GET", editor.editor, "Write queries.", "query template call", gives=_HTML),
     Route("/sparql-editor", "POST", editor.editor, "Run a query.", takes=_form("query"), gives=_HTML),
+    Route("/sparql-editor/terms", "GET", editor.terms, "What the editor completes."),
     Route("/ontology", "GET", reference.ontology, "Classes and properties: a page, or OWL.", gives=_FORMS),
     Route(
         "/ontology/schema", "GET", reference.schema, "What facts use, and ontologies.", gives=(*_JSON, *_RDF)

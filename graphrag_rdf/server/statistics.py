@@ -153,11 +153,11 @@ class Counter:
         store = self._store
         properties = store.select("schema/properties", graphs=[], limit=_TERMS)
         classes = store.select("schema/classes", graphs=[], limit=_TERMS)
-        found = [("relation", row["property"], row["triples"]) for row in properties]
-        found += [("class", row["class"], row["entities"]) for row in classes]
-        named = [(kind, term, count) for kind, term, count in found if isinstance(term, NamedNode)]
-        labels = read_labels(store, [term for _, term, _ in named])
-        for kind, term, count in named:
+        rows = [("relation", row["property"], row["triples"]) for row in properties]
+        rows += [("class", row["class"], row["entities"]) for row in classes]
+        counted_terms = [(kind, term, count) for kind, term, count in rows if isinstance(term, NamedNode)]
+        labels = read_labels(store, [term for _, term, _ in counted_terms])
+        for kind, term, count in counted_terms:
             label = "" if (name := prefixed(term)) else label_of(term, labels)
             yield {"text": name or str(term), "label": label, "kind": kind, "count": count}
         for graph in self._names():

@@ -136,8 +136,8 @@ def place_in(message: str) -> tuple[int, int | None] | None:
         beginning, _, rest = tr(form).partition("{number}")
         between, column, _ = rest.partition("{column}")
         pattern = re.escape(beginning) + r"(\d+)" + (re.escape(between) + r"(\d+)" if column else "()")
-        if found := re.match(pattern, message):
-            return int(found[1]), int(found[2]) if found[2] else None
+        if match := re.match(pattern, message):
+            return int(match[1]), int(match[2]) if match[2] else None
     return None
 
 

@@ -243,6 +243,8 @@ def _failed(message: GraphRagResponse) -> int:
 
 def _show(messages: Iterable[GraphRagResponse], explained: Explained | None, *, stream: bool) -> int:
     """Print the answer as it arrives, its sources, its warnings, and its trace if wanted."""
+    from graphrag_rdf.trace.messages import DOUBT, doubts
+
     streamed = False
     session = None
     last = None
@@ -264,6 +266,8 @@ def _show(messages: Iterable[GraphRagResponse], explained: Explained | None, *, 
         return _failed(last)
     if not streamed:
         say(safe(last.answer["answer"]))
+    for doubt in doubts(last.answer):
+        say(output.wrapped(one_line(doubt), indent="", first=""))
     if last.answer["passages"]:
         _passages(last.answer)
     else:
@@ -275,7 +279,8 @@ def _show(messages: Iterable[GraphRagResponse], explained: Explained | None, *, 
             tr("cached answer of {original}; --no-cache asks again").format(original=last.answer["original"])
         )
     for warning in last.answer["warnings"]:
-        output.warn_of(warning)
+        if warning["type"] != DOUBT:
+            output.warn_of(warning)
     if not any(warning["type"] == "trace_not_stored" for warning in last.answer["warnings"]):
         _explain(explained, session)
     return 0

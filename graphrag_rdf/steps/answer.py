@@ -331,6 +331,7 @@ def _fill(state: State, sentences: Sequence[CitedSentence], style: Style) -> Non
         "answer": state.answer,
         "answered": state.answered,
         "closest": [_source(state, source) for source in state.closest],
+        "missing_words": [*state.missing],
         "passages": [_passage(state, rank, one) for rank, one in enumerate(state.shown, start=1)],
         "citations": citations,
         "sources": list(sources.values()),

@@ -131,9 +131,9 @@ def nothing_found(language: str | None, question: str = "") -> str:
     return _said("nothing_found", language, question)
 
 
-def nothing_says(language: str | None, question: str = "") -> str:
-    """What the program says above passages that do not say what is asked; see `not_answered`."""
-    return _said("nothing_says", language, question)
+def no_sure_answer(language: str | None, question: str = "") -> str:
+    """What the program says if no sentence that was found is close enough; see `not_answered`."""
+    return _said("no_sure_answer", language, question)
 
 
 def is_sentinel(text: str) -> bool:

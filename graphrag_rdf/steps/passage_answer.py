@@ -18,7 +18,7 @@ questions and headings. A row of a table is a sentence with the names of its col
 from no text competes in its own words, and less if its value is not of the kind asked for; its score among
 the facts is its standing. What the question calls a thing counts as said where its label stands.
 
-The label is "nothing says this" unless this sum reaches a bar:
+The label is "no sure answer" unless this sum reaches a bar:
 
     own + title's + before's/2 + lead/2 − unknown/2 − incomplete − 3/10 of no figure − left out
 
@@ -28,6 +28,9 @@ The label is "nothing says this" unless this sum reaches a bar:
                 Moor die?" half
     no figure   1 if the question asks when or how many, and the sentence has no number, month or day
     left out    1 if a sentence that is left out weighs as much as the first one
+
+An answer is uncertain if the words that its sentence, title and the sentence before lack weigh more than 3/10
+of the question.
 """
 
 from __future__ import annotations
@@ -77,6 +80,7 @@ TEMPLATES = (
 _TITLE, _BEFORE, _DEFINITION, _NO_SENTENCE = 0.5, 0.25, 0.5, 0.7
 _LEAD, _UNKNOWN, _INCOMPLETE, _NO_FIGURE, _LEFT_OUT = 0.5, -0.5, -1.0, -0.3, -1.0
 _MOST_LEAD = 0.5
+_MOST_MISSING = 0.3  # of the question, before an answer is uncertain
 _MOST = 1.3  # score of a sentence that says all, of the best chunk
 _WRITTEN = 3  # sentences of a chunk whose weights are written
 _FACTS = 10  # that were not selected, and stand in no sentence
@@ -167,10 +171,19 @@ class Passage:
 
 @dataclass(slots=True)
 class Passages:
-    """The passages, the best first, and how far the marked sentence of the first says what is asked."""
+    """The passages, the best first, and how far the marked sentence of the first says what is asked.
+
+    Attributes:
+        known: whether any chunk has a word of the question.
+        missing: words of the question that the sentence lacks, and its title and the sentence before.
+        uncertain: whether these are much of the question.
+    """
 
     found: list[Passage]
+    known: bool
     margin: float = 0.0
+    missing: Sequence[str] = ()
+    uncertain: bool = False
 
 
 def best_passages(context: Context, step: Step, state: State, parameters: Parameters) -> Passages:
@@ -187,8 +200,12 @@ def best_passages(context: Context, step: Step, state: State, parameters: Parame
     best = [*firsts.values()][:most]
     found = _shown(context, step, state, best, sentences, parameters["passage_tokens"])
     if not found:
-        return Passages([])
-    return Passages(found, _margin(context, step, state, words, best[0], sentences.left_out))
+        return Passages([], words.known)
+    spoken = best[0].spoken
+    margin = _margin(context, step, state, words, best[0], sentences.left_out)
+    missing = words.missing(state.question, spoken)
+    uncertain = bool(missing) and words.weight(words.weights.keys() - spoken) > _MOST_MISSING
+    return Passages(found, words.known, margin, missing, uncertain)
 
 
 def _standing(state: State, most: int) -> dict[str, float]:

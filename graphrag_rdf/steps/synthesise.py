@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import Field
 from pyoxigraph import Literal
 
-from graphrag_rdf.i18n import in_english, tr
+from graphrag_rdf.i18n import in_english, listed, tr
 from graphrag_rdf.llm.model import Completion
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import integer
@@ -29,9 +29,9 @@ from graphrag_rdf.steps.checking import (
     in_markers,
     is_sentinel,
     may_become_sentinel,
+    no_sure_answer,
     not_answered,
     nothing_found,
-    nothing_says,
     uncited,
 )
 from graphrag_rdf.steps.evidence import Evidence, Line, collect, hit_of
@@ -47,6 +47,8 @@ from graphrag_rdf.trace.citations import cited_numbers, whole_citations
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
 
+_NAMED = 5
+"""Missing words that a warning names."""
 _UNSUPPORTED = frozenset({"unsupported_name", "unsupported_numeric"})
 
 
@@ -146,6 +148,10 @@ def extractive(context: Context, state: State, parameters: Parameters) -> Iterat
         for fact in facts_said(context, state, step, [first.selection]):
             _select(context, state, step, fact)
         text = f"{first.answer} [1]"
+        state.missing = best.missing
+        if best.uncertain and not state.vouched:
+            lacks = tr("This quote may not answer the question: it does not contain {words}.")
+            state.warn("uncertain_answer", lacks.format(words=_quoted(best.missing)))
     else:
         text = _unknown(context, state, step, best, _too_far(best, parameters["min_margin"]))
     yield context.recorder.text_chunk(text)
@@ -284,25 +290,35 @@ def _unknown(context: Context, state: State, step: Step, best: Passages, reason:
     """Say that there is no answer; what comes nearest to one is kept beside it."""
     state.answered = False
     _closest(context, state, step, best)
-    if best.found:
-        state.warn("no_relevant_facts", reason)
-        return nothing_says(state.language, state.question)
+    if best.found or best.known:
+        state.warn("no_relevant_facts", reason if best.found else tr("No sentence was found to be quoted."))
+        return no_sure_answer(state.language, state.question)
     state.warn("no_relevant_facts", tr("Nothing in the documents shares a name or word with the question."))
     return nothing_found(state.language, state.question)
 
 
 def _too_far(best: Passages, least: float) -> str:
-    """Why no sentence is the answer: the figure that decides, rounded down so that it never looks enough."""
+    """Why no sentence is the answer: what the closest one lacks, and the figure that decides, rounded down so
+    that it never looks enough.
+    """
     message = tr(
         "No sentence comes close enough to the question: {margin:.3f}, and {least:g} is needed "
         "(synthesis.min_margin)."
-    )
-    return message.format(margin=floor(best.margin * 1000) / 1000, least=least)
+    ).format(margin=floor(best.margin * 1000) / 1000, least=least)
+    if best.missing:
+        lacks = tr("The closest sentence does not contain {words}.").format(words=_quoted(best.missing))
+        return f"{lacks} {message}"
+    return message
+
+
+def _quoted(words: Sequence[str]) -> str:
+    return listed([f"“{word}”" for word in words[:_NAMED]])
 
 
 def _closest(context: Context, state: State, step: Step, best: Passages) -> None:
     """Keep and record what comes nearest to an answer that is not there; nothing is cited."""
     state.shown = best.found
+    state.missing = best.missing
     state.closest = [passage.source for passage in best.found if passage.source.chunk is not None]
     for passage in best.found:
         passage.label = CLOSEST

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.extract.names import is_chinese
-from graphrag_rdf.index.analyse import analyse, common_words, primary_language, stop_words
+from graphrag_rdf.index.analyse import analyse, common_words, primary_language, stop_words, words_with
 from graphrag_rdf.rdf.namespaces import DCTERMS
 from graphrag_rdf.steps import chinese_questions
 
@@ -162,6 +163,15 @@ class QuestionWords:
         """The weight of some of the words, 0 to 1; of a question without content words always 1."""
         # the same sum in any order, and no rounding above 1
         return min(1.0, fsum(self.weights[term] for term in terms)) if self.weights else 1.0
+
+    @property
+    def known(self) -> bool:
+        """Whether any chunk has any of them."""
+        return not self.weights or not self.weights.keys() <= self.unknown
+
+    def missing(self, question: str, spoken: AbstractSet[str]) -> list[str]:
+        """The words that are not among those spoken of, as the question writes them."""
+        return words_with(self.weights.keys() - spoken, question, self.language)
 
     def lacks_figure(self, text: str) -> bool:
         """Whether the question asks when or how many, and a text has no number, month or day."""

@@ -158,6 +158,15 @@ def _name(key: str) -> str:
 _NAMES = {"left_out": later("omitted"), "passages": later("chunks")}
 
 
+DOUBT = "uncertain_answer"
+"""The warning that belongs right below the answer."""
+
+
+def doubts(answer: Mapping[str, Any]) -> list[str]:
+    """What makes an answer uncertain, as in the last message."""
+    return [warning["detail"] for warning in answer["warnings"] if warning["type"] == DOUBT]
+
+
 SOURCES_SHOWN = 5
 """Sources of a marker that are shown to people; the answer has all."""
 

@@ -31,7 +31,7 @@ def _ingest(run: Run, folder: Path, text: str = PEOPLE, name: str = "people.csv"
         ("Who was born in London?", "Ada Keller: born in London. [1]"),
         ("What was the occupation of Bo Strand?", "Bo Strand: occupation painter. [1]"),
         ("Who is a painter?", "Bo Strand: occupation painter. [1]"),
-        ("Who was born in Paris?", "Nothing in the documents says this."),
+        ("Who was born in Paris?", "No sentence in the documents is a sure answer."),
     ],
 )
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.index.analyse import analyse, match_key, primary_language, stop_words
+from graphrag_rdf.index.analyse import analyse, match_key, primary_language, stop_words, words_with
 
 
 @pytest.mark.parametrize(
@@ -84,3 +84,23 @@ def test_dates_in_chinese_numerals_are_those_in_digits(written: str, digits: str
 
 def test_chinese_numerals_that_are_no_dates_stay() -> None:
     assert analyse("三个月", "zh") == ["三个", "个月"]
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "terms", "words"),
+    [
+        (
+            "Who sold the Lighthouses in spring, and the lighthouse?",
+            "en",
+            {"lighthous", "sell"},
+            ["sold", "Lighthouses", "lighthouse"],
+        ),
+        ("谁设计了火车站？", "zh", {"火车", "车站"}, ["火车站"]),
+        ("誰設計了LiHua的火車站？", "zh", {"设计", "火车", "lihua"}, ["設計", "LiHua", "火車"]),
+        ("Wer leitete die Untersuchung?", "de", set(), []),
+    ],
+)
+def test_words_with_terms_stand_as_written(
+    text: str, language: str, terms: set[str], words: list[str]
+) -> None:
+    assert words_with(terms, text, language) == words

@@ -72,16 +72,35 @@ def test_of_a_long_chunk_whole_sentences_around_the_marked_one_are_shown(samples
 def test_closest_passages_are_labelled_where_nothing_says_it(samples: Engine) -> None:
     answer = ask(samples, "Who was the architect of the railway station of Port Merrin?")
     assert not answer["answered"]
-    assert answer["answer"] == "Nothing in the documents says this."
+    assert answer["answer"] == "No sentence in the documents is a sure answer."
     assert answer["citations"] == []
     assert {one["label"] for one in answer["passages"]} == {"Closest passage"}
     assert [one["quote"] for one in answer["closest"]] == [
         one["text"][one["marked"]["start"] : one["marked"]["end"]] for one in answer["passages"]
     ]
     (told,) = [each["detail"] for each in answer["warnings"] if each["type"] == "no_relevant_facts"]
+    assert answer["missing_words"] == ["architect", "railway"]
+    assert "does not contain “architect”, “railway”" in told
     told_margin = re.search(r"the question: (-?\d\.\d{3}), and 0\.41 is needed", told)
     assert told_margin, told
     assert float(told_margin[1]) < 0.41, "the figure that decides"
+
+
+def test_a_quote_that_lacks_much_of_the_question_names_the_words(samples: Engine) -> None:
+    uncertain = ask(samples, "Who sold the lighthouse to the Tarnay Harbour Trust in spring?")
+    assert uncertain["answered"]
+    (told,) = [each["detail"] for each in uncertain["warnings"] if each["type"] == "uncertain_answer"]
+    assert told == "This quote may not answer the question: it does not contain “sold”, “spring”."
+    assert uncertain["missing_words"] == ["sold", "spring"]
+    sure = ask(samples, "Who owned the Petrel?")
+    assert sure["missing_words"] == []
+    assert "uncertain_answer" not in {each["type"] for each in sure["warnings"]}
+
+
+def test_without_a_sentence_to_quote_nothing_is_claimed_about_the_documents(samples: Engine) -> None:
+    """Only where no chunk has a word of the question."""
+    assert ask(samples, "What is it?")["answer"] == "No sentence in the documents is a sure answer."
+    assert "nothing relevant was found" in ask(samples, "Which planet has moons?")["answer"]
 
 
 @pytest.mark.parametrize("question", ["Who owned the Petrel?", "Who invented the reversing gear?"])

@@ -474,6 +474,8 @@ _QUOTED = {
     "citation_precision": later("citation precision"),
     "answered": later("answered"),
     "abstention": later("abstention"),
+    "sure_contained": later("right if sure"),
+    "uncertain_contained": later("right if uncertain"),
 }
 _ROWS = (
     (later("questions"), "questions"),

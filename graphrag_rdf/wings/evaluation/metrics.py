@@ -14,6 +14,7 @@ from graphrag_rdf.extract.names import CJK
 from graphrag_rdf.steps.figures import figures as claimed_figures
 from graphrag_rdf.steps.figures import known_figures
 from graphrag_rdf.trace.citations import MARKER
+from graphrag_rdf.trace.messages import DOUBT
 
 _RESAMPLES = 1000
 _SEED = 20240607
@@ -219,6 +220,9 @@ def figures(rows: Sequence[Mapping[str, Any]], run: str) -> dict[str, Any]:
         return [value for row in asked for value in row[key] or ()]
 
     contains = values("evidence_contains")
+    given = [row for row in (*asked, *without) if row["answered"] and row["contained"] is not None]
+    doubted = [row["contained"] for row in given if DOUBT in row["warnings"]]
+    sure = [row["contained"] for row in given if DOUBT not in row["warnings"]]
     return {
         "questions": len(asked),
         "exact_match": _mean(values("exact_match")),
@@ -235,6 +239,10 @@ def figures(rows: Sequence[Mapping[str, Any]], run: str) -> dict[str, Any]:
         "answered": _mean([float(row["answered"]) for row in asked]),
         "abstention": _mean([float(not row["answered"]) for row in without]),
         "abstention_n": len(without),
+        "sure_n": len(sure),
+        "sure_contained": _mean(sure),
+        "uncertain_n": len(doubted),
+        "uncertain_contained": _mean(doubted),
         "warnings": dict(Counter(kind for row in asked for kind in set(row["warnings"])).most_common()),
         "calls": _mean(values("calls")),
         "in_tokens": _mean(values("in_tokens")),

@@ -19,7 +19,7 @@ from graphrag_rdf.server.routes.conversation import quotes_of
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.trace.citations import MARKER
 from graphrag_rdf.trace.lines import one_line
-from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.messages import GraphRagResponse, doubts
 
 _TYPES = {
     401: "authentication_error",
@@ -161,9 +161,9 @@ class Completion:
         return links
 
     def _list_of_links(self, answer: Mapping[str, Any], links: Mapping[str, Sequence[Link]]) -> str:
-        """What follows the text of an answer: its sources, and its trace if that is stored."""
+        """What follows the text of an answer: doubts, its sources, and its trace if that is stored."""
         lines = [f"- {marker} {', '.join(dict.fromkeys(map(str, own)))}" for marker, own in links.items()]
-        parts = ["\n".join([tr("Sources:"), "", *lines])] if lines else []
+        parts = doubts(answer) + (["\n".join([tr("Sources:"), "", *lines])] if lines else [])
         if not any(warning["type"] == "trace_not_stored" for warning in answer["warnings"]):
             parts.append(str(Link(tr("How this answer was found"), f"{self.site}/traces/{self.trace}")))
         return "".join(f"\n\n{part}" for part in parts)

@@ -168,16 +168,16 @@ def words_with(terms: AbstractSet[str], text: str, language: str | None) -> list
     """The words of a text that have any of these terms, as they stand in it, each once. Of languages without
     blanks, all characters in a row that have some are one word.
     """
-    found: list[str] = []
+    words: list[str] = []
     for run in (run[0] for word in _word().findall(text) for run in _RUNS.finditer(word)):
         if not _HAS_UNSPACED.match(run):
-            found += [run] if not terms.isdisjoint(analyse(run, language)) else []
+            words += [run] if not terms.isdisjoint(analyse(run, language)) else []
             continue
         places = range(max(1, len(run) - 1))
         pairs = [at for at in places if not terms.isdisjoint(analyse(run[at : at + 2], language))]
-        kept = {place for at in pairs for place in (at, at + 1)}
-        found += "".join(char if place in kept else " " for place, char in enumerate(run)).split()
-    return [*dict.fromkeys(found)]
+        marked = {place for at in pairs for place in (at, at + 1)}
+        words += "".join(char if place in marked else " " for place, char in enumerate(run)).split()
+    return [*dict.fromkeys(words)]
 
 
 def common_words(text: str, language: str | None) -> int:

@@ -174,13 +174,13 @@ class Passages:
     """The passages, the best first, and how far the marked sentence of the first says what is asked.
 
     Attributes:
-        known: whether any chunk has a word of the question.
+        in_documents: whether any chunk has a word of the question.
         missing: words of the question that the sentence lacks, and its title and the sentence before.
         uncertain: whether these are much of the question.
     """
 
     found: list[Passage]
-    known: bool
+    in_documents: bool
     margin: float = 0.0
     missing: Sequence[str] = ()
     uncertain: bool = False
@@ -200,12 +200,12 @@ def best_passages(context: Context, step: Step, state: State, parameters: Parame
     best = [*firsts.values()][:most]
     found = _shown(context, step, state, best, sentences, parameters["passage_tokens"])
     if not found:
-        return Passages([], words.known)
+        return Passages([], words.in_documents)
     spoken = best[0].spoken
     margin = _margin(context, step, state, words, best[0], sentences.left_out)
     missing = words.missing(state.question, spoken)
     uncertain = bool(missing) and words.weight(words.weights.keys() - spoken) > _MOST_MISSING
-    return Passages(found, words.known, margin, missing, uncertain)
+    return Passages(found, words.in_documents, margin, missing, uncertain)
 
 
 def _standing(state: State, most: int) -> dict[str, float]:

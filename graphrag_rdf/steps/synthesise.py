@@ -290,7 +290,7 @@ def _unknown(context: Context, state: State, step: Step, best: Passages, reason:
     """Say that there is no answer; what comes nearest to one is kept beside it."""
     state.answered = False
     _closest(context, state, step, best)
-    if best.found or best.known:
+    if best.found or best.in_documents:
         state.warn("no_relevant_facts", reason if best.found else tr("No sentence was found to be quoted."))
         return no_sure_answer(state.language, state.question)
     state.warn("no_relevant_facts", tr("Nothing in the documents shares a name or word with the question."))

@@ -165,7 +165,7 @@ class QuestionWords:
         return min(1.0, fsum(self.weights[term] for term in terms)) if self.weights else 1.0
 
     @property
-    def known(self) -> bool:
+    def in_documents(self) -> bool:
         """Whether any chunk has any of them."""
         return not self.weights or not self.weights.keys() <= self.unknown
 

@@ -220,9 +220,9 @@ def figures(rows: Sequence[Mapping[str, Any]], run: str) -> dict[str, Any]:
         return [value for row in asked for value in row[key] or ()]
 
     contains = values("evidence_contains")
-    given = [row for row in (*asked, *without) if row["answered"] and row["contained"] is not None]
-    doubted = [row["contained"] for row in given if DOUBT in row["warnings"]]
-    sure = [row["contained"] for row in given if DOUBT not in row["warnings"]]
+    answered = [row for row in (*asked, *without) if row["answered"] and row["contained"] is not None]
+    doubted = [row["contained"] for row in answered if DOUBT in row["warnings"]]
+    sure = [row["contained"] for row in answered if DOUBT not in row["warnings"]]
     return {
         "questions": len(asked),
         "exact_match": _mean(values("exact_match")),

@@ -72,13 +72,20 @@ def template_library(settings: Settings) -> TemplateLibrary:
 
 
 def open_store(
-    where: str, settings: Settings, *, create: bool, read_only: bool, copy: Path | None = None
+    where: str,
+    settings: Settings,
+    *,
+    create: bool,
+    read_only: bool,
+    copy: Path | None = None,
+    past: Path | None = None,
 ) -> tuple[Store, BlobStore, StoreFolder | None]:
     """Open a store and its blob store; return also its folder, or None in memory.
 
     Args:
         where: folder, URL of a SPARQL endpoint, or `:memory:`.
         copy: a frozen copy of the folder's database, to read in its place.
+        past: the folder of an earlier state, to read in its place.
 
     Raises:
         StoreError, UsageError: see `Engine.open`.
@@ -95,7 +102,7 @@ def open_store(
         endpoint = endpoint_of(where, settings)
         place = local_folder(settings.remote.folder, endpoint)
         return *open_remote(place, endpoint, templates, create=create, read_only=read_only), place
-    place = replace(StoreFolder.of_collection(Path(where), settings.collection), copy=copy)
+    place = replace(StoreFolder.of_collection(Path(where), settings.collection), copy=copy, past=past)
     return *place.open(templates, create=create and not read_only, read_only=read_only), place
 
 

@@ -90,6 +90,7 @@ class Engine(Components):
         self.loaded = loaded or given_settings(settings)
         self.warnings: list[dict[str, str]] = []
         self._closed = False
+        self._rested = store.knowledge_commit()
         store.renderer.trace_graph = NamedNode(settings.trace.graph)
         self.live = LiveSettings(store, settings, self.known_as, writable=not read_only)
         try:
@@ -106,6 +107,7 @@ class Engine(Components):
         create: bool = True,
         read_only: bool = False,
         copy: Path | None = None,
+        past: Path | None = None,
     ) -> Self:
         """Open a store.
 
@@ -117,6 +119,7 @@ class Engine(Components):
             read_only: write nothing at all into its folder; questions leave no trace then. So is a store
                 opened that this user cannot write, unless `create` is set.
             copy: a frozen copy of the store's database, to read in its place (see `store.frozen`).
+            past: the folder of an earlier state, to read in its place.
 
         Raises:
             StoreError: when it is missing and not to be made, damaged, out of reach, or from a newer program.
@@ -127,8 +130,10 @@ class Engine(Components):
         loaded = given_settings(config) if isinstance(config, Settings) else config or load_settings()
         settings = loaded.settings
         where = str(store if store is not None else settings.store)
-        read_only = read_only or copy is not None or (not create and is_read_only(where, settings))
-        opened, blobs, place = open_store(where, settings, create=create, read_only=read_only, copy=copy)
+        read_only = read_only or bool(copy or past) or (not create and is_read_only(where, settings))
+        opened, blobs, place = open_store(
+            where, settings, create=create, read_only=read_only, copy=copy, past=past
+        )
         engine = cls(opened, blobs, settings, place, read_only=read_only, loaded=loaded)
         if not read_only and place is not None and place.is_unsettled:
             engine._settle()
@@ -155,7 +160,17 @@ class Engine(Components):
         """
         if not self._closed and not self.read_only and isinstance(self.store, EmbeddedStore):
             self._rewrite_forgotten()
+        self.rest()
         self._release()
+
+    def rest(self) -> None:
+        """Show the store to wings between writes, if more than traces has changed since the last time."""
+        if self._closed or self.read_only or self._rested == self.store.knowledge_commit():
+            return
+        for wing in wings():
+            if wing.rests:
+                load(wing.rests)(self)
+        self._rested = self.store.knowledge_commit()
 
     def _rewrite_forgotten(self) -> None:
         """Rewrite the files, if an erasure is pending. If that fails, the next process tries again."""

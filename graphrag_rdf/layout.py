@@ -5,6 +5,7 @@
       index/        text and vector indexes   cache/       answers of models
       snapshots/    copies for reader processes, and copies that a command changes
       frozen/       copies for other processes that read meanwhile
+      history/      earlier states, by the number of their commit, and a log of them
       holder.json   the process that has it open
       token         by which a running server knows its own user's commands
       collections/NAME/   another collection: the same again
@@ -106,6 +107,9 @@ INDEX = Shape([_folder("text", TEXT_INDEX), _folder("vectors", VECTOR_INDEX)])
 _BLOBS = Shape([_file("[0-9a-f]{64}", _HEX * 4)], apart=True)
 _CACHE = Shape([_file(r"llm\.sqlite(?:-wal|-shm|-journal|\.damaged-[0-9]+)?", "llm.sqlite")])
 COPIES = Shape()
+STATE = Shape([_folder("oxigraph", DATABASE), _folder("index", INDEX)])
+STATES = Shape([_folder("[0-9]{1,18}", STATE, "42")])
+"""Earlier states of a store."""
 _COLLECTIONS = Shape(apart=True)
 COLLECTIONS = "collections"
 STORE = Shape(
@@ -119,6 +123,7 @@ STORE = Shape(
         _folder("cache", _CACHE),
         _folder("snapshots", COPIES),
         _folder("frozen", COPIES),
+        _folder("history", Shape([*STATES.names, _file(r"log\.jsonl")])),
         *(_file(name) for name in (r"holder\.json", "token", "lock", r"origin\.json")),
         _folder(COLLECTIONS, _COLLECTIONS),
     ]
@@ -184,16 +189,18 @@ class StorePaths:
     Attributes:
         store: the folder of the store that this is a collection of; None for the default collection.
         copy: a frozen copy of the database, to read in its place (see `store.frozen`).
+        past: the folder of an earlier state, whose database and indexes are read instead.
     """
 
     root: Path
     store: Path | None = None
     copy: Path | None = None
+    past: Path | None = None
 
     @property
     def database(self) -> Path:
         """The Oxigraph database."""
-        return self.copy or self.root / "oxigraph"
+        return self.copy or (self.past or self.root) / "oxigraph"
 
     @property
     def blobs(self) -> Path:
@@ -203,7 +210,7 @@ class StorePaths:
     @property
     def index(self) -> Path:
         """Text and vector indexes."""
-        return self.root / "index"
+        return (self.past or self.root) / "index"
 
     @property
     def text_index(self) -> Path:
@@ -230,6 +237,11 @@ class StorePaths:
     def frozen(self) -> Path:
         """Copies for other processes that read while a server runs."""
         return self.root / "frozen"
+
+    @property
+    def history(self) -> Path:
+        """Earlier states, and their log."""
+        return self.root / "history"
 
     @property
     def holder(self) -> Path:

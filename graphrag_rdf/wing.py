@@ -53,6 +53,10 @@ class Wing:
             store and gateway; the first counts.
         readers: media type → (`module:attribute` of a function that reads the bytes of such a file, see
             `documents.readers.content.Reader`; suffixes). It may replace a reader of the core.
+        rests: `module:attribute` of a function that gets the engine when no write is under way and more
+            than traces has changed: before the next write of a server, and when a store is closed.
+        past: `module:attribute` of a function that finds an earlier state of a store (with its `folder`),
+            given the store's folder and the value of `--at`.
         watches: `module:attribute` of a function that gets the messages of each question as they come, and
             passes them on.
         rules: `module:attribute` of a function that makes an `ingest.extractors.RuleReader` of settings.
@@ -80,6 +84,8 @@ class Wing:
     counts: str = ""
     guides: tuple[str, ...] = ()
     readers: Mapping[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    rests: str = ""
+    past: str = ""
     watches: str = ""
     rules: str = ""
     routes: tuple[str, ...] = ()

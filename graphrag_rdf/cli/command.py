@@ -62,6 +62,12 @@ def common_options() -> list[click.Option]:
             ["--collection"], metavar="NAME", help="Name of a separate store in the same folder.", **keep
         ),
         click.Option(
+            ["--at"],
+            metavar="COMMIT|TIME",
+            help="Read the store as it was: 1204, 2026-03, 2026-03-31T14:00 … `log` lists its states.",
+            **keep,
+        ),
+        click.Option(
             ["--config"],
             type=click.Path(dir_okay=False, path_type=Path),
             metavar="FILE",

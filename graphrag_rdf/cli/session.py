@@ -131,6 +131,8 @@ def open_engine(
     """
     loaded = load(overrides)
     settings = loaded.settings
+    if given_options().get("at"):
+        return _past(loaded, writing=create)
     if not create and in_folder(settings):
         _require_collection(Path(settings.store), settings.collection)
     from graphrag_rdf.engine import Engine
@@ -152,6 +154,30 @@ def open_engine(
             raise
         hint = hint.format(url=error.server, request=(request or "").format(url=error.server))
         raise StoreLockedError(error.message, hint, error.server) from error
+
+
+def _past(loaded: Loaded, *, writing: bool) -> Engine:
+    """The store as it was at the commit or time that `--at` names.
+
+    Raises:
+        UsageError: when the command writes, the store has no folder, or no such state is kept.
+    """
+    from graphrag_rdf.cli import output
+    from graphrag_rdf.engine import Engine
+    from graphrag_rdf.store.folder import StoreFolder
+    from graphrag_rdf.wing import load as load_attribute
+    from graphrag_rdf.wing import wings
+
+    finders = [wing.past for wing in wings() if wing.past]
+    if writing or not in_folder(loaded.settings) or not finders:
+        raise UsageError(
+            tr("--at has no effect here"),
+            hint=tr("only commands that read, from a store in a folder, read its earlier states"),
+        )
+    place = StoreFolder.of_collection(Path(loaded.settings.store), loaded.settings.collection)
+    state = load_attribute(finders[0])(place, given_options()["at"])
+    output.note(tr("reading {state}").format(state=state))
+    return Engine.open(config=loaded, create=False, past=state.folder)
 
 
 def copy_beside(loaded: Loaded, locked: StoreLockedError) -> Path:
@@ -279,6 +305,7 @@ def server_of(server: str | None, token_file: Path | None) -> Client | None:
     """
     given = {"client.server": server, "client.token_file": token_file}
     if load(given, require_trust=False).settings.client.server is not None:
+        refuse({"at": given_options().get("at")})
         return client_of(load(given).settings.client)
     if token_file is not None:
         raise UsageError(tr("--token-file needs a server"), hint=tr("add --server URL"))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf import layout
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import ConfigError, NotPurgedError, StoreError, UsageError
 from graphrag_rdf.extract.names import fold
@@ -316,6 +317,8 @@ def rewrite_files(engine: NeededComponents) -> str | None:
             ).format(message=error.message),
             hint=tr("free disk space or correct permissions, then run the same command again to complete it"),
         ) from error
+    if engine.place is not None:
+        layout.remove(engine.place.history, layout.STATES)
     store.commit(Changes(updates=[("forget/end", {})], content=False))
     return left
 

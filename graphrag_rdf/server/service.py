@@ -105,7 +105,7 @@ class Service:
         self.read_only = engine.read_only
         self.gate = Gate(engine)
         self.gate.require_shapes()
-        self.writes = WriteQueue(engine.store.refresh)
+        self.writes = WriteQueue(self._before_write)
         self.page_images = PageImages(engine.blobs)
         self.runs = Runs(settings.answers)
         self.concurrency = Concurrency(_PER_CLIENT)
@@ -120,6 +120,10 @@ class Service:
         self._written: OrderedDict[str, int] = OrderedDict()
         self._rewriting: asyncio.Future[None] | None = None
         self._pruning: asyncio.Future[None] | None = None
+
+    def _before_write(self) -> None:
+        self.engine.store.refresh()
+        self.engine.rest()
 
     @cached_property
     def store(self) -> EmbeddedStore:

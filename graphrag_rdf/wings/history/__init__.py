@@ -1,0 +1,1 @@
+"""Earlier states of a store."""

@@ -1,0 +1,179 @@
+"""A store's life: read in, edited, corrected, undone, forgotten; and what it says of each state."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from graphrag_rdf import Engine
+from graphrag_rdf.config import Settings
+from tests.cli.conftest import folder, run
+from tests.support.commands import Run, documents_in, places
+from tests.support.endpoint import TOKENS, WRITE, Endpoint
+
+__all__ = ["folder", "run"]
+
+MARRIED = "Walter Pennock married Nora Finlay."
+QUESTION = "When was the Tarnay Electric Light Company founded?"
+
+
+@pytest.fixture(scope="module")
+def edited(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a document that was read, and read again after an edit, and of its store."""
+    folder = tmp_path_factory.mktemp("history")
+    document = documents_in(folder) / "company.txt"
+    settings = Settings(store=str(folder / "graphrag-store"))
+    for old, new in (("", ""), ("in 1897.", f"in 1898. {MARRIED}")):
+        document.write_text(document.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+        with Engine.open(config=settings) as engine:
+            engine.ingest([document])
+    return folder
+
+
+@pytest.fixture
+def company(edited: Path, folder: Path) -> Path:
+    """The document; its store is in the current folder."""
+    shutil.copytree(edited, folder, dirs_exist_ok=True)
+    return folder / "documents" / "company.txt"
+
+
+@pytest.fixture
+def store(company: Path) -> Path:
+    return company.parent.parent / "graphrag-store"
+
+
+def commits(run: Run) -> list[int]:
+    return [state["commit"] for state in run("log", "--format", "json").json]
+
+
+def answer(run: Run, *options: object) -> str:
+    text: str = run("ask", QUESTION, "--format", "json", *options).json["answer"]
+    return text
+
+
+def test_each_change_is_a_state_and_questions_are_none(run: Run, company: Path) -> None:
+    answer(run)
+    states = run("log", "--format", "json").json
+    assert [state["command"] for state in states] == ["python", "python"]
+    assert [state["documents"] for state in states] == [1, 1]
+    assert states[0]["facts"] < states[1]["facts"]
+    assert all(state["kept"] for state in states)
+
+
+def test_the_store_answers_as_it_was(run: Run, company: Path) -> None:
+    first, _ = commits(run)
+    assert "1897" in answer(run, "--at", first)
+    assert "1898" in answer(run)
+    now = run("facts", "list", "--format", "json").json
+    then = run("facts", "list", "--at", first, "--format", "json").json
+    assert [fact["o_label"] for fact in now if fact not in then] == ["Nora Finlay"]
+
+
+def test_times_name_states(run: Run, company: Path) -> None:
+    _, second = commits(run)
+    time = run("log", "--format", "json").json[1]["time"]
+    for at in (time, time[:4], time[:7]):
+        assert f"commit {second}" in run("facts", "list", "--at", at).err
+    early = run("facts", "list", "--at", "2001-02-03")
+    assert early.code == 2
+    assert "no state is as old as 2001-02-03" in early.err
+    assert run("facts", "list", "--at", "yesterday").code == 2
+
+
+def test_the_past_cannot_be_written(run: Run, company: Path) -> None:
+    first, second = commits(run)
+    assert run("ingest", company, "--at", first).code == 2
+    assert (
+        run(
+            "facts", "remove", "Walter Pennock", "founded", "Tarnay Electric Light Company", "--at", first
+        ).code
+        != 0
+    )
+    assert commits(run) == [first, second]
+
+
+def test_what_changed_about_an_entity(run: Run, company: Path) -> None:
+    run("facts", "remove", "Walter Pennock", "lived in", "Port Merrin")
+    changes = run("log", "--entity", "Walter Pennock", "--format", "json").json
+    assert [change["command"] for change in changes] == ["python", "python", "facts remove"]
+    assert changes[1]["added"] == ["Walter Pennock married Nora Finlay"]
+    assert changes[2]["removed"] == ["Walter Pennock lived in Port Merrin"]
+
+
+def test_the_difference_as_sentences_and_as_a_patch(run: Run, company: Path) -> None:
+    first, second = commits(run)
+    sentences = run("diff", first, second, "--format", "json").json
+    assert (sentences["removed"], sentences["added"]) == ([], ["Walter Pennock married Nora Finlay"])
+    patch = run("diff", first, "--format", "patch").out.splitlines()
+    assert (patch[0], patch[-1]) == ("TX .", "TC .")
+    signs = [line[0] for line in patch[1:-1]]
+    assert (signs.count("D"), signs.count("A")) == (
+        sentences["quads"]["removed"],
+        sentences["quads"]["added"],
+    )
+
+
+def test_undo_is_a_commit_that_restores_all(run: Run, company: Path) -> None:
+    first, second = commits(run)
+    assert run("undo", "--dry-run").code == 0
+    assert commits(run) == [first, second]
+    assert run("undo").code == 0
+    assert run("diff", first, "--format", "json").json["quads"] == {"removed": 0, "added": 0}
+    assert "1897" in answer(run)
+    assert run("check").code == 0
+    third = commits(run)[-1]
+    assert run("undo", third).code == 0
+    assert run("diff", second, "--format", "json").json["quads"] == {"removed": 0, "added": 0}
+
+
+def test_undo_of_what_later_changes_rest_on_is_refused(run: Run, company: Path) -> None:
+    _, second = commits(run)
+    run("facts", "remove", "Walter Pennock", "married", "Nora Finlay")
+    refused = run("undo", second)
+    assert refused.code == 2
+    assert "a later change rests on commit" in refused.err
+
+
+def test_forgotten_words_are_in_no_state(run: Run, store: Path, company: Path) -> None:
+    assert places(store / "history", "Nora") != []
+    assert run("forget", "documents/company.txt").code == 0
+    assert places(store / "history", "Nora") == []
+    states = run("log", "--format", "json").json
+    assert [state["command"] for state in states] == ["python", "python", "forget"]
+    assert [state["kept"] for state in states] == [False, False, True]
+
+
+def test_a_changed_line_of_the_log_is_found(run: Run, store: Path, company: Path) -> None:
+    log = store / "history" / "log.jsonl"
+    lines = log.read_text(encoding="utf-8").splitlines()
+    log.write_text(
+        "\n".join([json.dumps({**json.loads(lines[0]), "by": "nobody"}), *lines[1:]]), encoding="utf-8"
+    )
+    changed = run("log")
+    assert changed.code == 1
+    assert "log.jsonl was changed" in changed.err
+
+
+def test_limits(run: Run, store: Path, company: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHRAG_RDF_HISTORY__MAX_MB", "0")
+    run("facts", "remove", "Walter Pennock", "lived in", "Port Merrin")
+    assert [state["kept"] for state in run("log", "--format", "json").json] == [False, False, True]
+    monkeypatch.setenv("GRAPHRAG_RDF_HISTORY__KEEP", "none")
+    run("facts", "remove", "Walter Pennock", "founded", "Tarnay Electric Light Company")
+    assert not any(state["kept"] for state in run("log", "--format", "json").json)
+    assert "keeps no earlier states" in run("facts", "list", "--at", "1").err
+
+
+def test_a_server_keeps_the_state_between_two_writes(run: Run, store: Path) -> None:
+    before = commits(run)
+    with Endpoint.start(store, **TOKENS) as server, server.client(WRITE) as client:
+        for number in (1, 2):
+            update = f'INSERT DATA {{ <http://example.org/{number}> <http://example.org/is> "{number}" }}'
+            assert client.post("/update", data={"update": update}).status_code < 300
+    first, second = commits(run)[len(before) :]
+    patch = run("diff", first, second, "--format", "patch").out
+    assert '<http://example.org/2> <http://example.org/is> "2"' in patch
+    assert "<http://example.org/1>" not in patch

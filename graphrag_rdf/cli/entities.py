@@ -78,6 +78,8 @@ def show(entity: str, form: str) -> None:
 
 
 def _show(found: dict[str, Any]) -> None:
+    from graphrag_rdf.lists.facts import object_in_words
+
     by = found["model"] or tr("quoted, without a model")
     rows: list[tuple[str, object]] = [(tr("name"), found["name"]), (tr("IRI"), found["iri"])]
     rows += [(tr("types"), ", ".join(found["types"]))] if found["types"] else []
@@ -96,7 +98,9 @@ def _show(found: dict[str, Any]) -> None:
     if found["facts"]:
         say("")
         columns = (tr("subject"), tr("relation"), tr("object"))
-        output.table(columns, [(one["s_label"], one["p_label"], one["o_written"]) for one in found["facts"]])
+        output.table(
+            columns, [(one["s_label"], one["p_label"], object_in_words(one)) for one in found["facts"]]
+        )
         if len(found["facts"]) == _FACTS:
             output.note(tr("the first {number:,} facts; all: graphrag-rdf facts list").format(number=_FACTS))
     if found["named_with"]:

@@ -44,6 +44,7 @@ class Table:
         rows: where its rows are in the document's text, in order, without the one that names the columns.
         header: where the names of the columns are, with the line of dashes below them; None if nowhere.
         caption: its title, as far as the document tells; it may tell the unit of its numbers.
+        period: that a line above tells, which is not in the caption.
     """
 
     names: tuple[str, ...]
@@ -51,6 +52,7 @@ class Table:
     rows: tuple[Span, ...]
     header: Span | None = None
     caption: str = ""
+    period: str = ""
 
     def moved(self, by: int) -> Table:
         """The table in a text where everything stands so many code points further on."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise, takewhile
+from itertools import dropwhile, pairwise, takewhile
 
 from graphrag_rdf.documents.text import word_list
 
@@ -235,20 +235,53 @@ def _anchor() -> re.Pattern[str]:
 
 _PARTS = re.compile(r"[^\W_]+")
 _DAY = re.compile(r"\d{1,2}(?:st|nd|rd|th)?")
+_YEAR = re.compile(r"\d{4}")
+_SENTENCE_END = re.compile(r"(?<=\w{3})[.!?。](?=\s+\S|[A-Z])")
 
 
 def is_period(name: str) -> bool:
     """Whether a name is nothing but that of a year, quarter, month or day: `2021`, `FY22`, `Q3 2023`,
     `Three months ended 30 June 2023`, `2021/22`.
     """
-    parts, around = _PARTS.findall(name.lower()), word_list("tables", "around")
-    anchored = [part for part in parts if _anchor().fullmatch(part)]
+    parts = _PARTS.findall(name.lower())
     return (
-        bool(anchored)
+        has_period(name)
         and len(name) <= _LONGEST_NAME
-        and all(part in around or part in anchored or _DAY.fullmatch(part) for part in parts)
+        and all(map(_is_of_period, parts))
         and not name.startswith(("-", "+"))
     )
+
+
+def has_period(name: str) -> bool:
+    """Whether a name has a year, quarter or month in it."""
+    return any(_anchor().fullmatch(part) for part in _PARTS.findall(name.lower()))
+
+
+def period_in(title: str) -> str:
+    """The period in the last sentence of a title, as it stands there: `Q1 2023` in `Q1 2023 - Income by
+    segment`. "" if there is none, or several.
+    """
+    sentence = _SENTENCE_END.split(title)[-1]
+    periods: list[list[re.Match[str]]] = [[]]
+    for part in _PARTS.finditer(sentence):
+        if _is_of_period(part[0].lower()):
+            periods[-1].append(part)
+        else:
+            periods.append([])
+    runs = [sentence[run[0].start() : run[-1].end()] for run in map(_bare, periods) if run]
+    dated = [period for period in runs if has_period(period) and re.search(r"\d", period)]
+    return dated[0] if len(dated) == 1 and len(_YEAR.findall(dated[0])) <= 1 else ""
+
+
+def _bare(run: list[re.Match[str]]) -> list[re.Match[str]]:
+    """The words of a period without those that lead to it or away from it."""
+    leading = word_list("tables", "leading")
+    run = [*dropwhile(lambda part: part[0].lower() in leading, run)]
+    return [*dropwhile(lambda part: part[0].lower() in leading, reversed(run))][::-1]
+
+
+def _is_of_period(part: str) -> bool:
+    return part in word_list("tables", "around") or has_period(part) or _DAY.fullmatch(part) is not None
 
 
 # --- units -------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from io import StringIO
 from typing import Literal
 
 from graphrag_rdf.documents.model import Table
-from graphrag_rdf.documents.table_heads import is_period, name_and_unit, stated_unit
+from graphrag_rdf.documents.table_heads import is_period, name_and_unit, period_in, stated_unit
 from graphrag_rdf.documents.tables import read_row
 
 from .lexicon import read_table
@@ -101,6 +101,7 @@ class TableReading:
         ambiguous: keys, folded, of several rows that have columns for periods: which of them is meant stands
             elsewhere.
         unitless: words, without the s of a plural, of rows that are not in the unit of the columns.
+        period: of what the rows tell, by the title; "" if it tells none, or rows or columns do.
     """
 
     table: Table
@@ -110,6 +111,7 @@ class TableReading:
     turned: bool = False
     ambiguous: frozenset[str] = frozenset()
     unitless: frozenset[str] = frozenset()
+    period: str = ""
 
     @property
     def labels_lines(self) -> bool:
@@ -142,6 +144,7 @@ class TableReading:
             *sorted(self.ambiguous),
             *sorted(self.unitless - _words("no_unit")),
             *["turned"] * self.turned,
+            *[self.period] * bool(self.period),
         ]
         return f"{self.table.separator!r};{self.table.names!r};{self.key};{roles}{';'.join(['', *more])}"
 
@@ -184,14 +187,16 @@ def read_columns(text: str, table: Table, language: str | None) -> TableReading:
         if key
         else {}
     )
+    turned = len(key) == 1 and seen[key[0]].tells_periods
     return TableReading(
         table,
         columns,
         key,
         None if key else "no_key_column",
-        turned=len(key) == 1 and seen[key[0]].tells_periods,
+        turned=turned,
         ambiguous=frozenset(name for name, number in repeated.items() if over_time and number > 1),
         unitless=_words("no_unit") | {word.removesuffix("s") for word in left_out} if unit else frozenset(),
+        period="" if turned or over_time else table.period or period_in(table.caption),
     )
 
 

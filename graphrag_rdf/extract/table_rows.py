@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from graphrag_rdf.documents.chunk import Context
 from graphrag_rdf.documents.model import Chunk, ParsedDocument, Sentence, in_spans
-from graphrag_rdf.documents.table_heads import is_period, tells_money
+from graphrag_rdf.documents.table_heads import has_period, is_period, tells_money
 from graphrag_rdf.documents.table_json import unescaped, without_marks
 from graphrag_rdf.documents.tables import RECORDS, Cell, RowPart, columns_above, items_of, read_row, rows_in
 from graphrag_rdf.documents.turns import turns_in
@@ -21,6 +21,7 @@ from .mentions import Synonyms, find_mentions
 from .model import ChunkContext, EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
 from .name_filter import is_plain, lower_words
 from .names import RuleSettings, fold, reject_reason
+from .numbers import read_date
 from .table_columns import Column, TableReading, currency_of, kind_of, literal_of, looks_like_name
 from .tagging import tagger_for
 
@@ -156,12 +157,13 @@ class _Rows:
         self.rejected: list[Rejected] = []
         self.mentions: list[Mention] = []
         self.lower = lower_words(text)
+        self.period = ""
         self.lines = False  # whether the row at hand is one of figures, which its key labels
 
     def take(self, row: Row) -> None:
         part, reading = row.part, row.reading
         table = reading.table
-        written, self.lines = part.row, reading.labels_lines
+        written, self.lines, self.period = part.row, reading.labels_lines, reading.period
         cells = read_row(written, table.separator, table.names)
         if reading.problem or cells is None:
             self._names_of(written, part, 0)
@@ -290,6 +292,7 @@ class _Rows:
         if literal is not None and (sign := currency_of(cell.text)) and not tells_money(unit):
             unit = f"{sign} {unit}".rstrip()
         with_unit = unit and not entity
+        period = "" if has_period(about.predicate) else self.period
         candidate = RelationCandidate(
             subject=about.subject,
             predicate=f"{about.predicate} ({unit})" if with_unit else about.predicate,
@@ -299,6 +302,7 @@ class _Rows:
             quote=self.text[part.offset : part.offset + part.length],
             confidence=CONFIDENCE,
             span=(part.offset, part.length),
+            qualifiers=(("at", *(read_date(period) or (period, None))),) if period else (),
             of_term=about.term,
         )
         if reason := self._unfit(candidate, room=room):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyoxigraph as ox
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.i18n import bracketed, later, tr
 from graphrag_rdf.lists.declaration import Asked, Column, Filter, Item, List, register
 from graphrag_rdf.rdf.json_values import to_json
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 def _facts(engine: Engine, asked: Asked) -> Iterable[Item]:
     """Facts with the labels of their terms, their values as the documents write them, the IRI of an object
-    that is a thing, and as N-Triples.
+    that is a thing, as N-Triples, and what their evidence says beside them.
     """
     from graphrag_rdf.trace.facts import fact_of, read_labels
-    from graphrag_rdf.trace.values import all_as_written
+    from graphrag_rdf.trace.values import all_as_written, qualifiers_of
 
     rows = engine.store.select("facts/list", **_parameters(engine, asked))
     labels = read_labels(engine.store, [row[name] for row in rows for name in "spo"])
@@ -33,9 +33,18 @@ def _facts(engine: Engine, asked: Asked) -> Iterable[Item]:
             "o_written": written.o_label,
             "o_iri": fact.o.value if isinstance(fact.o, ox.NamedNode) else "",
             "statement": f"{fact.s} {fact.p} {fact.o} .",
+            "qualifiers": qualifiers,
         }
-        for fact, written in zip(facts, all_as_written(engine.store, facts), strict=True)
+        for fact, written, qualifiers in zip(
+            facts, all_as_written(engine.store, facts), qualifiers_of(engine.store, facts), strict=True
+        )
     ]
+
+
+def object_in_words(item: Item) -> str:
+    """The object of a fact, with what its evidence says beside it."""
+    beside = "; ".join(item["qualifiers"])
+    return f"{item['o_written']}{bracketed(beside) if beside else ''}"
 
 
 def _parameters(engine: Engine, asked: Asked) -> dict[str, Any]:
@@ -74,7 +83,7 @@ FACTS = register(
         columns=(
             Column("s", later("subject"), value=lambda item: item["s_label"], link="term"),
             Column("p", later("relation"), value=lambda item: item["p_label"], link="term"),
-            Column("o_iri", later("object"), value=lambda item: item["o_written"], link="term"),
+            Column("o_iri", later("object"), value=object_in_words, link="term"),
             Column("statement", later("sources"), value=lambda _: tr("source"), link="fact", table=False),
         ),
         filters=(

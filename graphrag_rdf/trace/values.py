@@ -10,7 +10,8 @@ from decimal import Decimal, InvalidOperation
 from pyoxigraph import Literal
 
 from graphrag_rdf.extract.numbers import find_literals, read_date
-from graphrag_rdf.rdf.namespaces import XSD
+from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.rdf.namespaces import RAG, XSD
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace.model import Fact
 
@@ -23,6 +24,7 @@ _NUMBERS = (XSD.integer, XSD.decimal, XSD.double)
 _FIGURE = re.compile(r"[+-]?\d[\d.,'’\u00a0\u202f ]*")
 _AT_ONCE = 500
 """Facts of one query."""
+_QUALIFIED = {RAG.since: later("since {value}"), RAG.until: later("until {value}")}
 _AMOUNT = re.compile(r"(?P<number>[+-]?\d+(?:\.\d+)?) ?(?P<unit>[A-Z]{3}|%)")
 
 
@@ -66,6 +68,18 @@ def all_as_written(store: Store, facts: Sequence[Fact]) -> list[Fact]:
         for row in store.select("provenance/quotes", edges=edges[first : first + _AT_ONCE]):
             quotes.setdefault(row["number"], []).append(row["quote"])
     return [as_written(fact, sorted(quotes.get(number, ()))) for number, fact in enumerate(facts)]
+
+
+def qualifiers_of(store: Store, facts: Sequence[Fact]) -> list[list[str]]:
+    """What the evidence of facts says beside them, in words: "since 1907", "Q1 2023"; none of most facts."""
+    edges = [(number, fact.s, fact.p, fact.o) for number, fact in enumerate(facts)]
+    words: list[set[str]] = [set() for _ in facts]
+    for first in range(0, len(edges), _AT_ONCE):
+        for row in store.select("provenance/qualifiers", edges=edges[first : first + _AT_ONCE]):
+            number, value = row["number"], row["value"]
+            said = as_written(replace(facts[number], o=value, o_label=value.value), [row["quote"]]).o_label
+            words[number].add(tr(_QUALIFIED.get(row["qualifier"], "{value}")).format(value=said))
+    return [sorted(each) for each in words]
 
 
 def lexical_forms(text: str) -> list[str]:

@@ -16,6 +16,11 @@ LEDGER = """payee,amount_gbp,share_percent,weight,code
 Corvane Yard,1900,12.50,36200.0,A-1
 Brae Quarry,36200.0,87.5,0.25,B-2
 """
+TOLLS = """Tolls by bank in Q2 1871 (pounds)
+bank,tolls,carts in May 1870
+East,12,3
+West,14,4
+"""
 
 
 @pytest.fixture
@@ -24,6 +29,7 @@ def kept(run: Run, folder: Path) -> Path:
     (folder / "documents").mkdir()
     (folder / "documents" / "petrel.txt").write_text(TEXT)
     (folder / "documents" / "ledger.csv").write_text(LEDGER)
+    (folder / "documents" / "tolls.csv").write_text(TOLLS)
     assert run("ingest", "documents").code == 0
     return folder / "graphrag-store"
 
@@ -52,6 +58,16 @@ def test_amounts_and_shares_have_their_unit(run: Run, kept: Path) -> None:
         assert run("facts", "show", "Corvane Yard", relation, value).code == 0
 
 
+def test_the_period_in_the_title_of_a_table_stands_beside_its_values(run: Run, kept: Path) -> None:
+    """Not beside those of a column that names another one."""
+    listed = objects(run("facts", "list", "--entity", "East").out)
+    assert listed["tolls"] == "12 (Q2 1871)"
+    assert listed["carts in may 1870"] == "3"
+    assert "12 (Q2 1871)" in run("entities", "show", "East").out
+    tolls = run("facts", "list", "--entity", "East", "--relation", "tolls", "--format", "json").json
+    assert [(fact["o_written"], fact["qualifiers"]) for fact in tolls] == [("12", ["Q2 1871"])]
+
+
 def test_what_is_stored_and_its_json_stay(run: Run, kept: Path) -> None:
     (fact,) = run("facts", "list", "--entity", "Petrel", "--format", "json").json
     assert (fact["o"], fact["o_label"], fact["o_written"]) == ("1911-11-14", "1911-11-14", "14 November 1911")
@@ -66,6 +82,10 @@ def test_an_answer_from_a_row_has_the_unit(run: Run, kept: Path) -> None:
 
 def test_the_page_of_an_entity_has_them_too(kept: Path) -> None:
     with Endpoint.start(kept) as endpoint, endpoint.client() as client:
-        for name, value in (("petrel", "14 November 1911"), ("corvane-yard", "1900 GBP")):
+        for name, value in (
+            ("petrel", "14 November 1911"),
+            ("corvane-yard", "1900 GBP"),
+            ("east", "Q2 1871"),
+        ):
             page = html.unescape(client.get(f"/entities/{name}", headers={"Accept": "text/html"}).text)
             assert value in page.split('id="facts"')[1].split("</section>")[0]

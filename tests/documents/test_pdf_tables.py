@@ -187,6 +187,22 @@ def test_a_title_and_a_sentence_above_name_no_column() -> None:
     assert facts(document)[0] == ("Spring", "east (thousands)", "1")
 
 
+@pytest.mark.parametrize(
+    ("title", "period"),
+    [
+        ("Q2 1871 YTD - Tolls by bank", "Q2 1871 YTD"),
+        ("Tolls as of March 31, 1871, were as follows:", "March 31, 1871"),
+        ("They rose from 1870. The tolls were as follows:", ""),
+        ("Tolls of fiscal 1871 and 1870", ""),
+    ],
+)
+def test_the_line_above_tells_the_period_that_no_column_tells(title: str, period: str) -> None:
+    page = show(50, 722, title) + head(700, "East", "West")
+    document = read(page + row(680, "Spring", "1", "2") + row(668, "Autumn", "3", "4"))
+    assert document.tables[0].period == period
+    assert names(document) == ("", "East", "West")
+
+
 def test_the_unit_of_a_table_is_not_that_of_shares_and_rates() -> None:
     page = show(50, 722, "(in thousands, except per share data)") + head(700, "2021", "2020", "% change")
     page += row(680, "Tolls", "$12", "$10", "20") + row(668, "4.5% notes of 1866", "$5", "$4", "25")

@@ -20,7 +20,7 @@ from graphrag_rdf.documents.model import Span, Table
 from graphrag_rdf.documents.readers.content import barred
 from graphrag_rdf.documents.readers.pdf_cells import Cell, cells_of
 from graphrag_rdf.documents.readers.pdf_words import Row, Rule
-from graphrag_rdf.documents.table_heads import is_period
+from graphrag_rdf.documents.table_heads import is_period, period_in
 from graphrag_rdf.documents.tables import BARRED, MOST_COLUMNS
 
 Extent = tuple[float, float]
@@ -36,6 +36,7 @@ _NEAR_COLUMN = 2.5  # heights of a line between the values of a column and its n
 _OVERLAP = 0.35  # of the width of a column or of its name
 _LINES_WITH_UNIT = 6  # above a table
 _LINE_WITH_UNIT = 10  # words
+_LINES_OF_TITLE = 3  # above a table, which may tell its period
 _LONG_TEXT = 8  # words of a cell behind a value: a sentence with a number before it
 _LONGEST_HEADING = 14  # words of one that reaches over columns
 _TIGHT = 1.35  # heights between lines of one name
@@ -191,11 +192,12 @@ def _table(
         return None
     names, stub = _names(head, columns, rules, labels, min(line.x0 for line in full))
     names = _certain(names, _columns_of_shares(full, columns))
-    caption = _caption(rows[max(start - _LINES_WITH_UNIT, done) : start], stub)
+    over = rows[max(start - _LINES_WITH_UNIT, done) : start]
     text, header, spans = _written(lines, columns, stub, names)
     if len(spans) < _FEWEST_ROWS or not any(names[n] for n in _columns_of_values(full, columns)):
         return None
-    return start, FoundTable(text, Table((stub, *names), BARRED, spans, header, caption))
+    table = Table((stub, *names), BARRED, spans, header, _caption(over, stub), _period(over, names))
+    return start, FoundTable(text, table)
 
 
 def _line(row: Row, cells: Sequence[Cell]) -> _Line:
@@ -490,6 +492,15 @@ def _caption(above: Sequence[Row], stub: str) -> str:
         if _IN_UNIT.search(text) and len(text.split()) <= _LINE_WITH_UNIT:
             return text
     return ""
+
+
+def _period(above: Sequence[Row], names: Sequence[str]) -> str:
+    """What the title above the table tells, or the name of a column that begins with the title: the title
+    `First Quarter` above `First Quarter April 2, 2023 GAAP`.
+    """
+    title = above[-1].text if above else ""
+    named = [period_in(name) for name in names if title and name.startswith(title)]
+    return period_in(" ".join(row.text for row in above[-_LINES_OF_TITLE:])) or "".join(named[:1])
 
 
 # --- rows ------------------------------------------------------------------------------------------------

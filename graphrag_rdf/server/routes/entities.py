@@ -25,7 +25,7 @@ from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.drawing import Edge, Node, draw_for_screens
 from graphrag_rdf.trace.facts import fact_of, label_of, read_labels
 from graphrag_rdf.trace.model import Fact
-from graphrag_rdf.trace.values import all_as_written
+from graphrag_rdf.trace.values import all_as_written, qualifiers_of
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -83,6 +83,7 @@ def entity_page(service: Service, iri: NamedNode, *, facts_from: int = 0, mentio
     labels = read_labels(store, [*members, *(row[name] for row in facts for name in "spo"), *_types(names)])
     out = all_as_written(store, [fact_of(row, labels) for row in facts if row["out"]])
     into = [fact_of(row, labels) for row in facts if not row["out"]]
+    beside = zip((*out, *into), qualifiers_of(store, [*out, *into]), strict=True)
     label = label_of(canonical, labels)
     near = store.select("entities/named-with", entity=canonical, limit=_DRAWN)
     called = {text_of(row["value"]) for row in names if row["property"] != RDF.type}
@@ -97,6 +98,7 @@ def entity_page(service: Service, iri: NamedNode, *, facts_from: int = 0, mentio
         types=[(text_of(kind), label_of(kind, labels)) for kind in _types(names)],
         out=sorted(out, key=_by_relation),
         into=sorted(into, key=_by_relation),
+        qualifiers={(fact.s, fact.p, fact.o): "; ".join(words) for fact, words in beside},
         many=count,
         first=facts_from + 1,
         last=facts_from + len(facts),

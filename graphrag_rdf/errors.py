@@ -237,6 +237,10 @@ class DocumentError(GraphRagError):
         self.path = str(path)
         self.reason = reason
 
+    def __reduce__(self) -> tuple[type[DocumentError], tuple[str, str, str | None]]:
+        """For readers in other processes."""
+        return DocumentError, (self.path, self.reason, self.hint)
+
 
 class TemplateError(GraphRagError):
     """A query template is malformed, or has invalid parameters."""

@@ -57,6 +57,8 @@ class Wing:
             than traces has changed: before the next write of a server, and when a store is closed.
         past: `module:attribute` of a function that finds an earlier state of a store (with its `folder`),
             given the store's folder and the value of `--at`.
+        workers: `module:attribute` of a function that gets the settings, and opens the processes that read
+            documents for an ingest; None if the settings name none. See `ingest.workers`.
         watches: `module:attribute` of a function that gets the messages of each question as they come, and
             passes them on.
         rules: `module:attribute` of a function that makes an `ingest.extractors.RuleReader` of settings.
@@ -86,6 +88,7 @@ class Wing:
     readers: Mapping[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     rests: str = ""
     past: str = ""
+    workers: str = ""
     watches: str = ""
     rules: str = ""
     routes: tuple[str, ...] = ()

@@ -67,6 +67,9 @@ _REASONS = 3
 )
 @shapes_options
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Number of concurrent model calls.")
+@click.option(
+    "--dask", metavar="ADDRESS", help="Read documents and apply rules on the cluster of this Dask scheduler."
+)
 @click.option("--dry-run", is_flag=True, help="Estimate the work and its cost, and write nothing.")
 @click.option("--refresh", is_flag=True, help="Extract all facts again.")
 @click.option(
@@ -96,6 +99,7 @@ def ingest_command(
     shapes: tuple[str, ...],
     validation: str | None,
     jobs: int | None,
+    dask: str | None,
     dry_run: bool,
     refresh: bool,
     relations: bool | None,
@@ -114,6 +118,7 @@ def ingest_command(
     remote = {"client.server": server, "client.token_file": token_file}
     if (settings := load(remote).settings).client.server is not None:
         own: dict[str, Any] = {"model": model, "embedding_model": embedding_model, "jobs": jobs}
+        own["dask"] = dask
         own |= {"ontology": ontologies or None, "ontology_mode": ontology_mode}
         own |= {"shapes": shapes or None, "validation": validation}
         refuse({**own, "dry_run": dry_run, "relations": relations, "sync": sync})
@@ -121,6 +126,8 @@ def ingest_command(
     overrides: dict[str, Any] = {"llm.model": model, "embedding.model": embedding_model, "extract.jobs": jobs}
     overrides |= {"relations.build": relations, "extract.ontology_mode": ontology_mode}
     overrides |= shapes_overrides(shapes, validation)
+    if dask:
+        overrides["dask.scheduler"] = dask
     files, iris = _ontologies(ontologies)
     overrides["extract.ontology"] = iris or None
     settings = load(overrides).settings

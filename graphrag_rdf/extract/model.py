@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from graphrag_rdf.documents.chunk import NO_CONTEXT, Context
 from graphrag_rdf.documents.model import Turn
@@ -210,3 +210,8 @@ class Passage:
     language: str | None
     title: str
     context: ChunkContext = NO_CHUNK_CONTEXT
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """What an extractor is told beside the text, by name."""
+        return {"language": self.language, "title": self.title, "context": self.context}

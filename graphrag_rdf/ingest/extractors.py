@@ -119,6 +119,8 @@ class ChunkExtractor:
             without a model.
         together: asks about several chunks at once; None if each is asked about alone.
         names: whether names that it does not give are looked for in the sentences.
+        portable: settings as JSON with which `workers.extract_by_rules` finds the same in another process;
+            None if it cannot.
     """
 
     component: str
@@ -130,6 +132,7 @@ class ChunkExtractor:
     prompt: Callable[..., str] | None = None
     together: Together | None = None
     names: bool = True
+    portable: str | None = None
 
     @property
     def waits(self) -> bool:
@@ -198,16 +201,7 @@ def choose_extractor(
         nothing = Extracted(Extraction((), (), (), (), None))
         return ChunkExtractor("graphrag-rdf-none", "1", "none/1", lambda *_, **__: nothing, names=False)
     if use == "rules":
-        maker = _maker_of_rules()
-        if maker is None:
-            raise ConfigError(tr("extract.use is rules, but no wing brings them") + in_words())
-        reader: RuleReader = load(maker)(settings)
-
-        def by_rules(text: str, sentences: Sequence[Sentence], **described: Any) -> Extracted:
-            return Extracted(in_terms(reader.extract(text, sentences, **described), text, **described))
-
-        key = reader.key + (f";{guide.key}" if guide else "")
-        return ChunkExtractor("graphrag-rdf-rules", reader.version, key, by_rules)
+        return rule_extractor(settings, guide)
     if model is None:
         raise ConfigError(tr("extract.use is llm, but no model is set"), hint=tr("name one with --model"))
     from graphrag_rdf.extract.llm import LLM_VERSION
@@ -249,6 +243,26 @@ def choose_extractor(
     return ChunkExtractor(
         "graphrag-rdf-llm", LLM_VERSION, extractor.key, by_model, model, asked, extractor.prompt, together
     )
+
+
+def rule_extractor(settings: Settings, guide: ExtractionGuide | None = None) -> ChunkExtractor:
+    """Extraction by rules.
+
+    Raises:
+        ConfigError: when no wing brings rules.
+    """
+    maker = _maker_of_rules()
+    if maker is None:
+        raise ConfigError(tr("extract.use is rules, but no wing brings them") + in_words())
+    reader: RuleReader = load(maker)(settings)
+    in_terms = guide.in_terms if guide else _unchanged
+
+    def by_rules(text: str, sentences: Sequence[Sentence], **described: Any) -> Extracted:
+        return Extracted(in_terms(reader.extract(text, sentences, **described), text, **described))
+
+    key = reader.key + (f";{guide.key}" if guide else "")
+    portable = None if guide else settings.model_dump_json()
+    return ChunkExtractor("graphrag-rdf-rules", reader.version, key, by_rules, portable=portable)
 
 
 def _unchanged(found: Extraction, *_: Any, **__: Any) -> Extraction:

@@ -43,6 +43,7 @@ from graphrag_rdf.ingest.schedule import Progress, Stop
 from graphrag_rdf.ingest.stages import IngestPipeline, ingest_pipeline, model_stages, plain_stages
 from graphrag_rdf.ingest.validation import REASON, validate_written
 from graphrag_rdf.ingest.validation_reports import opened_shapes
+from graphrag_rdf.ingest.workers import Workers, workers_of
 from graphrag_rdf.llm.budget import LlmUsage, since
 from graphrag_rdf.schema.reasoning import NewTriples
 from graphrag_rdf.schema.shapes import Shapes
@@ -97,16 +98,16 @@ def ingest_files(
     exclude: Sequence[str] = (),
 ) -> IngestReport:
     """See `Engine.ingest`."""
-    begun = begin(engine, refresh=refresh, progress=progress, stop=stop)
     found = find(engine, paths, root, exclude)
-    run = begun.run
-    max_bytes = engine.settings.documents.max_bytes
-    planner = run.planner(max_bytes, found.sources)
-    gone = missing_documents(engine.store, found.sources, paths)
-    if sync:
-        planner.follow(gone)
-    expected = len(found.sources) + len(found.errors)
-    report = run.run(incoming(plans(planner, found), max_bytes), expected=expected)
+    with workers_of(engine.settings) as workers:
+        begun = begin(engine, refresh=refresh, progress=progress, stop=stop, workers=workers)
+        max_bytes = engine.settings.documents.max_bytes
+        planner = begun.run.planner(max_bytes, found.sources)
+        gone = missing_documents(engine.store, found.sources, paths)
+        if sync:
+            planner.follow(gone)
+        expected = len(found.sources) + len(found.errors)
+        report = begun.run.run(incoming(plans(planner, found), max_bytes), expected=expected)
     report.skipped = [f"{path}: {why}" for path, why in found.skipped]
     for pattern in found.idle:
         report.warn(
@@ -159,6 +160,7 @@ def begin(
     progress: Progress | None,
     stop: Stop | None,
     mentions_only: bool = False,
+    workers: Workers | None = None,
 ) -> Begun:
     """Make a run ready: indexes, and what stages do before the documents.
 
@@ -183,7 +185,7 @@ def begin(
         marked=shapes is not None,
     )
     extractor = choose_extractor(engine.settings, lambda: engine.gateway, engine.store, use_cache=not refresh)
-    run = Ingest(engine.store, engine.blobs, extractor, indexer, settings, progress, stop)
+    run = Ingest(engine.store, engine.blobs, extractor, indexer, settings, progress, stop, workers)
     if "validate" not in pipeline and engine.settings.validation.is_on:
         run.report.warn("not_validated", tr(_NOT_VALIDATED))
     return Begun(engine, pipeline, run, progress, stop, spent, at, shapes)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlparse
 from urllib.request import url2pathname
 
@@ -29,6 +29,9 @@ from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.store.base import Row, Store, select_in_batches
+
+if TYPE_CHECKING:
+    from graphrag_rdf.ingest.extractors import Extracted
 
 _NEAR = 3  # documents that a message about an unknown name suggests
 Fate = Literal["added", "updated", "unchanged", "moved"]
@@ -424,6 +427,7 @@ class Task:
         readings: how the tables of its document are read.
         context: the text of the document before the chunk that a model sees.
         sentences, chunk_context, started: known once its extraction has begun.
+        answer: waits for what a worker finds in it; None if it is read here.
     """
 
     incoming: Incoming
@@ -437,6 +441,7 @@ class Task:
     sentences: tuple[Sentence, ...] = ()
     chunk_context: ChunkContext = NO_CHUNK_CONTEXT
     started: datetime = field(default_factory=now)
+    answer: Callable[[], Extracted] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@ from graphrag_rdf.ingest.schedule import (
     UnexpectedError,
     attempt,
 )
+from graphrag_rdf.ingest.workers import Workers, begun_ahead, extract_by_rules
 from graphrag_rdf.rdf import iris, prompts, prov
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import now
@@ -75,6 +76,7 @@ class Ingest:
         settings: see `IngestSettings`.
         progress: called after each chunk.
         stop: see `Stop`.
+        workers: read documents and apply rules; None: this process does.
 
     Attributes:
         refreshed: documents that were extracted again.
@@ -92,10 +94,12 @@ class Ingest:
         settings: IngestSettings,
         progress: Progress | None,
         stop: Stop | None,
+        workers: Workers | None = None,
     ) -> None:
         journal = Journal(store, extractor.key, settings.version)
         self._run = run = Run(store, blobs, extractor, indexer, settings, journal, FailureRecords(store))
         self._progress = progress
+        self._workers = workers
         self._stop = stop or (lambda: False)
         self._done = self._linked = self._alone = 0
         self._expected = self._passed = self._tasks_known = 0
@@ -129,7 +133,11 @@ class Ingest:
             self._run.indexer.recover()
             waits = self._run.extractor.waits and not self._run.settings.mentions_only
             jobs = self._run.settings.jobs if waits else 1
+            if self._workers is not None:
+                documents = begun_ahead(documents, self._read_ahead, self._workers.ahead)
             groups = self._grouped(self._tasks(documents))
+            if self._workers is not None:
+                groups = begun_ahead(groups, self._extract_ahead, self._workers.ahead)
             Schedule(self._extract, self._write, self._stop).run(groups, jobs)
             if self._stop():
                 self.report.stopped = "interrupted"
@@ -182,6 +190,25 @@ class Ingest:
             if plan.is_new_content:
                 self.written.append(plan.iri)
             yield from tasks
+
+    def _read_ahead(self, document: Incoming | DocumentError) -> Incoming | DocumentError:
+        """Have a worker read a document, if it may have to be read."""
+        if self._workers is None or isinstance(document, DocumentError):
+            return document
+        if document.plan.fate == "unchanged" and not self._run.settings.refresh:
+            return document
+        return replace(document, parse=self._workers.submit(document.parse))
+
+    def _extract_ahead(self, tasks: Sequence[Task]) -> Sequence[Task]:
+        """Have a worker apply rules to chunks."""
+        settings = self._run.extractor.portable
+        for task in tasks if settings and self._workers else ():
+            passage = attempt(partial(self._passage, task))
+            if isinstance(passage, Passage) and self._workers is not None:
+                described = passage.described
+                given = (settings, passage.text, task.sentences, described)
+                task.answer = self._workers.submit(extract_by_rules, *given)
+        return tasks
 
     def _read(self, document: Incoming) -> list[Task]:
         tasks = attempt(lambda: self._documents.write(document, document.parse()))
@@ -262,14 +289,8 @@ class Ingest:
         Args:
             given: as `given` what a call about several chunks answered about it, None if nothing.
         """
-        extract = partial(
-            self._run.extractor.extract,
-            passage.text,
-            task.sentences,
-            language=passage.language,
-            title=passage.title,
-            context=passage.context,
-            **given,
+        extract = task.answer or partial(
+            self._run.extractor.extract, passage.text, task.sentences, **passage.described, **given
         )
         try:
             found = attempt(extract)

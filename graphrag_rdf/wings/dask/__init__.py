@@ -1,0 +1,1 @@
+"""Ingest on a Dask cluster."""

@@ -205,9 +205,8 @@ class Ingest:
         for task in tasks if settings and self._workers else ():
             passage = attempt(partial(self._passage, task))
             if isinstance(passage, Passage) and self._workers is not None:
-                described = passage.described
-                given = (settings, passage.text, task.sentences, described)
-                task.answer = self._workers.submit(extract_by_rules, *given)
+                chunk = (settings, passage.text, task.sentences, passage.described)
+                task.answer = self._workers.submit(extract_by_rules, *chunk)
         return tasks
 
     def _read(self, document: Incoming) -> list[Task]:

@@ -28,7 +28,7 @@ class Workers(Protocol):
     def ahead(self) -> int:
         """How many pieces of work to have under way."""
 
-    def submit(self, work: Callable[..., T], *given: Any) -> Callable[[], T]:
+    def submit(self, work: Callable[..., T], *arguments: Any) -> Callable[[], T]:
         """Begin some work elsewhere; a function that waits for its result, or raises its error.
 
         Args:

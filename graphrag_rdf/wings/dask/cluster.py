@@ -65,7 +65,7 @@ class Cluster:
         except ImportError as error:
             raise ConfigError(
                 tr("dask.scheduler is set, but Dask is not installed"),
-                hint='pip install "graphrag-rdf[dask]"',
+                hint=tr("pip install 'graphrag-rdf[dask]'"),
             ) from error
         connect: Any = Client
         self._address, self._connect = address, connect
@@ -103,21 +103,21 @@ class Cluster:
         """See `ingest.workers.Workers`."""
         return int(self._cores) * _PER_CORE
 
-    def submit(self, work: Callable[..., T], *given: Any) -> Callable[[], T]:
+    def submit(self, work: Callable[..., T], *arguments: Any) -> Callable[[], T]:
         """See `ingest.workers.Workers`."""
-        future = self._begin(work, given)
-        return lambda: self._result(future, work, given)
+        future = self._begin(work, arguments)
+        return lambda: self._result(future, work, arguments)
 
-    def _begin(self, work: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+    def _begin(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         if self._client.status != "running" and not self._reconnect():
             return None
         try:
-            return self._client.submit(work, *given, pure=False, retries=1)
+            return self._client.submit(work, *arguments, pure=False, retries=1)
         except Exception as error:  # noqa: BLE001 - of many kinds; the work is done here
             self._report(error)
             return None
 
-    def _result(self, future: Any, work: Callable[..., T], given: tuple[Any, ...]) -> T:
+    def _result(self, future: Any, work: Callable[..., T], arguments: tuple[Any, ...]) -> T:
         if future is not None:
             try:
                 result: T = self._waited(future)
@@ -130,7 +130,7 @@ class Cluster:
             finally:
                 with suppress(Exception):
                     future.release()
-        return work(*given)
+        return work(*arguments)
 
     def _waited(self, future: Any) -> Any:
         """The result of some work.

@@ -78,6 +78,7 @@ def sparql_command(
     prefixes of the program (tg, rag, prov, rdfs, skos, dcterms …) need no declaration.
     """
     from graphrag_rdf.ingest.gate import Gate
+    from graphrag_rdf.search_service import with_hits
     from graphrag_rdf.sparql.render import with_prefixes
     from graphrag_rdf.sparql.tokens import clearing_silently
 
@@ -92,6 +93,7 @@ def sparql_command(
         if not update:
             try:
                 with ended_by_interrupt():
+                    text = with_hits(text, engine)
                     if not write_result(engine.store, text, form, union=union):
                         _explain_empty(engine.store, written, union=union)
             except UsageError as error:

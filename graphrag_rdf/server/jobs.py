@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any, TypeAlias
 
+from graphrag_rdf.errors import SearchIndexError, UsageError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.reader_process.evaluate import Job, Wanted
+from graphrag_rdf.search_service import with_hits
 from graphrag_rdf.server.execution.sparql_text import inspect_query
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.service import Service
@@ -63,6 +65,11 @@ async def job_of(
         raise Problem(
             413, tr("the query is longer than {max_query_kb} kB").format(max_query_kb=settings.max_query_kb)
         )
+    if "search" in text:
+        try:
+            text = await asyncio.to_thread(with_hits, text, service.engine)
+        except (UsageError, SearchIndexError) as error:
+            raise Problem(400, str(error)) from error
     if with_prefixes:  # on the first line, so that line numbers in messages are the client's
         text = render.with_prefixes(text)
     inspecting = text, settings.allow_service

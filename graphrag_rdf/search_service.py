@@ -144,5 +144,7 @@ def _literal(token: Token) -> str:
 def _malformed(reason: str) -> UsageError:
     return UsageError(
         tr("malformed SERVICE rag:search: {reason}").format(reason=reason),
-        hint='SERVICE rag:search { ?x rag:query "tidal power" ; rag:kind tg:Chunk ; rag:score ?score }',
+        hint=tr(
+            'write SERVICE rag:search {{ ?x rag:query "tidal power" ; rag:kind tg:Chunk ; rag:score ?s }}'
+        ).format(),
     )

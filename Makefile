@@ -21,7 +21,7 @@ LOCKS := deploy/locks
 TOOLS := $(STAMPS)/tools
 TRUSTGRAPH := 2.11.1
 MSGRAPHRAG := 3.3.0
-PYTHON_CLIENTS := SPARQLWrapper==2.0.0 rdflib==7.6.0 pandas==3.1.1 "prov[xml]==2.1.1"
+PYTHON_CLIENTS := SPARQLWrapper==2.0.0 rdflib==7.6.0 pandas==3.1.1 "prov[xml]==2.1.1" rocrate==0.16.0 nanopub==2.0.1
 FRAMEWORKS := langchain-core==1.8.3 langchain-openai==1.7.4 llama-index-core==0.14.25
 # Comunica 5 needs Node.js 22
 NODE_CLIENTS := @comunica/query-sparql@4.5.0 sparql-http-client@3.1.0 @rdfjs/data-model@2 @zazuko/yasgui@4.6.2

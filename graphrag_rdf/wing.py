@@ -38,6 +38,8 @@ class Wing:
         elsewhere: `module:attribute` of settings of other systems → settings or parameters here.
         flags: `module:attribute` of a function that makes flag → whether it is on, for `doctor`, see
             `checks.diagnosis.feature_flags`.
+        packs: `module:attribute` of a function that writes a trace to a file with all that proves it, for
+            `trace export --pack`.
         preview: the pipeline of `/ranking/preview`; that of the first wing that has one counts.
         examples: name of what is extracted, "claims" → `module:attribute` of a function that finds the
             faults of an answer in an example, given how many items it has.
@@ -76,6 +78,7 @@ class Wing:
     settings: Mapping[str, str] = field(default_factory=dict)
     elsewhere: str = ""
     flags: str = ""
+    packs: str = ""
     preview: str = ""
     examples: Mapping[str, str] = field(default_factory=dict)
     steps: tuple[str, ...] = ()

@@ -13,6 +13,7 @@ from graphrag_rdf.cli.output import colours, format_option, one_line, reading_wi
 from graphrag_rdf.cli.session import open_engine, server_instead, server_of
 from graphrag_rdf.errors import StoreLockedError, UsageError
 from graphrag_rdf.i18n import counted, listed, tr
+from graphrag_rdf.wing import in_words, load, wings
 
 if TYPE_CHECKING:
     from graphrag_rdf.client import Client
@@ -88,6 +89,7 @@ _EXPORTS = ("trig", "turtle", "nquads", "jsonld", "prov-n", "prov-json", "provx"
     examples=[
         "graphrag-rdf trace export last -o answer.html",
         "graphrag-rdf trace export last --format trig > answer.trig",
+        "graphrag-rdf trace export last --pack answer.zip --sign audit.pem",
     ],
 )
 @click.argument("trace")
@@ -106,15 +108,48 @@ _EXPORTS = ("trig", "turtle", "nquads", "jsonld", "prov-n", "prov-json", "provx"
 )
 @output_option
 @click.option("--without-sources", is_flag=True, help="Leave out the evidence.")
+@click.option(
+    "--pack",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.zip",
+    help="Write the answer with all that proves it; `pack verify` checks it without the store.",
+)
+@click.option(
+    "--sign",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="KEY",
+    help="Sign the pack with this key, which `keys new` writes.",
+)
+@click.option("--with-documents", is_flag=True, help="Pack whole documents, not only the cited pages.")
+@click.option("--without-prompts", is_flag=True, help="Pack only hashes of prompts and raw answers.")
 def export(
-    trace: str, form: TraceFormat | None, dialect: Dialect, path: Path | None, without_sources: bool
+    trace: str,
+    form: TraceFormat | None,
+    dialect: Dialect,
+    path: Path | None,
+    without_sources: bool,
+    pack: Path | None,
+    sign: Path | None,
+    with_documents: bool,
+    without_prompts: bool,
 ) -> None:
-    """Export a trace with its evidence, as RDF, PROV or an HTML page."""
+    """Export a trace with its evidence, as RDF, PROV, an HTML page, or a pack that proves the answer."""
     from graphrag_rdf.trace.catalogue import find_trace
     from graphrag_rdf.trace.export import export_trace
 
+    writers = [load(wing.packs) for wing in wings() if wing.packs]
+    if pack is None and (sign or with_documents or without_prompts):
+        raise UsageError(tr("--sign, --with-documents and --without-prompts need --pack FILE.zip"))
+    if pack is not None and (form or path or without_sources):
+        raise UsageError(tr("--pack writes a file of its own: leave out --format, -o and --without-sources"))
+    if pack is not None and not writers:
+        raise UsageError(tr("no wing of this installation makes packs") + in_words())
     with open_engine(beside=True) as engine:
         session = find_trace(engine.store, trace)
+        if pack is not None:
+            options = {"with_prompts": not without_prompts, "with_documents": with_documents}
+            writers[0](engine, session, pack, sign, **options)
+            return
         text = export_trace(
             engine.store,
             engine.blobs,

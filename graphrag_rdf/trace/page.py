@@ -27,7 +27,7 @@ from graphrag_rdf.trace.outcomes import outcome_words
 from graphrag_rdf.trace.text import item_words
 
 if TYPE_CHECKING:
-    from jinja2 import BaseLoader, Environment
+    from jinja2 import BaseLoader, Environment, Template
     from markupsafe import Markup
 
 Href = Callable[[str], str | None]
@@ -178,20 +178,24 @@ def trace_view(store: Store, trace: Trace, href: Href) -> TraceView:
     )
 
 
-def render_page(store: Store, trace: Trace) -> str:
-    """The self-contained page of a trace."""
-    view = trace_view(store, trace, no_link)
-    template = environment().get_template("trace.html.j2")
-    return template.render(
-        view=view,
-        trace=trace,
-        anchor=anchor_of,
-        href=no_link,
-        run=no_link,
-        place=lambda *_: None,
-        chunk_at=lambda *_: None,
-        why=lambda _: None,
-    )
+def render_page(store: Store, trace: Trace, template: Template | None = None, **more: object) -> str:
+    """The self-contained page of a trace.
+
+    Args:
+        template: one that extends `trace.html.j2`.
+        more: what it prints, or instead of what is given to every page.
+    """
+    given: dict[str, object] = {
+        "view": trace_view(store, trace, no_link),
+        "trace": trace,
+        "anchor": anchor_of,
+        "href": no_link,
+        "run": no_link,
+        "place": lambda *_: None,
+        "chunk_at": lambda *_: None,
+        "why": lambda _: None,
+    }
+    return (template or environment().get_template("trace.html.j2")).render(given | more)
 
 
 def no_link(iri: str) -> None:

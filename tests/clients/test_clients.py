@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.clients.conftest import ENTITY, QUERIES, SCRIPTS, as_expected, place, run, said
+from tests.clients.conftest import ENTITY, QUERIES, QUESTION, SCRIPTS, as_expected, place, run, said
 from tests.docs.markdown import REPOSITORY, blocks
 from tests.support.commands import program
 from tests.support.endpoint import TOKENS, WRITE, Endpoint
@@ -56,6 +56,19 @@ def exported(served: Endpoint, folder: Path, form: str, suffix: str, *options: s
     )
     run(command)
     return str(file)
+
+
+def test_readers_of_packs(served: Endpoint, tmp_path: Path) -> None:
+    file = tmp_path / "answer.zip"
+    run(program("--store", served.store, "trace", "export", "last", "--pack", file))
+    found = said(python("pack_client.py"), served, files=[str(file)])
+    assert found["version"] == "1.1"
+    assert found["name"] == QUESTION
+    assert found["missing"] == []
+    assert found["listed"] == found["files"] - 1, "all but the metadata"
+    assert found["valid"] is True
+    assert found["description"] in found["assertion"]
+    assert found["statements"] > 500
 
 
 def test_rdflib(served: Endpoint, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ NEEDS = {
     "/ranking/preview": {"POST": "read"},
     "/traces": {"GET": "read"},
     "/traces/{id}/feedback": {"GET": "read", "POST": "write"},
+    "/traces/{id}/pack": {"GET": "read"},
     "/traces/{id}/replay": {"POST": "read"},
     "/traces/{id}/ask-without": {"POST": "read"},
     "/traces/{id:path}": {"GET": "read"},

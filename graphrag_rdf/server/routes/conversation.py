@@ -45,6 +45,7 @@ from graphrag_rdf.trace.messages import (
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.page import TraceView, anchor_of, trace_view
 from graphrag_rdf.trace.reader import read_trace
+from graphrag_rdf.wing import wings
 
 _SUGGESTED = 3
 """Suggested questions, if the box is ticked."""
@@ -161,6 +162,7 @@ def page(
         "stored": not service.read_only,
         "token": not may(connection, role_to_ask(service, identified=False)),
         "marking_token": not may(connection, "write"),
+        "packs": any(wing.packs for wing in wings()),
     }
     if trace is not None:
         view = trace_view(store, trace, links)

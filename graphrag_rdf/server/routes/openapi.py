@@ -226,9 +226,10 @@ def _route_of(listing: declaration.List) -> Route:
 
 
 def routes() -> list[starlette.BaseRoute]:
-    """The routes of the app."""
+    """The routes of the app; paths that take any end come last, so that wings can go on from theirs."""
+    ordered = sorted(_all_routes(), key=lambda each: each.path.endswith(":path}"))
     http_routes = [
-        starlette.Route(each.path, each.endpoint, methods=each.methods.split()) for each in _all_routes()
+        starlette.Route(each.path, each.endpoint, methods=each.methods.split()) for each in ordered
     ]
     sockets: list[starlette.BaseRoute] = [
         starlette.WebSocketRoute("/ask/ws", ask.ask_socket),

@@ -36,19 +36,19 @@ def verify_command(trace: str, form: str) -> int:
     ok = all(check.ok is not False for check in checks)
     if not output.write(form, {"trace": session.value, "ok": ok, "checks": checks}):
         for check in checks:
-            told = tr("{name}: {told}").format(name=tr(check.check), told=one_line(check.detail))
-            say(f"{_mark(check)}  {told}")
-            for query in check.queries:
-                say(f"      {query.told}")
+            show_check(check)
     return DONE if ok else FAILED
 
 
-def _mark(check: Check) -> str:
-    if check.changed:
-        return styled(tr("changed"), fg="yellow")
+def show_check(check: Check) -> None:
+    """Print a check, with the queries that it ran."""
     if check.ok is None:
-        return tr("not checked")
-    return styled(tr("ok"), fg="green") if check.ok else styled(tr("FAILED"), fg="red", bold=True)
+        mark = styled(tr("changed"), fg="yellow") if check.changed else tr("not checked")
+    else:
+        mark = styled(tr("ok"), fg="green") if check.ok else styled(tr("FAILED"), fg="red", bold=True)
+    say(f"{mark}  " + tr("{name}: {told}").format(name=tr(check.check), told=one_line(check.detail)))
+    for query in check.queries:
+        say(f"      {one_line(query.told)}")
 
 
 @click.command(
@@ -76,13 +76,13 @@ def diff_command(before: str, after: str, form: str) -> None:
         return
     if not found:
         say(tr("no differences"))
-    _show_differences(found)
+    show_differences(found)
 
 
 # --- asking again ----------------------------------------------------------------------------------
 
 
-_model_option = click.option(
+model_option = click.option(
     "--model", metavar="M", help="Use this model instead of the trace's own; none: rules only."
 )
 
@@ -97,7 +97,7 @@ _model_option = click.option(
     ],
 )
 @click.argument("trace")
-@_model_option
+@model_option
 @click.option("--trace", "stored", is_flag=True, help="Store a trace of the new run.")
 @server_options
 @format_option()
@@ -120,7 +120,7 @@ def replay_command(
         with open_engine(beside=not stored) as engine:
             done = to_json(replay(engine, trace, model=model, stored=stored))
     if not output.write(form, done):
-        _show_differences(done["differences"])
+        show_differences(done["differences"])
         say(tr("the same result") if done["same"] else tr("a different result"))
         if done["replayed"]:
             output.note(tr("trace of the new run: {replayed}").format(replayed=done["replayed"]))
@@ -150,7 +150,7 @@ def replay_command(
 @click.option(
     "--source", "sources", multiple=True, metavar="SOURCE", help="Also leave out this chunk or imported file."
 )
-@_model_option
+@model_option
 @server_options
 @format_option()
 def ask_without_command(
@@ -191,14 +191,14 @@ def ask_without_command(
     say(output.wrapped(done["answer_without"] or tr("(no answer)"), indent="  ", first="  "))
     say()
     say(tr("the answer is different") if done["changed"] else tr("the answer is the same"))
-    _show_differences(done["differences"])
+    show_differences(done["differences"])
     if done["since_the_trace"]:
         output.note(
             tr("the store or the program has changed since the trace; see: graphrag-rdf trace replay")
         )
 
 
-def _show_differences(found: Iterable[Mapping[str, Any]]) -> None:
+def show_differences(found: Iterable[Mapping[str, Any]]) -> None:
     """Print differences in the form of `trace diff --format json`."""
     shown = None
     for one in found:

@@ -192,6 +192,12 @@ def ask_without(
     return Without(trace, taken, before, after, differences(before, after), differences(trace, before))
 
 
+def asked_again(engine: Engine, trace: Trace, model: str | None = None) -> Trace:
+    """A new run of the question of a trace that the store need not have, on a copy; see `replay`."""
+    with _copy(engine, trace, model, at_once) as copied:
+        return _ask(copied, trace)
+
+
 # --- the question --------------------------------------------------------------------------------
 
 

@@ -1,6 +1,6 @@
-"""`/traces/{id}/replay` and `/traces/{id}/ask-without`.
+"""`/traces/{id}/replay`, `/traces/{id}/ask-without` and `/traces/{id}/pack`.
 
-They ask on a copy: a snapshot next to the store, made between two writes, one at a time.
+The first two ask on a copy: a snapshot next to the store, made between two writes, one at a time.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from starlette.responses import JSONResponse, Response
 
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.json_values import to_json
+from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.http.questions import read_json
-from graphrag_rdf.server.representations import session_named
+from graphrag_rdf.server.representations import parameter, session_named
 from graphrag_rdf.server.routes.ask import allowed_to_ask
 from graphrag_rdf.server.routing import Route
-from graphrag_rdf.server.service import Service, client_of
+from graphrag_rdf.server.service import Service, client_of, service_of
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.wings.audit.replay import Replay, Without, Write, ask_without, replay
 
@@ -101,6 +102,26 @@ async def _again(
     return JSONResponse(outcome, headers={"Cache-Control": "no-store"})
 
 
+async def packed(request: Request) -> Response:
+    """The answer with all that proves it, as `trace export --pack`; the server signs nothing."""
+    from graphrag_rdf.wings.audit.pack import make_pack  # imports rdflib
+
+    require(request, "read")
+    service = service_of(request)
+    engine, documents = service.engine, parameter(request, "documents") in ("1", "true")
+
+    def pack() -> tuple[str, bytes]:
+        session = session_named(service, request.path_params["id"])
+        draw = service.page_images.page
+        proof = make_pack(engine.store, engine.blobs, session, draw, with_documents=documents)
+        return session.value.rpartition(":")[2], proof.to_zip()
+
+    with service.concurrency.slot(client_of(request)):
+        run, data = await service.runs.call(pack)
+    headers = {"Content-Disposition": f'attachment; filename="answer-{run}.zip"', "Cache-Control": "no-store"}
+    return Response(data, media_type="application/zip", headers=headers)
+
+
 def _trace(service: Service, name: str) -> str:
     """The session of a trace.
 
@@ -122,5 +143,13 @@ def _trace(service: Service, name: str) -> str:
 
 ROUTES = (
     Route("/traces/{id}/replay", "POST", replayed, "Ask its question again.", takes=ReplayRequest),
+    Route(
+        "/traces/{id}/pack",
+        "GET",
+        packed,
+        "The answer with all that proves it.",
+        parameters="documents",
+        gives=("application/zip",),
+    ),
     Route("/traces/{id}/ask-without", "POST", asked_without, "Ask without.", takes=WithoutRequest),
 )

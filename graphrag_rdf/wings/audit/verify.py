@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -134,7 +134,7 @@ def verify_trace(store: Store, blobs: BlobStore, iri: NamedNode | str) -> list[C
         UsageError: when there is no such trace.
     """
     trace = read_trace(store, iri, blobs)
-    verifier = _Verifier(store, blobs, trace)
+    verifier = Verifier(store, blobs, trace)
     checks = list(verifier.checks() if trace.form == OWN else verifier.checks_of_foreign())
     return _erased(trace, checks) if trace.source_forgotten else checks
 
@@ -149,7 +149,9 @@ def _erased(trace: Trace, checks: Sequence[Check]) -> list[Check]:
     return [Check(later("erased"), None, notice), *(check for check in checks if check.check not in lost)]
 
 
-class _Verifier:
+class Verifier:
+    """The checks of a trace; see `verify_trace`."""
+
     def __init__(self, store: Store, blobs: BlobStore, trace: Trace) -> None:
         self._store = store
         self._blobs = blobs
@@ -172,6 +174,7 @@ class _Verifier:
         }
 
     def checks(self) -> Iterator[Check]:
+        """All of them, of a trace in our form."""
         yield self._end()
         yield self._chain()
         chunks = self._select("audit/chunks")
@@ -204,7 +207,7 @@ class _Verifier:
             )
             for row in self._select("audit/foreign-astray")
         ]
-        yield _check(later("chain"), len(steps), astray, tr("steps lead back to the question"))
+        yield checked(later("chain"), len(steps), astray, tr("steps lead back to the question"))
         items = [selection for selection in trace.selections if selection.triple is not None]
         facts = [selection.triple for selection in items if selection.triple is not None]
         rows = self._store.select("facts/asserted", edges=facts) if facts else ()
@@ -220,7 +223,9 @@ class _Verifier:
             if selection.triple not in present
         ]
         if items:
-            yield _check(later("edges"), len(items), lacking, tr("selected facts are asserted and contained"))
+            yield checked(
+                later("edges"), len(items), lacking, tr("selected facts are asserted and contained")
+            )
         lost = [
             tr("{name} leads to no document").format(
                 name=self._names.get(selection.iri.value, selection.iri.value)
@@ -229,7 +234,7 @@ class _Verifier:
             if selection.iri is not None and not selection.sources
         ]
         if trace.selections:
-            yield _check(later("sources"), len(trace.selections), lost, tr("selections lead to a document"))
+            yield checked(later("sources"), len(trace.selections), lost, tr("selections lead to a document"))
         away = [text.value for step in steps if (text := step.values.get("stored")) and step.answer is None]
         if away:
             kept = tr("TrustGraph's librarian keeps these texts")
@@ -265,7 +270,7 @@ class _Verifier:
             else tr("{step} does not lead back to the question").format(step=row["step"])
             for row in self._select("audit/chain")
         ]
-        return _check(later("chain"), len(self._trace.steps), bad, tr("steps lead back to the question"))
+        return checked(later("chain"), len(self._trace.steps), bad, tr("steps lead back to the question"))
 
     def _extracted_again(self, chunks: Sequence[Row]) -> dict[str, str]:
         """Selections whose text was extracted again since, by another version or other settings, and the day.
@@ -315,7 +320,7 @@ class _Verifier:
             changes = [_again(again, replaced), message.format(number=len(replaced), count=count)]
             return _changed(later("edges"), [*changes, *_some([*decided.values()])])
         if bad or not decided:
-            return _check(later("edges"), count, bad, tr("selected facts are asserted and contained"))
+            return checked(later("edges"), count, bad, tr("selected facts are asserted and contained"))
         hold = tr("{number} of {count} selected facts are asserted and contained").format(
             number=count - len(decided), count=count
         )
@@ -372,7 +377,7 @@ class _Verifier:
                 for inference in steps
                 if not follows(self._store, Inferred(inference.triple, inference.rule, inference.premises))  # type: ignore[arg-type]
             ]
-        return _check(
+        return checked(
             later("inferences"), len(self._proofs), bad, tr("inferred facts follow from premises that hold")
         )
 
@@ -406,7 +411,7 @@ class _Verifier:
         if len(lost) < len(gone) and not bad:
             message = tr("the evidence of then was replaced; the texts are kept (check: chunks)")
             return _changed(later("quotes"), [_again(again, [row["item"] for row in gone]), message])
-        return _check(later("quotes"), located + len(lost), bad, good.format(unlocated=len(rows) - located))
+        return checked(later("quotes"), located + len(lost), bad, good.format(unlocated=len(rows) - located))
 
     def _sentences(self) -> Check:
         rows = self._select("audit/sentences")
@@ -417,7 +422,7 @@ class _Verifier:
             for row in rows
             if not row["holds"]
         ]
-        return _check(
+        return checked(
             later("sentences"), len(rows) + len(lost), bad, tr("selected sentences lie within their chunks")
         )
 
@@ -430,7 +435,7 @@ class _Verifier:
                 bad.append(
                     tr("{chunk}: its text is not the one that it is named after").format(chunk=_place(row))
                 )
-        return _check(later("chunks"), len(chunks), bad, tr("chunk texts give their chunk's IRI"))
+        return checked(later("chunks"), len(chunks), bad, tr("chunk texts give their chunk's IRI"))
 
     def _offsets(self, chunks: Sequence[Row]) -> Check:
         texts: dict[str, str | None] = {}
@@ -453,7 +458,7 @@ class _Verifier:
                         chunk=_place(row), offset=offset
                     )
                 )
-        return _check(
+        return checked(
             later("offsets"), len(chunks), bad, tr("chunks stand at their offsets in their documents")
         )
 
@@ -462,7 +467,7 @@ class _Verifier:
         objects = sorted({row["object"].value for row in rows} | self._imported())
         lost = [iri for iri in objects if self._blobs.get(iri) is None]
         bad = [tr("{iri} is missing or damaged").format(iri=iri) for iri in lost]
-        return _check(later("objects"), len(objects), bad, tr("stored texts hash to their names"))
+        return checked(later("objects"), len(objects), bad, tr("stored texts hash to their names"))
 
     def _imported(self) -> set[str]:
         """The files that selected facts were imported from, which the blob store keeps too."""
@@ -491,7 +496,7 @@ class _Verifier:
                             iri=sentence.iri.value, offset=sentence.offset
                         )
                     )
-        return _check(later("answer"), count, bad, tr("sentences stand at their offsets in the answer"))
+        return checked(later("answer"), count, bad, tr("sentences stand at their offsets in the answer"))
 
     def _prompt(self) -> Check:
         steps = self._trace.steps
@@ -515,7 +520,7 @@ class _Verifier:
                 bad.append(
                     tr("[{number}] “{line}” was not selected").format(number=number, line=_short(line))
                 )
-        return _check(
+        return checked(
             later("prompt"), len(shown), bad, tr("numbered lines of the answer's prompt were selected")
         )
 
@@ -530,10 +535,10 @@ class _Verifier:
                 bad.append(
                     tr("the mark of {cited} does not stand in the sentence that cites it").format(cited=cited)
                 )
-        return _check(later("citations"), len(rows), bad, tr("citations lead to selections"))
+        return checked(later("citations"), len(rows), bad, tr("citations lead to selections"))
 
     def _ranking(self) -> Check:
-        queries, moved = rerun(self._store, self._blobs, self._session)
+        queries, moved = rerun(self._store, self._blobs, self._session, self._ask)
         asked = [query for query in queries if query.ok is not None]
         bad = [*(query.told for query in queries if query.ok is False), *moved]
         unkept = len(queries) - len(asked)
@@ -545,14 +550,20 @@ class _Verifier:
             if unkept
             else tr("{asked} of {queries} queries that decided return the same rows again")
         ).format(asked=len(asked), queries=len(queries), unkept=unkept)
-        began = self._select("trace/session")[0]["commit"] or 0
-        if bad and self._store.content_commit() > began:
+        if bad and self._is_store_changed():
             changed = _changed(later("ranking"), [tr("the store has changed since"), *_some(bad)])
             return replace(changed, queries=queries)
         if not queries and not bad:
-            return _check(later("ranking"), 0, (), "")
+            return checked(later("ranking"), 0, (), "")
         ok = None if unkept and not asked else not bad
         return Check(later("ranking"), ok, tr("; ").join(_some(bad)) or good, queries=queries)
+
+    def _ask(self, sparql: str) -> Sequence[Solution]:
+        return self._store.query(sparql).rows or []
+
+    def _is_store_changed(self) -> bool:
+        """Whether it was since the trace began."""
+        return self._store.content_commit() > (self._select("trace/session")[0]["commit"] or 0)
 
     def _sources(self, chunks: Sequence[Row]) -> Check:
         edited = tr("{chunk} was retired by an edit, {time}; its text is kept")
@@ -565,7 +576,7 @@ class _Verifier:
         gone = self._select("trace/lost-sources")
         lost = sorted({row["chunk"] or row["document"] for row in gone})
         bad = [tr("{iri}: source forgotten").format(iri=iri) for iri in lost]
-        check = _check(later("sources"), len(chunks) + len(lost), bad, tr("chunks are there"))
+        check = checked(later("sources"), len(chunks) + len(lost), bad, tr("chunks are there"))
         return _changed(later("sources"), [check.detail, *_some(retired)]) if retired and not bad else check
 
 
@@ -589,7 +600,13 @@ def _changed(name: str, details: Iterable[str]) -> Check:
     return Check(name, None, tr("; ").join(details), changed=True)
 
 
-def _check(name: str, count: int, bad: Sequence[str], good: str) -> Check:
+def checked(name: str, count: int, bad: Sequence[str], good: str) -> Check:
+    """A check of several things.
+
+    Args:
+        bad: what is wrong, in words.
+        good: what holds if nothing is, after a number.
+    """
     if not count and not bad:
         return Check(name, True, tr("nothing to check"))
     if not bad:
@@ -625,8 +642,13 @@ def _short(text: str) -> str:
 # --- queries that decided, run again -------------------------------------------------------------------
 
 
-def rerun(store: Store, blobs: BlobStore, session: NamedNode) -> tuple[list[Requery], list[str]]:
+def rerun(
+    store: Store, blobs: BlobStore, session: NamedNode, ask: Callable[[str], Sequence[Solution]]
+) -> tuple[list[Requery], list[str]]:
     """Run a trace's deciding queries again.
+
+    Args:
+        ask: runs a query.
 
     The chunks that the trace ranked must be the first of the ranking, in its order and with its scores.
 
@@ -647,7 +669,7 @@ def rerun(store: Store, blobs: BlobStore, session: NamedNode) -> tuple[list[Requ
             queries.append(replace(requery, ok=False, detail=tr("it is not run: it calls another server")))
         elif "GRAPH" in text:
             try:
-                solutions = store.query(text).rows or []
+                solutions = ask(text)
             except GraphRagError as error:
                 queries.append(replace(requery, ok=False, detail=str(error)))
                 continue

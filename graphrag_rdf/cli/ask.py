@@ -14,6 +14,8 @@ import click
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import (
     Command,
+    date_options,
+    dates_as_settings,
     embedding_option,
     entity_options,
     key_values,
@@ -47,6 +49,7 @@ _DEFAULT = "graph_rag"
         'graphrag-rdf ask "Who founded the company?"',
         'graphrag-rdf ask --model openai/gpt-4.1 --explain "Why did the plant close?"',
         'graphrag-rdf ask --format json "Who founded the company?" | jq .citations',
+        'graphrag-rdf ask --from 2023-05 --to 2023-06 "What was decided about the harbour?"',
         'graphrag-rdf ask --session last "When did she die?"',
         "graphrag-rdf ask --resume last",
         'graphrag-rdf ask --suggest "Who founded the company?"',
@@ -77,6 +80,7 @@ _DEFAULT = "graph_rag"
 )
 @click.option("--no-cache", is_flag=True, help="Ask the model again instead of returning a cached answer.")
 @entity_options
+@date_options
 @click.option(
     "--session",
     metavar="TRACE",
@@ -170,6 +174,7 @@ def _steps(options: Mapping[str, Any]) -> dict[str, str]:
         "synthesis.allow_general_knowledge": "true" if options["allow_general_knowledge"] else None,
         "synthesis.suggestions": _SUGGESTED if options["suggest"] else None,
     }
+    given |= dates_as_settings(options["since"], options["until"], options["no_dates"])
     return {key: value for key, value in given.items() if value is not None} | key_values(options["settings"])
 
 

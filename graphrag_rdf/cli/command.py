@@ -360,6 +360,32 @@ def require_shapes(settings: Settings, mode: str | None) -> None:
         raise UsageError(tr("--validation has no effect without shapes"), hint=tr("name them with --shapes"))
 
 
+def date_options(command: F) -> F:
+    """`--from`, `--to` and `--no-dates`; the parameters are `since`, `until` and `no_dates`."""
+    options = (
+        click.option(
+            "--from", "since", metavar="DATE", help="Only text written on this day, month or year, or later."
+        ),
+        click.option(
+            "--to", "until", metavar="DATE", help="Only text written on this day, month or year, or earlier."
+        ),
+        click.option("--no-dates", is_flag=True, help="Ignore dates that the question's words name."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def dates_as_settings(since: str | None, until: str | None, no_dates: bool) -> dict[str, str]:
+    """The parameters of steps that the options of `date_options` set."""
+    settings = {
+        "exploration.since": since,
+        "exploration.until": until,
+        "exploration.dates": "false" if no_dates else None,
+    }
+    return {key: value for key, value in settings.items() if value is not None}
+
+
 def entity_options(command: F) -> F:
     """`--include-entity` and `--exclude-entity`; the parameters are `include` and `exclude`."""
     include = click.option(

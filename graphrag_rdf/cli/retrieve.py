@@ -12,6 +12,8 @@ import click
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import (
     Command,
+    date_options,
+    dates_as_settings,
     embedding_option,
     entity_options,
     key_values,
@@ -35,6 +37,7 @@ _PATHS = 3
     cls=Command,
     examples=[
         'graphrag-rdf retrieve --top 5 "Who founded the company?"',
+        'graphrag-rdf retrieve --from 2023-05 --to 2023-06 "What was decided about the harbour?"',
         'graphrag-rdf retrieve --rerank local:models/reranker "Who founded the company?"',
         "graphrag-rdf retrieve --questions questions.jsonl --format jsonl > ranked.jsonl",
     ],
@@ -62,6 +65,7 @@ _PATHS = 3
 @rerank_option
 @set_option
 @entity_options
+@date_options
 @format_option("text", "json", "jsonl")
 def retrieve_command(
     question: str | None,
@@ -76,6 +80,9 @@ def retrieve_command(
     settings: tuple[str, ...],
     include: tuple[str, ...],
     exclude: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    no_dates: bool,
     form: str,
 ) -> None:
     """Rank chunks and facts for a QUESTION without answering it. Only --trace stores a trace."""
@@ -87,7 +94,7 @@ def retrieve_command(
     options: dict[str, Any] = {
         "k": top,
         "pipeline": pipeline,
-        "settings": key_values(settings),
+        "settings": dates_as_settings(since, until, no_dates) | key_values(settings),
         "include": include,
         "exclude": exclude,
         "preview": preview,

@@ -183,7 +183,8 @@ def _scale() -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1)
-def _months() -> dict[str, int]:
+def months() -> dict[str, int]:
+    """Name of a month, case folded → its number."""
     return {
         name: int(number) for number, names in read_table("dates")["months"].items() for name in names.split()
     }
@@ -192,13 +193,13 @@ def _months() -> dict[str, int]:
 @lru_cache(maxsize=1)
 def month_words() -> frozenset[str]:
     """Names of months and days of the week, case folded."""
-    return frozenset(_months()) | frozenset(read_table("dates")["other"]["weekdays"].split())
+    return frozenset(months()) | frozenset(read_table("dates")["other"]["weekdays"].split())
 
 
 @lru_cache(maxsize=1)
 def _pattern() -> re.Pattern[str]:
     words = read_table("dates")["other"]
-    month = "(?:" + "|".join(sorted(map(re.escape, _months()), key=len, reverse=True)) + r")\b\.?"
+    month = "(?:" + "|".join(sorted(map(re.escape, months()), key=len, reverse=True)) + r")\b\.?"
     units = "|".join(sorted(map(re.escape, words["units"].split()), key=len, reverse=True))
     money = "|".join(sorted(map(re.escape, words["currencies"].split()), key=len, reverse=True))
     number = r"\d{1,3}(?:[,.\u00a0\u202f]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?"
@@ -258,7 +259,7 @@ def _read(match: re.Match[str], text: str, language: str | None) -> LiteralSpan 
 
 
 def _month(name: str) -> int:
-    return _months()[name.lower().rstrip(".")]
+    return months()[name.lower().rstrip(".")]
 
 
 def _date(surface: str, offset: int, year: int, month: int, day: int) -> LiteralSpan | None:

@@ -16,6 +16,7 @@ from pyoxigraph import Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf.documents.chunk import NO_CONTEXT, Context, contexts_of
 from graphrag_rdf.documents.model import ParsedDocument
+from graphrag_rdf.extract.document_dates import dates_in, dates_of
 from graphrag_rdf.extract.model import RelationCandidate
 from graphrag_rdf.extract.name_filter import topic_of
 from graphrag_rdf.extract.names import fold
@@ -48,7 +49,11 @@ class DocumentWriter:
             the chunks that are left to extract from.
         """
         plan = document.plan
-        placed = place_chunks(plan.iri, parsed, self._run.settings.chunks)
+        whole, dated = dates_of(parsed, plan.name)
+        placed = [
+            replace(each, dates=dates_in(dated, each.chunk.offset, each.chunk.offset + len(each.chunk.text)))
+            for each in place_chunks(plan.iri, parsed, self._run.settings.chunks)
+        ]
         contexts = chunk_contexts(parsed, placed, self._run.extractor.key)
         original = self._run.blobs.put(plan.data)
         # a plain text is its own original and is stored once
@@ -66,7 +71,10 @@ class DocumentWriter:
             language=parsed.language,
             encoding=parsed.encoding,
             page_count=len(parsed.pages),
-            metadata=[(name, _literal(name, value)) for name, value in parsed.metadata],
+            metadata=[
+                *((name, _literal(name, value)) for name, value in parsed.metadata),
+                *((DCTERMS.date.value, _literal(DCTERMS.date.value, day)) for day in [whole] if day),
+            ],
             original=original,
             text=text,
         )
@@ -215,9 +223,12 @@ def extraction_of(row: Row) -> tuple[str, str, str]:
 
 
 def place_quads(document: NamedNode, placed: PlacedChunk) -> Iterator[Quad]:
-    """The place of a chunk: number, offset, pages and headings."""
+    """The place of a chunk: number, offset, pages, headings and dates."""
     parents = [iris.page(document, page.number) for page in placed.pages] or [document]
-    return prov.chunk_place(placed.iri, placed.chunk.index, placed.chunk.offset, parents, placed.headings)
+    dates = [_literal(DCTERMS.date.value, day) for day in placed.dates]
+    return prov.chunk_place(
+        placed.iri, placed.chunk.index, placed.chunk.offset, parents, placed.headings, dates
+    )
 
 
 def _below(place: Sequence[Quad]) -> set[Term]:
@@ -305,7 +316,7 @@ def _family(key: str) -> str:
 _COMPONENT = "graphrag-rdf-metadata"
 _VERSION = "1"
 _RELATIONS = {label: relation for relation, label in METADATA.items()}
-_DATES = (DCTERMS.created, DCTERMS.modified)
+_DATES = (DCTERMS.created, DCTERMS.date, DCTERMS.modified)
 _MOST_WORDS = 6  # of a plain name
 _LONGEST_WORD = 8  # of a name that is written without spaces
 _ADDRESS = re.compile(r"\s*<[^<>]*@[^<>]*>$")

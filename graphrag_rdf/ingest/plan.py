@@ -84,12 +84,17 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class PlacedChunk:
-    """A chunk with its IRI, the pages it touches and the headings above it, highest first."""
+    """A chunk with its IRI, the pages it touches and the headings above it, highest first.
+
+    Attributes:
+        dates: when it was written, where that is not the date of the document (`extract.document_dates`).
+    """
 
     iri: NamedNode
     chunk: Chunk
     pages: tuple[Page, ...]
     headings: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

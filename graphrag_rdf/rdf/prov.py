@@ -122,7 +122,12 @@ def table(
 
 
 def chunk_place(
-    chunk: NamedNode, index: int, offset: int, parents: Iterable[NamedNode], headings: Sequence[str] = ()
+    chunk: NamedNode,
+    index: int,
+    offset: int,
+    parents: Iterable[NamedNode],
+    headings: Sequence[str] = (),
+    dates: Iterable[Literal] = (),
 ) -> Iterator[Quad]:
     """The position of a chunk: everything that an insertion above it changes.
 
@@ -132,7 +137,10 @@ def chunk_place(
         offset: code points into the document's text.
         parents: its pages, or the document.
         headings: of its section, highest first.
+        dates: when it was written, where that is not the date of the document.
     """
+    for when in dates:
+        yield source(chunk, DCTERMS.date, when)
     if headings:
         yield source(chunk, RAG.headings, Literal("\n".join(headings)))
     yield source(chunk, RDFS.label, Literal(f"Chunk {index + 1}"))

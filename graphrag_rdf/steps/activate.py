@@ -44,6 +44,7 @@ from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.index.postings import Bm25
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import double
+from graphrag_rdf.steps.dates import DateParameters
 from graphrag_rdf.steps.exploration import (
     EXPLORATION,
     RANKED_LIMIT,
@@ -66,6 +67,7 @@ from graphrag_rdf.trace.recorder import Step
 
 _SURE = 0.5  # seeds below it do not spread where there are surer ones
 _SENTENCES = 60  # hits of each index
+_DATED = 3 * RANKED_LIMIT  # chunks that a period is looked for in
 _BM25 = Bm25()
 _AS_NAME = 0.2  # share of the chunks with a word in which it is a name, for it to be one in a question
 _HUB = 25  # chunks that mention an entity which says nothing of them; as in `retrieval/ranked`
@@ -88,7 +90,7 @@ class SpreadParameters(StepParameters):
     passage_entities: Weight = Field(1.0, description="weight of the entities that a chunk mentions")
 
 
-class ActivationParameters(SpreadParameters):
+class ActivationParameters(DateParameters, SpreadParameters):
     """Of exploration by activation."""
 
     passage_words: Weight = Field(
@@ -268,6 +270,7 @@ class Activation:
 
     def score(self) -> list[PassageHit]:
         """Chunks, best first, with what their scores are made of."""
+        self._date()
         first = self.search.decide("retrieval/ranked", limit=1, **self.hits.given)
         if not first:
             return []
@@ -283,6 +286,14 @@ class Activation:
             )
             for row in rows
         ]
+
+    def _date(self) -> None:
+        """Write the question's period, and which of the best chunks are of it."""
+        if (dated := self.search.dated) is None:
+            return
+        ranked = self.search.rows("retrieval/ranked", limit=_DATED, **self.hits.given)
+        inside = [row["chunk"] for row in ranked if row["chunk"].value in dated.chunks]
+        self.hits.write(((chunk, RAG.dated, 1.0) for chunk in inside), dated.statements)
 
     def gather(self) -> None:
         """What an answer may rest on, from the chunks as they are ranked."""
@@ -323,6 +334,8 @@ TEMPLATES = (
     "retrieval/reached",
     "retrieval/sentences-beyond",
     "retrieval/ranked",
+    "retrieval/oldest-newest",  # these two of questions with a period
+    "retrieval/chunks-of-period",
     "retrieval/evidence",
     "retrieval/chunks",  # these two with a reranker
     "retrieval/quoted-facts",

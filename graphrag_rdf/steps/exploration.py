@@ -352,7 +352,7 @@ def explain(store: Store, passages: Sequence[PassageHit], given: Mapping[str, An
     for hit in by_chunk.values():
         total = sum(path.part for path in hit.paths)
         for path in hit.paths:  # the parts of all entities saturate together: A/(1 + A)
-            path.share = hit.weights["entities"] * path.part / (1 + total)
+            path.share = hit.weights["entities"] * hit.signals["entities"] * path.part / total
 
 
 def _complete_passages(reading: Reading, found: Sequence[PassageHit]) -> None:
@@ -387,9 +387,9 @@ def _compute(reading: Reading, step: NamedNode, found: Sequence[PassageHit]) -> 
     for row in reading.store.select("retrieval/ranked", exploration=step, limit=RANKED_LIMIT):
         if (hit := by_chunk.get(row["chunk"])) is not None:
             hit.recomputed, hit.weights = row["score"], weights
+            hit.signals = {name: row[f"by{name.capitalize()}"] for name in weights}
             hit.shares = [
-                ScoreShare(name, weight, weight * row[f"by{name.capitalize()}"])
-                for name, weight in weights.items()
+                ScoreShare(name, weight, weight * hit.signals[name]) for name, weight in weights.items()
             ]
     explain(reading.store, found, {"exploration": step})
 
@@ -442,6 +442,19 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
         page.line(tr("    Found {chunks} chunk(s) by {mode}").format(chunks=chunks, mode=step.mode))
     else:
         page.line("    " + counted("{count} seed entity", "{count} seed entities", len(seeds)))
+    if spans := step.values["period"]:
+        count, weight = step.values["period_chunks"], step.values["outside_weight"]
+        words = [", ".join(spans).replace("/", " – ") + "."]
+        words.append(counted("{count} chunk is of them.", "{count} chunks are of them.", count))
+        if weight is None:
+            words.append(tr("Chunks of all dates count."))
+        elif weight == 0:
+            words.append(tr("Others were left out."))
+        else:
+            words.append(
+                tr("The score of others is multiplied by {factor}.").format(factor=number_words(weight))
+            )
+        page.paragraph(" ".join(words), "      ", tr("Dates: "))
     for seed in seeds:
         way = _MATCHED.get(seed.matched_by, seed.matched_by)
         how = f" ({tr(way)}, {number_words(seed.score)}: {seed.matched_text})" if way else ""
@@ -491,6 +504,9 @@ EXPLORATION = NodeKind(
         StepField("candidates", RAG.candidateCount),
         StepField("edges", TG.edgeCount),
         StepField("chunks", TG.chunkCount),
+        StepField("period", RAG.period, read=sorted, compared=True),
+        StepField("period_chunks", RAG.periodChunkCount),
+        StepField("outside_weight", RAG.outsideWeight),
     ),
     items=(SEED, ACTIVATED, CONSIDERED, RANKED),
     text=_text,

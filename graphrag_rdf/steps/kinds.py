@@ -47,7 +47,7 @@ def takes(parameter: FieldInfo) -> str:
     if parameter.annotation is bool:
         return tr("true or false")
     if parameter.annotation is str:
-        return tr("a text")
+        return tr("a date, such as 1911-11-17, 1911-11 or 1911") if parameter.metadata else tr("a text")
     if choices := get_args(parameter.annotation):
         return tr("one of {choices}").format(choices=", ".join(choices))
     bounds = {name: getattr(limit, name) for limit in parameter.metadata for name in limit.__slots__}

@@ -19,9 +19,10 @@ from graphrag_rdf.extract.names import apart, slug, together
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.index.analyse import fold, primary_language, stop_words
 from graphrag_rdf.index.postings import DEFAULT_BM25, Bm25
-from graphrag_rdf.index.records import Kind
+from graphrag_rdf.index.records import Hit, Kind
 from graphrag_rdf.rdf.terms import Term, one_label, spellings, text_of
 from graphrag_rdf.rdf.wording import phrase_of, words_asking_for, words_of_value
+from graphrag_rdf.steps.dates import dated_chunks
 from graphrag_rdf.steps.exploration import Edge, Seed
 from graphrag_rdf.steps.kept import held
 from graphrag_rdf.steps.state import Context, Parameters, State, Triple
@@ -168,6 +169,7 @@ class QuestionSearch:
     Attributes:
         words: the question's content words, weighed.
         vector: sentence → cosine, empty without embeddings.
+        dated: the chunks of its period; None without one.
     """
 
     def __init__(
@@ -188,6 +190,7 @@ class QuestionSearch:
         self._other_names: dict[str, list[str]] = {}  # relation → names of those that are one with it
         self._descriptions: dict[Triple, str] = {}
         self._set_aside()
+        self.dated = dated_chunks(context, state, step, parameters)
         self.words = QuestionWords.of(state.question, state.language, context.text_index)
         self._query_vector = self._embed_question()
         self.vector = self._search_meaning()
@@ -330,7 +333,10 @@ class QuestionSearch:
         index = self.context.text_index
         if index is None:
             return {}
-        hits = index.search(text, kind="sentence", k=self.searched, language=self.state.language, bm25=bm25)
+        hits = self._best(
+            lambda k: index.search(text, kind="sentence", k=k, language=self.state.language, bm25=bm25),
+            self.searched,
+        )
         best = hits[0].score if hits else 1.0
         return {hit.iri: hit.score / best for hit in hits if hit.iri not in self.state.set_aside}
 
@@ -396,22 +402,33 @@ class QuestionSearch:
     def _search_meaning(self) -> dict[str, float]:
         if self._query_vector is None or self.context.vectors is None:
             return {}
-        hits = self.context.vectors.search(self._query_vector, kind="sentence", k=self.searched)
+        vectors, query = self.context.vectors, self._query_vector
+        hits = self._best(lambda k: vectors.search(query, kind="sentence", k=k), self.searched)
         return {hit.iri: max(0.0, hit.score) for hit in hits if hit.iri not in self.state.set_aside}
+
+    def _best(self, find: Callable[[int], list[Hit]], k: int, kind: Kind = "sentence") -> list[Hit]:
+        """The k best hits; of chunks and sentences, as the question's period wants (`Dated.search`)."""
+        dated = self.dated if kind in ("chunk", "sentence") else None
+        return find(k) if dated is None else dated.search(find, k)
 
     def with_words(self, k: int, kind: Kind = "chunk") -> list[tuple[str, float]]:
         """The k chunks (say) that share most words with the question, with BM25 as a share of the best."""
         index, state = self.context.text_index, self.state
         if index is None:
             return []
-        hits = index.search(state.question, kind=kind, k=k, language=state.language, also=state.also)
+        hits = self._best(
+            lambda k: index.search(state.question, kind=kind, k=k, language=state.language, also=state.also),
+            k,
+            kind,
+        )
         return [(hit.iri, hit.score / hits[0].score) for hit in hits]
 
     def similar(self, k: int, kind: Kind = "chunk") -> list[tuple[str, float]]:
         """The k chunks (say) that mean most like the question, with cosine as a share of the best."""
         if self._query_vector is None or self.context.vectors is None:
             return []
-        hits = self.context.vectors.search(self._query_vector, kind=kind, k=k)
+        vectors, query = self.context.vectors, self._query_vector
+        hits = self._best(lambda k: vectors.search(query, kind=kind, k=k), k, kind)
         best = hits[0].score if hits else 1.0
         return [(hit.iri, max(0.0, hit.score) / best) for hit in hits] if best > 0 else []
 

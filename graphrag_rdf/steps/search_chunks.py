@@ -16,6 +16,7 @@ from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import TG
 from graphrag_rdf.rdf.terms import integer
+from graphrag_rdf.steps.dates import DateParameters
 from graphrag_rdf.steps.exploration import EXPLORATION, PassageHit, begin_exploration, record_passages
 from graphrag_rdf.steps.kinds import Some, StepKind, Way, Weight, register
 from graphrag_rdf.steps.search import QuestionSearch, as_shares
@@ -28,7 +29,7 @@ _FOUND = 100  # chunks asked of each index, and ranked
 _SENTENCES = 50  # of the best chunks
 
 
-class ChunkParameters(FittingParameters):
+class ChunkParameters(DateParameters, FittingParameters):
     """Of the search in one index."""
 
     candidate_limit: Some = Field(30, description="chunks kept in the trace; a reranker chooses among them")
@@ -80,6 +81,8 @@ def _explore(
             "setting_ignored", tr("this pipeline follows no entities: those to include have no effect")
         )
     search = QuestionSearch(context, state, parameters, step)
+    for predicate, value in search.dated.statements if search.dated else ():
+        context.recorder.say(step, predicate, value)
     state.passages = _rank(search, parameters, as_shares(**weights))
     find_sentences(search, state, parameters)
     room = parameters["chunk_tokens"], parameters["whole_chunks"]
@@ -106,8 +109,12 @@ def _rank(search: QuestionSearch, parameters: Parameters, weights: dict[str, flo
     if not found:
         return []
     fused = len(weights) > 1
+    dated = search.dated
+    inside = {iri for scores in found.values() for iri, _ in scores if dated and iri in dated.chunks}
     rows = search.decide(
         "selection/found-chunks",
+        dated=sorted(map(NamedNode, inside), key=str),
+        outside=dated.weight if dated else 1.0,
         found=[
             (name, NamedNode(iri), rank, share)
             for name, scores in found.items()
@@ -160,6 +167,8 @@ TEMPLATES = (
     "retrieval/evidence-sentences",
     "selection/found-chunks",
     "selection/passage-sentences",
+    "retrieval/oldest-newest",  # these two of questions with a period
+    "retrieval/chunks-of-period",
     "retrieval/mentioned-entities",
     "retrieval/chunks",
     "retrieval/passage-sentences",

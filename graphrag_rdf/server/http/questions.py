@@ -39,6 +39,7 @@ _FullName = Annotated[
 ]
 Session = Annotated[_FullName | None, BeforeValidator(lambda text: None if text == "" else text)]
 """A full name: on a server, `last` may be another client's. An empty one, as older clients send, is none."""
+Day = Annotated[str, StringConstraints(pattern=r"^\d{4}(-\d\d(-\d\d)?)?$")]
 Names = Annotated[list[Name], Field(max_length=50)]
 
 _BY_HOPS = "of pipelines that explore hop by hop"
@@ -61,13 +62,21 @@ class _Request(BaseModel):
         default=None, ge=0, le=100, description=f"facts kept at each hop ({_BY_HOPS})"
     )
 
+    since: Day | None = Field(
+        default=None, alias="from", description="only text written on this day, month or year, or later"
+    )
+    until: Day | None = Field(
+        default=None, alias="to", description="only text written on this day, month or year, or earlier"
+    )
+    dates: bool | None = Field(default=None, description="false: ignore dates that the question's words name")
+
     def steps(self) -> dict[str, str]:
         """`step.parameter` → value, of the parameters that were given; false asks for nothing."""
-        values = self.model_dump(include=set(_STEPS), exclude_none=True)
+        values = self.model_dump(by_alias=True, exclude_none=True)
         return {
-            _STEPS[name]: "true" if value is True else str(value)
+            _STEPS[name]: str(value).lower() if isinstance(value, bool) else str(value)
             for name, value in values.items()
-            if value is not False
+            if name in _STEPS and (value is not False or name == "dates")
         }
 
 
@@ -171,7 +180,10 @@ def read_request(model: type[R], data: bytes | str | dict[str, Any]) -> R:
 
 
 _SESSION = later("give the question_iri of an answer, or its UUID")
+_DAY = later("not a date, such as 1911-11-17, 1911-11 or 1911")
 _SAID = {
+    ("from", "string_pattern_mismatch"): _DAY,
+    ("to", "string_pattern_mismatch"): _DAY,
     ("pipeline", "string_pattern_mismatch"): later("not the name of a pipeline"),
     ("session", "string_pattern_mismatch"): _SESSION,
     ("session_id", "string_pattern_mismatch"): _SESSION,

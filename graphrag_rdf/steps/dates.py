@@ -1,0 +1,153 @@
+"""The dates of a question: which chunks were written in its period, and whether others count at all.
+
+A period that the user gives is a filter: only chunks of it count. One that the question's words name is a
+preference: others count less (`outside_weight`), so such words never make a question unanswerable. A year
+says less than a day or month, as it is often that of an event: its factor is the square root. A text without
+a date is of no period.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Annotated
+
+from pydantic import Field
+from pyoxigraph import Literal, NamedNode
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.extract.periods import Period, find_period, span_of
+from graphrag_rdf.i18n import tr
+from graphrag_rdf.index.records import Hit
+from graphrag_rdf.rdf.namespaces import RAG
+from graphrag_rdf.rdf.terms import Term, double, integer
+from graphrag_rdf.steps.kinds import Share, StepParameters
+from graphrag_rdf.steps.sources import chunk_of
+from graphrag_rdf.steps.state import Context, Parameters, State
+from graphrag_rdf.trace.recorder import Step
+
+_MOST_TRIED = 50_000  # hits among which those of a period are searched
+_PREFERRED = 4_000  # the same, where others count too
+_SPANS = 12  # that a trace names
+_YEAR = 364  # days between the first and the last one
+_ANY = (date(2000, 1, 1), date(2000, 12, 31))  # dates of documents, to see whether a question has any
+
+Day = Annotated[str, Field(pattern=r"^$|^\d{4}(-\d\d(-\d\d)?)?$")]
+
+
+class DateParameters(StepParameters):
+    """Of the ways of exploring that know when chunks were written."""
+
+    since: Day = Field("", description="only chunks written on this day, month or year, or later")
+    until: Day = Field("", description="only chunks written on this day, month or year, or earlier")
+    dates: bool = Field(True, description="prefer chunks of the dates that the question names")
+    outside_weight: Share = Field(
+        0.3, description="factor of the score of chunks that are not of the dates that the question names"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Dated:
+    """The chunks of a question's period.
+
+    Attributes:
+        chunks: all of the period.
+        strict: whether others are left out.
+        weight: factor of the score of others.
+        statements: what an exploration says of it.
+    """
+
+    chunks: frozenset[str]
+    strict: bool
+    weight: float
+    statements: Sequence[tuple[NamedNode, Term]]
+
+    def search(self, find: Callable[[int], list[Hit]], k: int) -> list[Hit]:
+        """The k best chunks or sentences of the period and, if others count, also the k best of all.
+
+        Args:
+            find: the so many best of all, best first.
+        """
+        all_of = [] if self.strict else find(k)
+        asked, most = k, _MOST_TRIED if self.strict else _PREFERRED
+        while True:
+            hits = find(asked)
+            inside = [hit for hit in hits if chunk_of(hit.iri) in self.chunks][:k]
+            if len(inside) == k or len(hits) < asked or asked >= most or not self.chunks:
+                break
+            asked = min(asked * 8, most)
+        iris = {hit.iri for hit in all_of}
+        hits = [*all_of, *(hit for hit in inside if hit.iri not in iris)]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.iri))
+
+
+def dated_chunks(context: Context, state: State, step: Step, parameters: Parameters) -> Dated | None:
+    """The chunks of the period that is given, or that the question names; None if there is none, or if no
+    chunk is of a period that the question names.
+
+    Raises:
+        UsageError: for a period that ends before it begins.
+    """
+    since, until = parameters.get("since", ""), parameters.get("until", "")
+    strict = bool(since or until)
+    period = _given(since, until) if strict else None
+    newest = ""
+    if not strict and parameters.get("dates") and find_period(state.question, *_ANY) is not None:
+        (row,) = context.select(step, "retrieval/oldest-newest")
+        if row["newest"]:
+            newest = row["newest"][:10]
+            period = find_period(
+                state.question, date.fromisoformat(row["oldest"][:10]), date.fromisoformat(newest)
+            )
+    if period is None:
+        return None
+    spans = [(first.isoformat(), last.isoformat()) for first, last in period.spans]
+    rows = context.select(step, "retrieval/chunks-of-period", periods=spans)
+    period_in_words = ", ".join(
+        first if first == last else tr("{first} to {last}").format(first=first, last=last)
+        for first, last in spans[:_SPANS]
+    )
+    if period.relative:
+        state.warn(
+            "relative_dates",
+            tr("“{words}” was read as {period}, because the newest document is of {newest}").format(
+                words=period.words, period=period_in_words, newest=newest
+            ),
+        )
+    short = all((last - first).days < _YEAR for first, last in period.spans)
+    if not rows and (strict or short):
+        state.warn(
+            "no_documents_of_period",
+            tr("no document is of {period}").format(period=period_in_words)
+            if strict
+            else tr("no document is of {period}: documents of all dates were searched").format(
+                period=period_in_words
+            ),
+        )
+    statements = [
+        *((RAG.period, Literal("/".join(span))) for span in spans[:_SPANS]),
+        (RAG.periodChunkCount, integer(len(rows))),
+    ]
+    if rows or strict:
+        weight = 0.0 if strict else parameters["outside_weight"] ** (1.0 if short else 0.5)
+        statements.append((RAG.outsideWeight, double(weight)))
+        return Dated(frozenset(row["chunk"].value for row in rows), strict, weight, statements)
+    for predicate, value in statements:
+        context.recorder.say(step, predicate, value)
+    return None
+
+
+def _given(since: str, until: str) -> Period:
+    try:
+        first = span_of(since)[0] if since else date.min
+        last = span_of(until)[1] if until else date.max
+    except ValueError as error:
+        raise UsageError(
+            tr("{text!r} is no date, such as 1911-11-17, 1911-11 or 1911").format(text=f"{error}")
+        ) from error
+    if first > last:
+        raise UsageError(
+            tr("the period ends on {last}, before it begins on {first}").format(first=first, last=last)
+        )
+    return Period("", ((first, last),))

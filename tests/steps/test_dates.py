@@ -1,0 +1,136 @@
+"""When texts were written, and questions about a period."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+
+import pytest
+from pyoxigraph import Literal
+
+from graphrag_rdf import Engine
+from graphrag_rdf.documents.readers import read_bytes
+from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.extract.document_dates import dates_in, dates_of
+from graphrag_rdf.extract.periods import find_period
+from graphrag_rdf.rdf.namespaces import DCTERMS, XSD, Graphs
+from tests.support.stores import open_engine
+
+DOCUMENTS = {
+    "2022-11-20 minutes.md": "The sailing club elected Dora Finch as chair.\n",
+    "2023-05-20 minutes.md": "The sailing club elected Emil Stone as chair, as everybody knows.\n",
+    "harbour.md": "The harbour was built in 1911 by Ada Moor. Its keeper is Ira Lund.\n",
+    "letter.md": "Date: 3 June 2023\n\nThe boat house burned down. Carl Hook saw it.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    folder = tmp_path_factory.mktemp("dated")
+    for name, text in DOCUMENTS.items():
+        (folder / name).write_text(text)
+    with open_engine(":memory:") as engine:
+        engine.ingest([str(folder)])
+        yield engine
+
+
+def found(engine: Engine, question: str, **settings: str) -> list[str]:
+    """The names of the ranked documents, and after them the types of warnings."""
+    result = engine.retrieve(
+        question, settings={f"exploration.{key}": value for key, value in settings.items()}
+    )
+    names = [one["uri"].rpartition("/")[2].replace("%20", " ") for one in result["results"]]
+    return [*names, *(warning["type"] for warning in result["warnings"])]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "whole", "first"),
+    [
+        ("a.txt", "Time: 20260408_08:38\nAlice: I am Alice from the bakery.\n", "2026-04-08", ()),
+        ("2023-05-12 minutes.md", "# Minutes\n\nIn 1911 it was built.\n", "2023-05-12", ()),
+        ("Report_202305.txt", "On 3 May 1999 we met.\n", None, ()),
+        ("q.txt", "Date: Mon, 8 May 2023 10:00:00 +0000\n\nI wrote.\n", "2023-05-08", ()),
+        ("z.txt", "日期：2023年5月12日\n\n你好，世界。\n", "2023-05-12", ()),
+        ("w.txt", "12 May 2023 was a fine day.\n", None, ()),
+        ("d.txt", "## 12 May 1843\n\nI went.\n\n## 14 May 1843\n\nNothing.\n", "1843-05-12", ("1843-05-12",)),
+        # only the third line shows which is the month
+        ("c.txt", "03/04/2023, 10:15 - Ada: I am here\n12/04/2023, 10:16 - Bob: You are\n"
+                  "13/04/2023, 9:01 - Ada: I know\n", "2023-04-03", ("2023-04-03",)),
+        # nothing shows the month but the order
+        ("u.txt", "03/04/2023, 10:15 - Ada: I am here\n04/03/2023, 10:16 - Bob: You are\n", "2023-03-04",
+         ("2023-03-04",)),
+        ("o.txt", "03/04/2023, 10:15 - Ada: I am here\n03/05/2023, 10:16 - Bob: You are\n", None, ()),
+    ],
+)  # fmt: skip
+def test_when_a_text_was_written(name: str, text: str, whole: str | None, first: tuple[str, ...]) -> None:
+    date_of_all, lines = dates_of(read_bytes(text.encode(), name), f"/somewhere/1999-01-01/{name}")
+    assert date_of_all == whole
+    assert dates_in(lines, 0, 20) == first
+
+
+def test_a_part_without_a_date_has_that_of_the_line_before() -> None:
+    text = (
+        "# Diary\n\n## 12 May 1843\n\nDear diary, I went out and saw the sea.\n\n## 14 May 1843\n\nNothing.\n"
+    )
+    _, lines = dates_of(read_bytes(text.encode(), "diary.md"), "diary.md")
+    assert dates_in(lines, 30, 60) == ("1843-05-12",)
+    assert dates_in(lines, 40, len(text)) == ("1843-05-12", "1843-05-14")
+    assert dates_in(lines, text.index("## 14"), len(text)) == ("1843-05-14",)
+
+
+@pytest.mark.parametrize(
+    ("question", "spans"),
+    [
+        ("What happened in May 2023?", "2023-05-01/2023-05-31"),
+        ("What did Ada buy in May?", "2022-05-01/2022-05-31 2023-05-01/2023-05-31"),
+        ("What was the discussion on 20230520?", "2023-05-20/2023-05-20"),
+        ("What came on June 24th?", "2022-06-24/2022-06-24 2023-06-24/2023-06-24"),
+        ("What were the sales in the last quarter of 2022?", "2022-10-01/2022-12-31"),
+        ("Was geschah im Mai?", "2022-05-01/2022-05-31 2023-05-01/2023-05-31"),
+        ("艾达在五月买了什么？", "2022-05-01/2022-05-31 2023-05-01/2023-05-31"),
+        ("2023年5月3日发生了什么？", "2023-05-03/2023-05-03"),
+        ("What was said last month?", "2023-05-01/2023-05-31"),
+        ("上个月谁来了？", "2023-05-01/2023-05-31"),
+        ("What changed between May and June 2023?", "2023-05-01/2023-06-30"),
+        ("What has she done since March 2023?", "2023-03-01/9999-12-31"),
+        ("Who may come?", ""),
+        ("How did they march to Rome?", ""),
+        ("Who was there on 31 February?", ""),
+    ],
+)
+def test_the_days_that_a_question_names(question: str, spans: str) -> None:
+    period = find_period(question, date(2022, 11, 20), date(2023, 6, 3))
+    assert " ".join(f"{first}/{last}" for first, last in (period.spans if period else ())) == spans
+
+
+def test_dates_are_typed(engine: Engine) -> None:
+    dates = {quad.object for quad in engine.store.quads(Graphs.SOURCE) if quad.predicate == DCTERMS.date}
+    days = ("2022-11-20", "2023-05-20", "2023-06-03")
+    assert dates == {Literal(day, datatype=XSD.date) for day in days}
+
+
+def test_a_date_in_the_question_prefers_texts_of_it(engine: Engine) -> None:
+    both = "Who did the sailing club elect as chair"
+    assert found(engine, f"{both} in November?")[0] == "2022-11-20 minutes.md"
+    assert found(engine, f"{both} in May?")[:2] == ["2023-05-20 minutes.md", "2022-11-20 minutes.md"]
+    assert found(engine, f"{both} last month?")[0] == "2023-05-20 minutes.md"
+    assert "relative_dates" in found(engine, f"{both} last month?")
+    assert found(engine, f"{both} in May?", dates="false") == found(engine, f"{both}?", dates="false")
+
+
+def test_a_date_that_no_text_has_leaves_the_question_answerable(engine: Engine) -> None:
+    assert found(engine, "Who built the harbour in 1911?") == ["harbour.md"]
+    assert found(engine, "Who built the harbour in May 1911?") == ["harbour.md", "no_documents_of_period"]
+
+
+def test_a_given_period_is_a_filter(engine: Engine) -> None:
+    chair = "Who is chair of the sailing club?"
+    assert found(engine, chair, until="2022") == ["2022-11-20 minutes.md"]
+    assert found(engine, chair, since="2023-05", until="2023-05-20") == ["2023-05-20 minutes.md"]
+    assert found(engine, "Who built the harbour?", since="2022") == []  # it has no date
+    assert found(engine, chair, until="1999") == ["no_documents_of_period"]
+    for pipeline in ("doc_rag", "basic"):
+        result = engine.retrieve(chair, pipeline=pipeline, settings={"exploration.since": "2023"})
+        assert [one["uri"].rpartition("/")[2] for one in result["results"]] == ["2023-05-20%20minutes.md"]
+    with pytest.raises(ConfigError, match="not a date"):
+        found(engine, chair, since="May")

@@ -53,6 +53,16 @@ def test_an_answer_as_json(client: httpx.Client) -> None:
     assert found.headers["graphrag-commit"]
 
 
+def test_only_text_of_a_period(client: httpx.Client) -> None:
+    answer = client.post("/ask", json={"question": QUESTION, "from": "2019-05", "to": "2019"}).json()
+    assert not answer["answered"]
+    assert "no_documents_of_period" in {warning["type"] for warning in answer["warnings"]}
+    wrong = client.post("/retrieve", json={"question": QUESTION, "from": "May"})
+    assert wrong.status_code == 422
+    assert "from: not a date" in wrong.json()["detail"]
+    assert client.post("/retrieve", json={"question": QUESTION, "dates": False}).json()["results"]
+
+
 def test_an_empty_question_asks_for_an_overview(client: httpx.Client) -> None:
     answer = client.post("/ask", json={"question": " "}).json()
     assert "Walter Pennock" in answer["answer"]

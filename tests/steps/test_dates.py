@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
+from pathlib import Path
 
 import pytest
 from pyoxigraph import Literal
@@ -121,6 +122,14 @@ def test_a_date_in_the_question_prefers_texts_of_it(engine: Engine) -> None:
 def test_a_date_that_no_text_has_leaves_the_question_answerable(engine: Engine) -> None:
     assert found(engine, "Who built the harbour in 1911?") == ["harbour.md"]
     assert found(engine, "Who built the harbour in May 1911?") == ["harbour.md", "no_documents_of_period"]
+
+
+def test_documents_without_dates_are_answered_from_as_before(tmp_path: Path) -> None:
+    (tmp_path / "harbour.md").write_text(DOCUMENTS["harbour.md"])
+    with open_engine(":memory:") as engine:
+        engine.ingest([str(tmp_path)])
+        for when in ("in 1911", "in May", "last month"):
+            assert found(engine, f"Who built the harbour {when}?") == ["harbour.md"]
 
 
 def test_a_given_period_is_a_filter(engine: Engine) -> None:

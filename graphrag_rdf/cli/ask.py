@@ -169,13 +169,15 @@ def _opened(question: str, options: Mapping[str, Any]) -> Engine | Client:
 
 def _steps(options: Mapping[str, Any]) -> dict[str, str]:
     """The parameters of steps among the options."""
-    given = {
+    parameters = {
         "synthesis.response_type": options["response_type"],
         "synthesis.allow_general_knowledge": "true" if options["allow_general_knowledge"] else None,
         "synthesis.suggestions": _SUGGESTED if options["suggest"] else None,
     }
-    given |= dates_as_settings(options["since"], options["until"], options["no_dates"])
-    return {key: value for key, value in given.items() if value is not None} | key_values(options["settings"])
+    parameters |= dates_as_settings(options["since"], options["until"], options["no_dates"])
+    return {key: value for key, value in parameters.items() if value is not None} | key_values(
+        options["settings"]
+    )
 
 
 def _local(engine: Engine, question: str, options: Mapping[str, Any]) -> Messages:

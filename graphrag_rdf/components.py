@@ -128,6 +128,8 @@ def endpoint_of(url: str, settings: Settings) -> Endpoint:
         retries=remote.retries,
         batch_quads=remote.batch,
         batch_bytes=remote.batch_mb << 20,
+        lag=remote.lag,
+        replicas=remote.replicas,
     )
     return Endpoint(Addresses.of(url, remote.query_url, remote.update_url), spoken)
 

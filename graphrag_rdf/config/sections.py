@@ -474,6 +474,15 @@ class RemoteSection(Section):
     )
     batch: int = Field(default=5_000, ge=1, description="maximum number of quads in one update request")
     batch_mb: int = Field(default=4, ge=1, le=1024, description="maximum size of one update request")
+    lag: float = Field(
+        default=10.0, ge=0, le=600, description="seconds that reads may be behind writes, as with replicas"
+    )
+    replicas: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="servers that answer queries in turn; each must have a write before it is relied on",
+    )
     folder: Path = Field(
         default=Path("graphrag-remote"),
         description="folder for indexes, caches and long texts, with a subfolder for each endpoint",

@@ -55,6 +55,8 @@ class RemoteSettings:
         timeout: seconds for one request.
         retries: after temporary errors.
         batch_quads, batch_bytes: limits of one update request.
+        lag: seconds that reads may be behind writes, as with replicas.
+        replicas: how many servers answer reads in turn; each must have a write before it is relied on.
     """
 
     user: str | None = None
@@ -64,6 +66,8 @@ class RemoteSettings:
     retries: int = 5
     batch_quads: int = 5_000
     batch_bytes: int = 4 << 20
+    lag: float = 10.0
+    replicas: int = 1
 
     @property
     def has_credentials(self) -> bool:

@@ -19,6 +19,7 @@ was created elsewhere, is tested without writing.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -36,6 +37,7 @@ from graphrag_rdf.store.endpoint import COMMIT_HEADER, Endpoint
 
 _PROBE = NamedNode("urn:graphrag-rdf:probe")
 _WORD = "probe"
+_PAUSE = 0.1  # seconds between looks whether a write is visible
 _DIGITS = 0.12345678901234567
 _OURS = frozenset(graph for graph in vars(Graphs).values() if isinstance(graph, NamedNode))
 
@@ -90,6 +92,7 @@ class Probe:
         reply = endpoint.query(self._render("remote/is-store"))
         self.is_store = bool(read_results(reply).boolean)
         self._numbered = COMMIT_HEADER in reply.headers
+        self._lag = 0.0  # seconds until reads showed a write
 
     def known(self) -> Capabilities:
         """The features of the endpoint of an existing store; writes nothing.
@@ -166,18 +169,26 @@ class Probe:
         renderer = Renderer(dialect)
         try:
             self._endpoint.update(self._render("remote/write-term", renderer, node=_PROBE, value=_WORD))
-            return self._ask("remote/probe-term", renderer, node=_PROBE, value=_WORD)
+            begun, end = time.monotonic(), time.monotonic() + self._endpoint.settings.lag
+            while not (visible := self._ask("remote/probe-term", renderer, node=_PROBE, value=_WORD)):
+                if time.monotonic() > end:
+                    break
+                time.sleep(_PAUSE)
+            self._lag = time.monotonic() - begun
         except UsageError:
             if dialect == DIALECTS[-1]:
                 raise
             return False
+        return visible
 
     def _has_default_graph(self) -> bool:
         try:
             self._endpoint.update(self._render("remote/write-default", node=_PROBE))
         except (UsageError, StoreError):
             return False
-        visible = self._ask("remote/probe-default", node=_PROBE)
+        end = time.monotonic() + 2 * self._lag
+        while not (visible := self._ask("remote/probe-default", node=_PROBE)) and time.monotonic() < end:
+            time.sleep(_PAUSE)
         self._endpoint.update(self._render("remote/clear-default", node=_PROBE))
         return visible
 

@@ -12,6 +12,7 @@ number that it did not write (see `commit` and `refresh`).
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO
@@ -31,6 +32,8 @@ from graphrag_rdf.store.probe import Capabilities, LiteralSupport, Probe
 from graphrag_rdf.store.updates import canonical, canonical_term, data, line, placed, sequence
 from graphrag_rdf.store.wrapper import asks_for_graph
 
+_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
+"""Seconds between looks whether reads show a write."""
 _UNCHANGED = {"GraphRAG-Content": "unchanged"}
 """Header for our own server: the update changes nothing in the search indexes (see server.routes.update)."""
 
@@ -81,6 +84,7 @@ class RemoteStore(TemplateStore):
         )
         self._lock = threading.RLock()
         self._numbers: dict[NamedNode, set[int]] = {}
+        self._unseen: int | None = None  # the last own commit, until reads are known to show it
         self.refresh()
         if fresh:
             self.commit(Changes(add=self.capabilities.quads(), content=False))
@@ -94,6 +98,7 @@ class RemoteStore(TemplateStore):
             UsageError: when the endpoint reports a malformed query, or for a union.
             StoreError: when there is no readable response.
         """
+        self._see()
         if union:
             raise UsageError(
                 tr("a remote store has the default graph of its endpoint"),
@@ -105,6 +110,7 @@ class RemoteStore(TemplateStore):
 
     def construct(self, template: str, /, **values: object) -> list[Triple]:
         """See `Store.construct`."""
+        self._see()
         return self._reader.graph(self.render(template, **values))
 
     def write_results(self, sparql: str, output: IO[bytes], media_type: str, *, union: bool = False) -> None:
@@ -300,6 +306,7 @@ class RemoteStore(TemplateStore):
     def refresh(self) -> None:
         """See `Store.refresh`."""
         with self._lock:
+            self._see()
             self._numbers = self._read_numbers()
 
     def commit_number(self) -> int:
@@ -312,6 +319,40 @@ class RemoteStore(TemplateStore):
 
     # --- commit numbers ----------------------------------------------------------------------------
 
+    def _see(self) -> None:
+        """Wait until reads show the last own commit: replicas may lag behind the server that takes writes.
+
+        Raises:
+            EndpointError: when they do not within the setting `remote.lag`.
+        """
+        with self._lock:
+            number, self._unseen = self._unseen, None
+            if number is None:
+                return
+            settings, pause, shown = self.endpoint.settings, _PAUSE, 0
+            end = time.monotonic() + settings.lag
+            while shown < settings.replicas:
+                if max(self._read_numbers().get(RAG.commit, ()), default=0) >= number:
+                    shown += 1
+                    continue
+                shown = 0
+                if time.monotonic() > end:
+                    self._unseen = number
+                    url = self.endpoint.addresses.query
+                    raise EndpointError(
+                        tr("{url} does not show commit {number} after {seconds:g} seconds").format(
+                            url=url, number=number, seconds=settings.lag
+                        ),
+                        "refused",
+                        hint=tr(
+                            "check that the addresses of queries and updates belong to the same dataset. If "
+                            "replicas are slower, raise remote.lag. Run the same command again to continue"
+                        ),
+                        address=url,
+                    )
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
     def _read_numbers(self) -> dict[NamedNode, set[int]]:
         numbers: dict[NamedNode, set[int]] = {}
         for row in self.select("remote/commits"):
@@ -320,6 +361,7 @@ class RemoteStore(TemplateStore):
 
     def _look_out(self, *, content: bool) -> None:
         """Read the commit numbers. Raise EndpointError if another program changed the content."""
+        self._see()
         previous, self._numbers = self._numbers, self._read_numbers()
         if content and previous.get(RAG.contentCommit) != self._numbers.get(RAG.contentCommit):
             raise EndpointError(
@@ -364,6 +406,7 @@ class RemoteStore(TemplateStore):
             self._numbers[RAG.commit] = {number}
             if content:
                 self._numbers[RAG.contentCommit] = {number}
+            self._unseen = number
         return self.commit_number()
 
     # --- requests ----------------------------------------------------------------------------------

@@ -82,7 +82,9 @@ def in_turn(two: tuple[Server, Server], lag: float) -> Judge:
     return judge
 
 
-@pytest.mark.parametrize(("judge_of", "replicas"), [pytest.param(lagging, 1, marks=pytest.mark.slow), (in_turn, 2)])
+@pytest.mark.parametrize(
+    ("judge_of", "replicas"), [pytest.param(lagging, 1, marks=pytest.mark.slow), (in_turn, 2)]
+)
 def test_an_ingest_behind_replicas_ends(
     two: tuple[Server, Server], tmp_path: Path, judge_of: Callable[..., Judge], replicas: int
 ) -> None:

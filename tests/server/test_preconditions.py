@@ -56,6 +56,20 @@ def test_a_graph_is_made_only_if_it_is_not_there(tag: str, client: httpx.Client)
     assert objects(client) == {"4"}
 
 
+def test_facts_with_evidence_are_not_replaced_unseen(writer: httpx.Client) -> None:
+    def put(address: str = "/store?default", **headers: str) -> httpx.Response:
+        return writer.put(address, content="<urn:s> <urn:p> 1 .", headers={**TURTLE, **headers})
+
+    refused = put()
+    assert refused.status_code == 428
+    assert "triples of the facts" in refused.json()["detail"]
+    every = writer.get("/store?default", headers={"Accept": "text/turtle"})
+    same = writer.put("/store?default", content=every.content, headers=TURTLE)
+    assert same.status_code == 204
+    assert put(**{"If-Match": writer.get("/store?default").headers["etag"]}).status_code == 204
+    assert put("/store?default&replace=all").status_code == 204
+
+
 def test_dates_are_no_condition_but_tags_beside_them_are(tag: str, client: httpx.Client) -> None:
     """RFC 9110, section 13.1.4: what has no modification date ignores the header."""
     old = {**TURTLE, "If-Unmodified-Since": "Thu, 01 Jan 1970 00:00:00 GMT"}

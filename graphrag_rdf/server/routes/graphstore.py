@@ -7,7 +7,7 @@ the protocol, `GET /store` returns the dataset, and `POST /store` of TriG or N-Q
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -16,7 +16,7 @@ from pyoxigraph import NamedNode, Quad, Triple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from graphrag_rdf.i18n import later, tr
+from graphrag_rdf.i18n import later, ngettext, tr
 from graphrag_rdf.rdf.formats import check_entities
 from graphrag_rdf.rdf.rdf11 import from_rdf11
 from graphrag_rdf.reader_process.evaluate import Job
@@ -193,6 +193,8 @@ async def _write(
         triples = parse()
         fresh = not _exists(service, target)
         hold(request, service, exists=not fresh)
+        if replace and graph is None:
+            _keep_facts(request, service, triples)
         passed = service.gate.graph(graph, triples, replace=replace)
         store.write_graph(graph, triples, replace=replace)
         passed.keep()
@@ -202,6 +204,35 @@ async def _write(
     if fresh and graph is not None:
         return written(request, service, commit, 201, Location=_address(request, graph), **headers)
     return written(request, service, commit, 204, **headers)
+
+
+def _keep_facts(request: Request, service: Service, triples: Sequence[Triple]) -> None:
+    """Refuse to replace facts that have evidence, unless the client has seen them or says so.
+
+    Raises:
+        Problem: 428, with how many triples would go (RFC 6585 §3).
+    """
+    said = Parameters.of_query_string(request.scope["query_string"]).one("replace")
+    if "if-match" in request.headers or said == "all" or service.remote is not None:
+        return
+    if not service.store.ask("facts/any-evidence"):
+        return
+    with service.store.reading() as engine:
+        stay = sum(Quad(*triple) in engine for triple in set(triples))
+        gone = service.store.select("remote/default-size")[0]["quads"] - stay
+    if gone:
+        raise Problem(
+            428,
+            ngettext(
+                "this would remove {number:,} triple of the facts, which have evidence in other graphs",
+                "this would remove {number:,} triples of the facts, which have evidence in other graphs",
+                gone,
+            ).format(number=gone),
+            hint=tr(
+                "send If-Match with the ETag of the graph, or ?replace=all; POST adds triples, and DELETE "
+                "/documents/… removes facts with their evidence"
+            ),
+        )
 
 
 def _address(request: Request, graph: NamedNode) -> str:

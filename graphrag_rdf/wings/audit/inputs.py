@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, TypeAlias
 
 import rdflib
@@ -27,7 +28,9 @@ MOST = 200_000
 """Quads; a query that needs more is not proved by a pack."""
 
 _Bindings: TypeAlias = dict[Any, set[Any]]
-_Pairs: TypeAlias = set[tuple[Any, Any]]
+_Terms: TypeAlias = set[Any] | None
+_STEPS = 20
+"""Of a path that is repeated."""
 _TRIPLE_TERM = re.compile(r"<<\(\s*(\S+)\s+(\S+)\s+(.+?)\s*\)>>")
 _PART = "urn:graphrag-rdf:part:"
 """Before the name of a part of a triple term, as rdflib reads no RDF 1.2."""
@@ -65,9 +68,9 @@ class Inputs:
             return False
         return True
 
-    def about(self, subjects: Iterable[Term], predicate: NamedNode, objects: Set[Term] | None = None) -> None:
+    def about(self, subjects: Iterable[Term], predicate: NamedNode, objects: _Terms = None) -> None:
         """Collect what is said of things by a predicate, with one of these objects if they are given."""
-        self._pairs(rdflib.URIRef(predicate.value), set(subjects), objects)
+        self._follow(rdflib.URIRef(predicate.value), set(subjects), objects)
 
     def _walk(self, node: Any, bindings: _Bindings) -> _Bindings:
         """What variables are bound to after a part of the algebra, given what they are before."""
@@ -116,65 +119,57 @@ class Inputs:
             if _is_part(p):
                 _match_part(s, p.removeprefix(_PART), o, bindings)
                 continue
-            pairs = self._pairs(p, _terms(s, bindings), _terms(o, bindings))
-            for name, place in ((s, 0), (o, 1)):
+            ends = self._follow(p, _terms(s, bindings), _terms(o, bindings))
+            for name, terms in zip((s, o), ends, strict=True):
                 if _is_variable(name):
-                    bindings.setdefault(name, {pair[place] for pair in pairs})
+                    bindings.setdefault(name, terms)
 
-    def _pairs(self, path: Any, subjects: Set[Any] | None, objects: Set[Any] | None) -> _Pairs:
-        """The ends of a path, given those that are known; its quads are inputs."""
+    def _follow(self, path: Any, subjects: _Terms, objects: _Terms) -> tuple[set[Any], set[Any]]:
+        """What the ends of a path can be, given those that are known; its quads are inputs."""
         match path:
             case AlternativePath():
-                return {pair for each in path.args for pair in self._pairs(each, subjects, objects)}
+                firsts, lasts = zip(
+                    *(self._follow(each, subjects, objects) for each in path.args), strict=True
+                )
+                return set().union(*firsts), set().union(*lasts)
             case InvPath():
-                return {(s, o) for o, s in self._pairs(path.arg, objects, subjects)}
-            case SequencePath():
-                return self._in_sequence(path.args, subjects, objects)
-            case MulPath():
-                return self._repeated(path.path, subjects, objects)
-        predicate, pairs, ends = NamedNode(str(path)), set(), subjects if subjects is not None else objects
-        nodes = {each for each in ends or () if isinstance(each, NamedNode)}
-        way = "of" if subjects is not None else "to" if nodes else "all"
-        for s, o, graph in self._rows(way, frozenset(nodes), predicate):
+                last, first = self._follow(path.arg, objects, subjects)
+                return first, last
+            case SequencePath() | MulPath():
+                return self._follow_all(path, subjects, objects)
+        predicate, firsts, lasts = NamedNode(str(path)), set[Any](), set[Any]()
+        ends = subjects if subjects is not None else objects or set()
+        nodes = frozenset(each for each in ends if isinstance(each, NamedNode))
+        for s, o, graph in self._rows(
+            "of" if subjects is not None else "to" if nodes else "all", nodes, predicate
+        ):
             if objects is None or o in objects:
-                pairs.add((s, o))
+                firsts.add(s)
+                lasts.add(o)
                 self.quads.add(Quad(s, predicate, o, graph or DefaultGraph()))
         if len(self.quads) > MOST:
             raise TooMuch
-        return pairs
+        return firsts, lasts
 
-    def _in_sequence(self, paths: list[Any], subjects: Set[Any] | None, objects: Set[Any] | None) -> _Pairs:
-        if len(paths) == 1:
-            return self._pairs(paths[0], subjects, objects)
-        if subjects is None:
-            right = self._in_sequence(paths[1:], None, objects)
-            first = self._pairs(paths[0], None, {s for s, _ in right})
-        else:
-            first = self._pairs(paths[0], subjects, None)
-            right = self._in_sequence(paths[1:], {o for _, o in first}, objects)
-        after: defaultdict[Any, set[Any]] = defaultdict(set)
-        for middle, o in right:
-            after[middle].add(o)
-        return {(s, o) for s, middle in first for o in after[middle]}
+    def _follow_all(self, path: Any, subjects: _Terms, objects: _Terms) -> tuple[set[Any], set[Any]]:
+        """Of a path of several steps, or of one that is repeated, all whose nodes count as ends."""
+        forward = subjects is not None
+        near = set(subjects if subjects is not None else objects or ())
+        far, steps = near, path.args if isinstance(path, SequencePath) else [path.path] * _STEPS
+        for step in steps if forward else reversed(steps):
+            ends = self._follow(step, far, None)[1] if forward else self._follow(step, None, far)[0]
+            far = ends if isinstance(path, SequencePath) else far | ends
+        return (near, far) if forward else (far, near)
 
-    def _repeated(self, path: Any, subjects: Set[Any] | None, objects: Set[Any] | None) -> _Pairs:
-        """Any two nodes of a path that is repeated: more than its ends."""
-        nodes, before = set(subjects or objects or ()), None
-        while nodes != before:
-            before = set(nodes)
-            pairs = self._pairs(path, *((nodes, None) if subjects is not None else (None, nodes)))
-            nodes |= {end for pair in pairs for end in pair}
-        return {(s, o) for s in nodes for o in nodes}
-
-    def _rows(self, way: str, nodes: Set[NamedNode], predicate: NamedNode) -> list[tuple[Any, Any, Any]]:
+    def _rows(
+        self, way: str, nodes: AbstractSet[NamedNode], predicate: NamedNode
+    ) -> list[tuple[Any, Any, Any]]:
         key, template = (way, nodes, predicate), f"audit/inputs-{way}"
         if key not in self._selected:
             batches = ({"nodes": batch} for batch in in_batches(sorted(nodes, key=str)))
             values: Iterable[dict[str, Any]] = [{"limit": MOST + 1}] if way == "all" else batches
-            rows = (
-                row for each in values for row in self._store.select(template, predicate=predicate, **each)
-            )
-            self._selected[key] = [(row["s"], row["o"], row["g"]) for row in rows]
+            answers = (self._store.select(template, predicate=predicate, **each) for each in values)
+            self._selected[key] = [(row["s"], row["o"], row["g"]) for rows in answers for row in rows]
         return self._selected[key]
 
 
@@ -240,7 +235,7 @@ def _values(rows: Iterable[Mapping[Any, Any]]) -> _Bindings:
     return dict(bindings)
 
 
-def _terms(term: Any, bindings: _Bindings) -> set[Any] | None:
+def _terms(term: Any, bindings: _Bindings) -> _Terms:
     """What a term of a pattern can be; None for a variable that is bound to nothing yet."""
     return bindings.get(term) if _is_variable(term) else {_term(term)}
 

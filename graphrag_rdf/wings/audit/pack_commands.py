@@ -33,11 +33,7 @@ def write_pack(engine: Engine, session: NamedNode, path: Path, sign: Path | None
     key = None if sign is None else read_key(sign)
     draw = PageImages(engine.blobs).page
     pack = make_pack(engine.store, engine.blobs, session, draw, key=key, **options)
-    try:
-        path.write_bytes(pack.to_zip())
-    except OSError as error:
-        message = tr("cannot write {path}: {cause}").format(path=path, cause=error.strerror)
-        raise UsageError(message) from error
+    path.write_bytes(pack.to_zip())
     if pack.unproved:
         message = tr("not proved, as the store has changed since or they read too much: {queries}")
         output.warn(message.format(queries=listed(dict.fromkeys(pack.unproved))))

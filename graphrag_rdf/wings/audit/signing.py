@@ -14,16 +14,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pyoxigraph import (
-    BlankNode,
-    CanonicalizationAlgorithm,
-    Dataset,
-    Literal,
-    NamedNode,
-    Quad,
-    RdfFormat,
-    serialize,
-)
+import pyoxigraph as ox
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
@@ -54,7 +46,8 @@ def new_key(path: Path) -> str:
     """Write a new private key, which only its owner can read, and return its did:key.
 
     Raises:
-        UsageError: the file exists, lies in a store, or cannot be written.
+        UsageError: the file lies in a store.
+        OSError: it exists, or cannot be written.
     """
     key = _ed25519().Ed25519PrivateKey.generate()
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
@@ -63,12 +56,8 @@ def new_key(path: Path) -> str:
         hint = tr("keep keys elsewhere: copies of a store would contain it")
         raise UsageError(tr("{path} lies in a store").format(path=path), hint=hint)
     data = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(data)
-    except OSError as error:
-        message = tr("cannot write {path}: {cause}").format(path=path, cause=error.strerror)
-        raise UsageError(message) from error
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(data)
     return did_of(key)
 
 
@@ -76,23 +65,19 @@ def read_key(path: Path) -> Any:
     """The private key in a file that `new_key` or `openssl genpkey -algorithm ed25519` wrote.
 
     Raises:
-        UsageError: it cannot be read, is another kind of key, or others may read it.
+        UsageError: it is another kind of key, or others may read it.
+        OSError: it cannot be read.
     """
     ed25519 = _ed25519()
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     try:
-        with path.open("rb") as file:
-            mode, data = os.fstat(file.fileno()).st_mode, file.read()
-        key = load_pem_private_key(data, None)
-    except OSError as error:
-        message = tr("cannot read {path}: {cause}").format(path=path, cause=error.strerror)
-        raise UsageError(message) from error
+        key = load_pem_private_key(path.read_bytes(), None)
     except (ValueError, TypeError):
         key = None
     if not isinstance(key, ed25519.Ed25519PrivateKey):
         raise UsageError(tr("{path} is no private Ed25519 key without a password").format(path=path))
-    if os.name == "posix" and mode & 0o077:
+    if os.name == "posix" and path.stat().st_mode & 0o077:
         hint = tr("run: chmod 600 {path}").format(path=path)
         raise UsageError(tr("others may read the key {path}").format(path=path), hint=hint)
     return key
@@ -105,9 +90,9 @@ def did_of(key: Any) -> str:
 
 def canonical(quads: Iterable[Quad]) -> str:
     """A dataset in canonical N-Quads (RDFC-1.0)."""
-    dataset = Dataset(quads)
-    dataset.canonicalize(CanonicalizationAlgorithm.RDFC_1_0_SHA_256)
-    lines = serialize(dataset, format=RdfFormat.N_QUADS) or b""
+    dataset = ox.Dataset(quads)
+    dataset.canonicalize(ox.CanonicalizationAlgorithm.RDFC_1_0_SHA_256)
+    lines = ox.serialize(dataset, format=ox.RdfFormat.N_QUADS) or b""
     return "".join(sorted(f"{line}\n" for line in lines.decode().split("\n") if line))
 
 

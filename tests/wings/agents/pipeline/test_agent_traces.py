@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,8 @@ from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.text import render_trace
 from graphrag_rdf.wings.audit.difference import differences
+from graphrag_rdf.wings.audit.pack import make_pack
+from graphrag_rdf.wings.audit.pack_verify import verify_pack
 from graphrag_rdf.wings.audit.replay import ask_without, replay
 from graphrag_rdf.wings.audit.verify import verify
 from tests.support.scripted_server import Reply, Request, ScriptedServer
@@ -170,3 +173,18 @@ def test_sparql_reads_a_long_answer(engine: Engine, scripted_server: ScriptedSer
     )
     (row,) = engine.store.query(query).rows or []
     assert row["text"].value == last.answer["answer"]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("pipeline", EACH)
+def test_a_pack_proves_the_runs_too(
+    engine: Engine, scripted_server: ScriptedServer, pipeline: str, tmp_path: Path
+) -> None:
+    trace = ask(engine, scripted_server, pipeline)
+    pack = make_pack(engine.store, engine.blobs, trace.iri, lambda *_: None)
+    (tmp_path / "answer.zip").write_bytes(pack.to_zip())
+    found = verify_pack(tmp_path / "answer.zip")
+    assert [check.detail for check in found.checks if check.ok is False] == []
+    assert pack.unproved == []
+    assert found.trace is not None
+    assert found.trace.runs.keys() == trace.runs.keys()
+    assert any(name.endswith(".rq") for name in pack.files)

@@ -246,7 +246,7 @@ def test_keys_stay_with_their_owner(place: Path, tmp_path: Path) -> None:
     path = tmp_path / "key.pem"
     new_key(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    with pytest.raises(UsageError, match="File exists"):
+    with pytest.raises(FileExistsError):
         new_key(path)
     with pytest.raises(UsageError, match="lies in a store"):
         new_key(place / "store" / "key.pem")

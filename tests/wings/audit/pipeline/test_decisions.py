@@ -15,6 +15,8 @@ from graphrag_rdf.rdf.namespaces import RAG, TG, Graphs
 from graphrag_rdf.rdf.terms import double, integer, number_of, text_of
 from graphrag_rdf.sparql.render import Dialect
 from graphrag_rdf.store.base import Changes
+from graphrag_rdf.wings.audit.pack import make_pack
+from graphrag_rdf.wings.audit.pack_verify import verify_pack
 from graphrag_rdf.wings.audit.verify import Check, verify
 from tests.support.sample_stores import store_of
 from tests.support.scripted_server import ScriptedServer
@@ -83,6 +85,16 @@ def test_an_untouched_store_gives_the_same_in_each_dialect(samples: Engine, dial
     found = {one.template: (one.rows, one.order, one.scores) for one in check.queries}
     assert {"retrieval/reached", "retrieval/ranked", "retrieval/evidence"} <= found.keys()
     assert {*found.values()} == {(True, True, True)}
+
+
+@pytest.mark.parametrize("dialect", ["rdf12", "classic"])
+def test_a_pack_proves_them_without_the_store(samples: Engine, dialect: Dialect, tmp_path: Path) -> None:
+    store = store_of(samples.store.quads(), dialect)
+    with Engine(store, samples.blobs, samples.settings, None) as engine:
+        pack = make_pack(store, engine.blobs, asked(engine, "Who owned the Petrel?"), lambda *_: None)
+    (tmp_path / "answer.zip").write_bytes(pack.to_zip())
+    assert pack.unproved == []
+    assert verify_pack(tmp_path / "answer.zip").ok
 
 
 def test_other_scores_and_another_order_are_told(harbour: Engine, session: str) -> None:

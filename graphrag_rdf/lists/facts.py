@@ -30,7 +30,7 @@ def _facts(engine: Engine, asked: Asked) -> Iterable[Item]:
     return [
         {
             **to_json(fact),
-            "o_written": written.o_label,
+            "o_written": written.o_words,
             "o_iri": fact.o.value if isinstance(fact.o, ox.NamedNode) else "",
             "statement": f"{fact.s} {fact.p} {fact.o} .",
             "qualifiers": qualifiers,

@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact with its labels."""
+    """A fact with its labels.
+
+    Attributes:
+        o_written: the object as the documents write it, where somebody looked it up (`trace.values`).
+    """
+
+    JSON: ClassVar = ("s", "p", "o", "s_label", "p_label", "o_label")
 
     s: NamedNode
     p: NamedNode
@@ -35,6 +41,12 @@ class Fact:
     s_label: str
     p_label: str
     o_label: str
+    o_written: str = field(default="", compare=False)
+
+    @property
+    def o_words(self) -> str:
+        """The object for people."""
+        return self.o_written or self.o_label
 
     @property
     def text(self) -> str:

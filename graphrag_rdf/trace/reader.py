@@ -48,6 +48,7 @@ from graphrag_rdf.trace.kinds import (
 )
 from graphrag_rdf.trace.model import CALL, DecisionNote, Described, Fact, SubRun, Trace, TraceStep
 from graphrag_rdf.trace.outcomes import FOREIGN
+from graphrag_rdf.trace.values import all_as_written
 
 _EVERYWHERE = (WARNING, CALL)
 _NONE: Node = {}
@@ -300,7 +301,8 @@ class Reading:
         """Facts with their labels; None, of one that was erased, is passed over."""
         distinct = list(dict.fromkeys(statement for statement in statements if statement is not None))
         called = self.labels(term for statement in distinct for term in statement)
-        return {statement: Fact(*statement, *map(called, statement)) for statement in distinct}
+        facts = all_as_written(self.store, [Fact(*each, *map(called, each)) for each in distinct])
+        return dict(zip(distinct, facts, strict=True))
 
     def removed(self, statements: Iterable[Statement]) -> Mapping[Sequence[object], DecisionNote]:
         """What people decided since against some of the facts."""

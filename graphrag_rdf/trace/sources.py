@@ -20,6 +20,7 @@ from graphrag_rdf.store.base import Row, Store, in_batches
 from graphrag_rdf.trace.documents import Source, read_source, with_names
 from graphrag_rdf.trace.facts import Edge, decided_against, fact_of, facts_called, read_labels, with_labels
 from graphrag_rdf.trace.model import DecisionNote, Fact, Inference
+from graphrag_rdf.trace.values import all_as_written
 
 Statement: TypeAlias = tuple[Term, Term, Term]
 _PREVIEW = 100  # characters of a chunk's text in a tree
@@ -345,8 +346,8 @@ def _document_facts(store: Store, document: NamedNode) -> dict[str, tuple[Fact, 
     rows = store.select("provenance/document-facts", document=document)
     labels = read_labels(store, [row[name] for row in rows for name in "spo"])
     facts: dict[str, dict[Fact, None]] = defaultdict(dict)
-    for row in rows:
-        facts[row["chunk"]][fact_of(row, labels)] = None
+    for row, fact in zip(rows, all_as_written(store, [fact_of(row, labels) for row in rows]), strict=True):
+        facts[row["chunk"]][fact] = None
     return {chunk: tuple(facts_of_chunk) for chunk, facts_of_chunk in facts.items()}
 
 

@@ -302,7 +302,7 @@ STATES = {
 
 def fact_words(fact: Fact | None) -> str:
     """`(subject, predicate, object)`."""
-    return f"({fact.s_label}, {fact.p_label}, {fact.o_label})" if fact else tr(ERASED)
+    return f"({fact.s_label}, {fact.p_label}, {fact.o_words})" if fact else tr(ERASED)
 
 
 def place_words(source: Source) -> str:

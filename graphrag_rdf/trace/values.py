@@ -53,9 +53,9 @@ def as_written(fact: Fact, quotes: Iterable[str]) -> Fact:
         for span in find_literals(quote):
             if span.datatype is not None and _equal(span.lexical, value):
                 return replace(
-                    fact, o_label=_labelled(quote[span.offset : span.offset + span.length], value, fact)
+                    fact, o_written=_labelled(quote[span.offset : span.offset + span.length], value, fact)
                 )
-    return replace(fact, o_label=_labelled(_shortest(value), value, fact))
+    return replace(fact, o_written=_labelled(_shortest(value), value, fact))
 
 
 def all_as_written(store: Store, facts: Sequence[Fact]) -> list[Fact]:
@@ -77,7 +77,7 @@ def qualifiers_of(store: Store, facts: Sequence[Fact]) -> list[list[str]]:
     for first in range(0, len(edges), _AT_ONCE):
         for row in store.select("provenance/qualifiers", edges=edges[first : first + _AT_ONCE]):
             number, value = row["number"], row["value"]
-            said = as_written(replace(facts[number], o=value, o_label=value.value), [row["quote"]]).o_label
+            said = as_written(replace(facts[number], o=value, o_written=value.value), [row["quote"]]).o_words
             words[number].add(tr(_QUALIFIED.get(row["qualifier"], "{value}")).format(value=said))
     return [sorted(each) for each in words]
 

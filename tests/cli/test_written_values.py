@@ -89,3 +89,16 @@ def test_the_page_of_an_entity_has_them_too(kept: Path) -> None:
         ):
             page = html.unescape(client.get(f"/entities/{name}", headers={"Accept": "text/html"}).text)
             assert value in page.split('id="facts"')[1].split("</section>")[0]
+
+
+def test_traces_and_pages_of_answers_have_them_too(run: Run, kept: Path) -> None:
+    answer = run("ask", "--format", "json", "When did the Petrel sink?").json
+    assert "(Petrel, sank on, 14 November 1911)" in run("trace", "show", "last").out
+    assert "14 November 1911)" in run("source", "tree", "documents/petrel.txt").out
+    assert '"o_label": "1911-11-14"' in run("trace", "show", "last", "--format", "json").out
+    with Endpoint.start(kept) as endpoint, endpoint.client() as client:
+        name = answer["question_iri"].rpartition(":")[2]
+        page = client.get(f"/traces/{name}", headers={"Accept": "text/html"}).text
+    words = re.sub(r"<svg.*?</svg>|<[^>]*>", "", page, flags=re.DOTALL)
+    assert "14 November 1911" in words
+    assert "1911-11-14" not in words

@@ -148,7 +148,7 @@ def test_facts_are_found_by_any_of_their_names_and_by_values(client: httpx.Clien
     value = next(fact["o_label"] for fact in every if ":" not in fact["o"])
     for word in ("pennock", "FOUNDED", value.upper()):
         found = _items(client, "facts", match=word, limit=1000)
-        said = [fact for fact in every if word.lower() in " ".join(fact.values()).lower()]
+        said = [fact for fact in every if word.lower() in " ".join(map(str, fact.values())).lower()]
         assert {str(fact) for fact in said} <= {str(fact) for fact in found}
         assert 0 < len(found) < len(every)
     page = get(client, "/facts?match=pennock")

@@ -27,6 +27,7 @@ from graphrag_rdf.server.service import COMMIT, Service, service_of
 from graphrag_rdf.trace.facts import Edge, facts_called, label_of, read_labels
 from graphrag_rdf.trace.model import Fact
 from graphrag_rdf.trace.sources import FactSource, source_fact
+from graphrag_rdf.trace.values import all_as_written
 
 _BODY = 1 << 16
 _Term = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
@@ -201,10 +202,10 @@ def fact_page(
     service: Service, connection: HTTPConnection, edges: Sequence[Edge], sources: Sequence[FactSource]
 ) -> str:
     """A fact, or all facts with these labels, with their sources, if any."""
-    labels = read_labels(service.engine.store, [term for edge in edges for term in edge])
-    by_fact: dict[Fact, list[FactSource]] = {}
-    for edge in edges:
-        by_fact[Fact(*edge, *(label_of(term, labels) for term in edge))] = []
+    store = service.engine.store
+    labels = read_labels(store, [term for edge in edges for term in edge])
+    asked = [Fact(*edge, *(label_of(term, labels) for term in edge)) for edge in edges]
+    by_fact: dict[Fact, list[FactSource]] = {fact: [] for fact in all_as_written(store, asked)}
     for source in sources:
         by_fact.setdefault(source.inferred or source.fact, []).append(source)
     answers = {fact: _answers(service, fact) for fact in by_fact}

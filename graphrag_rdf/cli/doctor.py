@@ -121,7 +121,10 @@ def _show(report: dict[str, Any], *, everything: bool) -> None:
     if "missing" in store:
         message = tr("no store at {missing} yet").format(missing=store["missing"])
         say(output.safe(f"  {message}"))
-    pairs([(tr(name), f"{store[name]:,}") for name in _COUNTED if name in store], indent="  ")
+    counts = {name: f"{store[name]:,}" for name in _COUNTED if name in store}
+    if "entities" in counts:
+        counts["entities"] = tr("{number}, minor ones left out").format(number=counts["entities"])
+    pairs([(tr(name), count) for name, count in counts.items()], indent="  ")
     _title(tr("Models"))
     pairs([(tr(name), _model(report, key)) for key, name in _MODELS], indent="  ")
     _title(tr("Problems"))

@@ -242,7 +242,7 @@ def show_report(report: IngestReport, by: str) -> None:
         (tr("documents"), counts(documents) or tr("none")),
         (tr("chunks"), counts(chunks) or tr("none")),
         (tr("facts"), tr("{facts:,} new, by {by}").format(facts=report.facts, by=_by(by))),
-        (tr("entities"), tr("{entities:,} new").format(entities=report.entities)),
+        (tr("entities"), tr("{entities:,} new, minor ones too").format(entities=report.entities)),
     ]
     if report.by_content or report.unverified:
         told = tr(

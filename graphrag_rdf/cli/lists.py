@@ -12,6 +12,7 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command, server_options
 from graphrag_rdf.cli.output import colours, format_option, say, terminal_width
 from graphrag_rdf.cli.session import open_engine, server_of
+from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import listed, tr
 from graphrag_rdf.lists.declaration import Asked, Filter, Item, List, lists
 from graphrag_rdf.lists.table import list_text
@@ -36,13 +37,19 @@ def command_of_list(words: str) -> click.Command | None:
 def _command(listing: List) -> click.Command:
     def show(form: str, limit: int | None = None, **options: Any) -> None:
         server, token_file = options.pop("server", None), options.pop("token_file", None)
+        for each in bare:
+            if (text := options.pop(f"{each.name}_text")) and options[each.name]:
+                raise UsageError(tr("give TEXT once"))
+            options[each.name] = text or options[each.name]
         values = {name: value for name, value in options.items() if value not in (None, "", False)}
         asked = Asked(limit, 0, values)
         items, counts = _items(listing, asked, server, token_file)
         if not output.write(form, items):
             _print(listing.shown_for(asked), items, asked, counts)
 
+    bare = [each for each in listing.filters if each.bare]
     decorators: list[Callable[[Any], Any]] = [_parameter(each) for each in listing.filters if each.about]
+    decorators += [click.argument(f"{each.name}_text", metavar="[TEXT]", default="") for each in bare]
     if listing.limit is not None:
         decorators.append(
             click.option(

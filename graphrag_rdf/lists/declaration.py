@@ -79,6 +79,7 @@ class Filter:
         label: on the page; without one the page keeps what the URL has.
         parameter: of the template, if its name differs.
         option: its name, if it is not `--NAME`.
+        bare: whether the command takes it as an argument, too.
         instead: name of the list that a flag shows instead.
     """
 
@@ -89,6 +90,7 @@ class Filter:
     parameter: str = ""
     choices: tuple[str, ...] = ()
     option: str = ""
+    bare: bool = False
     instead: str = ""
 
     def read(self, text: str) -> Any:

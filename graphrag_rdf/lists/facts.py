@@ -65,7 +65,7 @@ def _parameters(engine: Engine, asked: Asked) -> dict[str, Any]:
                 hint=tr("graphrag-rdf relations list shows all"),
             )
     if name := asked.values.get("document"):
-        parameters["documents"] = [find_document(engine.store, name)]
+        parameters["documents"] = [find_document(engine.store, name, ends=True)]
     return parameters
 
 
@@ -89,20 +89,24 @@ FACTS = register(
         filters=(
             Filter("entity", "Only facts about this entity (label or IRI), as subject or object."),
             Filter("relation", "Only facts with this relation (label or IRI)."),
-            Filter("document", "Only facts from this document (path, title or IRI)."),
+            Filter(
+                "document", "Only facts from this document: IRI, path or title, or a unique end of these."
+            ),
             Filter(
                 "match",
                 "Only facts with this text in a name or value.",
                 label=later("Part of a name or value"),
                 parameter="texts",
                 option="--text",
+                bare=True,
             ),
         ),
         command="facts list",
         path="/facts",
         examples=(
             'graphrag-rdf facts list --entity "Ada Lovelace"',
-            'graphrag-rdf facts list --relation "was born in" --document reports/1936.pdf',
+            'graphrag-rdf facts list --relation "was born in" --document 1936.pdf',
+            "graphrag-rdf facts list Paris",
         ),
         template="facts/list",
         read=_facts,

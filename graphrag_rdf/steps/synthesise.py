@@ -293,7 +293,13 @@ def _unknown(context: Context, state: State, step: Step, best: Passages, reason:
     if best.found or best.in_documents:
         state.warn("no_relevant_facts", reason if best.found else tr("No sentence was found to be quoted."))
         return no_sure_answer(state.language, state.question)
-    state.warn("no_relevant_facts", tr("Nothing in the documents shares a name or word with the question."))
+    empty = context.text_index is not None and not context.text_index.count("chunk")
+    reason = (
+        tr("The store is empty: ingest documents first.")
+        if empty
+        else tr("Nothing in the documents shares a name or word with the question.")
+    )
+    state.warn("no_relevant_facts", reason)
     return nothing_found(state.language, state.question)
 
 

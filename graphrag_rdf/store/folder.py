@@ -102,10 +102,11 @@ class StoreFolder(layout.StorePaths):
         self.require_own()
         if not create and not self.exists:
             raise StoreMissingError(
-                tr("there is no store at {place}").format(place=self.root),
+                tr("there is no store yet: ingest documents first"),
                 hint=tr(
-                    "create one with: graphrag-rdf ingest DOCUMENTS; or name another folder with --store"
-                ),
+                    "graphrag-rdf ingest DOCUMENTS; or name the folder of a store with --store, "
+                    "which {place} is not"
+                ).format(place=self.root),
             )
         # Closing a lock file releases this process's own lock, so the holder never tries it.
         if read_only and (

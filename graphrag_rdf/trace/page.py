@@ -322,7 +322,9 @@ def pages_told(numbers: Sequence[int]) -> str:
     if not numbers:
         return ""
     first, last = numbers[0], numbers[-1]
-    return f", page {first}" if first == last else f", pages {first}–{last}"
+    if first == last:
+        return tr(", page {number}").format(number=first)
+    return tr(", pages {first}–{last}").format(first=first, last=last)
 
 
 def _language(trace: Trace, languages: Mapping[str, str]) -> str | None:

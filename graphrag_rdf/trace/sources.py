@@ -179,13 +179,16 @@ def source_tree(store: Store, document: str) -> SourceTree:
     )
 
 
-def find_document(store: Store, name: str) -> NamedNode:
+def find_document(store: Store, name: str, *, ends: bool = False) -> NamedNode:
     """The document of a name; see `source_tree`.
+
+    Args:
+        ends: whether the end of its identity or title will do, if only one has it.
 
     Raises:
         UsageError: when nothing, or more than one document, is called so.
     """
-    document: NamedNode = _find(store, name)["document"]
+    document: NamedNode = _find(store, name, ends=ends)["document"]
     return document
 
 
@@ -314,10 +317,12 @@ def _supporting(store: Store, edges: Sequence[Edge]) -> list[FactSource]:
 # --- documents -------------------------------------------------------------------------------------
 
 
-def _find(store: Store, name: str) -> Row:
+def _find(store: Store, name: str, *, ends: bool = True) -> Row:
     rows = store.select("provenance/find-document", name=name.strip().strip("<>"))
     if not rows and (place := _place_of(name)) is not None:
         rows = store.select("provenance/find-document", name=place)
+    if not rows and ends:
+        rows = store.select("provenance/find-document", name=name.strip(), ends=True)
     exact = [row for row in rows if row["exact"]]
     matches = exact or rows
     if not matches:

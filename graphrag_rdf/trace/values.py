@@ -77,8 +77,8 @@ def qualifiers_of(store: Store, facts: Sequence[Fact]) -> list[list[str]]:
     for first in range(0, len(edges), _AT_ONCE):
         for row in store.select("provenance/qualifiers", edges=edges[first : first + _AT_ONCE]):
             number, value = row["number"], row["value"]
-            said = as_written(replace(facts[number], o=value, o_written=value.value), [row["quote"]]).o_words
-            words[number].add(tr(_QUALIFIED.get(row["qualifier"], "{value}")).format(value=said))
+            shown = as_written(replace(facts[number], o=value, o_written=value.value), [row["quote"]]).o_words
+            words[number].add(tr(_QUALIFIED.get(row["qualifier"], "{value}")).format(value=shown))
     return [sorted(each) for each in words]
 
 

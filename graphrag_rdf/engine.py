@@ -435,13 +435,7 @@ class Engine(Components):
             )
         model = self.settings.llm.model
         if model is None:
-            message = tr("No language model is configured: this answer quotes the documents.")
-            if not self.store.ask("trace/any"):  # the way out once, with the first question
-                message += " " + tr(
-                    "To let one write answers: graphrag-rdf config set llm.model PROVIDER/MODEL, then "
-                    "graphrag-rdf doctor --probe (docs/how-to/use-a-model.md)"
-                )
-            state.warn("no_llm", message)
+            state.warn("no_llm", tr("No language model is configured: this answer quotes the documents."))
         kept = None
         if not cache and context.gateway is not None:
             context = replace(context, gateway=self.fresh_gateway())

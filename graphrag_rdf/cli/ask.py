@@ -146,7 +146,15 @@ def _answering(
             yield messages, opened.trace_text
         return
     with opened as engine, closing(_local(engine, question, options)) as messages:
+        first = engine.settings.llm.model is None and not engine.store.ask("trace/any")
         yield messages, lambda session: _trace_text(engine, session)  # closed before the store is
+        if first:
+            output.note(
+                tr(
+                    "To let a model write answers: graphrag-rdf config set llm.model PROVIDER/MODEL, then "
+                    "graphrag-rdf doctor --probe (docs/how-to/use-a-model.md)"
+                )
+            )
 
 
 def _opened(question: str, options: Mapping[str, Any]) -> Engine | Client:

@@ -42,6 +42,9 @@ def test_for_people(run: Run, store: Path) -> None:
     assert "**Andrew Orr designed Drumlaw Head Lighthouse in 1881.**" in " ".join(passage.split())
     assert all(len(line) <= 80 for line in passage.splitlines())
     assert "No language model is configured" in found.err
+    way = "config set llm.model"
+    assert way in found.err, "the first answer of a store says how to use one"
+    assert way not in run("ask", QUESTION).err
     assert "no_llm" not in found.err
     assert "(no_llm)" in run("-v", "ask", QUESTION).err
 
@@ -105,6 +108,18 @@ def test_what_comes_closest_is_shown_where_nothing_answers(run: Run, store: Path
     assert "no answer: closest chunks" in run("trace", "list", "--outcome", "unanswered").out
     assert run("trace", "list", "--outcome", "failed").out.strip() == "no trace matches"
     assert all(check["ok"] for check in run("trace", "verify", "last", "--format", "json").json["checks"])
+
+
+def test_a_doubtful_quote_says_so_below_the_answer(run: Run, store: Path) -> None:
+    shown = run("ask", "Who designed Drumlaw Head Lighthouse for the company in 1897?")
+    assert "\nThis quote may not answer the question: it does not contain “company”, “1897”.\n" in shown.out
+    assert "1897" not in shown.err
+
+
+def test_without_a_store_documents_come_first(run: Run, folder: Path) -> None:
+    found = run("ask", QUESTION)
+    assert found.code == 2
+    assert found.err.startswith("error: there is no store yet: ingest documents first\n")
 
 
 def test_question_from_standard_input(run: Run, store: Path) -> None:

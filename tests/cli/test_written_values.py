@@ -91,6 +91,13 @@ def test_the_page_of_an_entity_has_them_too(kept: Path) -> None:
             assert value in page.split('id="facts"')[1].split("</section>")[0]
 
 
+def test_facts_by_a_word_and_by_the_end_of_a_path(run: Run, kept: Path) -> None:
+    assert run("facts", "list", "pennock").out == run("facts", "list", "--text", "pennock").out
+    assert objects(run("facts", "list", "--document", "LEDGER.csv").out).keys() >= {"amount gbp", "weight"}
+    several = run("facts", "list", "--document", ".csv")
+    assert (several.code, "names several documents" in several.err) == (2, True)
+
+
 def test_traces_and_pages_of_answers_have_them_too(run: Run, kept: Path) -> None:
     answer = run("ask", "--format", "json", "When did the Petrel sink?").json
     assert "(Petrel, sank on, 14 November 1911)" in run("trace", "show", "last").out

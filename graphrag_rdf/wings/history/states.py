@@ -84,7 +84,7 @@ def keep_state(engine: Engine) -> None:
     if settings.keep != "none":
         context = click.get_current_context(silent=True)
         command = context.command_path.partition(" ")[2] if context else _program()
-        state = State(store.commit_number(), datetime.now(UTC), getuser(), command)
+        state = State(store.commit_number(), datetime.now(UTC), _user(), command)
         try:
             _link(store, place, place.history / str(state.commit))
             _append(place, state)
@@ -98,6 +98,14 @@ def keep_state(engine: Engine) -> None:
         _delete_old(place, settings)
     except StoreError as error:
         log.warning("%s", error)
+
+
+def _user() -> str:
+    """The user of this process; in a container it may have a number only."""
+    try:
+        return getuser()
+    except (KeyError, OSError):
+        return str(os.getuid()) if hasattr(os, "getuid") else ""
 
 
 def _program() -> str:

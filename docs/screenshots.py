@@ -1,6 +1,6 @@
 """Take the screenshots of README and tutorial, in headless Chromium over the sample documents.
 
-    python docs/screenshots.py        # writes docs/pictures/{conversation,page}.png
+    python docs/screenshots.py        # writes docs/pictures/{conversation,page,graph}.png
 
 It needs Chromium on the path and playwright, which the tests of pages need too.
 """
@@ -47,6 +47,7 @@ def main() -> None:
                 page.goto(link)
                 take_conversation(page)
                 take_page(page)
+                take_graph(page)
                 browser.close()
         finally:
             server.terminate()
@@ -77,6 +78,15 @@ def take_page(page: Page) -> None:
     page.wait_for_url("**#cited")
     page.wait_for_load_state("networkidle")
     page.screenshot(path=PICTURES / "page.png")
+
+
+def take_graph(page: Page) -> None:
+    """The graph around a ship and its owner, with the quotes of a fact."""
+    page.goto(f"{page.url.split('/documents')[0]}/graph?entity=Petrel&entity=Walter+Pennock")
+    page.locator("#canvas[aria-busy=false]").wait_for()
+    page.evaluate("document.getElementById('canvas').graph.edges('[label = \"sank in\"]').emit('tap')")
+    page.locator("#chosen blockquote").first.wait_for()
+    page.screenshot(path=PICTURES / "graph.png")
 
 
 if __name__ == "__main__":

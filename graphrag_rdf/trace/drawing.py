@@ -2,8 +2,7 @@
 
 Layered drawing after Sugiyama, Tagawa and Toda (1981): columns by breadth-first distance from the start,
 rows by the mean row of the neighbours before. No script, no style of its own (see `style.css`), everything
-in it escaped. Nodes and edges carry what they are as `data-` attributes, from which a page may make a
-drawing that moves.
+in it escaped.
 """
 
 from __future__ import annotations
@@ -168,22 +167,12 @@ def _line(
     label = ("✗ " if edge.gone else "") + shortened(edge.label, _RELATION)
     title = _told(edge, names)
     line = Markup(  # noqa: S704 - its parts are escaped
-        f'<g class="edge{kind}" {data_of(edge)}><title>{escape(one_line(title))}</title>'
+        f'<g class="edge{kind}"><title>{escape(one_line(title))}</title>'
         f'<path d="{path}" marker-end="url(#tip)"/></g>'
     )
     return line, Markup(  # noqa: S704 - its parts are escaped
         f'<g class="label{kind}">'
         f'<text x="{at[0]:g}" y="{at[1]:g}" text-anchor="{anchor}">{escape(label)}</text></g>'
-    )
-
-
-def data_of(edge: Edge) -> str:
-    """What an edge is, as attributes."""
-    from markupsafe import escape
-
-    return (
-        f'data-source="{escape(one_line(edge.source))}" data-target="{escape(one_line(edge.target))}" '
-        f'data-label="{escape(one_line(edge.label))}"'
     )
 
 
@@ -202,8 +191,7 @@ def box(node: Node, x: float, y: float, width: float, height: float, letters: in
     )
     inside = f'<a href="{escape(node.href)}">{shape}</a>' if node.href else shape
     kind = "node start" if node.start else "node"
-    what = f'data-key="{escape(one_line(node.key))}" data-label="{escape(one_line(node.label))}"'
-    return Markup(f'<g class="{kind}" {what}>{inside}</g>')  # noqa: S704 - its parts are escaped
+    return Markup(f'<g class="{kind}">{inside}</g>')  # noqa: S704 - its parts are escaped
 
 
 def shortened(text: str, most: int) -> str:
@@ -264,7 +252,7 @@ def outline(nodes: Sequence[Node], edges: Sequence[Edge], title: str) -> Markup:
                 path = f'<path d="M{x_parent + 10:g} {bottom:g}V{middle:g}H{x:g}"/>'
             kind = (" strong" if edge.strong else "") + (" gone" if edge.gone else "")
             lines.append(
-                Markup(f'<g class="edge{kind}" {data_of(edge)}>')  # noqa: S704 - its parts are escaped
+                Markup(f'<g class="edge{kind}">')  # noqa: S704 - its parts are escaped
                 + Markup("<title>{}</title>").format(one_line(_told(edge, names)))
                 + Markup(path)  # noqa: S704 - numbers
                 + Markup("</g>")

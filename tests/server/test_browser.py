@@ -44,6 +44,7 @@ PAGES = (
     "/documents/documents/company.txt",
     "/entities",
     "/entities/walter-pennock",
+    "/graph?entity=Walter+Pennock",
     "/resource?iri=http%3A%2F%2Ftrustgraph.ai%2Fr%2Ffounded",
     "/sparql-editor?query=SELECT%20*%20%7B%20%3Fs%20rdfs%3Alabel%20%3Fo%20%7D%20LIMIT%2030",
     "/ontology",
@@ -301,23 +302,76 @@ def test_a_drawing_on_a_phone_shows_its_nodes(tab: Watched) -> None:
     page.wait_for_url("**/entities/**")
 
 
-def test_a_drawing_that_moves_and_grows(tab: Watched) -> None:
+def drawn(page: Page, path: str) -> Page:
+    """The page when its drawing has come to rest."""
+    page.goto(path)
+    page.locator("#canvas[aria-busy=false]").wait_for(timeout=60_000)
+    return page
+
+
+def nodes_of(page: Page) -> list[str]:
+    """The labels of what is drawn."""
+    labels: list[str] = page.evaluate(f"{_GRAPH}.nodes(':visible').map(n => n.data('label'))")
+    return labels
+
+
+_GRAPH = "document.getElementById('canvas').graph"
+
+
+def test_the_graph_grows_by_a_double_click(tab: Watched) -> None:
     page = tab.open("/entities/walter-pennock")
-    drawn = page.locator("svg.broad .node").count()
-    page.get_by_role("button", name="Move and zoom").click()
-    page.locator(".graph canvas").first.wait_for()
-    assert not page.locator("svg.broad").is_visible()
-    assert page.evaluate("document.querySelector('.graph').graph.nodes().length") == drawn
-    page.evaluate("document.querySelector('.graph').graph.nodes().filter(n => n.data('href'))[0].emit('tap')")
-    page.get_by_role("button", name="Show its neighbours").click()
-    page.get_by_text("more", exact=False).or_(page.get_by_text("Nothing more")).first.wait_for()
-    assert page.evaluate("document.querySelector('.graph').graph.nodes().length") >= drawn
-    page.emulate_media(media="print")
-    assert page.locator("svg.broad").is_visible()
-    assert not page.locator(".graph").is_visible()
-    page.emulate_media(media="screen")
-    page.get_by_role("button", name="As drawn").click()
-    assert page.locator("svg.broad").is_visible()
+    page.get_by_role("link", name="Explore the graph around it").click()
+    page.wait_for_url("**/graph?entity=**")
+    drawn(page, page.url)
+    before = nodes_of(page)
+    assert "Walter Pennock" in before
+    harbour = "n => n.data('label') === 'Port Merrin'"
+    page.evaluate(f"{_GRAPH}.nodes().filter({harbour}).emit('dbltap')")
+    page.wait_for_url("**entity=**&entity=**")
+    assert set(before) < set(nodes_of(page))
+    again = drawn(page, page.url)
+    assert set(before) < set(nodes_of(again)), "the address has the whole view"
+
+
+def test_the_list_expands_the_graph_by_keyboard(tab: Watched) -> None:
+    page = drawn(tab.page, f"{tab.url}/graph?entity=Walter+Pennock")
+    before = len(nodes_of(page))
+    page.locator("#twin [data-node]", has_text="Port Merrin").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**entity=**&entity=**")
+    assert len(nodes_of(page)) > before
+    assert page.locator("#chosen h2").inner_text() == "Port Merrin"
+
+
+def test_a_line_of_the_graph_shows_its_quotes(tab: Watched) -> None:
+    page = drawn(tab.page, f"{tab.url}/graph?entity=Walter+Pennock")
+    page.evaluate(f"{_GRAPH}.edges().filter(e => e.data('label') === 'founded')[0].emit('tap')")
+    page.locator("#chosen blockquote").first.wait_for()
+    assert "Walter Pennock founded" in page.locator("#chosen blockquote").first.inner_text()
+    page.locator("#chosen .evidence a").first.click()
+    page.wait_for_url("**/documents/**#cited")
+
+
+def test_the_graph_is_filtered_and_saved(tab: Watched) -> None:
+    page = drawn(tab.page, f"{tab.url}/graph?entity=Port+Merrin")
+    before = nodes_of(page)
+    page.locator("#types label", has_text="value").get_by_role("checkbox").uncheck()
+    assert set(nodes_of(page)) < set(before)
+    for button, beginning in (("PNG", b"\x89PNG"), ("GraphML", b"<graphml")):
+        with page.expect_download() as started:
+            page.get_by_role("button", name=button).click()
+        assert Path(started.value.path()).read_bytes().startswith(beginning)
+    page.locator("#twin form button").first.click()
+    page.get_by_role("heading", name="Rows: ").wait_for()
+
+
+@pytest.mark.parametrize("tab", [(390, True)], indirect=True, ids=["phone"])
+def test_on_a_phone_the_graph_is_a_list(tab: Watched) -> None:
+    page = tab.open("/graph?entity=Walter+Pennock")
+    assert not page.locator("#canvas").is_visible()
+    page.locator("#twin .facts").get_by_text("founded").first.wait_for()
+    page.locator("#twin [data-node]", has_text="Port Merrin").first.click()
+    page.wait_for_url("**/graph?entity=**port-merrin")
 
 
 def test_what_is_folded_is_printed(tab: Watched) -> None:

@@ -49,6 +49,8 @@ NEEDS = {
     "/": {"GET": "read"},
     "/sparql-editor": {"GET": "read", "POST": "read"},
     "/sparql-editor/terms": {"GET": "read"},
+    "/graph": {"GET": "read"},
+    "/graph/sentences": {"GET": "read"},
     "/ontology": {"GET": "read"},
     "/ontology/schema": {"GET": "read"},
     "/context.jsonld": {"GET": "nothing"},

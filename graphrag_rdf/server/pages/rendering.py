@@ -28,6 +28,7 @@ NAVIGATION = (
     ("/documents", later("Documents")),
     ("/entities", later("Entities")),
     ("/facts", later("Facts")),
+    ("/graph", later("Graph")),
     ("/sparql-editor", later("SPARQL")),
     ("/ontology", later("Ontology")),
 )

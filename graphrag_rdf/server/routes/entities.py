@@ -104,6 +104,7 @@ def entity_page(service: Service, iri: NamedNode, *, facts_from: int = 0, mentio
         last=facts_from + len(facts),
         mentions=mentions[:_MENTIONS],
         drawing=None if facts_from else _drawing(label, canonical, members, (*out, *into), near, links),
+        explore=f"/graph?{urlencode({'entity': canonical.value})}",
         href=links,
         turns=_turns(links.entity(iri.value), facts_from, mentions_from, sum(count.values()), len(mentions)),
     )

@@ -26,6 +26,7 @@ from graphrag_rdf.server.routes import (
     editor,
     entities,
     facts,
+    graph,
     graphstore,
     lists,
     page_images,
@@ -136,6 +137,15 @@ _ROUTES = (
     Route("/sparql-editor", "GET", editor.editor, "Write queries.", "query template call", gives=_HTML),
     Route("/sparql-editor", "POST", editor.editor, "Run a query.", takes=_form("query"), gives=_HTML),
     Route("/sparql-editor/terms", "GET", editor.terms, "What the editor completes."),
+    Route(
+        "/graph",
+        "GET",
+        graph.graph,
+        "A part of the graph, to explore.",
+        "best entity around document trace community from to",
+        gives=_PAGES,
+    ),
+    Route("/graph/sentences", "GET", graph.sentences, "Sentences that name two entities.", "one other"),
     Route("/ontology", "GET", reference.ontology, "Classes and properties: a page, or OWL.", gives=_FORMS),
     Route(
         "/ontology/schema", "GET", reference.schema, "What facts use, and ontologies.", gives=(*_JSON, *_RDF)
@@ -249,7 +259,10 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
     "limit": _LIMIT,
     "all": {"type": "boolean"},
     "dry_run": {"type": "boolean"},
-    **{key: {"type": "integer", "minimum": 0} for key in ("offset", "page", "facts", "mentions")},
+    **{
+        key: {"type": "integer", "minimum": 0}
+        for key in ("offset", "page", "facts", "mentions", "best", "around")
+    },
     **{key: {"type": "integer", "minimum": 1} for key in ("number", "width")},
 }
 

@@ -101,6 +101,15 @@ def test_an_answer_has_citations_and_links(client: Client, server: Endpoint) -> 
     assert done.id == f"chatcmpl-{trace_of(content)}"
 
 
+def test_a_doubt_stands_below_the_answer(client: Client) -> None:
+    asked = "Who designed Drumlaw Head Lighthouse for the company in 1897?"
+    for text in (
+        answered(client, conversation(asked)).content,
+        text_of(streamed(client, conversation(asked))),
+    ):
+        assert "[1]\n\nThis quote may not answer the question: it does not contain" in text
+
+
 def test_a_stream_has_the_same_text(client: Client) -> None:
     chunks = streamed(client, conversation(QUESTION), stream_options={"include_usage": True})
     text = text_of(chunks)

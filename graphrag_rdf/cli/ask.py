@@ -182,7 +182,7 @@ def _steps(options: Mapping[str, Any]) -> dict[str, str]:
         "synthesis.allow_general_knowledge": "true" if options["allow_general_knowledge"] else None,
         "synthesis.suggestions": _SUGGESTED if options["suggest"] else None,
     }
-    parameters |= dates_as_settings(options["since"], options["until"], options["no_dates"])
+    parameters |= dates_as_settings(options["since"], options["until"], options["valid"], options["no_dates"])
     return {key: value for key, value in parameters.items() if value is not None} | key_values(
         options["settings"]
     )

@@ -361,13 +361,16 @@ def require_shapes(settings: Settings, mode: str | None) -> None:
 
 
 def date_options(command: F) -> F:
-    """`--from`, `--to` and `--no-dates`; the parameters are `since`, `until` and `no_dates`."""
+    """`--from`, `--to`, `--valid`, `--no-dates`; the parameters are `since`, `until`, `valid`, `no_dates`."""
     options = (
         click.option(
             "--from", "since", metavar="DATE", help="Only text written on this day, month or year, or later."
         ),
         click.option(
             "--to", "until", metavar="DATE", help="Only text written on this day, month or year, or earlier."
+        ),
+        click.option(
+            "--valid", metavar="DATE", help="Leave out facts that began after this date, or ended before it."
         ),
         click.option("--no-dates", is_flag=True, help="Ignore dates that the question's words name."),
     )
@@ -376,11 +379,14 @@ def date_options(command: F) -> F:
     return command
 
 
-def dates_as_settings(since: str | None, until: str | None, no_dates: bool) -> dict[str, str]:
+def dates_as_settings(
+    since: str | None, until: str | None, valid: str | None, no_dates: bool
+) -> dict[str, str]:
     """The parameters of steps that the options of `date_options` set."""
     settings = {
         "exploration.since": since,
         "exploration.until": until,
+        "exploration.valid": valid,
         "exploration.dates": "false" if no_dates else None,
     }
     return {key: value for key, value in settings.items() if value is not None}

@@ -82,6 +82,7 @@ def retrieve_command(
     exclude: tuple[str, ...],
     since: str | None,
     until: str | None,
+    valid: str | None,
     no_dates: bool,
     form: str,
 ) -> None:
@@ -94,7 +95,7 @@ def retrieve_command(
     options: dict[str, Any] = {
         "k": top,
         "pipeline": pipeline,
-        "settings": dates_as_settings(since, until, no_dates) | key_values(settings),
+        "settings": dates_as_settings(since, until, valid, no_dates) | key_values(settings),
         "include": include,
         "exclude": exclude,
         "preview": preview,

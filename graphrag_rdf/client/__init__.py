@@ -20,6 +20,7 @@ PARAMETERS: Mapping[str, str] = {
     "exploration.edge_limit": "edge_limit",
     "exploration.since": "from",
     "exploration.until": "to",
+    "exploration.valid": "valid",
     "exploration.dates": "dates",
     "synthesis.max_sentences": "max_sentences",
     "synthesis.suggestions": "suggestions",

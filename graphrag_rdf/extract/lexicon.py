@@ -90,7 +90,8 @@ class Lexicon:
         of: links a role to what it belongs to.
         is_: links a thing to its description.
         recipient: the preposition before who is given something.
-        periods: preposition before a date or sum -> which of `model.QUALIFIERS` it makes it.
+        periods: preposition before a date or sum -> which of `model.QUALIFIERS` it makes it, or
+            `between`.
         date_links: "year" and "day" -> the preposition of a date that stands without one.
         life: "born" and "died" -> the verb for it.
         known_name: a name that the tagger knows; "" where names of several words are tagged as they are.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyoxigraph as ox
 
-from graphrag_rdf.errors import UsageError
+from graphrag_rdf.errors import TemplateError, UsageError
 from graphrag_rdf.i18n import bracketed, later, tr
 from graphrag_rdf.lists.declaration import Asked, Column, Filter, Item, List, register
 from graphrag_rdf.rdf.json_values import to_json
@@ -66,6 +66,13 @@ def _parameters(engine: Engine, asked: Asked) -> dict[str, Any]:
             )
     if name := asked.values.get("document"):
         parameters["documents"] = [find_document(engine.store, name, ends=True)]
+    if day := asked.values.get("valid"):
+        try:
+            rows = engine.store.select("facts/validity", valid=day)
+        except TemplateError as error:
+            message = tr("{text!r} is no date, such as 1911-11-17, 1911-11 or 1911")
+            raise UsageError(message.format(text=day)) from error
+        parameters["outside"] = [(row["s"], row["p"], row["o"]) for row in rows if not row["holds"]]
     return parameters
 
 
@@ -100,11 +107,17 @@ FACTS = register(
                 option="--text",
                 bare=True,
             ),
+            Filter(
+                "valid",
+                "Leave out facts that began after this day, month or year, or ended before it.",
+                label=later("Valid on"),
+            ),
         ),
         command="facts list",
         path="/facts",
         examples=(
             'graphrag-rdf facts list --entity "Ada Lovelace"',
+            'graphrag-rdf facts list --relation "mayor of" --valid 2019',
             'graphrag-rdf facts list --relation "was born in" --document 1936.pdf',
             "graphrag-rdf facts list Paris",
         ),

@@ -334,6 +334,7 @@ TEMPLATES = (
     "retrieval/reached",
     "retrieval/sentences-beyond",
     "retrieval/ranked",
+    "facts/validity",  # of questions for what is valid on a date
     "retrieval/oldest-newest",  # these two of questions with a period
     "retrieval/chunks-of-period",
     "retrieval/evidence",

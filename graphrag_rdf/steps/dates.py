@@ -41,6 +41,9 @@ class DateParameters(StepParameters):
 
     since: Day = Field("", description="only chunks written on this day, month or year, or later")
     until: Day = Field("", description="only chunks written on this day, month or year, or earlier")
+    valid: Day = Field(
+        "", description="without facts that began after this day, month or year, or ended before it"
+    )
     dates: bool = Field(True, description="prefer chunks of the dates that the question names")
     outside_weight: Share = Field(
         0.3, description="factor of the score of chunks that are not of the dates that the question names"

@@ -77,6 +77,7 @@ TEMPLATES = (
     *OF_SENTENCES,
 )
 
+_NOT_VALID = 0.99
 _TITLE, _BEFORE, _DEFINITION, _NO_SENTENCE = 0.5, 0.25, 0.5, 0.7
 _LEAD, _UNKNOWN, _INCOMPLETE, _NO_FIGURE, _LEFT_OUT = 0.5, -0.5, -1.0, -0.3, -1.0
 _MOST_LEAD = 0.5
@@ -250,7 +251,8 @@ def _sentences(
     known = chunk_sentences(context, state, step, texts)
     found = {chunk: known[chunk] for chunk in standing if chunk in known}
     all_of = [iri for own in found.values() for _, _, iri in own]
-    gone = _left_out(context, step, state, all_of, found, texts)
+    decided = _left_out(context, step, state, all_of, found, texts)
+    gone = decided | state.set_aside
     chosen = {node.value for one in state.selections for node in _said_in(one)} if state.vouched else None
     tables = rows_among(context, step, all_of)
     titles = {
@@ -279,7 +281,8 @@ def _sentences(
             whole = told or without_emoji(text).rstrip()[-1:] in _ENDS
             one.weight *= 1.0 if whole and not words.leaves_open(text) else _NO_SENTENCE
             if iri in gone:
-                out.left_out = max(out.left_out, one.weight)
+                # of what is not valid on the date asked for, an equal that is valid takes the place
+                out.left_out = max(out.left_out, one.weight * (1.0 if iri in decided else _NOT_VALID))
             elif (
                 (number < most or defines)
                 and (chosen is None or iri in chosen)

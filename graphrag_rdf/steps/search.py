@@ -247,6 +247,15 @@ class QuestionSearch:
             edges = [(row["s"], row["p"], row["o"]) for row in found]
             rows = self.rows("retrieval/evidence-sentences", edges=edges)
             self.state.set_aside = frozenset(row["sentence"].value for row in rows)
+        if day := self.parameters.get("valid"):
+            self.state.set_aside |= self._not_valid(day)
+
+    def _not_valid(self, day: str) -> set[str]:
+        """The sentences of facts that began after a date or ended before it, and of none that holds then."""
+        holds = {fact_of(row): row["holds"] for row in self.rows("facts/validity", valid=day)}
+        rows = self.rows("retrieval/evidence-sentences", edges=list(holds)) if holds else []
+        kept = {row["sentence"].value for row in rows if holds[fact_of(row)]}
+        return {row["sentence"].value for row in rows} - kept
 
     @property
     def held(self) -> frozenset[str]:

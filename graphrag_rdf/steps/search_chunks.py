@@ -167,6 +167,7 @@ TEMPLATES = (
     "retrieval/evidence-sentences",
     "selection/found-chunks",
     "selection/passage-sentences",
+    "facts/validity",  # of questions for what is valid on a date
     "retrieval/oldest-newest",  # these two of questions with a period
     "retrieval/chunks-of-period",
     "retrieval/mentioned-entities",

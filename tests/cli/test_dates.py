@@ -29,3 +29,38 @@ def test_dates_filter_and_the_trace_says_so(run: Run, folder: Path) -> None:
     wrong = run("retrieve", question, "--from", "spring")
     assert wrong.code == 2
     assert "'spring' is not a date" in wrong.err
+
+
+def test_facts_that_are_valid_on_a_date(run: Run, folder: Path) -> None:
+    """One document says the beginning, another one the end."""
+    (folder / "town").mkdir()
+    (folder / "town" / "one.md").write_text(
+        "Ada Moor was mayor of Skell between 2010 and 2015. Carl Hook has been mayor of Skell since 2016.\n"
+    )
+    (folder / "town" / "two.md").write_text(
+        "Carl Hook was mayor of Skell until 2020. Dora Finch lives in Skell.\n"
+    )
+    run("ingest", "town", "--model", "none")
+
+    def mayors(*options: str) -> set[str]:
+        facts = run("facts", "list", "--relation", "mayor of", *options, "--format", "json").json
+        return {fact["s_label"] for fact in facts}
+
+    assert mayors() == {"Ada Moor", "Carl Hook"}
+    assert mayors("--valid", "2012-05") == {"Ada Moor"}
+    assert mayors("--valid", "2019") == {"Carl Hook"}
+    assert mayors("--valid", "2022") == set()
+    assert "Dora Finch" in run("facts", "list", "--valid", "2022").out  # nothing says when
+    assert run("facts", "list", "--valid", "spring").code == 2
+    for year, name in (("2012", "Ada Moor"), ("2019", "Carl Hook")):
+        answer = run(
+            "ask", "Who was mayor of Skell?", "--model", "none", "--valid", year, "--format", "json"
+        ).json
+        assert name in answer["answer"]
+        texts = " ".join(passage["text"] for passage in answer["passages"])
+        assert ("Ada Moor" in texts) == (name == "Ada Moor")
+        run("trace", "verify", "last")
+    never = run(
+        "ask", "Who was mayor of Skell?", "--model", "none", "--valid", "2022", "--format", "json"
+    ).json
+    assert not never["answered"]

@@ -42,6 +42,12 @@ Ada Lind was guardian of Kelm. Bo Karr was the president of Orrin. Di Rook was t
 Flo Gant was the mayor of Kelm from 2005 to 2010. Gus Hale is the chief executive of Venn Works.
 Hal Venn is guardian of Kelm. Ada Venn was mayor of Orrin.
 """,
+    # changes over time: a later document ends what an earlier one began, or tells what came after that
+    "register.md": """Ina Crane has been governor of Skell since 2001.
+Bo Lund was governor of Skell from 2004 to 2009.
+""",
+    "2009-03-01 news.md": "Ina Crane was governor of Skell until 2004. The capital of Skell is Harn.\n",
+    "atlas.md": "The capital of Skell is Tarn since 2012.\n",
 }
 MAYOR = ("Kelm", "mayor of", "Cy Dorn (2001–2008)", "Flo Gant (2005–2010)")
 NEXT_MAYOR = ("Kelm", "mayor of", "Dee Ashe (2008-05–2012)", "Flo Gant (2005–2010)")

@@ -68,6 +68,9 @@ class _Request(BaseModel):
     until: Day | None = Field(
         default=None, alias="to", description="only text written on this day, month or year, or earlier"
     )
+    valid: Day | None = Field(
+        default=None, description="leave out facts that began after this date, or ended before it"
+    )
     dates: bool | None = Field(default=None, description="false: ignore dates that the question's words name")
 
     def steps(self) -> dict[str, str]:
@@ -184,6 +187,7 @@ _DAY = later("not a date, such as 1911-11-17, 1911-11 or 1911")
 _SAID = {
     ("from", "string_pattern_mismatch"): _DAY,
     ("to", "string_pattern_mismatch"): _DAY,
+    ("valid", "string_pattern_mismatch"): _DAY,
     ("pipeline", "string_pattern_mismatch"): later("not the name of a pipeline"),
     ("session", "string_pattern_mismatch"): _SESSION,
     ("session_id", "string_pattern_mismatch"): _SESSION,

@@ -470,7 +470,19 @@ class _Reader(ItemRow):
         named = {
             name: (name, *value) for word, noun in phrases for name, value in self._qualifier(word, noun)
         }
+        if named.pop("between", None):
+            places = [place for place, word, _ in self._phrases(at) if self._is_between(word)]
+            members = self._members(places[0] + 1)[0] if places else []
+            dates = [noun.literal for noun in members if noun.literal is not None]
+            if len(dates) == 2:
+                named |= {
+                    name: (name, date.lexical, date.datatype)
+                    for name, date in zip(("from", "to"), dates, strict=True)
+                }
         return tuple(named.values())
+
+    def _is_between(self, preposition: str) -> bool:
+        return self.words.periods.get(preposition) == "between"
 
     def _qualifier(self, preposition: str, noun: NounPhrase) -> Iterator[tuple[str, tuple[str, str | None]]]:
         name, literal = self.words.periods.get(preposition), noun.literal

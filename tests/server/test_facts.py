@@ -14,6 +14,7 @@ from tests.server.conftest import copy_of
 from tests.support.endpoint import READ, TOKENS, WRITE, Endpoint, bearer, eventually
 
 BORN = {"subject": "andrew orr", "predicate": "was born in", "object": "Arnhythe"}
+PAGE = {"Accept": "text/html"}
 HOLDS = (
     "ASK { <http://trustgraph.ai/e/andrew-orr> <http://trustgraph.ai/r/was-born-in> "
     "<http://trustgraph.ai/e/arnhythe> }"
@@ -144,3 +145,17 @@ def test_what_is_wrong_with_an_index_is_told_to_the_log(documents_store: Path, t
         assert "search index" in refused.json()["detail"]
         assert str(tmp_path) not in refused.text
         eventually(lambda: str(tmp_path) in "".join(endpoint.log))
+
+
+def test_two_entities_are_one_until_they_are_split(writer: httpx.Client, stranger: httpx.Client) -> None:
+    walter = "/entities/walter-pennock"
+    body = {"act": "merge", "other": "Beatrice Pennock", "by": "R. Tennant", "reason": "a trial"}
+    assert stranger.post(walter, json=body).status_code == 401
+    (decision,) = writer.post(walter, json=body).raise_for_status().json()["decisions"]
+    assert decision["reason"] == "a trial"
+    assert "Beatrice Pennock" in writer.get(walter, headers=PAGE).text
+    assert writer.post(walter, json={"act": "merge", "other": "Nobody"}).status_code == 400
+    form = {"act": "split", "other": "", "by": "", "reason": ""}
+    done = writer.post(walter, data=form, headers={**PAGE, "Origin": str(writer.base_url).rstrip("/")})
+    assert (done.status_code, done.headers["location"]) == (303, walter)
+    assert "Beatrice Pennock</bdi>" not in writer.get(walter, headers=PAGE).text.partition("<section")[0]

@@ -35,7 +35,7 @@ NEEDS = {
     "/facts": {"GET": "read", "POST": "write", "DELETE": "write"},
     "/facts/decisions": {"GET": "read"},
     "/entities": {"GET": "read"},
-    "/entities/{id:path}": {"GET": "read"},
+    "/entities/{id:path}": {"GET": "read", "POST": "write"},
     "/relations": {"GET": "read"},
     "/communities": {"GET": "read"},
     "/ontologies": {"GET": "read"},

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlencode
 
+from pydantic import BaseModel, ConfigDict, StringConstraints
 from pyoxigraph import NamedNode
-from starlette.requests import Request
-from starlette.responses import Response
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from graphrag_rdf.i18n import ngettext, tr
+from graphrag_rdf.ingest.decisions import Person
+from graphrag_rdf.ingest.entity_decisions import merge, split
 from graphrag_rdf.ingest.known_links import read_links
+from graphrag_rdf.ingest.resolutions import Merge, Resolution
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.namespaces import RDF
 from graphrag_rdf.rdf.terms import local_name, text_of
+from graphrag_rdf.server.http.access import may, require
+from graphrag_rdf.server.http.body import is_form, read_form
 from graphrag_rdf.server.http.problems import Problem
+from graphrag_rdf.server.http.questions import read_json, read_request
 from graphrag_rdf.server.pages.links import Links
 from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import Forms, iri_of, represent, whole_number
 from graphrag_rdf.server.routes.resource import described, statements
-from graphrag_rdf.server.service import Service
+from graphrag_rdf.server.service import COMMIT, Service, service_of
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.drawing import Edge, Node, draw_for_screens
 from graphrag_rdf.trace.facts import fact_of, label_of, read_labels
@@ -31,7 +39,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
-_FURTHEST = 100_000
+_FURTHEST, _BODY = 100_000, 1 << 16
 
 
 async def entity(request: Request) -> Response:
@@ -51,10 +59,63 @@ async def entity(request: Request) -> Response:
         return Forms(
             json=lambda: described(iri, triples),
             rdf=lambda: triples,
-            html=lambda: entity_page(service, iri, facts_from=facts, mentions_from=mentions),
+            html=lambda: entity_page(service, request, iri, facts_from=facts, mentions_from=mentions),
         )
 
     return await represent(request, forms)
+
+
+class SameRequest(BaseModel):
+    """The body of a decision about an entity.
+
+    Attributes:
+        act: `merge` it with another one, or `split` it from those with which it was merged.
+        other: label or IRI of the other one, which it then represents.
+        by, reason: the person, and the reason.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    act: Literal["merge", "split"]
+    other: Annotated[str, StringConstraints(max_length=4000)] | None = None
+    by: Annotated[str, StringConstraints(max_length=200)] | None = None
+    reason: Annotated[str, StringConstraints(max_length=4000)] | None = None
+
+
+async def decide(request: Request) -> Response:
+    """Merge an entity with another one, or split it from others; a form redirects to its page."""
+    by_form = is_form(request)
+    if by_form:
+        form = await read_form(request)
+        fields = {name: (form.one(name) or "").strip() or None for name in ("act", "other", "by", "reason")}
+        asked = read_request(SameRequest, fields)
+    require(request, "write")
+    if not by_form:
+        asked = await read_json(request, SameRequest, _BODY)
+    service = service_of(request)
+    service.require_writable()
+    engine = service.engine
+    name: str = request.path_params["id"]
+    iri = iri_of(name if ":" in name else f"{engine.settings.extract.namespace}e/{name}")
+    decisions: list[Resolution] = []
+
+    def write() -> int:
+        by, who = Person(asked.by).node, asked.by
+        with engine.keeping_indexes():
+            if asked.act == "split":
+                decisions.extend(split(engine, [iri], by=by, name=who, reason=asked.reason))
+            else:
+                other = engine.entity(asked.other or "")
+                wanted = Merge(iri, (iri, other), asked.reason, 1.0)
+                decisions.extend(merge(engine, [wanted], by=by, name=who))
+        return engine.store.commit_number()
+
+    commit = await service.writes.run(write, long=True)  # after an ingest, not between its chunks
+    service.wrote(request, commit)
+    headers = {COMMIT: str(commit), "Cache-Control": "no-store"}
+    if by_form:
+        return RedirectResponse(links_of(service).entity(iri.value), 303, headers)
+    return JSONResponse({"decisions": to_json(decisions)}, headers=headers)
 
 
 # --- the page of an entity -----------------------------------------------------------------------------
@@ -63,7 +124,14 @@ _FACTS, _MENTIONS, _DRAWN = 200, 50, 12
 """Facts and sentences on a page, and neighbours in the drawing."""
 
 
-def entity_page(service: Service, iri: NamedNode, *, facts_from: int = 0, mentions_from: int = 0) -> str:
+def entity_page(
+    service: Service,
+    connection: HTTPConnection,
+    iri: NamedNode,
+    *,
+    facts_from: int = 0,
+    mentions_from: int = 0,
+) -> str:
     """An entity, together with those that are one with it.
 
     Args:
@@ -106,6 +174,8 @@ def entity_page(service: Service, iri: NamedNode, *, facts_from: int = 0, mentio
         drawing=None if facts_from else _drawing(label, canonical, members, (*out, *into), near, links),
         explore=f"/graph?{urlencode({'entity': canonical.value})}",
         href=links,
+        deciding=not service.read_only,
+        token=not may(connection, "write"),
         turns=_turns(links.entity(iri.value), facts_from, mentions_from, sum(count.values()), len(mentions)),
     )
 

@@ -175,6 +175,15 @@ _ROUTES = (
     Route("/facts", "DELETE", facts.undo, "Undo decisions.", f"decision {_FACT} dry_run", guarded=True),
     Route("/entities/{id:path}", "GET", entities.entity, "One entity.", "facts mentions", gives=_FORMS),
     Route(
+        "/entities/{id:path}",
+        "POST",
+        entities.decide,
+        "Merge an entity with another, or split it from others.",
+        "",
+        entities.SameRequest,
+        guarded=True,
+    ),
+    Route(
         "/resource",
         "GET",
         resource.resource,

@@ -105,8 +105,8 @@ async def decide(request: Request) -> Response:
             if asked.act == "split":
                 decisions.extend(split(engine, [iri], by=by, name=who, reason=asked.reason))
             else:
-                other = engine.entity(asked.other or "")
-                wanted = Merge(iri, (iri, other), asked.reason, 1.0)
+                second = engine.entity(asked.other or "")
+                wanted = Merge(iri, (iri, second), asked.reason, 1.0)
                 decisions.extend(merge(engine, [wanted], by=by, name=who))
         return engine.store.commit_number()
 

@@ -27,7 +27,7 @@ _EDGES_PER_ENTITY, _LEAST_EDGES = 4, 1_000
 _CANDIDATES = 2_000
 """Facts of a document, and those from among which the facts around an entity are taken."""
 _JOINED_AT_ONCE = 2_000
-_LONGEST_PATH, _FRONTIER, _STEP, _PATHS = 4, 300, 20_000, 50
+_LONGEST_PATH, _FRONTIER, _STEP, _PATHS = 6, 300, 20_000, 50
 """Facts of a path; entities and facts of a step of the search; entities where the two searches meet."""
 
 _Statement: TypeAlias = tuple[NamedNode, NamedNode, FactTerm]

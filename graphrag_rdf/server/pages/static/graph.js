@@ -110,7 +110,7 @@
         style: {
           label: "data(label)", width: "data(width)", height: "data(size)", "background-color": colour("untyped"),
           color: colour("ink"), "font-size": "data(font)", "min-zoomed-font-size": large ? 9 : 7.5,
-          "text-valign": "bottom", "text-margin-y": 3, "text-wrap": "ellipsis", "text-max-width": 150,
+          "text-valign": "bottom", "text-margin-y": 3, "text-wrap": "ellipsis", "text-max-width": 220,
           "text-outline-color": colour("paper"), "text-outline-width": large ? 0 : 2,
         },
       },
@@ -128,7 +128,7 @@
         style: large
           ? { width: 1, "line-color": colour("line"), "curve-style": "haystack", "haystack-radius": 0 }
           : {
-            label: "data(label)", "font-size": 10, "min-zoomed-font-size": 8, color: colour("soft"), width: 1.5,
+            label: "data(label)", "font-size": 10, "min-zoomed-font-size": 9, color: colour("soft"), width: 1.5,
             "curve-style": "bezier", "line-color": colour("edge"), "target-arrow-color": colour("edge"),
             "target-arrow-shape": "triangle", "arrow-scale": 0.8, "text-rotation": "autorotate",
             "text-outline-color": colour("paper"), "text-outline-width": 2,
@@ -201,6 +201,7 @@
       drawDots();
     });
     filters();
+    if (find("no-path")) find("chosen").textContent = find("no-path").textContent;
     place(1, true);
   }
 

@@ -42,6 +42,7 @@ NEEDS = {
     "/decisions": {"GET": "read"},
     "/resource": {"GET": "read"},
     **{f"/{kind}/{{id:path}}": {"GET": "read"} for kind in ("doc", "e", "r", "term", "type")},
+    "/changes": {"GET": "read"},
     "/queries": {"GET": "read"},
     "/queries/{name:path}": {"GET": "read"},
     "/dataset": {"GET": "read"},

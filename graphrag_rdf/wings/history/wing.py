@@ -21,5 +21,6 @@ WING = Wing(
     },
     settings={"history": "graphrag_rdf.wings.history.settings:HistorySection"},
     rests="graphrag_rdf.wings.history.states:keep_state",
+    routes=("graphrag_rdf.wings.history.routes:ROUTES",),
     past="graphrag_rdf.wings.history.states:find_state",
 )

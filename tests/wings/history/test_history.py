@@ -67,9 +67,11 @@ def test_the_store_answers_as_it_was(run: Run, company: Path) -> None:
     first, _ = commits(run)
     assert "1897" in answer(run, "--at", first)
     assert "1898" in answer(run)
-    now = run("facts", "list", "--format", "json").json
-    then = run("facts", "list", "--at", first, "--format", "json").json
-    assert [fact["o_label"] for fact in now if fact not in then] == ["Nora Finlay"]
+    now, then = (
+        {fact["o_label"] for fact in run("facts", "list", "--format", "json", *at).json}
+        for at in ([], ["--at", first])
+    )
+    assert now - then == {"Nora Finlay"}
 
 
 def test_times_name_states(run: Run, company: Path) -> None:
@@ -173,6 +175,13 @@ def test_a_server_keeps_the_state_between_two_writes(run: Run, store: Path) -> N
         for number in (1, 2):
             update = f'INSERT DATA {{ <http://example.org/{number}> <http://example.org/is> "{number}" }}'
             assert client.post("/update", data={"update": update}).status_code < 300
+        listed = [item["commit"] for item in client.get("/changes").json()["items"]]
+        assert listed[:-1] == before
+        patch = client.get("/changes", params={"since": listed[-1]}).raise_for_status()
+        assert patch.headers["content-type"].startswith("application/rdf-patch")
+        assert '<http://example.org/2> <http://example.org/is> "2"' in patch.text
+        assert "<http://example.org/1>" not in patch.text
+        assert client.get("/changes", params={"since": "2001"}).status_code == 404
     first, second = commits(run)[len(before) :]
     patch = run("diff", first, second, "--format", "patch").out
     assert '<http://example.org/2> <http://example.org/is> "2"' in patch

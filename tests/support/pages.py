@@ -122,9 +122,11 @@ def crawl(client: httpx.Client, start: str, most: int = 2000, alike: int = 40) -
             continue
         kinds[kind] += 1
         found[path] = get(client, path)
-        waiting += sorted(
-            {urldefrag(a).url for a in found[path].addresses("a") if not a.startswith("#")} - set(found)
-        )
+        links = [
+            attributes for tag, attributes in found[path].tags if tag == "a" and "download" not in attributes
+        ]
+        addresses = {urldefrag(link["href"]).url for link in links if not link["href"].startswith("#")}
+        waiting += sorted(addresses - set(found))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -13,7 +14,7 @@ from tests.support.endpoints import KINDS
 from tests.support.scripted_server import ScriptedServer
 
 # a machine shared with others is now and then slow; what must be quick has a test of its own
-settings.register_profile("project", deadline=None, max_examples=50)
+settings.register_profile("project", deadline=None, max_examples=100 if os.environ.get("SLOW") else 25)
 settings.load_profile("project")
 
 

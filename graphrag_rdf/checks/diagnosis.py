@@ -53,6 +53,8 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "ocr": ("rapidocr", "onnxruntime"),
     "langchain": ("langchain_core",),
     "llama-index": ("llama_index.core",),
+    "dask": ("distributed",),
+    "sign": ("cryptography",),
     "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
 }
 """Extra of this package → its modules."""

@@ -1,7 +1,7 @@
 """`SERVICE rag:search` in queries: a search of the indexes, replaced by its hits before the query runs.
 
     SELECT ?chunk ?score WHERE {
-      SERVICE rag:search { ?chunk rag:query "tidal power" ; rag:kind tg:Chunk ; rag:score ?score }
+      SERVICE rag:search { ?chunk rag:query "tidal power" ; rag:limit 10 ; rag:score ?score }
     }
 
 The hits become a VALUES block, so what runs is a query that any engine runs. The names are those of the

@@ -52,12 +52,26 @@ def scripted_server(_scripted_server: ScriptedServer) -> Iterator[ScriptedServer
 
 _LONG = (
     "cli/test_limits.py",
+    "cli/test_stored_settings.py",
+    "pipeline/test_auto.py",
+    "pipeline/test_doc_rag.py",
+    "pipeline/test_evidence.py",
     "remote/test_remote_store.py",
+    "remote/test_same_everywhere.py",
+    "remote/test_terms_everywhere.py",
+    "server/test_isolation.py",
+    "server/test_linked_data.py",
     "server/test_remote_store.py",
+    "server/test_update.py",
+    "server/test_validation.py",
     "store/test_whole_stores.py",
     "wings/communities/pipeline/test_drift.py",
     "wings/communities/pipeline/test_global.py",
+    "wings/merging/ingest/test_resolution.py",
+    "wings/merging/ingest/test_same_facts.py",
+    "wings/ontologies/ingest/test_guided.py",
     "wings/text2sparql/pipeline/test_querying.py",
+    "wings/trustgraph/server/test_gateway.py",
 )
 """Files of half a minute of processor time or more; they count as slow, so `make test SLOW=1` runs them."""
 

@@ -160,8 +160,9 @@ def install(environment: Environment) -> None:
 
     environment.add_extension("jinja2.ext.i18n")
     environment.newstyle_gettext = True  # type: ignore[attr-defined]
-    functions = {"_": markup, "gettext": markup, "ngettext": counted, "tr": tr}
-    environment.globals.update(functions, language=language, direction=direction, own_label=own_label)
+    functions: dict[str, object] = {"_": markup, "gettext": markup, "ngettext": counted, "tr": tr}
+    functions |= {"language": language, "direction": direction, "own_label": own_label, "stored": stored}
+    environment.globals.update(functions)
 
 
 def own_label(label: str | None) -> str:
@@ -172,6 +173,68 @@ def own_label(label: str | None) -> str:
     return label or ""
 
 
+def stored(text: str) -> str:
+    """A message that was stored in the language of its time, such as a warning, in the language of messages.
+
+    Args:
+        text: filled in; one that is no message of the program stays as it is.
+    """
+    if text in _messages():
+        return tr(_messages()[text])
+    if len(text) > _LONGEST:
+        return text
+    fitting = [(len(form), message, match) for form, message in _forms() if (match := _match(form, text))]
+    if not fitting:
+        return text
+    _, message, match = max(fitting, key=lambda each: each[0])
+    translated = tr(message)
+    fields = _FIELD.split(translated)[1::2]
+    if not set(fields) <= match.groupdict().keys():
+        return text
+    return _FIELD.sub(lambda field: stored(match[field[1]]), translated)
+
+
+@cache
+def _messages() -> dict[str, str]:
+    """Message in each language → in English."""
+    out: dict[str, str] = {}
+    for tag in languages():
+        # the standard library gives no other way to all messages of a catalogue
+        catalogue = getattr(_translations(tag), "_catalog", {})
+        out |= {text: message for message, text in catalogue.items() if isinstance(message, str) and message}
+        out |= {message: message for message in catalogue if isinstance(message, str) and message}
+    return out
+
+
+@cache
+def _forms() -> tuple[tuple[str, str], ...]:
+    """Messages with fields, in each language, and in English."""
+    return tuple((text, message) for text, message in _messages().items() if _FIELD.search(text))
+
+
+def _match(form: str, text: str) -> re.Match[str] | None:
+    constant = max(_FIELD.split(form)[::2], key=len)
+    if len(constant) < _CONSTANT or constant not in text:
+        return None
+    return _pattern(form).fullmatch(text)
+
+
+@cache
+def _pattern(form: str) -> re.Pattern[str]:
+    parts, seen, out = _FIELD.split(form), set[str](), ""
+    for index, part in enumerate(parts):
+        if index % 2 == 0:
+            out += re.escape(part)
+        else:
+            out += f"(?P={part})" if part in seen else f"(?P<{part}>.+?)"
+            seen.add(part)
+    return re.compile(out, re.DOTALL)
+
+
+_FIELD = re.compile(r"\{([a-z_]+)(?:![rsa])?(?::[^}]*)?\}")
+"""A field of a message; the only group is its name."""
+_CONSTANT, _LONGEST = 4, 2000
+"""Characters that a message must have in a row to be known again, and of a text that may be one."""
 ERASED = later("(erased)")
 """In place of a text that is gone, for `tr`."""
 _OWN_LABELS = {

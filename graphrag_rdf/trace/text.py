@@ -18,6 +18,7 @@ from graphrag_rdf.i18n import (
     later,
     listed,
     own_label,
+    stored,
     tr,
 )
 from graphrag_rdf.rdf.json_values import to_json
@@ -168,7 +169,7 @@ def _step(page: Lines, step: TraceStep, full: bool, before: str | None = None) -
     for run in step.sub_runs:
         page.paragraph(f"{run.question or tr(ERASED_QUESTION)} · {run.session}", "    ", tr("Asked: "))
     for warning in step.warnings:
-        page.paragraph(warning.detail, "    ", tr("Warning: "))
+        page.paragraph(stored(warning.detail), "    ", tr("Warning: "))
     if full:
         for call in step.calls:
             write_call(page, call)

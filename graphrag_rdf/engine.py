@@ -232,6 +232,17 @@ class Engine(Components):
         """An engine as this one over another store, e.g. a copy; who asks for it closes it."""
         return type(self)(store, blobs, settings, place)
 
+    def at(self, past: Path) -> Self:
+        """An engine over an earlier state of this store, to read; who asks for it closes it.
+
+        Args:
+            past: the folder of the state.
+        """
+        assert self.place is not None  # noqa: S101 - memory has no states
+        place = replace(self.place, past=past, copy=None)
+        store, blobs = place.open(self.store.templates, create=False, read_only=True)
+        return type(self)(store, blobs, self.settings, place, read_only=True, loaded=self.loaded)
+
     def pipeline(self, name: str) -> Pipeline:
         """A pipeline by name, with the parameters that the store keeps. Raises ConfigError when unknown."""
         return load_pipeline(name, pipeline_folders(self.settings)).with_stored(self.live.now.steps)

@@ -108,9 +108,12 @@ class StoreFolder(layout.StorePaths):
                     "which {place} is not"
                 ).format(place=self.root),
             )
-        # Closing a lock file releases this process's own lock, so the holder never tries it.
-        if read_only and (
-            self._noted().get("pid") == os.getpid() or _is_locked(folder_of(self.database) / "LOCK")
+        # Closing a lock file releases this process's own lock, so the holder never tries it. Nobody writes an
+        # earlier state.
+        if (
+            read_only
+            and self.past is None
+            and (self._noted().get("pid") == os.getpid() or _is_locked(folder_of(self.database) / "LOCK"))
         ):
             raise self.locked()
         if not read_only and self.exists and not self.is_writable:

@@ -43,6 +43,7 @@ NEEDS = {
     "/resource": {"GET": "read"},
     **{f"/{kind}/{{id:path}}": {"GET": "read"} for kind in ("doc", "e", "r", "term", "type")},
     "/changes": {"GET": "read"},
+    "/history": {"GET": "read"},
     "/queries": {"GET": "read"},
     "/queries/{name:path}": {"GET": "read"},
     "/dataset": {"GET": "read"},

@@ -19,6 +19,7 @@ WING = Wing(
         "diff": (f"{_COMMANDS}:diff_command", later("What changed between two states."), "curate"),
         "undo": (f"{_COMMANDS}:undo_command", later("Take the last change back."), "curate"),
     },
+    lists=("graphrag_rdf.wings.history.list",),
     settings={"history": "graphrag_rdf.wings.history.settings:HistorySection"},
     rests="graphrag_rdf.wings.history.states:keep_state",
     routes=("graphrag_rdf.wings.history.routes:ROUTES",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,8 +46,14 @@ def store(company: Path) -> Path:
     return company.parent.parent / "graphrag-store"
 
 
+def states_of(run: Run, *options: str) -> list[dict[str, Any]]:
+    """The states, the oldest first."""
+    items: list[dict[str, Any]] = run("log", "--format", "json", *options).json
+    return items[::-1]
+
+
 def commits(run: Run) -> list[int]:
-    return [state["commit"] for state in run("log", "--format", "json").json]
+    return [state["commit"] for state in states_of(run)]
 
 
 def answer(run: Run, *options: object) -> str:
@@ -56,7 +63,7 @@ def answer(run: Run, *options: object) -> str:
 
 def test_each_change_is_a_state_and_questions_are_none(run: Run, company: Path) -> None:
     answer(run)
-    states = run("log", "--format", "json").json
+    states = states_of(run)
     assert [state["command"] for state in states] == ["python", "python"]
     assert [state["documents"] for state in states] == [1, 1]
     assert states[0]["facts"] < states[1]["facts"]
@@ -76,7 +83,7 @@ def test_the_store_answers_as_it_was(run: Run, company: Path) -> None:
 
 def test_times_name_states(run: Run, company: Path) -> None:
     _, second = commits(run)
-    time = run("log", "--format", "json").json[1]["time"]
+    time = states_of(run)[1]["time"]
     for at in (time, time[:4], time[:7]):
         assert f"commit {second}" in run("facts", "list", "--at", at).err
     early = run("facts", "list", "--at", "2001-02-03")
@@ -99,10 +106,15 @@ def test_the_past_cannot_be_written(run: Run, company: Path) -> None:
 
 def test_what_changed_about_an_entity(run: Run, company: Path) -> None:
     run("facts", "remove", "Walter Pennock", "lived in", "Port Merrin")
-    changes = run("log", "--entity", "Walter Pennock", "--format", "json").json
+    changes = states_of(run, "--entity", "Walter Pennock")
     assert [change["command"] for change in changes] == ["python", "python", "facts remove"]
-    assert changes[1]["added"] == ["Walter Pennock married Nora Finlay"]
-    assert changes[2]["removed"] == ["Walter Pennock lived in Port Merrin"]
+    founded = "Walter Pennock founded Tarnay Electric Light Company"
+    assert changes[1]["changes"] == [
+        f"- {founded} (1897)",
+        f"+ {founded} (1898)",
+        "+ Walter Pennock married Nora Finlay",
+    ]
+    assert changes[2]["changes"] == ["- Walter Pennock lived in Port Merrin"]
 
 
 def test_the_difference_as_sentences_and_as_a_patch(run: Run, company: Path) -> None:
@@ -143,7 +155,7 @@ def test_forgotten_words_are_in_no_state(run: Run, store: Path, company: Path) -
     assert places(store / "history", "Nora") != []
     assert run("forget", "documents/company.txt").code == 0
     assert places(store / "history", "Nora") == []
-    states = run("log", "--format", "json").json
+    states = states_of(run)
     assert [state["command"] for state in states] == ["python", "python", "forget"]
     assert [state["kept"] for state in states] == [False, False, True]
 
@@ -162,10 +174,10 @@ def test_a_changed_line_of_the_log_is_found(run: Run, store: Path, company: Path
 def test_limits(run: Run, store: Path, company: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRAPHRAG_RDF_HISTORY__MAX_MB", "0")
     run("facts", "remove", "Walter Pennock", "lived in", "Port Merrin")
-    assert [state["kept"] for state in run("log", "--format", "json").json] == [False, False, True]
+    assert [state["kept"] for state in states_of(run)] == [False, False, True]
     monkeypatch.setenv("GRAPHRAG_RDF_HISTORY__KEEP", "none")
     run("facts", "remove", "Walter Pennock", "founded", "Tarnay Electric Light Company")
-    assert not any(state["kept"] for state in run("log", "--format", "json").json)
+    assert not any(state["kept"] for state in states_of(run))
     assert "keeps no earlier states" in run("facts", "list", "--at", "1").err
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -91,6 +92,8 @@ class Engine(Components):
         self.warnings: list[dict[str, str]] = []
         self._closed = False
         self._rested = store.knowledge_commit()
+        self.written: datetime | None = None
+        """When a server's last write ended."""
         store.renderer.trace_graph = NamedNode(settings.trace.graph)
         self.live = LiveSettings(store, settings, self.known_as, writable=not read_only)
         try:
@@ -137,6 +140,8 @@ class Engine(Components):
         engine = cls(opened, blobs, settings, place, read_only=read_only, loaded=loaded)
         if not read_only and place is not None and place.is_unsettled:
             engine._settle()
+        if not read_only:
+            engine._show_wings(opening=True)
         return engine
 
     def _settle(self) -> None:
@@ -160,17 +165,22 @@ class Engine(Components):
         """
         if not self._closed and not self.read_only and isinstance(self.store, EmbeddedStore):
             self._rewrite_forgotten()
-        self.rest()
-        self._release()
+        try:
+            self.rest()
+        finally:
+            self._release()
 
     def rest(self) -> None:
         """Show the store to wings between writes, if more than traces has changed since the last time."""
         if self._closed or self.read_only or self._rested == self.store.knowledge_commit():
             return
+        self._show_wings(opening=False)
+        self._rested = self.store.knowledge_commit()
+
+    def _show_wings(self, *, opening: bool) -> None:
         for wing in wings():
             if wing.rests:
-                load(wing.rests)(self)
-        self._rested = self.store.knowledge_commit()
+                load(wing.rests)(self, opening=opening)
 
     def _rewrite_forgotten(self) -> None:
         """Rewrite the files, if an erasure is pending. If that fails, the next process tries again."""

@@ -107,7 +107,7 @@ INDEX = Shape([_folder("text", TEXT_INDEX), _folder("vectors", VECTOR_INDEX)])
 _BLOBS = Shape([_file("[0-9a-f]{64}", _HEX * 4)], apart=True)
 _CACHE = Shape([_file(r"llm\.sqlite(?:-wal|-shm|-journal|\.damaged-[0-9]+)?", "llm.sqlite")])
 COPIES = Shape()
-STATE = Shape([_folder("oxigraph", DATABASE), _folder("index", INDEX)])
+STATE = Shape([_folder(r"oxigraph(?:\.tmp)?", DATABASE, "oxigraph"), _folder("index", INDEX)])
 STATES = Shape([_folder("[0-9]{1,18}", STATE, "42")])
 """Earlier states of a store."""
 _COLLECTIONS = Shape(apart=True)

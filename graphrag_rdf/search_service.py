@@ -34,7 +34,7 @@ KINDS: Mapping[str, Kind] = {
 }
 """Class → kind of record."""
 _BY = ("words", "meaning")
-_LIMIT, _MOST = 10, 1000
+_LIMIT, _MOST, _SEARCHES = 10, 1000, 10
 _PREDICATES = ("query", "kind", "limit", "score", "by")
 
 
@@ -48,7 +48,8 @@ def with_hits(query: str, components: Components) -> str:
     if "search" not in query:
         return query
     query_tokens = list(tokens(query))
-    out, done = [], 0
+    out: list[str] = []
+    done = 0
     for index, token in enumerate(query_tokens):
         if not is_word(token, "SERVICE"):
             continue
@@ -58,6 +59,8 @@ def with_hits(query: str, components: Components) -> str:
         end = next((i for i in range(at, len(query_tokens)) if query_tokens[i].text == "}"), None)
         if query_tokens[at + 1].text != "{" or end is None:
             raise _malformed(tr("it needs a group in braces"))
+        if len(out) >= 2 * _SEARCHES:
+            raise _malformed(tr("a query has {number} searches at most").format(number=_SEARCHES))
         out += [query[done : token.offset], _values(query_tokens[at + 2 : end], components)]
         done = query_tokens[end].offset + 1
     return "".join([*out, query[done:]])
@@ -107,11 +110,10 @@ def _hits(asked: Mapping[str, Token], components: Components) -> list[tuple[str,
     kind = KINDS.get(_short(asked["kind"])) if "kind" in asked else "chunk"
     if kind is None:
         raise _malformed(tr("rag:kind is one of {names}").format(names=", ".join(KINDS)))
-    limit = int(asked["limit"].text) if "limit" in asked and asked["limit"].text.isdigit() else _LIMIT
+    limit = _number(asked["limit"]) if "limit" in asked else _LIMIT
     by = _literal(asked["by"]) if "by" in asked else "words"
     if by not in _BY:
         raise _malformed(tr("rag:by is one of {names}").format(names=", ".join(_BY)))
-    limit = min(limit, _MOST)
     if by == "words":
         hits = components.text_index.search(text, kind=kind, k=limit)
     else:
@@ -119,6 +121,12 @@ def _hits(asked: Mapping[str, Token], components: Components) -> list[tuple[str,
             raise UsageError(tr("a search by meaning needs an embedding model"))
         hits = components.vectors.search(components.embedder.embed([text])[0], kind=kind, k=limit)
     return [(hit.iri, hit.score) for hit in hits]
+
+
+def _number(token: Token) -> int:
+    if not (token.text.isascii() and token.text.isdigit()):
+        raise _malformed(tr("the value of rag:limit is a whole number"))
+    return min(int(token.text[:9]), _MOST)
 
 
 def _short(token: Token) -> str:

@@ -55,8 +55,9 @@ class Wing:
             store and gateway; the first counts.
         readers: media type → (`module:attribute` of a function that reads the bytes of such a file, see
             `documents.readers.content.Reader`; suffixes). It may replace a reader of the core.
-        rests: `module:attribute` of a function that gets the engine when no write is under way and more
-            than traces has changed: before the next write of a server, and when a store is closed.
+        rests: `module:attribute` of a function that gets the engine while no write is under way: when a
+            store is opened to write (`opening=True`), and if more than traces has changed, before the next
+            write of a server and when the store is closed.
         past: `module:attribute` of a function that finds an earlier state of a store (with its `folder`),
             given the store's folder and the value of `--at`.
         workers: `module:attribute` of a function that gets the settings, and opens the processes that read

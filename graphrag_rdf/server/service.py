@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Literal
 
@@ -105,7 +106,7 @@ class Service:
         self.read_only = engine.read_only
         self.gate = Gate(engine)
         self.gate.require_shapes()
-        self.writes = WriteQueue(self._before_write)
+        self.writes = WriteQueue(self._before_write, self._after_write)
         self.page_images = PageImages(engine.blobs)
         self.runs = Runs(settings.answers)
         self.concurrency = Concurrency(_PER_CLIENT)
@@ -124,6 +125,9 @@ class Service:
     def _before_write(self) -> None:
         self.engine.store.refresh()
         self.engine.rest()
+
+    def _after_write(self) -> None:
+        self.engine.written = datetime.now(UTC)
 
     @cached_property
     def store(self) -> EmbeddedStore:

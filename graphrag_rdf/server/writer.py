@@ -32,10 +32,13 @@ class WriteQueue:
 
     Args:
         before: called before each write that does not run between the parts of another.
+        after: called after each write that succeeded.
     """
 
-    def __init__(self, before: Callable[[], object] = lambda: None) -> None:
-        self._before = before
+    def __init__(
+        self, before: Callable[[], object] = lambda: None, after: Callable[[], object] = lambda: None
+    ) -> None:
+        self._before, self._after = before, after
         self._short: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self._long: deque[tuple[Callable[[], Any], Future[Any]]] = deque()
         self._thread = ThreadPoolExecutor(1, "writer")
@@ -94,6 +97,7 @@ class WriteQueue:
             done.set_exception(error)
         else:
             self.trouble = None
+            self._after()
             done.set_result(outcome)
 
     def _finished(self, done: asyncio.Future[Any]) -> None:

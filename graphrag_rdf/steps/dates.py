@@ -9,6 +9,7 @@ a date is of no period.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated
@@ -31,6 +32,7 @@ _MOST_TRIED = 50_000  # hits among which those of a period are searched
 _PREFERRED = 4_000  # the same, where others count too
 _SPANS = 12  # that a trace names
 _YEAR = 364  # days between the first and the last one
+_BY_MEANING = 0.1  # exponent of the factor of other chunks, with an embedding model
 _ANY = (date(2000, 1, 1), date(2000, 12, 31))  # dates of documents, to see whether a question has any
 
 Day = Annotated[str, Field(pattern=r"^$|^\d{4}(-\d\d(-\d\d)?)?$")]
@@ -96,13 +98,13 @@ def dated_chunks(context: Context, state: State, step: Step, parameters: Paramet
     strict = bool(since or until)
     period = _given(since, until) if strict else None
     newest = ""
-    if not strict and parameters.get("dates") and find_period(state.question, *_ANY) is not None:
+    if not strict and parameters.get("dates") and _names_period(state.question):
         (row,) = context.select(step, "retrieval/oldest-newest")
         if row["newest"]:
             newest = row["newest"][:10]
-            period = find_period(
-                state.question, date.fromisoformat(row["oldest"][:10]), date.fromisoformat(newest)
-            )
+            oldest, latest = date.fromisoformat(row["oldest"][:10]), date.fromisoformat(newest)
+            with suppress(KeyError, OverflowError, ValueError):  # letters of odd case, years out of range
+                period = find_period(state.question, oldest, latest)
     if period is None:
         return None
     spans = [(first.isoformat(), last.isoformat()) for first, last in period.spans]
@@ -133,12 +135,20 @@ def dated_chunks(context: Context, state: State, step: Step, parameters: Paramet
         (RAG.periodChunkCount, integer(len(rows))),
     ]
     if rows or strict:
-        weight = 0.0 if strict else parameters["outside_weight"] ** (1.0 if short else 0.5)
+        # likeness by meaning, and ranks that are fused, differ little from one chunk to the next
+        mildly = 1.0 if context.vectors is None else _BY_MEANING
+        weight = 0.0 if strict else parameters["outside_weight"] ** (mildly * (1.0 if short else 0.5))
         statements.append((RAG.outsideWeight, double(weight)))
         return Dated(frozenset(row["chunk"].value for row in rows), strict, weight, statements)
     for predicate, value in statements:
         context.recorder.say(step, predicate, value)
     return None
+
+
+def _names_period(question: str) -> bool:
+    with suppress(KeyError, OverflowError, ValueError):
+        return find_period(question, *_ANY) is not None
+    return False
 
 
 def _given(since: str, until: str) -> Period:

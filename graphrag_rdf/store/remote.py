@@ -332,7 +332,12 @@ class RemoteStore(TemplateStore):
             settings, pause, shown = self.endpoint.settings, _PAUSE, 0
             end = time.monotonic() + settings.lag
             while shown < settings.replicas:
-                if max(self._read_numbers().get(RAG.commit, ()), default=0) >= number:
+                try:
+                    newest = max(self._read_numbers().get(RAG.commit, ()), default=0)
+                except BaseException:
+                    self._unseen = number
+                    raise
+                if newest >= number:
                     shown += 1
                     continue
                 shown = 0

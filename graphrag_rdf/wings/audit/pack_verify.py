@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
 import time
 import zipfile
 import zlib
@@ -100,7 +101,15 @@ def verify_pack(path: Path, key: str | None = None) -> Verified:
     kinds()  # registers the kinds of steps, by which traces are read
     try:
         files = verify_alone.read_zip(path)
-    except (ValueError, OSError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+    except (
+        ValueError,
+        OSError,
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+        EOFError,
+        RuntimeError,
+    ) as error:
         detail = tr("it cannot be read: {cause}").format(cause=tr(str(error)))
         return Verified([Check(later("files"), False, detail)])
     problems = [tr(problem).format(file=file) for problem, file in verify_alone.check_hashes(files)]
@@ -163,7 +172,7 @@ def _signature(
     try:
         did = check_proof(signed_document(quads, files.get(MANIFEST, b"")), proof)
     except UsageError as error:
-        return None, Check(name, None, f"{error.message}: {error.hint}")
+        return None, Check(name, False if key else None, f"{error.message}: {error.hint}")
     except BadProof as error:
         return None, Check(name, False, tr("the signature does not hold: {cause}").format(cause=error))
     if key not in (None, did):

@@ -143,7 +143,9 @@ class Cluster:
             try:
                 return future.result(timeout=_LOOK)
             except TimeoutError:
-                if future.client.status == "running":
+                if future.done():  # of the work itself
+                    raise
+                if future.client.status == "running" and future.client.ncores():
                     gone = None
                     continue
                 gone = gone or time.monotonic()

@@ -55,21 +55,24 @@ def diff_command(before: str, after: str, form: str) -> None:
     A and B are commits or times, as of `--at`. `--format patch` writes all changed quads but traces as an RDF
     Patch.
     """
-    from graphrag_rdf.wings.history.difference import facts_in_words, rdf_patch
+    from graphrag_rdf.wings.history.difference import changed_facts, rdf_patch
     from graphrag_rdf.wings.history.states import find_state
 
     place = _place()
     first = find_state(place, before)
-    with _opened(first) as earlier, _opened(None if after == _NOW else find_state(place, after)) as later:
+    second = None if after == _NOW else find_state(place, after)
+    with _opened(first) as earlier, _opened(second) as later:
         changes = _difference(earlier, later)
         if form == "patch":
             output.write_text("".join(f"{line}\n" for line in rdf_patch(changes)))
             return
-        removed = facts_in_words(earlier.store, changes.removed)
-        added = facts_in_words(later.store, changes.added)
+        removed, added = changed_facts(earlier.store, later.store, changes)
+        reached = second.commit if second else later.store.commit_number()
     quads = {"removed": len(changes.removed), "added": len(changes.added)}
-    if output.write(form, {"from": first.commit, "removed": removed, "added": added, "quads": quads}):
+    out = {"from": first.commit, "to": reached, "removed": removed, "added": added, "quads": quads}
+    if output.write(form, out):
         return
+    say(tr("from {before} to {after}").format(before=first, after=second or tr("now")))
     _show(removed, added)
     say(tr("quads: {removed:,} removed, {added:,} added").format(**quads))
 
@@ -81,21 +84,29 @@ def diff_command(before: str, after: str, form: str) -> None:
 def undo_command(commit: int | None, dry_run: bool, form: str) -> None:
     """Take back the last change of the store, or that of a commit, as a new commit.
 
-    An earlier change is taken back only if nothing later rests on what it touched.
+    Again, it takes back the change before. The commit of an undo can be undone, too. An earlier change is
+    taken back only if nothing later rests on what it touched.
     """
-    from graphrag_rdf.wings.history.difference import facts_in_words
+    from graphrag_rdf.wings.history.difference import changed_facts
+    from graphrag_rdf.wings.history.states import COMMAND
     from graphrag_rdf.wings.history.undo import inverse, take_back
 
     with open_engine(beside=dry_run) as engine:
-        state, changes = inverse(engine, _place(), commit)
-        removed = facts_in_words(engine.store, changes.removed)
+        state, before, changes = inverse(engine, _place(), commit)
+        click.get_current_context().meta[COMMAND] = f"undo {state.commit}"
+        with _opened(before) as former:
+            removed, added = changed_facts(engine.store, former.store, changes)
         if not dry_run:
             take_back(engine, changes)
-        added = facts_in_words(engine.store, changes.added)
     quads = {"removed": len(changes.removed), "added": len(changes.added)}
     out = {"commit": state.commit, "removed": removed, "added": added, "quads": quads, "dry_run": dry_run}
     if output.write(form, out):
         return
+    say(
+        (tr("would take back {command}: {state}") if dry_run else tr("took back {command}: {state}")).format(
+            command=state.command, state=state
+        )
+    )
     _show(removed, added)
     say(tr("quads: {removed:,} removed, {added:,} added").format(**quads))
 

@@ -18,7 +18,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -42,9 +42,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+COMMAND = "graphrag_rdf.history.command"
+"""Key of what the log calls the command at hand, in its context."""
 _LOG = "log.jsonl"
 _TIME = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?)?")
 _MEGABYTE = 1 << 20
+_DIGITS, _YEARS = 18, range(1900, 2101)
+"""Digits of a commit's number; numbers that are years, if there is no such commit yet."""
+UNKNOWN = "?"
+"""The command of changes that no state was kept for at the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,31 +79,51 @@ class State:
         )
 
 
-def keep_state(engine: Engine) -> None:
+def keep_state(engine: Engine, *, opening: bool = False) -> None:
     """Keep the state of a store, and delete states that are no longer kept. Failures are warnings, since what
     was written is in the store.
+
+    Args:
+        opening: the store was just opened. What has changed since the newest state, by a process that was
+            killed or before the history was switched on, is a state then, so that no change hides another.
     """
     settings = engine.settings.of(HistorySection)
     store, place = engine.store, engine.place
     if place is None or not isinstance(store, EmbeddedStore):
         return
-    if settings.keep != "none":
-        context = click.get_current_context(silent=True)
-        command = context.command_path.partition(" ")[2] if context else _program()
-        state = State(store.commit_number(), datetime.now(UTC), _user(), command)
-        try:
+    try:
+        if settings.keep != "none" and not (opening and _is_kept(store, place)):
+            command = UNKNOWN if opening else _command()
+            moment = engine.written or datetime.now(UTC)
+            state = State(store.commit_number(), moment, "" if opening else _user(), command)
             _link(store, place, place.history / str(state.commit))
             _append(place, state)
-        except OSError as error:
-            log.warning(
-                tr("cannot keep the state of the store in {path}: {cause}").format(
-                    path=place.history, cause=error.strerror
-                )
+        if not opening:
+            _delete_old(place, settings)
+    except OSError as error:
+        log.warning(
+            tr("cannot keep the state of the store in {path}: {cause}").format(
+                path=place.history, cause=error.strerror
             )
-    try:
-        _delete_old(place, settings)
+        )
     except StoreError as error:
-        log.warning("%s", error)
+        log.warning("%s", error.message)
+
+
+def _is_kept(store: EmbeddedStore, place: StorePaths) -> bool:
+    """Whether documents, facts and names are those of the newest state, or there is nothing to keep."""
+    states = read_states(place)
+    if not states:
+        return not store.ask("facts/any-evidence")
+    return store.content_commit() <= states[-1].commit
+
+
+def _command() -> str:
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return "serve" if "serve" in sys.argv[1:] else "python"
+    command: str = context.meta.get(COMMAND, context.command_path.partition(" ")[2])
+    return command
 
 
 def _user() -> str:
@@ -108,18 +134,13 @@ def _user() -> str:
         return str(os.getuid()) if hasattr(os, "getuid") else ""
 
 
-def _program() -> str:
-    """What changes a store outside of a command: a thread of the server, or a program in Python."""
-    return "serve" if "serve" in sys.argv[1:] else "python"
-
-
 def read_states(place: StorePaths) -> list[State]:
     """The states in the log, the oldest first.
 
     Raises:
         StoreError: when a line was changed or is missing.
     """
-    states, previous = [], ""
+    states, previous, changed = [], "", ""
     for line in _lines(place):
         try:
             entry = json.loads(line)
@@ -128,10 +149,10 @@ def read_states(place: StorePaths) -> list[State]:
         except (KeyError, TypeError, ValueError) as error:
             raise _damaged(place, line) from error
         if state.previous != previous:
-            raise _damaged(place, line)
+            raise _damaged(place, changed or line)
         folder = place.history / str(state.commit)
         states.append(replace(state, folder=folder if is_database(folder / "oxigraph") else None))
-        previous = iris.digest(line)
+        previous, changed = iris.digest(line), line
     return states
 
 
@@ -146,9 +167,19 @@ def find_state(place: StorePaths, at: str) -> State:
         UsageError: when it is neither, or no such state is kept.
         StoreError: see `read_states`.
     """
-    kept = [state for state in read_states(place) if state.folder is not None]
-    if at.isdigit() and (len(at) != len("2026") or any(state.commit == int(at) for state in kept)):
-        before = [state for state in kept if state.commit <= int(at)]
+    states = read_states(place)
+    kept = [state for state in states if state.folder is not None]
+    newest = states[-1].commit if states else 0
+    number = int(at) if at.isascii() and at.isdigit() and len(at) <= _DIGITS else None
+    if number is not None and (number <= newest or number not in _YEARS):
+        if number > newest:
+            raise UsageError(
+                tr("there is no commit {number}; the newest state is of commit {newest}").format(
+                    number=number, newest=newest
+                ),
+                hint=tr("graphrag-rdf log lists them"),
+            )
+        before = [state for state in kept if state.commit <= number]
     else:
         limit = _end_of(at)
         before = [state for state in kept if state.time <= limit]
@@ -166,14 +197,15 @@ def find_state(place: StorePaths, at: str) -> State:
 
 
 def _end_of(text: str) -> datetime:
-    """The end of a year, month or day; other times as they are."""
+    """The end of a year, month, day, minute or second; other times as they are."""
     try:
         if match := _TIME.fullmatch(text):
             year, month, day = (int(part) if part else None for part in match.groups())
             month, day = (month or 12), (day or calendar.monthrange(year or 1, month or 12)[1])
             return datetime(year or 1, month, day).astimezone() + timedelta(days=1)
-        return datetime.fromisoformat(text).astimezone()
-    except ValueError as error:
+        seconds = 60 if re.search(r"T\d\d:\d\d(?!:?\d)", text) else 0 if "." in text else 1
+        return datetime.fromisoformat(text).astimezone() + timedelta(seconds=seconds)
+    except (ValueError, OverflowError) as error:
         raise UsageError(
             tr("neither a commit nor a time: {text!r}").format(text=text),
             hint=tr("such as 1204, 2026-03, 2026-03-31 or 2026-03-31T14:00"),
@@ -182,13 +214,18 @@ def _end_of(text: str) -> datetime:
 
 def size_of(place: StorePaths, states: Sequence[State]) -> int:
     """Bytes of states that the store itself does not use."""
-    return _own_bytes(place, [state.folder for state in states if state.folder is not None])
+    return _total(_own_sizes(place, states))
 
 
-def _own_bytes(place: StorePaths, folders: Sequence[Path]) -> int:
+def _own_sizes(place: StorePaths, states: Sequence[State]) -> list[dict[int, int]]:
+    """Of each state the number of a file → its bytes, of files that the store itself does not use."""
     used = {file.stat().st_ino for part in (place.database, place.index) for file in _files(part)}
-    sizes = {entry.st_ino: entry.st_size for folder in folders for entry in map(os.stat, _files(folder))}
-    return sum(size for inode, size in sizes.items() if inode not in used)
+    entries = ([file.stat() for file in _files(state.folder)] if state.folder else [] for state in states)
+    return [{file.st_ino: file.st_size for file in each if file.st_ino not in used} for each in entries]
+
+
+def _total(sizes: Sequence[Mapping[int, int]]) -> int:
+    return sum({number: size for each in sizes for number, size in each.items()}.values())
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -242,18 +279,33 @@ def _damaged(place: StorePaths, line: str) -> StoreError:
 
 
 def _delete_old(place: StorePaths, settings: HistorySection) -> None:
-    """Delete states beyond the limits. The newest stays, and the newest that is older than the kept days."""
+    """Delete states beyond the limits, and what a killed process began.
+
+    Of states older than an hour one in each hour stays, of those older than a day one in each day; always the
+    newest, and the newest that is older than the kept days.
+    """
     kept = [state for state in read_states(place) if state.folder is not None]
-    if settings.keep == "none":
-        drop = kept
-    elif settings.keep == "all":
-        drop = []
-    else:
+    stay = [] if settings.keep == "none" else _thinned(kept)
+    if isinstance(settings.keep, int):
         limit = datetime.now(UTC) - timedelta(days=settings.keep)
-        drop = [state for state in kept if state.time < limit][:-1]
-    remaining = [state for state in kept if state not in drop]
-    while len(remaining) > 1 and size_of(place, remaining) > settings.max_mb * _MEGABYTE:
-        drop.append(remaining.pop(0))
-    for state in drop:
-        if state.folder is not None:
-            layout.remove(state.folder, layout.STATE)
+        stay = [*[state for state in stay if state.time < limit][-1:], *(s for s in stay if s.time >= limit)]
+    sizes = _own_sizes(place, stay)
+    while len(stay) > 1 and _total(sizes) > settings.max_mb * _MEGABYTE:
+        del stay[0], sizes[0]
+    names = {str(state.commit) for state in stay}
+    for folder in layout.own(place.history, layout.STATES):
+        if folder.name not in names:
+            layout.remove(folder, layout.STATE)
+
+
+def _thinned(states: Sequence[State]) -> list[State]:
+    today = datetime.now(UTC)
+    of_period: dict[object, State] = {}
+    for state in states:
+        age = today - state.time
+        hour = state.time.replace(minute=0, second=0, microsecond=0)
+        period = (
+            state.commit if age < timedelta(hours=1) else hour if age < timedelta(days=1) else hour.date()
+        )
+        of_period[period] = state
+    return sorted({*of_period.values(), *states[-1:]}, key=lambda state: state.commit)

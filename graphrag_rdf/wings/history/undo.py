@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -10,9 +10,11 @@ from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.rdf.namespaces import STORE_NODE
+from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.embedded import EmbeddedStore
-from graphrag_rdf.trace.facts import label_of, read_labels
+from graphrag_rdf.trace.facts import read_labels
 from graphrag_rdf.wings.history.difference import Difference, difference
 from graphrag_rdf.wings.history.states import State, read_states
 
@@ -21,19 +23,22 @@ if TYPE_CHECKING:
     from graphrag_rdf.layout import StorePaths
 
 
-def inverse(engine: Engine, place: StorePaths, commit: int | None) -> tuple[State, Difference]:
+def inverse(engine: Engine, place: StorePaths, commit: int | None) -> tuple[State, State, Difference]:
     """What takes the change of a commit back.
 
     Args:
-        commit: the number of a state; None for the newest.
+        commit: the number of a state; None for the newest change that is not taken back.
+
+    Returns:
+        the state after the change, the one before, and the changes.
 
     Raises:
         UsageError: when it or the state before it is not kept, or a later change rests on it.
     """
     states = read_states(place)
     numbers = [state.commit for state in states]
-    if commit is None and len(states) > 1:
-        commit = numbers[-1]
+    if commit is None:
+        commit = _newest(states[1:])
     if commit not in numbers[1:]:
         raise UsageError(
             tr("there is no change {commit} that can be taken back").format(commit=commit or ""),
@@ -45,17 +50,31 @@ def inverse(engine: Engine, place: StorePaths, commit: int | None) -> tuple[Stat
         change = difference(earlier, later)
         assert isinstance(engine.store, EmbeddedStore)  # noqa: S101 - it has a folder
         since = difference(later, engine.store)
-    touched = {quad.subject for quad in (*change.removed, *change.added)}
-    rests = _touching([*since.removed, *since.added], touched)
+    touched = set(map(_about, (*change.removed, *change.added)))
+    rests = next((quad for quad in (*since.removed, *since.added) if _touches(quad, touched)), None)
     if rests is not None:
-        named = label_of(rests, read_labels(engine.store, [rests]))
+        thing = rests.subject if _about(rests) in touched else rests.object
+        named = read_labels(engine.store, [thing]).get(text_of(thing), text_of(thing))
         raise UsageError(
             tr("a later change rests on commit {commit}: it changed what the store says of {thing}").format(
                 commit=commit, thing=named
             ),
             hint=tr("take later changes back first, or use forget, facts remove --undo or entities split"),
         )
-    return after, Difference(removed=change.added, added=change.removed)
+    return after, before, Difference(removed=change.added, added=change.removed)
+
+
+def _newest(states: Sequence[State]) -> int | None:
+    """The commit of the newest change that is not taken back."""
+    undone: set[str] = set()
+    for state in reversed(states):
+        word, _, number = state.command.partition(" ")
+        if str(state.commit) in undone:
+            continue
+        if word != "undo":
+            return state.commit
+        undone.add(number)
+    return None
 
 
 def take_back(engine: Engine, changes: Difference) -> None:
@@ -72,10 +91,10 @@ def _store(engine: Engine, state: State) -> EmbeddedStore:
     return EmbeddedStore(engine.store.templates, state.folder / "oxigraph", read_only=True)
 
 
-def _touching(quads: list[Quad], things: Container[object]) -> NamedNode | None:
-    """A thing that one of the quads is about."""
-    for quad in quads:
-        for term in (quad.subject, quad.object):
-            if term in things and isinstance(term, NamedNode):
-                return term
-    return None
+def _about(quad: Quad) -> object:
+    """What a quad is about; of the store itself, one property."""
+    return (quad.subject, quad.predicate) if quad.subject == STORE_NODE else quad.subject
+
+
+def _touches(quad: Quad, touched: Container[object]) -> bool:
+    return _about(quad) in touched or (isinstance(quad.object, NamedNode) and quad.object in touched)

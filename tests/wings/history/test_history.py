@@ -17,6 +17,7 @@ from tests.support.endpoint import TOKENS, WRITE, Endpoint
 
 __all__ = ["folder", "run"]
 
+FOUNDED = "Walter Pennock founded Tarnay Electric Light Company"
 MARRIED = "Walter Pennock married Nora Finlay."
 QUESTION = "When was the Tarnay Electric Light Company founded?"
 
@@ -84,12 +85,13 @@ def test_the_store_answers_as_it_was(run: Run, company: Path) -> None:
 def test_times_name_states(run: Run, company: Path) -> None:
     _, second = commits(run)
     time = states_of(run)[1]["time"]
-    for at in (time, time[:4], time[:7]):
+    for at in (time, time[:4], time[:7], time[:16] + time[-6:]):
         assert f"commit {second}" in run("facts", "list", "--at", at).err
     early = run("facts", "list", "--at", "2001-02-03")
     assert early.code == 2
     assert "no state is as old as 2001-02-03" in early.err
-    assert run("facts", "list", "--at", "yesterday").code == 2
+    for at in ("yesterday", "9999", "99999"):
+        assert run("facts", "list", "--at", at).code == 2
 
 
 def test_the_past_cannot_be_written(run: Run, company: Path) -> None:
@@ -108,10 +110,9 @@ def test_what_changed_about_an_entity(run: Run, company: Path) -> None:
     run("facts", "remove", "Walter Pennock", "lived in", "Port Merrin")
     changes = states_of(run, "--entity", "Walter Pennock")
     assert [change["command"] for change in changes] == ["python", "python", "facts remove"]
-    founded = "Walter Pennock founded Tarnay Electric Light Company"
     assert changes[1]["changes"] == [
-        f"- {founded} (1897)",
-        f"+ {founded} (1898)",
+        f"- {FOUNDED} (1897)",
+        f"+ {FOUNDED} (1898)",
         "+ Walter Pennock married Nora Finlay",
     ]
     assert changes[2]["changes"] == ["- Walter Pennock lived in Port Merrin"]
@@ -120,7 +121,8 @@ def test_what_changed_about_an_entity(run: Run, company: Path) -> None:
 def test_the_difference_as_sentences_and_as_a_patch(run: Run, company: Path) -> None:
     first, second = commits(run)
     sentences = run("diff", first, second, "--format", "json").json
-    assert (sentences["removed"], sentences["added"]) == ([], ["Walter Pennock married Nora Finlay"])
+    assert sentences["removed"] == [f"{FOUNDED} (1897)"]
+    assert sentences["added"] == [f"{FOUNDED} (1898)", "Walter Pennock married Nora Finlay"]
     patch = run("diff", first, "--format", "patch").out.splitlines()
     assert (patch[0], patch[-1]) == ("TX .", "TC .")
     signs = [line[0] for line in patch[1:-1]]
@@ -141,6 +143,23 @@ def test_undo_is_a_commit_that_restores_all(run: Run, company: Path) -> None:
     third = commits(run)[-1]
     assert run("undo", third).code == 0
     assert run("diff", second, "--format", "json").json["quads"] == {"removed": 0, "added": 0}
+
+
+def test_undo_of_a_decision_takes_the_decision_back(run: Run, company: Path) -> None:
+    removed = ("Walter Pennock", "lived in", "Port Merrin")
+    run("facts", "remove", *removed)
+    merged = ("Beatrice Pennock", "Nora Finlay")
+    run("entities", "merge", *merged)
+    _, second, removal, merge = commits(run)
+    assert run("undo", "--format", "json").json["commit"] == merge
+    assert run("undo", "--format", "json").json["commit"] == removal
+    assert run("facts", "decisions", "--format", "json").json == []
+    assert run("decisions", "list", "--format", "json").json == []
+    assert run("diff", second, "--format", "json").json["quads"] == {"removed": 0, "added": 0}
+    assert run("check").code == 0
+    assert run("facts", "remove", *removed).code == 0
+    assert "merged already" not in run("entities", "merge", *merged).out
+    assert run("undo", "--dry-run", "--format", "json").json["commit"] == commits(run)[-1]
 
 
 def test_undo_of_what_later_changes_rest_on_is_refused(run: Run, company: Path) -> None:
@@ -169,6 +188,7 @@ def test_a_changed_line_of_the_log_is_found(run: Run, store: Path, company: Path
     changed = run("log")
     assert changed.code == 1
     assert "log.jsonl was changed" in changed.err
+    assert "nobody" in changed.err
 
 
 def test_limits(run: Run, store: Path, company: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,3 +218,24 @@ def test_a_server_keeps_the_state_between_two_writes(run: Run, store: Path) -> N
     patch = run("diff", first, second, "--format", "patch").out
     assert '<http://example.org/2> <http://example.org/is> "2"' in patch
     assert "<http://example.org/1>" not in patch
+
+
+def test_what_a_killed_process_changed_is_a_state_of_its_own(run: Run, store: Path, company: Path) -> None:
+    before = commits(run)
+    with pytest.raises(KeyboardInterrupt), Engine.open(config=Settings(store=str(store))) as engine:
+        engine.facts.remove("Walter Pennock", "lived in", "Port Merrin")
+        raise KeyboardInterrupt
+    run("facts", "remove", "Beatrice Pennock", "succeeded", "Walter Pennock")
+    assert [state["command"] for state in states_of(run)[len(before) :]] == ["?", "facts remove"]
+    run("undo")
+    assert [
+        decision["fact"]["o_label"] for decision in run("facts", "decisions", "--format", "json").json
+    ] == ["Port Merrin"]
+
+
+def test_forget_deletes_what_a_killed_process_began(run: Run, store: Path, company: Path) -> None:
+    newest = store / "history" / str(commits(run)[-1])
+    shutil.copytree(newest / "oxigraph", store / "history" / "99" / "oxigraph.tmp")
+    assert run("forget", "documents/company.txt").code == 0
+    assert not (store / "history" / "99").exists()
+    assert places(store / "history", "Nora") == []

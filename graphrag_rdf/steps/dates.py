@@ -124,9 +124,11 @@ def dated_chunks(context: Context, state: State, step: Step, parameters: Paramet
     if not rows and (strict or short):
         state.warn(
             "no_documents_of_period",
-            tr("no document is of {period}").format(period=period_in_words)
+            tr("no text has a date of {period}; texts without a date are left out").format(
+                period=period_in_words
+            )
             if strict
-            else tr("no document is of {period}: documents of all dates were searched").format(
+            else tr("no text has a date of {period}: texts of all dates were searched").format(
                 period=period_in_words
             ),
         )
@@ -139,7 +141,9 @@ def dated_chunks(context: Context, state: State, step: Step, parameters: Paramet
         mildly = 1.0 if context.vectors is None else _BY_MEANING
         weight = 0.0 if strict else parameters["outside_weight"] ** (mildly * (1.0 if short else 0.5))
         statements.append((RAG.outsideWeight, double(weight)))
-        return Dated(frozenset(row["chunk"].value for row in rows), strict, weight, statements)
+        chunks = frozenset(row["chunk"].value for row in rows)
+        state.period = period.words, chunks
+        return Dated(chunks, strict, weight, statements)
     for predicate, value in statements:
         context.recorder.say(step, predicate, value)
     return None

@@ -204,6 +204,9 @@ def best_passages(context: Context, step: Step, state: State, parameters: Parame
         return Passages([], words.in_documents)
     spoken = best[0].spoken
     margin = _margin(context, step, state, words, best[0], sentences.left_out)
+    named, of_period = state.period
+    if best[0].chunk in of_period:  # the date of the text says it
+        spoken = spoken | words.spoken_of(named)
     missing = words.missing(state.question, spoken)
     uncertain = bool(missing) and words.weight(words.weights.keys() - spoken) > _MOST_MISSING
     return Passages(found, words.in_documents, margin, missing, uncertain)

@@ -269,6 +269,7 @@ class State:
         result: of a query that answers the question: `template`, `query`, `columns` and `rows`, as in JSON.
         answered: false where the answer is that the program doesn't know.
         closest: what comes nearest to an answer then, best first.
+        period: words of the question that name a period, and the chunks of that period.
         missing: words of the question that the quote lacks which answers, or comes nearest to an answer.
         shown: the passages that answer, or come nearest to an answer, best first.
         vouched: whether a model said of what was found, and is left, that it helps.
@@ -311,6 +312,7 @@ class State:
     result: dict[str, Any] | None = None
     answered: bool = True
     closest: list[Source] = field(default_factory=list)
+    period: tuple[str, Collection[str]] = ("", ())
     missing: Sequence[str] = ()
     shown: list[Passage] = field(default_factory=list)
     empty: bool = False

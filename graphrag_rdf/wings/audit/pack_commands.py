@@ -34,6 +34,8 @@ def write_pack(engine: Engine, session: NamedNode, path: Path, sign: Path | None
     draw = PageImages(engine.blobs).page
     pack = make_pack(engine.store, engine.blobs, session, draw, key=key, **options)
     path.write_bytes(pack.to_zip())
+    signed = tr("signed with {key}").format(key=sign) if sign else tr("not signed")
+    output.note(tr("wrote {path}, {signed}").format(path=path, signed=signed))
     if pack.unproved:
         message = tr("not proved, as the store has changed since or they read too much: {queries}")
         output.warn(message.format(queries=listed(dict.fromkeys(pack.unproved))))

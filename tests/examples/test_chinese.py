@@ -110,7 +110,7 @@ def test_most_of_the_first_passages_hold_it_and_most_unknown_answers_are_labelle
     assert sum(first) >= 0.9 * len(first)
     assert sum(found["answered"] for one, found in answers if one["answers"]) >= 0.9 * len(first)
     unknown = [found for one, found in answers if not one["answers"]]
-    labelled = [found for found in unknown if found["answer"] == "文档中没有说明这一点。"]
+    labelled = [found for found in unknown if not found["answered"]]
     assert len(labelled) >= 0.83 * len(unknown)
     assert all(found["citations"] == [] for found in labelled)
 

@@ -80,7 +80,8 @@ def test_a_prompt_can_be_fetched(trace: Trace, sample: Sample) -> None:
 
 def test_exploration(trace: Trace) -> None:
     exploration = step(trace, "exploration")
-    assert exploration.values == {"candidates": 5, "edges": 2, "chunks": None}
+    undated = {"period": [], "period_chunks": None, "outside_weight": None}
+    assert exploration.values == {"candidates": 5, "edges": 2, "chunks": None, **undated}
     (seed,) = exploration.items["seeds"]
     assert (seed.label, seed.score, seed.matched_by, seed.matched_text) == ("mill", 1.0, "exact", "mill")
     (active,) = exploration.items["activated"]

@@ -149,7 +149,7 @@ def _word(grid: Grid) -> bytes:
             last = table.cell(min(down + high, len(grid)) - 1, min(across + wide, 6) - 1)
             try:
                 table.cell(down, across).merge(last)
-            except docx.exceptions.InvalidSpanError:  # what is merged already
+            except (docx.exceptions.InvalidSpanError, ValueError):  # what is merged already
                 continue
     out = BytesIO()
     made.save(out)

@@ -32,7 +32,7 @@ _MOST_TRIED = 50_000  # hits among which those of a period are searched
 _PREFERRED = 4_000  # the same, where others count too
 _SPANS = 12  # that a trace names
 _YEAR = 364  # days between the first and the last one
-_BY_MEANING = 0.1  # exponent of the factor of other chunks, with an embedding model
+_BY_MEANING = 0.02  # exponent of the factor of other chunks with an embedding model: about two ranks
 _ANY = (date(2000, 1, 1), date(2000, 12, 31))  # dates of documents, to see whether a question has any
 
 Day = Annotated[str, Field(pattern=r"^$|^\d{4}(-\d\d(-\d\d)?)?$")]

@@ -161,7 +161,12 @@ def install(environment: Environment) -> None:
     environment.add_extension("jinja2.ext.i18n")
     environment.newstyle_gettext = True  # type: ignore[attr-defined]
     functions: dict[str, object] = {"_": markup, "gettext": markup, "ngettext": counted, "tr": tr}
-    functions |= {"language": language, "direction": direction, "own_label": own_label, "stored": stored}
+    functions |= {
+        "language": language,
+        "direction": direction,
+        "own_label": own_label,
+        "in_own_language": stored,
+    }
     environment.globals.update(functions)
 
 

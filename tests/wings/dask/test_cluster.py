@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from distributed import LocalCluster
 
 from tests.support.commands import Outcome, documents_in, environment
 
@@ -21,11 +19,39 @@ MANY = 12
 _RANDOM = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
+@dataclass
+class Cluster:
+    """A scheduler and its workers. They are processes: importing Dask changes how exceptions are pickled."""
+
+    address: str
+    scheduler: subprocess.Popen[str]
+    workers: list[subprocess.Popen[bytes]]
+
+
 @pytest.fixture
-def cluster() -> Iterator[LocalCluster]:
-    """Two workers, each a process of its own."""
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as opened:
-        yield opened
+def cluster() -> Iterator[Cluster]:
+    """Two workers of one thread."""
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
+    scheduler = subprocess.Popen([*command, "--host", "127.0.0.1"], stderr=subprocess.PIPE, text=True)
+    assert scheduler.stderr is not None
+    address = next(match[0] for line in scheduler.stderr if (match := re.search(r"tcp://\S+", line)))
+    command = [
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_worker",
+        address,
+        "--nthreads",
+        "1",
+        "--no-dashboard",
+    ]
+    workers = [subprocess.Popen([*command, "--no-nanny"], stderr=subprocess.DEVNULL) for _ in range(2)]
+    joined = 0
+    while joined < len(workers):
+        joined += "Register worker" in scheduler.stderr.readline()
+    yield Cluster(address, scheduler, workers)
+    for process in (*workers, scheduler):
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +103,9 @@ def quads(store: Path) -> set[str]:
 
 
 def test_the_store_is_that_of_a_local_ingest(
-    cluster: LocalCluster, documents: Path, local: set[str], tmp_path: Path
+    cluster: Cluster, documents: Path, local: set[str], tmp_path: Path
 ) -> None:
-    done, stored = ingested(documents, tmp_path / "store", "--dask", cluster.scheduler_address)
+    done, stored = ingested(documents, tmp_path / "store", "--dask", cluster.address)
     assert done.code == 3  # broken.pdf
     assert "broken.pdf" in done.err
     assert "this process does its work" not in done.err
@@ -88,39 +114,19 @@ def test_the_store_is_that_of_a_local_ingest(
 
 @pytest.mark.slow
 def test_a_worker_that_is_killed_loses_nothing(
-    cluster: LocalCluster, documents: Path, local: set[str], tmp_path: Path
+    cluster: Cluster, documents: Path, local: set[str], tmp_path: Path
 ) -> None:
-    worker = next(iter(cluster.workers.values())).pid
-    threading.Timer(2.5, lambda: os.kill(worker, signal.SIGKILL)).start()
-    _, stored = ingested(documents, tmp_path / "store", "--dask", cluster.scheduler_address)
+    threading.Timer(2.5, cluster.workers[0].kill).start()
+    _, stored = ingested(documents, tmp_path / "store", "--dask", cluster.address)
     assert stored == local
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_goes_away_loses_nothing(documents: Path, local: set[str], tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "distributed.cli.dask_scheduler",
-        "--port",
-        "0",
-        "--no-dashboard",
-        "--host",
-        "127.0.0.1",
-    ]
-    scheduler = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    assert scheduler.stderr is not None
-    address = next(match[0] for line in scheduler.stderr if (match := re.search(r"tcp://\S+", line)))
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard"],
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        threading.Thread(target=kill_once_connected, args=[scheduler]).start()
-        done, stored = ingested(documents, tmp_path / "store", "--dask", address)
-    finally:
-        worker.kill()
-        scheduler.kill()
+def test_a_scheduler_that_goes_away_loses_nothing(
+    cluster: Cluster, documents: Path, local: set[str], tmp_path: Path
+) -> None:
+    threading.Thread(target=kill_once_connected, args=[cluster.scheduler]).start()
+    done, stored = ingested(documents, tmp_path / "store", "--dask", cluster.address)
     assert stored == local
     assert "this process does its work" in done.err
 

@@ -154,14 +154,13 @@ def test_what_a_process_holds_already_is_no_part_of_the_limit() -> None:
     assert bounded(lambda: time.sleep(0.3) or "done", 16) == "done"
 
 
-class OwnError(Exception):
-    """An exception that pickle cannot restore: it needs two arguments."""
-
-    def __init__(self, what: str, where: str) -> None:
-        super().__init__(f"{what} at {where}")
-
-
 def test_an_error_of_the_check_is_no_damage_and_keeps_its_traceback() -> None:
+    class OwnError(Exception):
+        """An exception that pickle cannot restore. Libraries may teach it those that are defined before."""
+
+        def __init__(self, what: str, where: str) -> None:
+            super().__init__(f"{what} at {where}")
+
     def ends() -> None:
         raise OwnError("a mistake", "the roof")
 

@@ -20,7 +20,7 @@ _COUNTS = ("documents", "entities", "facts")
 def _states(engine: Engine, asked: Asked) -> Iterable[dict[str, Any]]:
     """The states, the newest first; with a filter, those whose change concerns the entity or document."""
     from graphrag_rdf.store.remote import RemoteStore
-    from graphrag_rdf.wings.history.states import read_states
+    from graphrag_rdf.wings.history.states import own_sizes, read_states
 
     if engine.place is None or isinstance(engine.store, RemoteStore):
         raise UsageError(tr("only a store in a folder has a history"))
@@ -28,7 +28,10 @@ def _states(engine: Engine, asked: Asked) -> Iterable[dict[str, Any]]:
     if asked.values:
         items = [*_changes(engine, states, asked.values)]
     else:
-        items = [{**_item(state), **_counts(engine, state), "changes": []} for state in states]
+        items = [
+            {**_item(state), **_counts(engine, state), "bytes": sum(own.values()), "changes": []}
+            for state, own in zip(states, own_sizes(engine.place, states), strict=True)
+        ]
     end = None if asked.limit is None else asked.offset + asked.limit
     return items[::-1][asked.offset : end]
 
@@ -72,7 +75,7 @@ def _changes(engine: Engine, states: Iterable[State], filters: Mapping[str, Any]
             *(f"+ {words}" for words in sorted(after - before)),
         ]
         if changes:
-            yield {**_item(state), **dict.fromkeys(_COUNTS), "changes": changes}
+            yield {**_item(state), **dict.fromkeys((*_COUNTS, "bytes")), "changes": changes}
         before = after
 
 
@@ -99,6 +102,7 @@ register(
             Column("documents", later("documents"), "count"),
             Column("entities", later("entities"), "count"),
             Column("facts", later("facts"), "count"),
+            Column("bytes", later("size"), "size"),
             Column("changes", later("changes"), below="both"),
             Column("kept", kind="truth"),
         ),

@@ -212,12 +212,7 @@ def _end_of(text: str) -> datetime:
         ) from error
 
 
-def size_of(place: StorePaths, states: Sequence[State]) -> int:
-    """Bytes of states that the store itself does not use."""
-    return _total(_own_sizes(place, states))
-
-
-def _own_sizes(place: StorePaths, states: Sequence[State]) -> list[dict[int, int]]:
+def own_sizes(place: StorePaths, states: Sequence[State]) -> list[dict[int, int]]:
     """Of each state the number of a file → its bytes, of files that the store itself does not use."""
     used = {file.stat().st_ino for part in (place.database, place.index) for file in _files(part)}
     entries = ([file.stat() for file in _files(state.folder)] if state.folder else [] for state in states)
@@ -289,7 +284,7 @@ def _delete_old(place: StorePaths, settings: HistorySection) -> None:
     if isinstance(settings.keep, int):
         limit = datetime.now(UTC) - timedelta(days=settings.keep)
         stay = [*[state for state in stay if state.time < limit][-1:], *(s for s in stay if s.time >= limit)]
-    sizes = _own_sizes(place, stay)
+    sizes = own_sizes(place, stay)
     while len(stay) > 1 and _total(sizes) > settings.max_mb * _MEGABYTE:
         del stay[0], sizes[0]
     names = {str(state.commit) for state in stay}

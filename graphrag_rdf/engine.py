@@ -400,7 +400,8 @@ class Engine(Components):
         Raises:
             UsageError: when there is none, or several.
         """
-        self.indexer.recover()
+        if not self.read_only:
+            self.indexer.recover()
         return one_entity(name, self.store, self.text_index)
 
     # --- questions ---------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from graphrag_rdf.lists.values import NUMBERS
 from graphrag_rdf.server.pages.links import Links, fact_page
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.service import Service
+from graphrag_rdf.wing import wings
 
 
 def list_page(
@@ -121,3 +122,10 @@ def turns(path: str, limit: int, offset: int, found: int, **more: Any) -> dict[s
 def links_of(service: Service, run: str = "") -> Links:
     """The addresses of this store's things; see `Links`."""
     return Links(service.engine.settings.extract.namespace, run)
+
+
+def history_page(service: Service, **filters: str) -> str | None:
+    """The page of what each change did to the facts of filters; None for a store that keeps no states."""
+    if service.remote is not None or not any(wing.past for wing in wings()):
+        return None
+    return f"/history?{urlencode(filters)}"

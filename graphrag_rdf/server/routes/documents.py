@@ -22,7 +22,7 @@ from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.citations import citations_around
 from graphrag_rdf.server.pages.cited_pages import PDF, CitedPage, cited_pages
 from graphrag_rdf.server.pages.links import fact_anchor
-from graphrag_rdf.server.pages.lists import links_of, turns
+from graphrag_rdf.server.pages.lists import history_page, links_of, turns
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import (
     Forms,
@@ -200,6 +200,7 @@ def document_page(
         "/documents",
         iri=iri.value,
         about=about,
+        history=history_page(service, document=iri.value),
         read=about["read"],
         failures=read_failures(store, iri.value),
         on=pages_told,

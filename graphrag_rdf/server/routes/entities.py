@@ -24,7 +24,7 @@ from graphrag_rdf.server.http.body import is_form, read_form
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.http.questions import read_json, read_request
 from graphrag_rdf.server.pages.links import Links
-from graphrag_rdf.server.pages.lists import links_of
+from graphrag_rdf.server.pages.lists import history_page, links_of
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import Forms, iri_of, represent, whole_number
 from graphrag_rdf.server.routes.resource import described, statements
@@ -173,6 +173,7 @@ def entity_page(
         mentions=mentions[:_MENTIONS],
         drawing=None if facts_from else _drawing(label, canonical, members, (*out, *into), near, links),
         explore=f"/graph?{urlencode({'entity': canonical.value})}",
+        history=history_page(service, entity=canonical.value),
         href=links,
         deciding=not service.read_only,
         token=not may(connection, "write"),

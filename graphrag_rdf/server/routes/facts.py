@@ -15,11 +15,12 @@ from graphrag_rdf.i18n import tr
 from graphrag_rdf.ingest.fact_decisions import Edited
 from graphrag_rdf.lists.facts import FACTS
 from graphrag_rdf.rdf.json_values import to_json
+from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.server.http.access import may, require
 from graphrag_rdf.server.http.body import Parameters, is_form, read_form
 from graphrag_rdf.server.http.problems import Problem, hint_of
 from graphrag_rdf.server.http.questions import read_json, read_request
-from graphrag_rdf.server.pages.lists import links_of
+from graphrag_rdf.server.pages.lists import history_page, links_of
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import Forms, listed, parameter, represent, truth
 from graphrag_rdf.server.routes.lists import list_response
@@ -213,6 +214,9 @@ def fact_page(
         "fact",
         "/facts",
         facts=by_fact,
+        histories={
+            fact: history_page(service, entity=text_of(fact.s), relation=text_of(fact.p)) for fact in by_fact
+        },
         answers=answers,
         most=_ANSWERS,
         links=links_of(service),

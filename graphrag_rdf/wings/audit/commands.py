@@ -16,6 +16,7 @@ from graphrag_rdf.cli.session import open_engine, refuse, server_of
 from graphrag_rdf.i18n import tr
 
 if TYPE_CHECKING:
+    from graphrag_rdf.wings.audit.past import Past
     from graphrag_rdf.wings.audit.verify import Check
 
 
@@ -25,19 +26,38 @@ if TYPE_CHECKING:
 def verify_command(trace: str, form: str) -> int:
     """Check that all edges, quotes, offsets, hashes and citations of a trace hold; exit code 1 if not.
 
-    Traces of TrustGraph are checked as far as they go.
+    If not all is as it was, the trace is also checked against the state of the store when the question was
+    asked, if that is kept. Traces of TrustGraph are checked as far as they go.
     """
     from graphrag_rdf.trace.catalogue import find_trace
+    from graphrag_rdf.wings.audit.past import verify_in_past
     from graphrag_rdf.wings.audit.verify import verify_trace
 
+    past = None
     with open_engine(beside=True) as engine:
         session = find_trace(engine.store, trace)
         checks = verify_trace(engine.store, engine.blobs, session)
+        if any(check.ok is False or check.changed for check in checks):
+            past = verify_in_past(engine, session)
     ok = all(check.ok is not False for check in checks)
-    if not output.write(form, {"trace": session.value, "ok": ok, "checks": checks}):
+    out = {"trace": session.value, "ok": ok, "checks": checks}
+    if past is not None:
+        out["past"] = {"commit": past.commit, "ok": past.ok, "checks": past.checks}
+    if not output.write(form, out):
         for check in checks:
             show_check(check)
+        if past is not None:
+            _show_past(past)
     return DONE if ok else FAILED
+
+
+def _show_past(past: Past) -> None:
+    """Print whether a trace held when the question was asked, and what did not."""
+    message = tr("in {state}, all holds") if past.ok else tr("in {state}, from before the question:")
+    say(message.format(state=past.state))
+    for check in past.checks:
+        if check.ok is False or check.changed:
+            show_check(check)
 
 
 def show_check(check: Check) -> None:

@@ -56,19 +56,27 @@ def _counts(engine: Engine, state: State) -> dict[str, int | None]:
 
 
 def _changes(engine: Engine, states: Iterable[State], filters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The changes that added facts to a list of them, or removed some."""
+    """The changes that added facts to a list of them, or removed some.
+
+    Raises:
+        UsageError: when no state has what a filter names.
+    """
     from graphrag_rdf.lists.declaration import lists
     from graphrag_rdf.lists.facts import object_in_words
 
     before: set[str] = set()
-    for state in states:
-        if state.folder is None:
-            continue
+    kept = [state for state in states if state.folder is not None]
+    unknown = 0
+    for state in kept:
+        assert state.folder is not None  # noqa: S101 - it is kept
         with engine.at(state.folder) as past:
             try:
                 facts = lists()["facts"].items(past, Asked(_FACTS, 0, filters))
-            except UsageError:  # not yet known, or no more
+            except UsageError:  # not yet in the store, or no more
                 facts = []
+                unknown += 1
+                if unknown == len(kept):
+                    raise
         after = {f"{fact['s_label']} {fact['p_label']} {object_in_words(fact)}" for fact in facts}
         changes = [
             *(f"- {words}" for words in sorted(before - after)),
@@ -117,12 +125,17 @@ register(
                 "Facts from this document that each change added or removed.",
                 label=later("Document"),
             ),
+            Filter(
+                "relation",
+                "Facts with this relation that each change added or removed.",
+                label=later("Relation"),
+            ),
         ),
         command="log",
         path="/history",
         examples=(
             "graphrag-rdf log",
-            'graphrag-rdf log --entity "Ada Lovelace"',
+            'graphrag-rdf log --entity "Ada Lovelace" --relation "born on"',
             "graphrag-rdf log --document report.pdf --format json",
         ),
         read=_states,

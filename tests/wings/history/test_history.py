@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+import rdflib
 
 from graphrag_rdf import Engine
 from graphrag_rdf.config import Settings
@@ -133,6 +136,81 @@ def test_the_difference_as_sentences_and_as_a_patch(run: Run, company: Path) -> 
     )
 
 
+def test_what_nobody_ever_heard_of_is_an_error(run: Run, company: Path) -> None:
+    for option in ("--entity", "--document", "--relation"):
+        assert run("log", option, "Atlantis").code == 2
+
+
+def test_an_old_answer_is_checked_against_the_state_of_its_time(run: Run, company: Path) -> None:
+    first, _ = commits(run)
+    run("ask", "Where did Walter Pennock live?")
+    holds = run("trace", "verify", "last", "--format", "json").json
+    assert holds["ok"]
+    assert "past" not in holds
+    run("facts", "remove", "Walter Pennock", "lived in", "Port Merrin", "--with-sentences")
+    verified = run("trace", "verify", "last", "--format", "json").json
+    assert any(check["changed"] for check in verified["checks"])
+    assert verified["past"]["commit"] > first
+    assert verified["past"]["ok"]
+    assert "all holds" in run("trace", "verify", "last").out
+    assert not (company.parent.parent / "graphrag-store" / "snapshots").exists()
+    run("forget", "documents/company.txt")
+    assert "past" not in run("trace", "verify", "last", "--format", "json").json
+
+
+FOUNDED_BY_WALTER = "Walter Pennock", "founded", "Tarnay Electric Light Company"
+LIFE = [
+    (["ingest", "documents"], "Walter Pennock lived in Port Merrin", True),
+    (["edit", "Nora Finlay lived in Corran Lamb."], "Nora Finlay lived in Corran Lamb", True),
+    (["edit", "Nora Finlay lived in Dunmarrow Bay."], "Nora Finlay lived in Corran Lamb", False),
+    (["facts", "remove", "Walter Pennock", "lived in", "Port Merrin"], "lived in Port Merrin", False),
+    (
+        ["facts", "correct", "--subject", "Ida Brandt", *FOUNDED_BY_WALTER],
+        "Ida Brandt founded Tarnay Electric Light Company",
+        True,
+    ),
+    (["entities", "merge", "Beatrice Pennock", "Nora Finlay"], "lived in Dunmarrow Bay", True),
+    (["undo"], "Nora Finlay lived in Dunmarrow Bay", True),
+    (
+        ["facts", "remove", "--undo", "Walter Pennock", "lived in", "Port Merrin"],
+        "lived in Port Merrin",
+        True,
+    ),
+    (["edit", "Nora Finlay lived in Arnhythe."], "Nora Finlay lived in Dunmarrow Bay", False),
+]
+"""Commands; what is a fact after each, and what is none."""
+
+
+def facts_of(run: Run, *options: object) -> str:
+    """All facts in words, and the entities that are one."""
+    facts = run("facts", "list", "--format", "json", *options).json
+    same = run("decisions", "list", "--format", "json", *options).json
+    words = [f"{fact['s_label']} {fact['p_label']} {fact['o_label']}" for fact in facts]
+    return "\n".join([*sorted(words), *sorted(str(decision) for decision in same)])
+
+
+def test_each_state_of_a_life_is_as_it_was(run: Run, folder: Path) -> None:
+    author = documents_in(folder) / "author.txt"
+    lives: dict[int, str] = {}
+    for command, fact, holds in LIFE:
+        if command[0] == "edit":
+            author.write_text(command[1], encoding="utf-8")
+            command = ["ingest", "documents"]  # noqa: PLW2901
+        assert run(*command).code == 0, command
+        lives[commits(run)[-1]] = facts_of(run)
+        assert (fact in facts_of(run)) == holds, command
+    assert len(lives) == len(LIFE)
+    assert len(set(lives.values())) > len(LIFE) - 2
+    for commit, facts in lives.items():
+        assert facts_of(run, "--at", commit) == facts, commit
+    store = folder / "graphrag-store"
+    assert places(store / "history", "Dunmarrow Bay") != []
+    assert run("forget", "documents/author.txt").code == 0
+    for words in ("Dunmarrow Bay", "Corran Lamb", "Nora Finlay"):
+        assert places(store / "history", words) == []
+    assert [state["kept"] for state in states_of(run)] == [*[False] * len(LIFE), True]
+
+
 def test_undo_is_a_commit_that_restores_all(run: Run, company: Path) -> None:
     first, second = commits(run)
     assert run("undo", "--dry-run").code == 0
@@ -215,10 +293,35 @@ def test_a_server_keeps_the_state_between_two_writes(run: Run, store: Path) -> N
         assert '<http://example.org/2> <http://example.org/is> "2"' in patch.text
         assert "<http://example.org/1>" not in patch.text
         assert client.get("/changes", params={"since": "2001"}).status_code == 404
+        members = members_of(client.get("/changes", headers={"Accept": "application/n-triples"}).text)
+        assert [number for number, _ in sorted(members)] == listed[1:]
+        change = client.get(max(members)[1]).raise_for_status().text
+        assert '<http://example.org/1> <http://example.org/is> "1"' in change
+        assert "<http://example.org/2>" not in change
+        entity = client.get("/entities", params={"match": "Walter"}, headers={"Accept": "application/json"})
+        iri = entity.json()["items"][0]["iri"]
+        as_page = {"Accept": "text/html"}
+        entity_page = client.get(f"/entities/{iri}", headers=as_page).text
+        (link,) = re.findall('href="(/history[^"]*)"', entity_page)
+        changed = client.get(html.unescape(link), headers=as_page)
+        assert changed.status_code == 200, changed.text
+        assert "Nora Finlay" in changed.text
     first, second = commits(run)[len(before) :]
-    patch = run("diff", first, second, "--format", "patch").out
-    assert '<http://example.org/2> <http://example.org/is> "2"' in patch
-    assert "<http://example.org/1>" not in patch
+    written = run("diff", first, second, "--format", "patch").out
+    assert '<http://example.org/2> <http://example.org/is> "2"' in written
+    assert "<http://example.org/1>" not in written
+
+
+def members_of(triples: str) -> list[tuple[int, str]]:
+    """Commit and address of each member of a stream of events."""
+    stream = rdflib.Graph().parse(data=triples, format="nt")
+    rows = stream.query(
+        """SELECT ?commit ?member {
+          ?stream a <https://w3id.org/ldes#EventStream> ; <https://w3id.org/tree#member> ?member .
+          ?member <https://w3id.org/graphrag-rdf/ns#commit> ?commit .
+        }"""
+    )
+    return [(int(str(commit)), str(member)) for commit, member in rows]  # type: ignore[misc]
 
 
 def test_what_a_killed_process_changed_is_a_state_of_its_own(run: Run, store: Path, company: Path) -> None:

@@ -16,6 +16,7 @@ from graphrag_rdf.config import Settings
 from graphrag_rdf.config.trust import place_of
 from graphrag_rdf.errors import OtherVersionError, SearchIndexError, StoreError, UsageError
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.layout import StorePaths
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Store
@@ -24,7 +25,7 @@ from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.endpoint import Addresses, Endpoint, RemoteSettings
 from graphrag_rdf.store.folder import DEFAULT_COLLECTION, StoreFolder, is_address
 from graphrag_rdf.store.migrations import migrate
-from graphrag_rdf.wing import data_folders
+from graphrag_rdf.wing import data_folders, load, wings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -206,15 +207,24 @@ class Components:
         return index
 
     @property
-    def _indexed(self) -> StoreFolder | None:
+    def _indexed(self) -> StorePaths | None:
         """The folder with the indexes. None for memory: also where a store behind an endpoint is only read,
         whose indexes nobody may have built here, and nothing is to be written."""
-        if self.place is None or (self.read_only and self._is_remote):
-            return None
+        if self.read_only and self.is_remote:
+            return self._shared.place if self._shared is not None else None
         return self.place
 
+    @cached_property
+    def _shared(self) -> Any:
+        """The indexes that another process made of a store that is only read; None if there are none."""
+        if not (self.read_only and self.is_remote):
+            return None
+        makers = (load(wing.indexes) for wing in wings() if wing.indexes)
+        return next(filter(None, (make(self) for make in makers)), None)
+
     @property
-    def _is_remote(self) -> bool:
+    def is_remote(self) -> bool:
+        """Whether the store is behind an endpoint."""
         from graphrag_rdf.store.remote import RemoteStore
 
         return isinstance(self.store, RemoteStore)
@@ -386,6 +396,10 @@ class Components:
             indexer = StoreIndexer(self.store, index, vectors, self.embedder, *self._derived)
             if not indexer.lacks_words:
                 return index
+            if self._shared is not None and self._shared.renew():
+                for part in ("text_index", "vectors", "indexer"):
+                    self.__dict__.pop(part, None)
+                return self.ready_index(warn)
             if self._ingesting or (self.read_only and self._indexed is not None):
                 warn("index_behind", tr("the newest data are not in the search index yet"))
                 return index

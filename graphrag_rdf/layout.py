@@ -182,6 +182,17 @@ def entries(folder: Path, shape: Shape, *, deep: bool = True, apart: bool = True
         yield Entry(path, name, in_the_way=not right)
 
 
+def fits(path: str, shape: Shape) -> bool:
+    """Whether a relative path is one of a file that the program makes in a folder."""
+    inner: Shape | None = shape
+    for part in path.split("/"):
+        name = inner.name_of(part) if inner is not None else None
+        if name is None:
+            return False
+        inner = name.shape
+    return inner is None
+
+
 @dataclass(frozen=True, slots=True)
 class StorePaths:
     """The paths in a store's folder.

@@ -58,6 +58,9 @@ class Wing:
         rests: `module:attribute` of a function that gets the engine while no write is under way: when a
             store is opened to write (`opening=True`), and if more than traces has changed, before the next
             write of a server and when the store is closed.
+        indexes: `module:attribute` of a function that gets a `components.Components` whose store is behind an
+            endpoint and only read, and returns the indexes that another process made of it (`place`,
+            `renew`); None if the settings name none.
         past: `module:attribute` of a function that finds an earlier state of a store (with its `folder`),
             given the store's folder and the value of `--at`.
         workers: `module:attribute` of a function that gets the settings, and opens the processes that read
@@ -91,6 +94,7 @@ class Wing:
     guides: tuple[str, ...] = ()
     readers: Mapping[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
     rests: str = ""
+    indexes: str = ""
     past: str = ""
     workers: str = ""
     watches: str = ""

@@ -54,6 +54,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "langchain": ("langchain_core",),
     "llama-index": ("llama_index.core",),
     "dask": ("distributed",),
+    "shared-index": ("fsspec",),
     "sign": ("cryptography",),
     "otel": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
 }

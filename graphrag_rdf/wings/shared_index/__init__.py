@@ -1,0 +1,1 @@
+"""Search indexes that one process makes and many read."""

@@ -159,10 +159,10 @@ def stored_documents(store: Store, documents: Iterable[NamedNode] | None = None)
 
 
 def find_documents(store: Store, names: Sequence[str]) -> list[NamedNode]:
-    """Documents by IRI, identity, path or title.
+    """Documents by IRI, identity, path or title, or by the last parts of a path.
 
     Raises:
-        UsageError: when a name is unknown, or a title is not unique.
+        UsageError: when a name is unknown, or names several.
     """
     known = stored_documents(store)
     found: list[NamedNode] = []
@@ -172,7 +172,7 @@ def find_documents(store: Store, names: Sequence[str]) -> list[NamedNode]:
             for stored in known.values()
             if name in (stored.iri.value, stored.identity, stored.location, stored.title)
             or _same_file(name, stored.location)
-        ]
+        ] or [stored.iri for stored in known.values() if name and stored.identity.endswith(f"/{name}")]
         if not matches:
             raise UsageError(
                 tr("no document is called {name!r}").format(name=name), hint=_near(name, known.values())

@@ -101,6 +101,14 @@ def test_a_name_that_is_no_path_names_no_document(two: Path, engine_of: MakeEngi
         find_documents(engine.store, [name])
 
 
+def test_the_last_parts_of_a_path_name_a_document(two: Path, engine_of: MakeEngine) -> None:
+    engine = engine_of()
+    engine.ingest([two])
+    assert find_documents(engine.store, ["secret.txt"]) == find_documents(engine.store, ["docs/secret.txt"])
+    with pytest.raises(UsageError, match="no document is called"):
+        find_documents(engine.store, ["cret.txt"])
+
+
 def test_counts_are_what_goes(two: Path, engine_of: MakeEngine) -> None:
     """The dry run, the report and the store agree; canonical links of entities that are gone go too."""
     engine = engine_of("store")

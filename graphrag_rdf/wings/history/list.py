@@ -24,6 +24,8 @@ def _states(engine: Engine, asked: Asked) -> Iterable[dict[str, Any]]:
 
     if engine.place is None or isinstance(engine.store, RemoteStore):
         raise UsageError(tr("only a store in a folder has a history"))
+    if engine.place.past is not None:
+        raise UsageError(tr("--at has no effect here"), hint=tr("the list has all states"))
     states = read_states(engine.place)
     if asked.values:
         items = [*_changes(engine, states, asked.values)]

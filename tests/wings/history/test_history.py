@@ -139,6 +139,7 @@ def test_the_difference_as_sentences_and_as_a_patch(run: Run, company: Path) -> 
 def test_what_nobody_ever_heard_of_is_an_error(run: Run, company: Path) -> None:
     for option in ("--entity", "--document", "--relation"):
         assert run("log", option, "Atlantis").code == 2
+    assert run("log", "--at", commits(run)[0]).code == 2
 
 
 def test_an_old_answer_is_checked_against_the_state_of_its_time(run: Run, company: Path) -> None:

@@ -42,6 +42,7 @@ _FORMATS = ("trig", "nquads", "turtle", "ntriples", "rdfxml", "jsonld", "graphml
         "graphrag-rdf export --format turtle --graph urn:graph:facts > facts.ttl",
         "graphrag-rdf export -o graph.graphml",
         "graphrag-rdf export ms-graphrag output",
+        "graphrag-rdf export --shards 8 -o shards",
     ],
 )
 @click.argument("words", metavar="[ms-graphrag DIR]", nargs=-1)
@@ -61,6 +62,12 @@ _FORMATS = ("trig", "nquads", "turtle", "ntriples", "rdfxml", "jsonld", "graphml
     help="Syntax of triple terms; jsonld is always classic.",
 )
 @output_option
+@click.option(
+    "--shards",
+    type=click.IntRange(1, 9999),
+    metavar="N",
+    help="Write N gzipped N-Quads files and a manifest into the folder of -o, for an engine's bulk loader.",
+)
 @click.option("--counts", is_flag=True, help="Print the numbers of quads or rows as JSON (with -o or DIR).")
 def export_command(
     words: tuple[str, ...],
@@ -68,6 +75,7 @@ def export_command(
     graph: str | None,
     dialect: Dialect,
     path: Path | None,
+    shards: int | None,
     counts: bool,
 ) -> None:
     """Write the store, or one of its graphs, as RDF or GraphML.
@@ -82,6 +90,12 @@ def export_command(
         return
     if counts and path is None:
         raise UsageError(tr("--counts needs -o FILE: without it, stdout holds the export"))
+    if shards is not None:
+        if path is None or graph or form not in (None, "nquads"):
+            raise UsageError(tr("--shards needs -o DIR, and writes the whole store as nquads"))
+        with open_engine(beside=True) as engine:
+            write_shards(engine, path, shards, dialect, counts=counts)
+        return
     wanted = None if graph is None else iri_of(graph)
     written: Format = form_of(form, path, _FORMATS)
     with open_engine(beside=True) as engine, destination(path) as stream:
@@ -101,6 +115,24 @@ def export_command(
         )
     if wanted is not None and not (report.quads or report.entities):
         warn(tr("the graph {wanted} is empty").format(wanted=wanted.value))
+
+
+def write_shards(engine: Engine, folder: Path, number: int, dialect: Dialect, *, counts: bool) -> None:
+    """Write a store in shards, and report it."""
+    from graphrag_rdf.exchange import export_shards
+
+    manifest = export_shards(engine.store, folder, number, dialect)
+    if counts:
+        output.write_json(manifest.model_dump())
+        return
+    files = counted("{count:,} shard", "{count:,} shards", number)
+    place = tr("{files} in {folder}").format(files=files, folder=folder)
+    note(tr("wrote {quads} to {place}").format(quads=_quads(manifest.quads), place=place))
+    note(
+        tr("load them with the engine's bulk loader, then: graphrag-rdf adopt URL {folder}").format(
+            folder=folder
+        )
+    )
 
 
 def _export_by_wing(words: tuple[str, ...], *, counts: bool) -> None:

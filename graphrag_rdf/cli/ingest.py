@@ -19,6 +19,7 @@ from graphrag_rdf.cli.command import (
     shapes_options,
     shapes_overrides,
 )
+from graphrag_rdf.cli.exchange import write_shards
 from graphrag_rdf.cli.output import counts, format_option, pairs, planned, say, usage
 from graphrag_rdf.cli.process import DONE, IN_PART, outcome, stop_requests
 from graphrag_rdf.cli.session import client_of, in_folder, load, open_engine, refuse
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.ingest.schedule import Progress
 
 _REASONS = 3
+_SHARDS = 8
 
 
 @click.command(
@@ -70,6 +72,12 @@ _REASONS = 3
 @click.option(
     "--dask", metavar="ADDRESS", help="Read documents and apply rules on the cluster of this Dask scheduler."
 )
+@click.option(
+    "--to-shards",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Use the store DIR/store, and write it to DIR as files for an engine's bulk loader.",
+)
 @click.option("--dry-run", is_flag=True, help="Estimate the work and its cost, and write nothing.")
 @click.option("--refresh", is_flag=True, help="Extract all facts again.")
 @click.option(
@@ -100,6 +108,7 @@ def ingest_command(
     validation: str | None,
     jobs: int | None,
     dask: str | None,
+    to_shards: Path | None,
     dry_run: bool,
     refresh: bool,
     relations: bool | None,
@@ -121,13 +130,15 @@ def ingest_command(
         own["dask"] = dask
         own |= {"ontology": ontologies or None, "ontology_mode": ontology_mode}
         own |= {"shapes": shapes or None, "validation": validation}
-        refuse({**own, "dry_run": dry_run, "relations": relations, "sync": sync})
+        refuse({**own, "to_shards": to_shards, "dry_run": dry_run, "relations": relations, "sync": sync})
         return _send(paths, exclude, settings, form, refresh=refresh)
     overrides: dict[str, Any] = {"llm.model": model, "embedding.model": embedding_model, "extract.jobs": jobs}
     overrides |= {"relations.build": relations, "extract.ontology_mode": ontology_mode}
     overrides |= shapes_overrides(shapes, validation)
     if dask:
         overrides["dask.scheduler"] = dask
+    if to_shards:
+        overrides["store"] = str(to_shards / "store")
     files, iris = _ontologies(ontologies)
     overrides["extract.ontology"] = iris or None
     settings = load(overrides).settings
@@ -158,6 +169,8 @@ def ingest_command(
         report = engine.ingest(
             paths, refresh=refresh, sync=sync, exclude=exclude, progress=progress, stop=stop
         )
+        if to_shards and report.stopped is None:
+            write_shards(engine, to_shards, _SHARDS, "rdf12", counts=False)
     if not output.write(form, report):
         from graphrag_rdf.ingest.extractors import read_by
 

@@ -4,5 +4,16 @@ from __future__ import annotations
 
 from graphrag_rdf.exchange.dump import FORMATS, ExportReport, Format, export_graph
 from graphrag_rdf.exchange.import_ import ImportReport, import_file
+from graphrag_rdf.exchange.shards import Manifest, export_shards, read_manifest
 
-__all__ = ["FORMATS", "ExportReport", "Format", "ImportReport", "export_graph", "import_file"]
+__all__ = [
+    "FORMATS",
+    "ExportReport",
+    "Format",
+    "ImportReport",
+    "Manifest",
+    "export_graph",
+    "export_shards",
+    "import_file",
+    "read_manifest",
+]

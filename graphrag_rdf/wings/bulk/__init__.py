@@ -1,0 +1,1 @@
+"""Stores in the bulk loaders of engines, and plans for large collections."""

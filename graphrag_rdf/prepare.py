@@ -25,6 +25,7 @@ from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.recorder import TraceRecorder
 from graphrag_rdf.trace.reuse import read_turns
+from graphrag_rdf.wing import Wing, all_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.rerankers import Reranker
@@ -98,6 +99,7 @@ def prepare(
         gateway=parts.gateway if settings.llm.model else None,
         reranker=_reranker(parts, state, index),
         jobs=settings.llm.jobs or settings.extract.jobs,
+        section=settings.of,
     )
     return context, state
 
@@ -195,9 +197,14 @@ def depends(
         "warnings": state.warnings,
         "relations": [relations] if relations else [],
         "reports": _reports_made(parts),
+        "wings": {name: getattr(parts.settings, name).model_dump(mode="json") for name in all_of(_sections)},
         # another ontology changes inferences without a change of content: with them, each commit counts
         "inferences": parts.store.commit_number() if _may_infer(parameters) else None,
     }
+
+
+def _sections(wing: Wing) -> Mapping[str, str]:
+    return wing.settings
 
 
 def _may_infer(parameters: Mapping[str, Any]) -> bool:

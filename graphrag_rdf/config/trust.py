@@ -26,6 +26,7 @@ from graphrag_rdf.loopback import is_loopback
 _TEXT = later("documents and questions are sent there, with the provider's key")
 _SERVER = later("documents and questions are sent there, with the token")
 _STORE = later("documents and questions are sent there, with the password or token of the endpoint")
+_ENDPOINTS = later("queries with words of questions and values of facts are sent there")
 _ACCOUNT = later("the owner of this credential can see everything that is sent")
 _QUERIES = later("its query templates read and change the store")
 _OUTSIDE = later("files outside the folder of this file are read or written")
@@ -43,6 +44,7 @@ _EFFECTS: Mapping[str, str] = {
     "client.server": _SERVER,
     "client.token": _ACCOUNT,
     "client.token_file": _ACCOUNT,
+    "sparql.endpoints": _ENDPOINTS,
     "remote.query_url": _STORE,
     "remote.update_url": _STORE,
     "remote.user": _ACCOUNT,

@@ -291,7 +291,7 @@ def record_selections(context: Context, step: Step, selections: Sequence[Selecti
         elif selection.hit:
             selection.chunk = NamedNode(chunk_of(selection.hit.sentence.value))
             selection.sentence = selection.hit.sentence
-        used = selection.sources
+        used = () if selection.endpoint else selection.sources
         selection.used_chunks = _nodes(source.chunk for source in used)
         selection.used_origins = _nodes(source.document for source in used if source.chunk is None)
         selection.evidence = _nodes(source.evidence for source in used)

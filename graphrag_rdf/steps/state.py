@@ -6,12 +6,13 @@ import math
 from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.llm.failures import left
 from graphrag_rdf.rdf.namespaces import TG
+from graphrag_rdf.section import Section
 from graphrag_rdf.steps.exploration import Edge, PassageHit, Seed
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.blobs import BlobStore
@@ -37,6 +38,19 @@ if TYPE_CHECKING:
 
 Triple: TypeAlias = Statement
 Parameters: TypeAlias = Mapping[str, Any]
+S = TypeVar("S", bound=Section)
+
+
+class SectionOf(Protocol):
+    """Looks up a section of the settings."""
+
+    def __call__(self, kind: type[S], /) -> S:
+        """The section of this model."""
+
+
+def default_section(kind: type[S], /) -> S:
+    """A section as it is without settings."""
+    return kind()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +69,7 @@ class Context:
         call: runs another pipeline on a question, as a run of its own.
         callees: the pipelines that it can run, with what the store must have for them (`needs`).
         deadline: when calls to models and tools give up, by `time.monotonic`: a limit of the flow.
+        section: the settings in force of a wing, by its model of them.
     """
 
     store: Store
@@ -72,6 +87,7 @@ class Context:
     call: Call | None = None
     callees: Mapping[str, Collection[str]] = field(default_factory=dict)
     deadline: float = math.inf
+    section: SectionOf = default_section
 
     def seconds_left(self) -> float:
         """Until the deadline. Raises LlmError when it is over."""

@@ -175,6 +175,11 @@ class Source:
         return {key: getattr(self, key) for key in keys} | {"quote": self.words, "verified": self.verified}
 
 
+def of_endpoint(address: NamedNode) -> Source:
+    """What another server returned, as a source."""
+    return Source(address.value, address.value, address.value, None, name=address.value)
+
+
 def read_source(row: Row) -> Source:
     """A source from a row of a template that leads to places in documents, as `trace/evidence` does."""
     quote, chunk = row.get("quote"), row.get("chunk")

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,7 +18,7 @@ from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, TG
 from graphrag_rdf.rdf.terms import edge_id, local_name, text_of
 from graphrag_rdf.rdf.wording import between
 from graphrag_rdf.trace.citations import marker, style_of
-from graphrag_rdf.trace.documents import Source
+from graphrag_rdf.trace.documents import Source, of_endpoint
 from graphrag_rdf.trace.kinds import ItemKind, Node, NodeKind, Statement, Warned, item, said, value_of
 
 if TYPE_CHECKING:
@@ -153,6 +153,7 @@ class Selected:
         authority: the highest authority of its documents, if it was a factor of the score.
         look_up: of a chunk the look-up that found it.
         used_chunks, used_origins, evidence: what supports it: chunks, imported files, quotes.
+        endpoint: of what no document states: the address of the server that returned it.
         taken_from: the selection of another run that it repeats.
         fact, removed: with labels, and what a person decided since, by which the fact holds no more.
         closest: whether it comes nearest to an answer where there is none.
@@ -190,6 +191,7 @@ class Selected:
     used_chunks: tuple[NamedNode, ...] = said(RAG.usedChunk, default=())
     used_origins: tuple[NamedNode, ...] = said(RAG.usedOrigin, default=())
     evidence: tuple[NamedNode, ...] = said(RAG.supportedBy, default=())
+    endpoint: NamedNode | None = said(RAG.endpoint, default=None)
     taken_from: NamedNode | None = said(PROV.wasDerivedFrom, default=None)
     fact: Fact | None = None
     also_facts: tuple[Fact, ...] = ()
@@ -230,6 +232,10 @@ def complete_selections(reading: Reading, selections: Sequence[Selected]) -> Non
             )
             selection.also_facts = tuple(facts[fact] for fact in selection.also)
         selection.sources = tuple(reading.sources[selection.iri.value])
+        if selection.endpoint is not None:
+            selection.sources = (of_endpoint(selection.endpoint),)
+            if selection.fact is not None:
+                selection.fact = replace(selection.fact, s_label=selection.endpoint.value)
         selection.closest = bool(reading.subjects(RAG.closest, selection.iri))
 
 
@@ -307,12 +313,14 @@ class Call:
     """A query or model call of a step; `sparql`, `prompt` and `completion` are objects of the blob store.
 
     Attributes:
-        kind: template, llm, embedding, rerank or tool; a part of its class.
+        kind: template, llm, embedding, rerank, tool, service (a query that another server ran) or query (one
+            that a model wrote, with the rows of other servers in it); a part of its class.
+        endpoint: of a service its address.
     """
 
     JSON: ClassVar = (
         *("iri", "kind", "template", "rows", "purpose", "model", "in_tokens", "out_tokens", "ms", "cached"),
-        *("sparql", "prompt", "completion"),
+        *("sparql", "prompt", "completion", "endpoint"),
     )
 
     kind: str = ""
@@ -329,6 +337,7 @@ class Call:
     sparql: NamedNode | None = said(RAG.sparql, default=None)
     prompt: NamedNode | None = said(RAG.prompt, default=None)
     completion: NamedNode | None = said(RAG.completion, default=None)
+    endpoint: NamedNode | None = said(RAG.endpoint, default=None)
     iri: NamedNode | None = None
 
     @property

@@ -465,6 +465,15 @@ class TraceRecorder:
                 self._shared.cost_usd = (self.cost_usd or 0.0) + call.cost_usd
             self._shared.calls += 1
 
+    def ran(self, step: Step, call: Call, sparql: str) -> None:
+        """Record a query that no template made.
+
+        Args:
+            call: its text is set here.
+        """
+        call.sparql = self._kept(sparql)
+        self.item(step, CALL, call)
+
     def reranked(self, step: Step, purpose: str, model: str, texts: int, seconds: float) -> None:
         """Record that a reranker was asked about some texts."""
         asked = f"rerank {purpose}"

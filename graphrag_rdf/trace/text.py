@@ -412,7 +412,7 @@ def write_inferences(page: Lines, inferences: Sequence[Inference], indent: str) 
 def write_call(page: Lines, call: Call) -> None:
     """A query or model call."""
     facts = [
-        call.template or call.purpose or "",
+        call.template or call.purpose or (call.endpoint.value if call.endpoint else ""),
         call.model or "",
         "" if call.rows is None else tr("{rows} row(s)").format(rows=call.rows),
         token_words(call.in_tokens, call.out_tokens),

@@ -109,6 +109,7 @@ def verify_trace(store: Store, blobs: BlobStore, iri: NamedNode | str) -> list[C
     | chain | every step derives from the one before it, back to the question |
     | edges | every selected fact is asserted and contained |
     | inferences | of selected facts that were inferred: the premises hold, and the rules infer them |
+    | endpoints | never: what other servers returned is not asked for again |
     | quotes | every located quote stands at its offsets in its chunk and speaks of its fact |
     | sentences | every selected sentence lies within its chunk |
     | chunks | the text of every chunk still gives the chunk's IRI |
@@ -167,6 +168,11 @@ class Verifier:
             for selection in trace.selections
             if selection.iri is not None
         }
+        self._elsewhere = {
+            selection.iri.value: selection.endpoint
+            for selection in trace.selections
+            if selection.iri is not None and selection.endpoint is not None
+        }
         self._proofs = {
             selection.iri.value: selection.inferences
             for selection in trace.selections
@@ -182,6 +188,8 @@ class Verifier:
         yield self._edges(again)
         if self._proofs:
             yield self._inferences()
+        if self._elsewhere:
+            yield self._endpoints()
         yield self._quotes(again)
         yield self._sentences()
         yield self._chunks(chunks)
@@ -290,7 +298,8 @@ class Verifier:
         return {item: time[:10] for item, time in days.items()}
 
     def _edges(self, again: Mapping[str, str]) -> Check:
-        edge_rows = [row for row in self._select("audit/edges") if row["item"] not in self._proofs]
+        otherwise = self._proofs.keys() | self._elsewhere.keys()
+        edge_rows = [row for row in self._select("audit/edges") if row["item"] not in otherwise]
         listed = {row["item"] for row in edge_rows}
         bad = [
             tr("{iri}: its terms were erased").format(iri=iri)
@@ -344,7 +353,7 @@ class Verifier:
             for selection in self._trace.selections
             if selection.chunk is None and selection.iri is not None
         ]
-        return [iri for iri in named if iri not in self._proofs]
+        return [iri for iri in named if iri not in self._proofs and iri not in self._elsewhere]
 
     def _inferences(self) -> Check:
         """Facts that were inferred: from their recorded premises, whatever is inferred now."""
@@ -380,6 +389,14 @@ class Verifier:
         return checked(
             later("inferences"), len(self._proofs), bad, tr("inferred facts follow from premises that hold")
         )
+
+    def _endpoints(self) -> Check:
+        """What other servers returned: nobody knows whether they still would."""
+        servers = listed(sorted({address.value for address in self._elsewhere.values()}))
+        message = tr(
+            "{count} selections were returned by other servers, which are not asked again: {servers}"
+        )
+        return Check(later("endpoints"), None, message.format(count=len(self._elsewhere), servers=servers))
 
     def _quotes(self, again: Mapping[str, str]) -> Check:
         rows = self._select("audit/quotes")

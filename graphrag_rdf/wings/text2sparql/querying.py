@@ -8,10 +8,10 @@ words of the question, the best first.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from pydantic import Field
@@ -20,7 +20,7 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.i18n import ERASED, in_english, later, tr
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, TG
-from graphrag_rdf.rdf.terms import integer, local_name, text_of
+from graphrag_rdf.rdf.terms import integer, text_of
 from graphrag_rdf.reader_process.limited import LimitedQueries
 from graphrag_rdf.sparql.render import with_prefixes
 from graphrag_rdf.sparql.tokens import Token, may_call, tokens
@@ -35,22 +35,24 @@ from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import TraceStep
 from graphrag_rdf.trace.recorder import Step
+from graphrag_rdf.wings.text2sparql.endpoints import listed_endpoints, shown_endpoint
 from graphrag_rdf.wings.text2sparql.matching import Match, Vocabulary
-from graphrag_rdf.wings.text2sparql.row_facts import Result, facts_of_rows
+from graphrag_rdf.wings.text2sparql.row_facts import Called, Result, facts_of_rows
 from graphrag_rdf.wings.text2sparql.schema import (
     ALL,
     TEMPLATES,
+    alike,
     query_of,
     recipes_of,
     shown_schema,
     vocabulary_of,
-    written,
 )
+from graphrag_rdf.wings.text2sparql.services import Services, blocks_of, without
 
 _FENCED = re.compile(r"```(?:sparql)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|^`\\]+\Z")
 _OF_LANGUAGE = frozenset({RDFS.label, SKOS.altLabel, RDF.type})
-_HINTS = 5  # unknown terms that the model is told at once
+_SHOWN = 5  # relative IRIs that the model is told at once
 _NO_FIT = later(
     "no query of the cookbook fits this question. Ask as docs/cookbook.md shows, name a model with --model, "
     "or ask without --pipeline sparql"
@@ -93,6 +95,10 @@ def _text(page: Lines, step: TraceStep, full: bool) -> None:
         for line in (attempt.query or tr(ERASED)).splitlines():
             page.line(f"      {line}")
         page.paragraph(attempt.problem or tr("{rows} row(s)").format(rows=attempt.rows), "    ", "→ ")
+    for call in step.calls:
+        if call.endpoint is not None:
+            returned = tr("no answer") if call.rows is None else tr("{rows} row(s)").format(rows=call.rows)
+            page.paragraph(f"{call.endpoint.value}: {returned}, {call.ms} ms", "    ", tr("Endpoint "))
     if not full and len(attempts) > 1:
         page.line(tr("    {number} query(s) before that did not do").format(number=len(attempts) - 1))
 
@@ -125,16 +131,21 @@ class MatchParameters(StepParameters):
 class QueryParameters(MatchParameters):
     """Of the query that a model writes."""
 
-    relations: Some = Field(80, description="relations of the store that the model is shown")
-    types: Some = Field(20, description="types of entities that the model is shown")
-    examples: Few = Field(3, description="example queries that the model is shown")
+    relations: Some = Field(80, description="relations of the store, and of each endpoint, that are shown")
+    types: Some = Field(20, description="types of entities, likewise")
+    examples: Few = Field(3, description="example queries, likewise")
     example_tokens: Some = Field(900, description="maximum length of the examples, in tokens")
+    service_rows: Some = Field(2000, description="maximum number of rows of an endpoint that SERVICE calls")
+    service_seconds: Some = Field(30, description="time limit of such an endpoint, in seconds")
 
 
 def write_query(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Have the model write a query, and correct it while it fails."""
     step = _begun(context, state, parameters)
+    endpoints = listed_endpoints(context, state)
+    services = Services(endpoints, parameters["service_seconds"], parameters["service_rows"])
     shown = shown_schema(context, state, step, parameters)
+    shown["endpoints"] = [shown_endpoint(*one, state, parameters) for one in endpoints.values()]
     attempts: list[Attempt] = []
     result = Result()
     with LimitedQueries(context.store, parameters["seconds"]) as queries:
@@ -151,11 +162,14 @@ def write_query(context: Context, state: State, parameters: Parameters) -> Itera
             )
             attempt = Attempt(_query_in(text))
             attempts.append(attempt)
-            attempt.problem = _problem(context, step, attempt.query or "")
+            attempt.problem = _problem(context, step, attempt.query or "", services)
             if attempt.problem is None:
-                result = _run(queries, attempt, parameters["row_limit"])
+                run = partial(services.run, context, step)
+                result = _run(queries, attempt, parameters["row_limit"], run)
             if attempt.problem is None:
                 break
+    for name, cause in dict.fromkeys(services.failed):
+        state.warn("endpoint_failed", tr("the endpoint {name}: {cause}").format(name=name, cause=cause))
     yield _finish(context, state, step, attempts, result)
 
 
@@ -209,7 +223,7 @@ def _finish(
             "query_failed",
             tr("no query succeeded; the last one: {problem}").format(problem=attempts[-1].problem),
         )
-    if result.rows and not any(result.facts) and not result.denied:
+    if result.rows and not any(result.facts) and not result.denied and not result.called:
         state.warn("rows_uncited", tr("the facts behind the rows of this query cannot be told"))
     return context.recorder.finish(step)
 
@@ -246,27 +260,39 @@ def _query_in(text: str) -> str:
 # --- whether a query does -------------------------------------------------------------------------------
 
 
-def _problem(context: Context, step: Step, query: str) -> str | None:
+def _problem(context: Context, step: Step, query: str, services: Services) -> str | None:
     """What is wrong with a query, for the model; None if it can run. The engine judges the syntax."""
-    if (unfit := _unfit(query)) is not None:
-        return unfit
+    problem = _unfit(query, services.endpoints) or services.problem(query)
+    if problem is not None:
+        return problem
+    query = without(query, blocks_of(query))
     iris = _named(with_prefixes(query))
     if relative := sorted(iri for iri in iris if not _ABSOLUTE.match(iri)):
-        return f"not a whole IRI: {', '.join(relative[:_HINTS])}"
+        return f"not a whole IRI: {', '.join(relative[:_SHOWN])}"
     named = [NamedNode(iri) for iri in sorted(iris)]
     rows = context.select(step, "schema/known", terms=named) if named else []
     known = {row["term"] for row in rows}
     unknown = [node for node in named if node.value not in known and not _of_language(node)]
-    return "the store does not know " + _hints(context, step, unknown[:_HINTS]) if unknown else None
+    if not unknown:
+        return None
+    properties = context.select(step, "schema/properties", graphs=[], limit=ALL)
+    return "the store does not know " + alike(unknown, [row["property"] for row in properties])
 
 
-def _unfit(query: str) -> str | None:
-    """Why a query may not run at all; None if it may."""
+def _unfit(query: str, endpoints: Collection[str] = ()) -> str | None:
+    """Why a query may not run at all; None if it may.
+
+    Args:
+        endpoints: addresses that SERVICE may call.
+    """
     words = (token.text.upper() for token in tokens(query) if token.kind == "word")
     form = next((word for word in words if word not in ("PREFIX", "BASE") and ":" not in word), "")
     if form not in ("SELECT", "ASK"):
         return "it is neither a SELECT nor an ASK query"
-    return "SERVICE is not allowed" if may_call(with_prefixes(query)) else None
+    if not may_call(with_prefixes(query), endpoints):
+        return None
+    listed = ", ".join(f"<{address}>" for address in endpoints)
+    return "SERVICE is not allowed" + (f", except with these addresses, in full: {listed}" if listed else "")
 
 
 def _of_language(node: NamedNode) -> bool:
@@ -293,24 +319,22 @@ def _named(query: str) -> set[str]:
     return found
 
 
-def _hints(context: Context, step: Step, unknown: Sequence[NamedNode]) -> str:
-    """Unknown terms, with relations that are spelt alike."""
-    rows = context.select(step, "schema/properties", graphs=[], limit=ALL)
-    names = {local_name(row["property"].value): row["property"] for row in rows}
-    hints = []
-    for node in unknown:
-        close = difflib.get_close_matches(local_name(node.value), names, n=3, cutoff=0.5)
-        alike = ", ".join(written(names[name]) for name in close)
-        hints.append(written(node) + (f" (it knows {alike})" if alike else ""))
-    return "; ".join(hints)
+def _run(
+    queries: LimitedQueries,
+    attempt: Attempt,
+    limit: int,
+    with_rows: Callable[[str], tuple[str, Sequence[Called]]] = lambda query: (query, ()),
+) -> Result:
+    """What a query returns. Empty, and a problem of the attempt, if it fails or returns nothing.
 
-
-def _run(queries: LimitedQueries, attempt: Attempt, limit: int) -> Result:
-    """What a query returns. Empty, and a problem of the attempt, if it fails or returns nothing."""
+    Args:
+        with_rows: puts the rows of other endpoints into a query.
+    """
     query = attempt.query or ""
     try:
         with in_english():  # the model is told of errors
-            answer = queries.run(with_prefixes(query), limit)
+            whole, called = with_rows(query)
+            answer = queries.run(with_prefixes(whole), limit)
     except GraphRagError as error:
         attempt.problem = str(error)
         return Result()
@@ -322,8 +346,9 @@ def _run(queries: LimitedQueries, attempt: Attempt, limit: int) -> Result:
         attempt.problem = "it returns nothing"
         return Result()
     variables = answer.variables or ("answer",)
-    facts = facts_of_rows(queries, query, variables, rows)
-    return Result(query, attempt.template, variables=variables, rows=rows, facts=facts)
+    own = without(query, blocks_of(query)) if called else ""
+    facts = facts_of_rows(queries, whole, variables, rows, own)
+    return Result(query, attempt.template, variables=variables, rows=rows, facts=facts, called=called)
 
 
 _TEMPLATES = (
@@ -345,7 +370,7 @@ WRITE_QUERY = register(
                 QueryParameters,
                 needs_model=True,
                 prompts={"query": "query.j2"},
-                templates=(*_TEMPLATES, "schema/known"),
+                templates=(*_TEMPLATES, "schema/known", "schema/described"),
             ),
         },
         auto=("templates", "llm"),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 from pydantic import Field
-from pyoxigraph import NamedNode
+from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.i18n import tr
+from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import to_sparql_json
 from graphrag_rdf.steps.answer import SYNTHESIS, finish_answer, read_answer
 from graphrag_rdf.steps.checking import SENTINEL, nothing_found
@@ -20,6 +22,7 @@ from graphrag_rdf.steps.prompts import complete
 from graphrag_rdf.steps.sources import OF_FACTS, attach_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State, Triple
 from graphrag_rdf.store.base import Row
+from graphrag_rdf.trace.documents import of_endpoint
 from graphrag_rdf.trace.facts import label_of
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
@@ -67,7 +70,7 @@ def answer_rows(context: Context, state: State, parameters: Parameters) -> Itera
         )
         read_answer(state, {*range(1, len(rows) + 1)})
     yield context.recorder.text_chunk(state.answer)
-    yield finish_answer(context, state, step)
+    yield finish_answer(_without_cache(context) if result.called else context, state, step)
 
 
 def list_rows(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -89,7 +92,7 @@ def list_rows(context: Context, state: State, parameters: Parameters) -> Iterato
                     "No language model is configured: this answer lists the rows of a query."
                 )
     yield context.recorder.text_chunk(state.answer)
-    yield finish_answer(context, state, step)
+    yield finish_answer(_without_cache(context) if result.called else context, state, step)
 
 
 def _begun(context: Context, state: State) -> tuple[Step, Result, dict[str, str]]:
@@ -112,6 +115,11 @@ def _begun(context: Context, state: State) -> tuple[Step, Result, dict[str, str]
     labels = labels_of(context, step, state, chain(facts, *(row.values() for row in result.rows)))
     state.selections = _selections(context, state, step, result, labels)
     return step, result, labels
+
+
+def _without_cache(context: Context) -> Context:
+    """For answers that rest on other servers, whose changes nobody learns of: they are not kept."""
+    return replace(context, reuse=None)
 
 
 def _line(row: Row, variables: Sequence[str], labels: Mapping[str, str]) -> str:
@@ -159,7 +167,27 @@ def _selections(
         selection.sources = by_fact[selection.edge.triple].sources
         row = _line(result.rows[(selection.marker or 1) - 1], result.variables, labels)
         selection.shown = f"{row}\n{selection.edge.text}"  # a sum or count is in the row alone
-    return [selection for selection in selections if selection.sources]
+    supported = [selection for selection in selections if selection.sources]
+    return [*supported, *_returned(result, labels)]
+
+
+def _returned(result: Result, labels: Mapping[str, str]) -> Iterator[Selection]:
+    """What other endpoints returned for each row: their values in it, or how many rows it is made of."""
+    for called in result.called:
+        address, columns = NamedNode(called.address), [n for n in result.variables if n in called.variables]
+        for number, row in enumerate(result.rows, start=1):
+            own = {name: row[name] for name in columns if name in row}
+            if columns and not own:
+                continue
+            cells = zip(columns, _cells(own, columns, labels), strict=True)
+            values = [f"{name.replace('_', ' ')} {cell}" for name, cell in cells if cell]
+            text = ", ".join(values) or tr("{rows} row(s)").format(rows=called.rows)
+            fact = address, RAG.returned, Literal(text)
+            edge = Edge(fact, called.name, "returned", text, hop=0, direction="out", origin=address)
+            shown = f"{_line(row, result.variables, labels)}\n{edge.text}"
+            selection = Selection(score=1.0, edge=edge, marker=number, endpoint=address, shown=shown)
+            selection.sources = (of_endpoint(address),)
+            yield selection
 
 
 ANSWER_ROWS = register(

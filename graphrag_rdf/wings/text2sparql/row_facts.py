@@ -26,6 +26,22 @@ Pattern: TypeAlias = tuple[Any, Any, Any]
 """Subject, predicate and object: terms, or the names of variables as text."""
 
 
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What an endpoint returned.
+
+    Attributes:
+        name, address: of the endpoint.
+        variables: of its rows.
+        rows: their number.
+    """
+
+    name: str
+    address: str
+    variables: tuple[str, ...]
+    rows: int
+
+
 @dataclass
 class Result:
     """What a query returned.
@@ -35,6 +51,7 @@ class Result:
         template: that it was made from; None of one that a model wrote.
         values: of the template's parameters, in words.
         facts: of each row.
+        called: the endpoints that its SERVICE blocks called.
     """
 
     query: str = ""
@@ -43,6 +60,7 @@ class Result:
     variables: tuple[str, ...] = ()
     rows: list[Row] = field(default_factory=list)
     facts: list[list[Triple]] = field(default_factory=list)
+    called: Sequence[Called] = ()
 
     @property
     def denied(self) -> bool:
@@ -51,17 +69,20 @@ class Result:
 
 
 def facts_of_rows(
-    queries: LimitedQueries, query: str, variables: Sequence[str], rows: Sequence[Row]
+    queries: LimitedQueries, query: str, variables: Sequence[str], rows: Sequence[Row], own: str = ""
 ) -> list[list[Triple]]:
     """Of each row the facts that its values make of the query's triple patterns. Empty lists for a query that
     says nothing of facts, or that is too intricate to tell (RDF 1.2, property paths).
+
+    Args:
+        own: the query without what other servers answered; its patterns count.
     """
-    patterns = _patterns(with_prefixes(query))
+    patterns = _patterns(with_prefixes(own or query))
     where = _where(query)
     if not patterns or where is None:
         return [[] for _ in rows]
     try:
-        begin, wanted = _prologue_of(query), _rows_as_values(where, variables, rows)
+        begin, wanted = prologue_of(query), _rows_as_values(where, variables, rows)
         whole = with_prefixes(f"{begin}SELECT * WHERE {{ {wanted} {where} }} LIMIT {_TRIED}")
         wide = queries.run(whole, _TRIED)
     except GraphRagError:
@@ -74,8 +95,8 @@ def facts_of_rows(
     for row in rows:
         matching = by_values[tuple(row.get(name) for name in shared)]
         facts = dict.fromkeys(fact for values in matching for fact in _filled(patterns, values))
-        own = [fact for fact in facts if fact[1] not in NAMES] or list(facts)
-        facts_by_row.append(own[:_FACTS])
+        telling = [fact for fact in facts if fact[1] not in NAMES] or list(facts)
+        facts_by_row.append(telling[:_FACTS])
     return facts_by_row
 
 
@@ -165,7 +186,7 @@ def _where(query: str) -> str | None:
     return None
 
 
-def _prologue_of(query: str) -> str:
+def prologue_of(query: str) -> str:
     """What a query declares before SELECT."""
     forms = (
         token for token in tokens(query) if token.kind == "word" and token.text.upper() in ("SELECT", "ASK")

@@ -5,15 +5,16 @@ A model that writes a query is shown it, and questions are matched with it.
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.rdf.namespaces import PREFIXES, RDFS, XSD, prefixed
-from graphrag_rdf.rdf.terms import Term
+from graphrag_rdf.rdf.terms import Term, local_name
 from graphrag_rdf.sparql.tokens import tokens
 from graphrag_rdf.steps.kept import keep
 from graphrag_rdf.steps.labels import labels_of
@@ -41,12 +42,24 @@ _THING = "thing"
 _PLAIN = {RDFS.Resource: _THING, XSD.string: "text"}
 _KINDS = 2  # types of subjects, and of objects, of a relation in the prompt
 _STORED = 200  # example queries that the store keeps
+_HINTS = 5  # unknown terms that the model is told at once
 _WORDS = 60  # characters of an example value
 
 
 def written(node: NamedNode) -> str:
     """An IRI as it can stand in a query."""
     return prefixed(node) or f"<{node.value}>"
+
+
+def alike(unknown: Sequence[NamedNode], known: Iterable[NamedNode]) -> str:
+    """Unknown terms, the first few, with known ones that are spelt alike."""
+    names = {local_name(node.value): node for node in known}
+    hints = []
+    for node in unknown[:_HINTS]:
+        close = difflib.get_close_matches(local_name(node.value), names, n=3, cutoff=0.5)
+        listed = ", ".join(written(names[name]) for name in close)
+        hints.append(written(node) + (f" (it knows {listed})" if listed else ""))
+    return "; ".join(hints)
 
 
 # --- for questions that are matched with queries --------------------------------------------------------

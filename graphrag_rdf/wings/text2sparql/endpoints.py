@@ -1,0 +1,319 @@
+"""Other SPARQL endpoints: what each knows by its VoID description or SHACL shapes, and example queries."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import pyoxigraph as ox
+from pyoxigraph import NamedNode, Quad
+
+from graphrag_rdf.errors import ConfigError, EndpointError, GraphRagError, system_cause
+from graphrag_rdf.i18n import tr
+from graphrag_rdf.index.analyse import analyse
+from graphrag_rdf.loopback import is_loopback
+from graphrag_rdf.rdf.terms import local_name
+from graphrag_rdf.sparql.columns import records
+from graphrag_rdf.steps.state import Context, Parameters, State
+from graphrag_rdf.store.answers import read_json
+from graphrag_rdf.store.base import Answer, Changes, Row, Store
+from graphrag_rdf.store.embedded import EmbeddedStore
+from graphrag_rdf.store.endpoint import RESULTS, Addresses, RemoteSettings
+from graphrag_rdf.store.endpoint import Endpoint as Client
+from graphrag_rdf.wings.text2sparql.matching import Recipe, Recipes, Vocabulary
+from graphrag_rdf.wings.text2sparql.settings import Endpoint, SparqlSection
+
+_GRAPH = NamedNode("urn:graph:examples")
+_RDF = "text/turtle, application/n-triples;q=0.9, application/rdf+xml;q=0.8, application/ld+json;q=0.7"
+_HOUR = 3600  # seconds after which a description is fetched again
+_SECONDS = 30.0  # for fetching one
+_TERMS, _EXAMPLES = 20_000, 5_000
+_DESCRIPTION, _ANSWER = 1 << 26, 1 << 24
+"""Their bytes at most."""
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What an endpoint knows.
+
+    Attributes:
+        classes: class → its properties → classes and datatypes of their objects; the most frequent first.
+        properties: the same of all properties.
+        labels: of properties that have one.
+        examples: its example queries.
+    """
+
+    classes: Mapping[NamedNode, Mapping[NamedNode, Sequence[NamedNode]]]
+    properties: Mapping[NamedNode, Sequence[NamedNode]]
+    labels: Mapping[NamedNode, str]
+    examples: Sequence[Recipe] = ()
+
+    @property
+    def terms(self) -> set[NamedNode]:
+        """All classes and properties."""
+        ranges = {kind for kinds in self.properties.values() for kind in kinds}
+        return {*self.classes, *self.properties, *ranges}
+
+
+_kept: dict[Endpoint, tuple[object, Described]] = {}
+"""Endpoint → the state of its description, and what that says."""
+
+
+def listed_endpoints(context: Context, state: State) -> dict[str, tuple[Endpoint, Described]]:
+    """The endpoints of the settings by address. One that cannot be described is left out, with a warning.
+
+    Raises:
+        ConfigError: a file of the settings cannot be read.
+    """
+    found = {}
+    for endpoint in context.section(SparqlSection).endpoints:
+        try:
+            found[endpoint.url] = endpoint, _described(context.store, endpoint)
+        except ConfigError:
+            raise
+        except GraphRagError as error:
+            message = tr("the endpoint {name} is left out: {cause}")
+            state.warn("endpoint_failed", message.format(name=endpoint.name, cause=error))
+    return found
+
+
+def _described(store: Store, endpoint: Endpoint) -> Described:
+    files = _files(endpoint)
+    fetched = None if Path(endpoint.schema_from).is_file() else time.time() // _HOUR
+    version = fetched, *((file, file.stat().st_mtime_ns) for file in files)
+    known = _kept.get(endpoint)
+    if known is None or known[0] != version:
+        known = _kept[endpoint] = version, _read(store, endpoint, files)
+    return known[1]
+
+
+def _files(endpoint: Endpoint) -> list[Path]:
+    """The files that the settings name; the schema is the first, if it is one."""
+    examples = Path(endpoint.examples) if endpoint.examples else None
+    files = sorted(each for each in examples.rglob("*.*") if each.is_file()) if examples else []
+    if examples and not examples.is_dir():
+        files = [examples]
+    if endpoint.schema_from and "://" not in endpoint.schema_from:
+        files.insert(0, Path(endpoint.schema_from))
+    for file in files:
+        if not file.is_file():
+            raise ConfigError(
+                tr("the endpoint {name}: there is no file {file}").format(name=endpoint.name, file=file),
+                hint=tr("correct sparql.endpoints in the settings file"),
+            )
+    return files
+
+
+def _read(store: Store, endpoint: Endpoint, files: Sequence[Path]) -> Described:
+    source, kept = endpoint.schema_from, EmbeddedStore(store.templates)
+    template = store.templates["schema/described"]
+    if source:
+        data, form = _fetched(source) if "://" in source else _bytes_of(files[0])
+        kept.commit(Changes(add=_quads(endpoint, source, data, form)))
+        rows = kept.select(template.name, limit=_TERMS)
+    else:
+        answer = ask_endpoint(endpoint.url, kept.render(template.name, limit=_TERMS), _SECONDS)
+        rows = records(template.name, template.header.columns, answer.rows or ())
+    for file in files[1:] if source and "://" not in source else files:
+        quads = _quads(endpoint, str(file), *_bytes_of(file))
+        kept.commit(Changes(add=[Quad(one.subject, one.predicate, one.object, _GRAPH) for one in quads]))
+    examples = [
+        Recipe(row["executable"], row["about"], query=row["query"])
+        for row in kept.select("schema/executables", limit=_EXAMPLES)
+    ]
+    if not rows:
+        raise EndpointError(
+            tr("{source} lists no classes and properties, neither in VoID nor in SHACL").format(
+                source=source or endpoint.url
+            ),
+            "refused",
+        )
+    return _of_rows(rows, examples)
+
+
+def _of_rows(rows: Iterable[Row], examples: Sequence[Recipe]) -> Described:
+    classes: dict[NamedNode, dict[NamedNode, list[NamedNode]]] = {}
+    properties: dict[NamedNode, list[NamedNode]] = {}
+    labels: dict[NamedNode, str] = {}
+    for row in rows:
+        of_class = classes.setdefault(row["class"], {}) if row["class"] is not None else {}
+        if (property_ := row["property"]) is None:
+            continue
+        for known in (of_class, properties):
+            ranges = known.setdefault(property_, [])
+            if row["range"] is not None and row["range"] not in ranges:
+                ranges.append(row["range"])
+        if row["label"]:
+            labels[property_] = row["label"]
+    return Described(classes, properties, labels, examples)
+
+
+def _quads(endpoint: Endpoint, source: str, data: bytes, form: ox.RdfFormat | None) -> list[Quad]:
+    base = source if "://" in source else Path(source).resolve().as_uri()
+    try:
+        quads = ox.parse(data, format=form or ox.RdfFormat.TURTLE, base_iri=base, rename_blank_nodes=True)
+        return [Quad(*quad.triple) for quad in quads]
+    except (SyntaxError, ValueError) as error:
+        message = tr("the endpoint {name}: {file} is not RDF: {cause}").format(
+            name=endpoint.name, file=source, cause=error
+        )
+        if "://" in source:
+            raise EndpointError(message, "refused") from error
+        raise ConfigError(message, hint=tr("correct sparql.endpoints in the settings file")) from error
+
+
+def _bytes_of(file: Path) -> tuple[bytes, ox.RdfFormat | None]:
+    try:
+        return file.read_bytes(), ox.RdfFormat.from_extension(file.suffix.removeprefix(".").lower())
+    except OSError as error:
+        raise ConfigError(
+            tr("cannot read {path}: {cause}").format(path=file, cause=system_cause(error))
+        ) from error
+
+
+def _fetched(address: str) -> tuple[bytes, ox.RdfFormat | None]:
+    """A description at an address. Redirects within the same server are followed, as of /.well-known/void."""
+    import httpx
+
+    end, url = time.monotonic() + _SECONDS, address
+    near = is_loopback(urlsplit(address).hostname or "")
+    try:
+        with httpx.Client(timeout=_SECONDS, trust_env=not near) as client:
+            for _ in range(3):
+                with client.stream("GET", url, headers={"Accept": _RDF}) as response:
+                    if response.is_redirect:
+                        url = urljoin(url, response.headers.get("location", ""))
+                        if urlsplit(url)[:2] != urlsplit(address)[:2]:
+                            break
+                        continue
+                    response.raise_for_status()
+                    data = bytearray()
+                    for piece in response.iter_bytes():
+                        data += piece
+                        if len(data) > _DESCRIPTION or time.monotonic() > end:
+                            raise EndpointError(
+                                tr("{url} sends too much, or too slowly").format(url=address), "refused"
+                            )
+                    kind = response.headers.get("content-type", "").partition(";")[0]
+                    return bytes(data), ox.RdfFormat.from_media_type(kind)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        cause = str(error).partition("\n")[0]
+        raise EndpointError(
+            tr("cannot read {path}: {cause}").format(path=address, cause=cause), "unreachable"
+        ) from error
+    raise EndpointError(
+        tr("{address} redirects to {url}, another server").format(address=address, url=url), "refused"
+    )
+
+
+def ask_endpoint(address: str, query: str, seconds: float) -> Answer:
+    """The result of a SELECT at an endpoint. Redirects are not followed.
+
+    Args:
+        seconds: for the whole answer.
+
+    Raises:
+        GraphRagError: there is none, it is not SPARQL results in JSON, is incomplete, too long or too late.
+    """
+    import http.client
+    import socket
+    import threading
+
+    sockets: list[socket.socket] = []
+    late = threading.Event()
+
+    def cut() -> None:
+        late.set()
+        for one in sockets:
+            try:
+                one.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue  # it was closed meanwhile
+
+    timer = threading.Timer(seconds, cut)
+    timer.daemon = True
+    timer.start()
+    client = Client(Addresses(address, address), RemoteSettings(timeout=seconds, retries=0))
+    data = b""
+    try:
+        stream = client.open(query, RESULTS, connected=sockets.append, timeout=seconds)
+        try:
+            data = stream.read(_ANSWER)
+            return read_json(data)
+        finally:
+            stream.close()
+    except (GraphRagError, OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
+        if late.is_set():
+            message = tr("{url} did not answer within {seconds:g} seconds")
+            raise EndpointError(message.format(url=address, seconds=seconds), "timeout") from error
+        if isinstance(error, GraphRagError):
+            raise
+        message = (
+            tr("{url} sends too much, or too slowly")
+            if len(data) == _ANSWER
+            else tr("{url} sends no complete SPARQL results in JSON")
+        )
+        raise EndpointError(message.format(url=address), "refused") from error
+    finally:
+        timer.cancel()
+
+
+# --- for the prompt ---------------------------------------------------------------------------------------
+
+
+def shown_endpoint(
+    endpoint: Endpoint, described: Described, state: State, parameters: Parameters
+) -> dict[str, Any]:
+    """What a model is told of an endpoint. Where it knows more than fits, what shares words with the question
+    comes first.
+    """
+    asked = set(analyse(state.question, state.language))
+
+    def shared(*terms: NamedNode) -> int:
+        names = (f"{local_name(term.value)} {described.labels.get(term, '')}" for term in terms)
+        return len(asked & {*analyse(_CAMEL.sub(" ", " ".join(names)), state.language)})
+
+    room: int = parameters["relations"]
+
+    def fitting(properties: Mapping[NamedNode, Sequence[NamedNode]]) -> list[dict[str, str]]:
+        nonlocal room
+        ordered = sorted(properties, key=lambda term: -shared(term))[:room]
+        room -= len(ordered)
+        return [_shown_property(term, properties[term], described) for term in ordered]
+
+    by_fit = sorted(described.classes.items(), key=lambda entry: -shared(entry[0], *entry[1]))
+    classes = [
+        {"iri": str(kind), "properties": fitting(properties)}
+        for kind, properties in by_fit[: parameters["types"]]
+    ]
+    of_classes = {property_ for properties in described.classes.values() for property_ in properties}
+    beside = {one: ranges for one, ranges in described.properties.items() if one not in of_classes}
+    return {
+        "name": endpoint.name,
+        "url": endpoint.url,
+        "about": endpoint.about,
+        "classes": classes,
+        "properties": fitting(beside),
+        "examples": list(_shown_examples(described, state, parameters)),
+    }
+
+
+def _shown_property(term: NamedNode, ranges: Sequence[NamedNode], described: Described) -> dict[str, str]:
+    named = " or ".join(map(str, ranges[:3]))
+    return {"iri": str(term), "label": described.labels.get(term, ""), "range": named}
+
+
+def _shown_examples(described: Described, state: State, parameters: Parameters) -> Iterator[dict[str, str]]:
+    left = parameters["example_tokens"]
+    recipes = Recipes(described.examples, state.language)
+    for match in recipes.like(state.question, Vocabulary(), parameters["examples"]):
+        left -= len(match.recipe.query) // 4
+        if left < 0:
+            break
+        yield {"about": match.recipe.about, "query": match.recipe.query}

@@ -44,7 +44,7 @@ _EFFECTS: Mapping[str, str] = {
     "client.server": _SERVER,
     "client.token": _ACCOUNT,
     "client.token_file": _ACCOUNT,
-    "sparql.endpoints": _ENDPOINTS,
+    "federation.endpoints": _ENDPOINTS,
     "remote.query_url": _STORE,
     "remote.update_url": _STORE,
     "remote.user": _ACCOUNT,

@@ -150,6 +150,11 @@ class Source:
     authority: float | None = None
 
     @property
+    def is_endpoint(self) -> bool:
+        """Whether it is the address of another server, see `of_endpoint`."""
+        return self.chunk is None and self.document == self.uri and self.uri.startswith("http")
+
+    @property
     def words(self) -> str | None:
         """The quote; None of what was read from no text."""
         return None if self.chunk is None else self.quote

@@ -356,7 +356,8 @@ def item_words(found: Any) -> str:
     shown = to_json(found)
     if not isinstance(shown, Mapping):
         return str(shown)
-    values = shown.get("values", shown)
+    values = shown.get("values")  # of a kind that nobody declared
+    values = values if isinstance(values, Mapping) else shown
     told = [f"{key} {value}" for key, value in values.items() if value not in (None, "", []) and key != "iri"]
     return ", ".join(told) or str(values.get("iri"))
 

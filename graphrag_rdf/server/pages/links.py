@@ -77,7 +77,10 @@ class Links:
         if source.chunk is not None:
             span = (source.char_offset, source.char_length) if source.verified else ()
             return self.chunk(source.document, source.chunk, *span)
-        stated = source.document.startswith(self._documents) and fact is not None
+        described = source.document.startswith(self._documents)
+        if source.is_endpoint and not described:
+            return source.uri
+        stated = described and fact is not None
         return self(source.document) + (f"#{fact_anchor(fact)}" if stated and fact else "")
 
     def fact(self, fact: Fact) -> str:

@@ -25,7 +25,8 @@ def changes(store: Store, included: Store, trace: Trace) -> Iterator[Check]:
     """
     selections = [selection for run in all_runs(trace) for selection in run.selections]
     documents = {source.document for each in selections for source in each.sources if source.chunk}
-    facts = {each.triple: fact_words(each.fact) for each in selections if each.triple and each.fact}
+    own = [each for each in selections if each.endpoint is None]  # other servers are not asked again
+    facts = {each.triple: fact_words(each.fact) for each in own if each.triple and each.fact}
     yield from _documents(store, included, [NamedNode(document) for document in sorted(documents)])
     if facts:
         yield from _facts(store, facts)

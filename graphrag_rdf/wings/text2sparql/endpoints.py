@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,9 @@ from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.store.answers import read_json
 from graphrag_rdf.store.base import Answer, Changes, Row, Store
 from graphrag_rdf.store.embedded import EmbeddedStore
-from graphrag_rdf.store.endpoint import RESULTS, Addresses, RemoteSettings
-from graphrag_rdf.store.endpoint import Endpoint as Client
+from graphrag_rdf.store.endpoint import RESULTS
 from graphrag_rdf.wings.text2sparql.matching import Recipe, Recipes, Vocabulary
-from graphrag_rdf.wings.text2sparql.settings import Endpoint, SparqlSection
+from graphrag_rdf.wings.text2sparql.settings import Endpoint, FederationSection
 
 _GRAPH = NamedNode("urn:graph:examples")
 _RDF = "text/turtle, application/n-triples;q=0.9, application/rdf+xml;q=0.8, application/ld+json;q=0.7"
@@ -35,6 +35,7 @@ _SECONDS = 30.0  # for fetching one
 _TERMS, _EXAMPLES = 20_000, 5_000
 _DESCRIPTION, _ANSWER = 1 << 26, 1 << 24
 """Their bytes at most."""
+_LABEL = 60  # characters of it that are shown
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_-]+")
 
 
@@ -72,7 +73,7 @@ def listed_endpoints(context: Context, state: State) -> dict[str, tuple[Endpoint
         ConfigError: a file of the settings cannot be read.
     """
     found = {}
-    for endpoint in context.section(SparqlSection).endpoints:
+    for endpoint in context.section(FederationSection).endpoints:
         try:
             found[endpoint.url] = endpoint, _described(context.store, endpoint)
         except ConfigError:
@@ -105,7 +106,7 @@ def _files(endpoint: Endpoint) -> list[Path]:
         if not file.is_file():
             raise ConfigError(
                 tr("the endpoint {name}: there is no file {file}").format(name=endpoint.name, file=file),
-                hint=tr("correct sparql.endpoints in the settings file"),
+                hint=tr("correct federation.endpoints in the settings file"),
             )
     return files
 
@@ -150,7 +151,7 @@ def _of_rows(rows: Iterable[Row], examples: Sequence[Recipe]) -> Described:
             if row["range"] is not None and row["range"] not in ranges:
                 ranges.append(row["range"])
         if row["label"]:
-            labels[property_] = row["label"]
+            labels[property_] = row["label"][:_LABEL]
     return Described(classes, properties, labels, examples)
 
 
@@ -165,7 +166,7 @@ def _quads(endpoint: Endpoint, source: str, data: bytes, form: ox.RdfFormat | No
         )
         if "://" in source:
             raise EndpointError(message, "refused") from error
-        raise ConfigError(message, hint=tr("correct sparql.endpoints in the settings file")) from error
+        raise ConfigError(message, hint=tr("correct federation.endpoints in the settings file")) from error
 
 
 def _bytes_of(file: Path) -> tuple[bytes, ox.RdfFormat | None]:
@@ -178,38 +179,8 @@ def _bytes_of(file: Path) -> tuple[bytes, ox.RdfFormat | None]:
 
 
 def _fetched(address: str) -> tuple[bytes, ox.RdfFormat | None]:
-    """A description at an address. Redirects within the same server are followed, as of /.well-known/void."""
-    import httpx
-
-    end, url = time.monotonic() + _SECONDS, address
-    near = is_loopback(urlsplit(address).hostname or "")
-    try:
-        with httpx.Client(timeout=_SECONDS, trust_env=not near) as client:
-            for _ in range(3):
-                with client.stream("GET", url, headers={"Accept": _RDF}) as response:
-                    if response.is_redirect:
-                        url = urljoin(url, response.headers.get("location", ""))
-                        if urlsplit(url)[:2] != urlsplit(address)[:2]:
-                            break
-                        continue
-                    response.raise_for_status()
-                    data = bytearray()
-                    for piece in response.iter_bytes():
-                        data += piece
-                        if len(data) > _DESCRIPTION or time.monotonic() > end:
-                            raise EndpointError(
-                                tr("{url} sends too much, or too slowly").format(url=address), "refused"
-                            )
-                    kind = response.headers.get("content-type", "").partition(";")[0]
-                    return bytes(data), ox.RdfFormat.from_media_type(kind)
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        cause = str(error).partition("\n")[0]
-        raise EndpointError(
-            tr("cannot read {path}: {cause}").format(path=address, cause=cause), "unreachable"
-        ) from error
-    raise EndpointError(
-        tr("{address} redirects to {url}, another server").format(address=address, url=url), "refused"
-    )
+    data, headers = _received("GET", address, _SECONDS, _DESCRIPTION, headers={"Accept": _RDF})
+    return data, ox.RdfFormat.from_media_type(headers.get("content-type", "").partition(";")[0])
 
 
 def ask_endpoint(address: str, query: str, seconds: float) -> Answer:
@@ -219,49 +190,61 @@ def ask_endpoint(address: str, query: str, seconds: float) -> Answer:
         seconds: for the whole answer.
 
     Raises:
-        GraphRagError: there is none, it is not SPARQL results in JSON, is incomplete, too long or too late.
+        EndpointError: there is none, it is no complete SPARQL result in JSON, too long or too late.
     """
-    import http.client
-    import socket
-    import threading
-
-    sockets: list[socket.socket] = []
-    late = threading.Event()
-
-    def cut() -> None:
-        late.set()
-        for one in sockets:
-            try:
-                one.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue  # it was closed meanwhile
-
-    timer = threading.Timer(seconds, cut)
-    timer.daemon = True
-    timer.start()
-    client = Client(Addresses(address, address), RemoteSettings(timeout=seconds, retries=0))
-    data = b""
-    try:
-        stream = client.open(query, RESULTS, connected=sockets.append, timeout=seconds)
-        try:
-            data = stream.read(_ANSWER)
+    asking: dict[str, Any] = {"data": {"query": query}, "headers": {"Accept": RESULTS}}
+    data, headers = _received("POST", address, seconds, _ANSWER, **asking)
+    of_virtuoso = "x-sparql-maxrows" in headers or headers.get("x-sql-state", "").startswith("S1T")
+    if not of_virtuoso:  # which reached a limit of its own then
+        with suppress(ValueError, KeyError, TypeError, AttributeError):
             return read_json(data)
-        finally:
-            stream.close()
-    except (GraphRagError, OSError, http.client.HTTPException, ValueError, KeyError, TypeError) as error:
-        if late.is_set():
-            message = tr("{url} did not answer within {seconds:g} seconds")
-            raise EndpointError(message.format(url=address, seconds=seconds), "timeout") from error
-        if isinstance(error, GraphRagError):
-            raise
-        message = (
-            tr("{url} sends too much, or too slowly")
-            if len(data) == _ANSWER
-            else tr("{url} sends no complete SPARQL results in JSON")
-        )
-        raise EndpointError(message.format(url=address), "refused") from error
-    finally:
-        timer.cancel()
+    message = tr("{url} sends no complete SPARQL results in JSON")
+    raise EndpointError(message.format(url=address), "refused")
+
+
+def _received(
+    method: str, address: str, seconds: float, most: int, **asking: Any
+) -> tuple[bytes, Mapping[str, str]]:
+    """The body and headers of a response with status 200. Redirects of GET within the server are followed, as
+    those of /.well-known/void.
+
+    Args:
+        most: bytes.
+    """
+    import httpx
+
+    end, url = time.monotonic() + seconds, address
+    near = is_loopback(urlsplit(address).hostname or "")
+    try:
+        with httpx.Client(timeout=seconds, trust_env=not near) as client:
+            for _ in range(3):
+                with client.stream(method, url, **asking) as response:
+                    if method == "GET" and response.is_redirect:
+                        url = urljoin(url, response.headers.get("location", ""))
+                        if urlsplit(url)[:2] == urlsplit(address)[:2]:
+                            continue
+                    data = bytearray()
+                    for piece in response.iter_bytes():
+                        data += piece
+                        if time.monotonic() > end:
+                            raise httpx.ReadTimeout("")
+                        if len(data) > most:
+                            raise EndpointError(tr("{url} sends too much").format(url=address), "refused")
+                    if response.status_code == 200:
+                        return bytes(data), response.headers
+                    said = response.headers.get("location") or " ".join(
+                        data[:500].decode(errors="replace").split()
+                    )
+                    message = tr("{url} answers with status {status}: {text}")
+                    told = message.format(url=address, status=response.status_code, text=said)
+                    raise EndpointError(told, "refused")
+        raise EndpointError(tr("{url} redirects for ever").format(url=address), "refused")
+    except httpx.TimeoutException as error:
+        message = tr("{url} did not answer within {seconds:g} seconds")
+        raise EndpointError(message.format(url=address, seconds=seconds), "timeout") from error
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        message = tr("cannot reach {url}: {error}")
+        raise EndpointError(message.format(url=address, error=error), "unreachable") from error
 
 
 # --- for the prompt ---------------------------------------------------------------------------------------

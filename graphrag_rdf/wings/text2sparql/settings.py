@@ -39,7 +39,7 @@ class Endpoint(BaseModel):
         examples: file, or folder of files, with example queries (sh:SPARQLExecutable).
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
 
     name: str = Field(min_length=1, max_length=80)
     url: Annotated[str, AfterValidator(_address)]
@@ -48,8 +48,8 @@ class Endpoint(BaseModel):
     examples: str = ""
 
 
-class SparqlSection(Section):
-    """[sparql] - other endpoints that queries of a model may call, each a table `[[sparql.endpoints]]`."""
+class FederationSection(Section):
+    """[federation] - other endpoints that queries may call, each a table `[[federation.endpoints]]`."""
 
     in_store: ClassVar[bool] = False
 

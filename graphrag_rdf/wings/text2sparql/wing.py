@@ -8,7 +8,7 @@ from graphrag_rdf.wing import Wing
 WING = Wing(
     name="text2sparql",
     about=later("Questions turned into SPARQL queries, whose rows are the answer."),
-    settings={"sparql": "graphrag_rdf.wings.text2sparql.settings:SparqlSection"},
+    settings={"federation": "graphrag_rdf.wings.text2sparql.settings:FederationSection"},
     counts="graphrag_rdf.wings.text2sparql.counting:counting_template",
     steps=("graphrag_rdf.wings.text2sparql.querying", "graphrag_rdf.wings.text2sparql.row_answers"),
 )

@@ -31,7 +31,7 @@ from graphrag_rdf.wings.text2sparql.settings import Endpoint, FederationSection
 _GRAPH = NamedNode("urn:graph:examples")
 _RDF = "text/turtle, application/n-triples;q=0.9, application/rdf+xml;q=0.8, application/ld+json;q=0.7"
 _HOUR = 3600  # seconds after which a description is fetched again
-_SECONDS = 30.0  # for fetching one
+_SECONDS = 10.0  # for fetching one
 _TERMS, _EXAMPLES = 20_000, 5_000
 _DESCRIPTION, _ANSWER = 1 << 26, 1 << 24
 """Their bytes at most."""
@@ -72,26 +72,26 @@ def listed_endpoints(context: Context, state: State) -> dict[str, tuple[Endpoint
     Raises:
         ConfigError: a file of the settings cannot be read.
     """
-    found = {}
+    described = {}
     for endpoint in context.section(FederationSection).endpoints:
         try:
-            found[endpoint.url] = endpoint, _described(context.store, endpoint)
+            described[endpoint.url] = endpoint, _described(context.store, endpoint)
         except ConfigError:
             raise
         except GraphRagError as error:
             message = tr("the endpoint {name} is left out: {cause}")
             state.warn("endpoint_failed", message.format(name=endpoint.name, cause=error))
-    return found
+    return described
 
 
 def _described(store: Store, endpoint: Endpoint) -> Described:
     files = _files(endpoint)
     fetched = None if Path(endpoint.schema_from).is_file() else time.time() // _HOUR
     version = fetched, *((file, file.stat().st_mtime_ns) for file in files)
-    known = _kept.get(endpoint)
-    if known is None or known[0] != version:
-        known = _kept[endpoint] = version, _read(store, endpoint, files)
-    return known[1]
+    kept = _kept.get(endpoint)
+    if kept is None or kept[0] != version:
+        kept = _kept[endpoint] = version, _read(store, endpoint, files)
+    return kept[1]
 
 
 def _files(endpoint: Endpoint) -> list[Path]:
@@ -116,14 +116,14 @@ def _read(store: Store, endpoint: Endpoint, files: Sequence[Path]) -> Described:
     template = store.templates["schema/described"]
     if source:
         data, form = _fetched(source) if "://" in source else _bytes_of(files[0])
-        kept.commit(Changes(add=_quads(endpoint, source, data, form)))
+        kept.commit(Changes(add=_quads(source, data, form)))
         rows = kept.select(template.name, limit=_TERMS)
     else:
         answer = ask_endpoint(endpoint.url, kept.render(template.name, limit=_TERMS), _SECONDS)
         rows = records(template.name, template.header.columns, answer.rows or ())
     for file in files[1:] if source and "://" not in source else files:
-        quads = _quads(endpoint, str(file), *_bytes_of(file))
-        kept.commit(Changes(add=[Quad(one.subject, one.predicate, one.object, _GRAPH) for one in quads]))
+        quads = _quads(str(file), *_bytes_of(file), _GRAPH)
+        kept.commit(Changes(add=quads))
     examples = [
         Recipe(row["executable"], row["about"], query=row["query"])
         for row in kept.select("schema/executables", limit=_EXAMPLES)
@@ -146,8 +146,8 @@ def _of_rows(rows: Iterable[Row], examples: Sequence[Recipe]) -> Described:
         of_class = classes.setdefault(row["class"], {}) if row["class"] is not None else {}
         if (property_ := row["property"]) is None:
             continue
-        for known in (of_class, properties):
-            ranges = known.setdefault(property_, [])
+        for places in (of_class, properties):
+            ranges = places.setdefault(property_, [])
             if row["range"] is not None and row["range"] not in ranges:
                 ranges.append(row["range"])
         if row["label"]:
@@ -155,15 +155,13 @@ def _of_rows(rows: Iterable[Row], examples: Sequence[Recipe]) -> Described:
     return Described(classes, properties, labels, examples)
 
 
-def _quads(endpoint: Endpoint, source: str, data: bytes, form: ox.RdfFormat | None) -> list[Quad]:
+def _quads(source: str, data: bytes, form: ox.RdfFormat | None, graph: NamedNode | None = None) -> list[Quad]:
     base = source if "://" in source else Path(source).resolve().as_uri()
     try:
         quads = ox.parse(data, format=form or ox.RdfFormat.TURTLE, base_iri=base, rename_blank_nodes=True)
-        return [Quad(*quad.triple) for quad in quads]
+        return [Quad(quad.subject, quad.predicate, quad.object, graph) for quad in quads]
     except (SyntaxError, ValueError) as error:
-        message = tr("the endpoint {name}: {file} is not RDF: {cause}").format(
-            name=endpoint.name, file=source, cause=error
-        )
+        message = tr("{file} is not RDF: {cause}").format(file=source, cause=error)
         if "://" in source:
             raise EndpointError(message, "refused") from error
         raise ConfigError(message, hint=tr("correct federation.endpoints in the settings file")) from error
@@ -232,12 +230,11 @@ def _received(
                             raise EndpointError(tr("{url} sends too much").format(url=address), "refused")
                     if response.status_code == 200:
                         return bytes(data), response.headers
-                    said = response.headers.get("location") or " ".join(
-                        data[:500].decode(errors="replace").split()
-                    )
+                    words = " ".join(data[:500].decode(errors="replace").split())
+                    text = response.headers.get("location", words)
                     message = tr("{url} answers with status {status}: {text}")
-                    told = message.format(url=address, status=response.status_code, text=said)
-                    raise EndpointError(told, "refused")
+                    message = message.format(url=address, status=response.status_code, text=text)
+                    raise EndpointError(message, "refused")
         raise EndpointError(tr("{url} redirects for ever").format(url=address), "refused")
     except httpx.TimeoutException as error:
         message = tr("{url} did not answer within {seconds:g} seconds")
@@ -276,7 +273,7 @@ def shown_endpoint(
         for kind, properties in by_fit[: parameters["types"]]
     ]
     of_classes = {property_ for properties in described.classes.values() for property_ in properties}
-    beside = {one: ranges for one, ranges in described.properties.items() if one not in of_classes}
+    beside = {term: kinds for term, kinds in described.properties.items() if term not in of_classes}
     return {
         "name": endpoint.name,
         "url": endpoint.url,
@@ -293,10 +290,10 @@ def _shown_property(term: NamedNode, ranges: Sequence[NamedNode], described: Des
 
 
 def _shown_examples(described: Described, state: State, parameters: Parameters) -> Iterator[dict[str, str]]:
-    left = parameters["example_tokens"]
+    room = parameters["example_tokens"]
     recipes = Recipes(described.examples, state.language)
     for match in recipes.like(state.question, Vocabulary(), parameters["examples"]):
-        left -= len(match.recipe.query) // 4
-        if left < 0:
+        room -= len(match.recipe.query) // 4
+        if room < 0:
             break
         yield {"about": match.recipe.about, "query": match.recipe.query}

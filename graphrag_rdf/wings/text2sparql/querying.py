@@ -145,7 +145,7 @@ def write_query(context: Context, state: State, parameters: Parameters) -> Itera
     endpoints = listed_endpoints(context, state)
     services = Services(endpoints, parameters["service_seconds"], parameters["service_rows"])
     shown = shown_schema(context, state, step, parameters)
-    shown["endpoints"] = [shown_endpoint(*one, state, parameters) for one in endpoints.values()]
+    shown["endpoints"] = [shown_endpoint(*entry, state, parameters) for entry in endpoints.values()]
     attempts: list[Attempt] = []
     result = Result()
     with LimitedQueries(context.store, parameters["seconds"]) as queries:

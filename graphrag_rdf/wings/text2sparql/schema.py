@@ -51,9 +51,9 @@ def written(node: NamedNode) -> str:
     return prefixed(node) or f"<{node.value}>"
 
 
-def alike(unknown: Sequence[NamedNode], known: Iterable[NamedNode]) -> str:
+def alike(unknown: Sequence[NamedNode], terms: Iterable[NamedNode]) -> str:
     """Unknown terms, the first few, with known ones that are spelt alike."""
-    names = {local_name(node.value): node for node in known}
+    names = {local_name(node.value): node for node in terms}
     hints = []
     for node in unknown[:_HINTS]:
         close = difflib.get_close_matches(local_name(node.value), names, n=3, cutoff=0.5)

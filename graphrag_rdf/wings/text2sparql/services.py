@@ -18,6 +18,7 @@ import pyoxigraph as ox
 from pyoxigraph import BlankNode, NamedNode
 
 from graphrag_rdf.errors import EndpointError, GraphRagError, UsageError
+from graphrag_rdf.i18n import tr
 from graphrag_rdf.rdf.namespaces import RDF, RDFS, SKOS
 from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.sparql.render import spelled, with_prefixes
@@ -86,9 +87,9 @@ class Services:
 
     def _unknown(self, block: Block) -> str | None:
         endpoint, described = self.endpoints[block.address]
-        known = described.terms | _EVERYWHERE
-        unknown = [term for term in _terms_of(with_prefixes(block.query)) if term not in known]
-        return f"the endpoint {endpoint.name} does not know {alike(unknown, known)}" if unknown else None
+        terms = described.terms | _EVERYWHERE
+        unknown = [term for term in _terms_of(with_prefixes(block.query)) if term not in terms]
+        return f"the endpoint {endpoint.name} does not know {alike(unknown, terms)}" if unknown else None
 
     def run(self, context: Context, step: Step, query: str) -> tuple[str, list[Called]]:
         """The query with the rows of its blocks in place of them, and what returned them.
@@ -100,8 +101,8 @@ class Services:
         parts: list[str] = []
         done = 0
         for number, block in enumerate(blocks_of(query)):
-            answer, one = self._call(context, step, block)
-            called.append(one)
+            answer, entry = self._call(context, step, block)
+            called.append(entry)
             parts += [query[done : block.start], _as_values(answer, number)]
             done = block.end
         whole = "".join([*parts, query[done:]])
@@ -119,14 +120,17 @@ class Services:
             call.rows = len(answer.rows or ())
         except GraphRagError as error:
             self.failed.append((name, str(error)))
-            raise EndpointError(f"the endpoint {name}: {error}", "refused") from error
+            message = tr("the endpoint {name}: {cause}").format(name=name, cause=error)
+            raise EndpointError(message, "refused") from error
         finally:
             call.ms = round((time.perf_counter() - began) * 1000)
             context.recorder.ran(step, call, text)
         if call.rows > self.rows:
             raise UsageError(
-                f"the endpoint {name} returns more than {self.rows:,} rows: restrict them inside its SERVICE "
-                "block, or count them there in a sub-SELECT"
+                tr(
+                    "the endpoint {name} returns more than {rows:,} rows: restrict them inside its SERVICE "
+                    "block, or count them there in a sub-SELECT"
+                ).format(name=name, rows=self.rows)
             )
         return answer, Called(name, block.address, answer.variables, call.rows)
 

@@ -22,7 +22,9 @@ def _address(text: str) -> str:
 
 
 def _distinct(listed: tuple[Endpoint, ...]) -> tuple[Endpoint, ...]:
-    if len({one.url for one in listed}) < len(listed) or len({one.name for one in listed}) < len(listed):
+    if len({entry.url for entry in listed}) < len(listed) or len({entry.name for entry in listed}) < len(
+        listed
+    ):
         raise PydanticCustomError("endpoints", later("two endpoints have the same name or url"))
     return listed
 

@@ -14,9 +14,10 @@ import pytest
 from pydantic import ValidationError
 
 from graphrag_rdf.checks import run_shapes
-from graphrag_rdf.config import Settings
+from graphrag_rdf.config import Settings, trust
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.text import render_trace
 from graphrag_rdf.wings.audit.verify import verify
 from tests.pipeline.test_with_a_model import settings
@@ -153,6 +154,7 @@ def test_two_endpoints_answer_one_question(
     (whole,) = (call for step in trace.steps for call in step.calls if call.kind == "query")
     rerun = federated.store.query(federated.blobs.text(whole.sparql.value) or "").rows
     assert [len(row) for row in rerun or ()] == [3, 3], "the query of the trace needs no other server"
+    assert harbours in render_page(federated.store, trace)
     text = render_trace(trace)
     assert f"Endpoint {ships}: 2 row(s)" in text.replace("\n      ", " ")
     assert run_shapes(federated.store.quads()) == []
@@ -421,3 +423,9 @@ def test_an_endpoint_is_listed_once() -> None:
     with pytest.raises(ValidationError, match="same name or url"):
         Settings(federation={"endpoints": [entry, entry]})  # type: ignore[call-arg]
     assert Settings().federation.endpoints == ()  # type: ignore[attr-defined]
+
+
+def test_endpoints_of_a_folder_need_trust(tmp_path: Path) -> None:
+    listed = [{"name": "a", "url": "http://localhost/"}]
+    assert "are sent there" in (trust.effect("federation.endpoints", listed, tmp_path) or "")
+    assert trust.effect("federation.endpoints", [], tmp_path) is None

@@ -329,7 +329,7 @@ class StoreIndexer:
 
     def update_words(self) -> None:
         """Catch up if the index of words lacks something."""
-        if self._text.commit_number != self._store.content_commit():
+        if self._text.commit_number != self._store.content_commit() or self._store.read_only:
             self.catch_up()
         elif self._lacks_reports:
             self.refresh_reports()
@@ -352,7 +352,9 @@ class StoreIndexer:
             yield from self._vectors.differences(self._feed.everything())
 
     def catch_up(self) -> None:
-        """Compare the indexes with the whole store and correct them."""
+        """Compare the indexes with the whole store and correct them; also what is derived from all facts, if
+        the store may be written.
+        """
         self.error = None
         number = self._store.content_commit()
         self._text.sync(self._feed.everything())
@@ -361,10 +363,11 @@ class StoreIndexer:
             for batch in in_batches(self._feed.everything(), _AT_ONCE):
                 self._embed(batch, [])
             self._commit_vectors(number)
-        self.observe_schema()
-        update_graph(self._store, None, self._min_count)
-        self._touched = {}
-        self._store.sync()
+        if not self._store.read_only:
+            self.observe_schema()
+            update_graph(self._store, None, self._min_count)
+            self._touched = {}
+            self._store.sync()
         self._text.commit(number)
 
     def _commit_vectors(self, number: int, *, purge: bool = False) -> None:

@@ -111,9 +111,11 @@ class Store(Protocol):
     Attributes:
         notes_changes: while inferences are kept (see `schema.reasoning`), the store notes changed facts in
             `urn:graph:inferred:changed`. An endpoint does not, because other programs change it too.
+        read_only: each change is an error.
     """
 
     notes_changes: bool
+    read_only: bool
 
     templates: TemplateLibrary
     renderer: Renderer

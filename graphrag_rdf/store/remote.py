@@ -45,7 +45,7 @@ class RemoteStore(TemplateStore):
         templates: the query library.
         endpoint: where it is.
         create: create a missing store.
-        read_only: write nothing.
+        read_only: each change is an error.
         on_close: called when the store is closed.
 
     Attributes:
@@ -65,6 +65,7 @@ class RemoteStore(TemplateStore):
         on_close: Callable[[], None] | None = None,
     ) -> None:
         self.endpoint = endpoint
+        self.read_only = read_only
         self._on_close = on_close
         self.capabilities, fresh = _capabilities(templates, endpoint, create=create and not read_only)
         super().__init__(
@@ -421,7 +422,15 @@ class RemoteStore(TemplateStore):
 
         Args:
             own: an update of the program, not of a user.
+
+        Raises:
+            StoreError: the store is only read.
         """
+        if self.read_only:
+            raise StoreError(
+                tr("the store {place} is open for reading only").format(place=self.endpoint.addresses.query),
+                hint=tr("open it for writing. If you lack the permission, change it, or copy the store"),
+            )
         headers = {} if content or not self.capabilities.numbered else _UNCHANGED
         try:
             reply = self.endpoint.update(update, headers, idempotent=own)

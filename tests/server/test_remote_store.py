@@ -698,7 +698,7 @@ def test_a_server_that_writes_nothing(engine_server: Server, gateway: Gateway, t
         assert "Walter Pennock" in found["answer"]
         assert "trace_not_stored" in {warning["type"] for warning in found["warnings"]}
         assert "SPARQL11Update" not in client.get("/sparql").text
-    assert len(gateway.updates) == updates
+    assert gateway.updates[updates:] == []
 
 
 def test_what_is_otherwise_is_said_at_the_start(front: Endpoint, gateway: Gateway) -> None:
@@ -731,7 +731,7 @@ def test_in_front_of_other_engines(tmp_path: Path, kind: str) -> None:
             )
             assert len(list(ox.parse(graph.content, ox.RdfFormat.TURTLE))) > 5
             contained = "SELECT ?o { GRAPH <urn:graph:source> { ?s <https://trustgraph.ai/ns/contains> ?o } }"
-            terms = query(client, contained).json()["results"]["bindings"]
+            terms = query(client, contained, f"{SRJ};version=1.2").json()["results"]["bindings"]
             classic = server.dialect == "classic"
             assert {row["o"]["type"] for row in terms} == {"uri" if classic else "triple"}
             assert query(client, "SELECT * { ?s ?p }").status_code == 400
@@ -759,6 +759,6 @@ def test_in_front_of_other_engines(tmp_path: Path, kind: str) -> None:
             assert client.delete("/documents/company.txt").json()["removed"]["chunks"] == 1
         log = "".join(front.log)
         assert "Traceback" not in log
-        assert (server.dialect in log) == (server.dialect != "rdf12")
+        assert server.dialect in log
     finally:
         server.stop()

@@ -47,7 +47,8 @@ _PARTS = (
 _DISTRICT = re.compile(
     r"(?<=[省市县区])(?P<name>[^\W\da-zA-Z直各辖属所级的和与及或等之在于省市县区乡镇村]{2,3}[市县区乡镇村])"
 )
-_CUTS = frozenset("的是于由被在和与及以为从到把对将向说称")
+_SINCE = re.compile("(?<=[年起])(任)(?![何务期职命])")  # no family name after a date: 2019年任潮东市市长
+_CUTS = frozenset("自的是于由被在和与及以为从到把对将向说称")
 _MANY = 50_000  # how frequent a word is made that jieba would part
 
 
@@ -93,7 +94,7 @@ def tokens_of(text: str) -> tuple[Token, ...]:
     """The words and marks of a text, white space left out."""
     tokens, start = [], 0
     sure = {word: tag for tag, section, words in _SURE for word in table()[section][words]}
-    for piece in _pieces(simplified(text)):
+    for piece in (piece for part in _SINCE.split(simplified(text)) for piece in _pieces(part)):
         for word, tag in _segmenter().tag(piece, True):
             end = start + len(word)
             if not word.isspace():

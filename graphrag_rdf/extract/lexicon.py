@@ -75,6 +75,7 @@ class Lexicon:
         placing: prepositions before places rather than people.
         giving: verbs with a recipient ("gave Tom the key").
         ranges: words between the ends of a range ("2 to 5").
+        year_words: words between a preposition and a year ("im Jahr 1999").
         naming: nouns before a name that stands for itself: "the name oxygen".
         quantifiers: determiners that speak of none, some or all.
         currencies: their names after a number.
@@ -116,6 +117,7 @@ class Lexicon:
     placing: frozenset[str]
     giving: frozenset[str]
     ranges: frozenset[str]
+    year_words: frozenset[str]
     naming: frozenset[str]
     quantifiers: frozenset[str]
     currencies: frozenset[str]

@@ -30,6 +30,8 @@ Macros that templates use:
 | `{% call each("?e", entities, "?e ?s", limit) %}…{% endcall %}` | up to `limit` solutions for each entity |
 | `{% call each(…, distinct=True) %}…{% endcall %}` | up to `limit` distinct ones |
 | `date_range("?date", "?start", "?end")` | first and last instant of a date, month, year or time |
+| `period("?evidence", "?document", "?begins", "?ends")` | when a fact holds, by its evidence, as texts |
+| `overlap("?begins", "?ends", "?other_begins", "?other_ends")` | a condition: two such periods overlap |
 """
 
 from __future__ import annotations
@@ -73,6 +75,7 @@ _MACRO_PREFIXES = (
     ("as_term(", "rdf"),
     ("parts(", "rdf"),
     ("date_range(", "xsd"),
+    *(("period(", prefix) for prefix in ("rag", "dcterms")),
     *(("is_fact(", prefix) for prefix in ("rdf", "rdfs", "skos", "owl")),
 )
 """Prefixes that the output of a macro uses."""
@@ -191,6 +194,44 @@ def _date_range(value: object, start: str, end: str) -> Markup:
     )
 
 
+def _period(evidence: str, document: str, begins: str, ends: str) -> Markup:
+    """When a fact holds, by its evidence: dates as texts, "0" and "9" where nothing limits it.
+
+    A fact without an end holds up to the date of its document; if that has none, nobody knows more than its
+    beginning.
+
+    Args:
+        evidence, document: bound variables.
+        begins, ends: variables; more are named after `begins`.
+    """
+    dates = {name: f"{begins}_{name}" for name in ("since", "until", "at", "written")}
+    read = "\n".join(
+        f"OPTIONAL {{ GRAPH {Graphs.SOURCE} {{ {_slot(document if name == 'written' else evidence)}"
+        f" {'dcterms:date' if name == 'written' else f'rag:{name}'} {date} }} }}"
+        for name, date in dates.items()
+    )
+    # a qualifier may be words of the text, such as "spring"
+    since, until, at, written = (
+        f'IF(REGEX(STR({date}), "^[0-9]{{4}}"), STR({date}), {begins}_none)' for date in dates.values()
+    )
+    return Markup(
+        f'{read}\nBIND(COALESCE({since}, {at}, "0") AS {_slot(begins)})\n'
+        f'BIND(COALESCE({until}, {at}, {written}, {since}, "9") AS {_slot(ends)})'
+    )
+
+
+def _overlap(begins: str, ends: str, other_begins: str, other_ends: str) -> Markup:
+    """A condition: two periods have a time in common. Of dates of unlike precision as much is compared as
+    both have; what ends in a year and what begins in it follow each other.
+    """
+    first, last, other_first, other_last = map(_slot, (begins, ends, other_begins, other_ends))
+    return Markup(
+        f"(STRSTARTS({first}, {other_first}) || STRSTARTS({other_first}, {first})"
+        f" || SUBSTR({first}, 1, STRLEN({other_last})) < SUBSTR({other_last}, 1, STRLEN({first}))"
+        f" && SUBSTR({other_first}, 1, STRLEN({last})) < SUBSTR({last}, 1, STRLEN({other_first})))"
+    )
+
+
 def _environment() -> ImmutableSandboxedEnvironment:
     environment = ImmutableSandboxedEnvironment(
         autoescape=True,
@@ -237,6 +278,8 @@ class Renderer:
             is_fact=_is_fact,
             is_sentence=_is_sentence,
             date_range=_date_range,
+            period=_period,
+            overlap=_overlap,
             facts=self._facts,
             known=self._known,
             premises=self._premises,

@@ -14,6 +14,7 @@ import pytest
 from graphrag_rdf import Engine
 from graphrag_rdf.config import Settings
 from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.sparql.render import with_prefixes
 from tests.support.commands import environment, program
 from tests.support.endpoint import Endpoint
 
@@ -48,13 +49,29 @@ Bo Lund was governor of Skell from 2004 to 2009.
 """,
     "2009-03-01 news.md": "Ina Crane was governor of Skell until 2004. The capital of Skell is Harn.\n",
     "atlas.md": "The capital of Skell is Tarn since 2012.\n",
+    "almanac.md": """Ivo Strand has been chair of Fenwick Trust since 1990.
+Una Moss has been chair of Fenwick Trust since 2002.
+""",
+    "chronik.md": """Anna Berg ist seit 2004 Rektorin der Hochschule Tarnay.
+Jan Kolb war von 2010 bis 2014 Bürgermeister von Orrin.
+""",
+    "bericht.md": """Anna Berg war bis 2013 Rektorin der Hochschule Tarnay.
+Carl Hook ist seit 2013 Rektor der Hochschule Tarnay.
+Ilse Thal war von 2012 bis 2016 Bürgermeisterin von Orrin.
+""",
+    "年报.md": "李明从2012年到2018年担任潮东船舶公司的董事长。陈静自2019年起任潮东市市长。\n",
+    "年鉴.md": """王伟自2018年起担任潮东船舶公司的董事长。
+王芳从2010年到2020年任潮东市市长。李明曾是潮东市的市长。
+""",
 }
 MAYOR = ("Kelm", "mayor of", "Cy Dorn (2001–2008)", "Flo Gant (2005–2010)")
 NEXT_MAYOR = ("Kelm", "mayor of", "Dee Ashe (2008-05–2012)", "Flo Gant (2005–2010)")
+GERMAN = ("Orrin", "bürgermeister von", "Ilse Thal (2012–2016)", "Jan Kolb (2010–2014)")
+CHINESE = ("潮东市", "是…的市长", "王芳 (2010–2020)", "陈静 (2019–)")
 CHIEF = ("Venn Works", "chief executive of", "Ada Venn", "Gus Hale")
 REVENUE = ("Venn Works", "revenue 2023", "4120 $ million", "revenue of $4.2 billion")
 EMPLOYEES = ("Karr Mills", "employees", "900", "1,100 employees")
-FOUND = [EMPLOYEES, MAYOR, NEXT_MAYOR, CHIEF, REVENUE, REVENUE]
+FOUND = [EMPLOYEES, MAYOR, NEXT_MAYOR, GERMAN, CHIEF, REVENUE, REVENUE, CHINESE]
 """The revenue is in two tables."""
 
 
@@ -117,3 +134,44 @@ def test_the_command_and_the_server_give_the_same(store: Path) -> None:
         shown = client.get("/queries/cookbook/contradictions", headers={"Accept": "application/json"}).json()
         answer = client.post("/sparql", data={"query": shown["sample"]}, headers={"Accept": "text/csv"})
         assert list(csv.DictReader(io.StringIO(answer.text))) == rows
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "contradict"),
+    [
+        ({}, {}, True),
+        ({"at": "2009"}, {"at": "2015"}, False),
+        ({"at": "2009"}, {"at": "2009-05"}, True),
+        ({"since": "2001", "until": "2008"}, {"since": "2008"}, False),
+        ({"since": "2001", "until": "2008"}, {"since": "2005"}, True),
+        ({"since": "2001"}, {"since": "2005"}, False),
+        ({"since": "2001"}, {"since": "2001", "until": "2003"}, True),
+        ({"at": "2015"}, {}, True),
+    ],
+)
+def test_values_contradict_if_they_are_of_one_time(
+    first: dict[str, str], second: dict[str, str], contradict: bool
+) -> None:
+    """Without dates, of one time, or of periods that overlap; else the value changed."""
+    with Engine.open(":memory:") as engine:
+        for number, dates in enumerate((first, second)):
+            engine.store.update(stated(number, 45 + number, dates))
+        assert len(found(engine)) == contradict
+        assert bool(engine.store.select("conflicts/documents", entities=[], limit=9)) == contradict
+
+
+def stated(number: int, value: int, dates: dict[str, str]) -> str:
+    """An update that adds the fact that the tower is so high, as a document of its own states it."""
+    height = f"<urn:tower> <urn:height> {value}"
+    held = " ".join(
+        f'; rag:{name} "{day}"^^<http://www.w3.org/2001/XMLSchema#gYear>' for name, day in dates.items()
+    )
+    return with_prefixes(f"""INSERT DATA {{
+        {height} . <urn:tower> rdfs:label "Lamp Tower" .
+        GRAPH <urn:graph:derived> {{ <urn:tower> rag:canonicalEntity <urn:tower> }}
+        GRAPH <urn:graph:source> {{
+            <urn:e{number}> rdf:reifies <<( {height} )>> ; prov:wasDerivedFrom <urn:s{number}> {held} .
+            <urn:s{number}> tg:contains <<( {height} )>> ; prov:wasDerivedFrom <urn:c{number}> .
+            <urn:c{number}> a tg:Chunk ; dcterms:isPartOf <urn:d{number}> .
+            <urn:d{number}> rdfs:label "Document {number}" .
+        }} }}""")

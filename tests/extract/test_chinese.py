@@ -181,6 +181,22 @@ def test_plain_clauses_give_facts(text: str, expected: list[tuple[str, str, str]
 
 
 @pytest.mark.parametrize(
+    ("text", "dates"),
+    [
+        ("王伟自2018年起担任潮东船舶公司的董事长。", "from 2018"),
+        ("李明从2012年到2018年5月担任潮东船舶公司的董事长。", "from 2012 to 2018-05"),
+        ("2012年至2018年，李明担任潮东船舶公司董事长。", "from 2012 to 2018"),
+        ("李明2018年出任潮东船舶公司董事长。", "at 2018"),
+        ("李明是潮东船舶公司的董事长。", ""),
+    ],
+)
+def test_who_holds_an_office_and_when(text: str, dates: str) -> None:
+    (fact,) = read(text).relations
+    assert (fact.predicate, fact.object, fact.object_is_entity) == ("是…的董事长", "潮东船舶公司", True)
+    assert " ".join(f"{name} {lexical}" for name, lexical, _ in fact.qualifiers) == dates
+
+
+@pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("石川大桥不是青林市的大桥。", "negated"),

@@ -291,12 +291,29 @@ def test_german_and_dutch(language: str, text: str, expected: list[str]) -> None
         ("en", "Ada Venn founded Orrin Ltd.", ""),
         ("de", "Ada Venn gründete 1902 die Orrin GmbH.", "at 1902"),
         ("nl", "Ada Venn stichtte het Kelm Instituut in 1902.", "at 1902"),
+        ("en", "From 1902 to 1911 Ada Venn was the mayor of Kelm.", "from 1902 to 1911"),
+        ("de", "Ada Venn war von 1902 bis 1911 Bürgermeisterin von Kelm.", "from 1902 to 1911"),
+        ("de", "Ada Venn war Bürgermeisterin von Kelm von 1902 bis 1911.", "from 1902 to 1911"),
+        ("de", "Ada Venn ist seit dem 3. Mai 1902 Bürgermeisterin von Kelm.", "from 1902-05-03"),
+        (
+            "de",
+            "Ada Venn war vom 3. Mai 1902 bis zum 4. Juni 1911 Rektorin von Kelm.",
+            "from 1902-05-03 to 1911-06-04",
+        ),
+        ("de", "Ada Venn gründete im Jahr 1902 die Orrin GmbH.", "at 1902"),
+        ("de", "Ada Venn wurde 1902 Bürgermeisterin von Kelm.", "at 1902"),
     ],
 )
 def test_a_date_or_sum_beside_an_object_qualifies_the_fact(language: str, text: str, dates: str) -> None:
     (fact,) = extract(text, language).relations
     assert " ".join(f"{name} {lexical}" for name, lexical, _ in fact.qualifiers) == dates
     assert not any(char.isdigit() for char in fact.object) or fact.object == "revenue of $4.2 million"
+    assert not any(char.isdigit() for char in fact.predicate)
+
+
+@pytest.mark.parametrize("text", ["Der Bericht von 2008 liegt in Kelm.", "Es waren 2015 Gäste in Kelm."])
+def test_a_number_before_a_noun_is_no_date(text: str) -> None:
+    assert all(not fact.qualifiers for fact in extract(text, "de").relations)
 
 
 def test_types_and_aliases() -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.documents.sentences import without_emoji
 from graphrag_rdf.extract.chinese import is_role, names_in, table, tokens_of
-from graphrag_rdf.extract.model import EntityCandidate, Extraction, Mention
+from graphrag_rdf.extract.model import EntityCandidate, Extraction, Mention, Qualifiers
 from graphrag_rdf.extract.names import RuleSettings, fold, reject_reason
 from graphrag_rdf.extract.numbers import read_date
 from graphrag_rdf.han import date_pattern, simplified
@@ -56,6 +56,7 @@ class Fact(NamedTuple):
     object: tuple[int, int]
     entity: bool
     pattern: str
+    qualifiers: Qualifiers = ()
 
 
 class ChineseProse:
@@ -102,7 +103,7 @@ class ChineseProse:
         reported = _reported_from(clauses)
         past, ago = table()["clauses"]["past"], False
         subject: Part | None = None
-        when: Part | None = None
+        when: Sequence[Part] = ()
         states, before = False, len(self.collector)
         for number, parts in enumerate(clauses):
             clause = words[parts[0].start : parts[-1].end]
@@ -112,13 +113,13 @@ class ChineseProse:
                 if not whole and number == reported:  # who reports is what the writer says
                     for fact in _in_apposition(parts, _skip(parts, 0)[0])[0]:
                         self._state(fact, words, names, sentence, carried=False)
-                subject = when = None
+                subject, when = None, ()
                 continue
             if "\n" in clause:  # a heading before it, or a line that was cut anywhere
-                subject = when = None
+                subject, when = None, ()
                 continue
-            if "".join(part.text for part in parts) in past or all(part.kind == "D" for part in parts):
-                ago, when = True, parts[-1] if parts[-1].kind == "D" else None
+            if "".join(part.text for part in parts) in past or _only_dates(parts):
+                ago, when = True, parts
                 continue
             if [part.kind for part in parts] == ["N"]:
                 subject = parts[0]
@@ -126,7 +127,7 @@ class ChineseProse:
             if subject and parts[0].text in table()["clauses"]["names_too"]:
                 continue
             facts = list(_read(parts, subject, when, ago=ago))
-            when = None
+            when = ()
             for fact in facts:
                 self._state(fact, words, names, sentence, carried=fact.subject is subject)
             subject = _goes_on(facts[0]) if facts else None
@@ -168,6 +169,7 @@ class ChineseProse:
             confidence=round(_CERTAINTY[fact.pattern] * (_CARRIED if carried else 1), 3),
             entity=fact.entity,
             datatype=datatype,
+            qualifiers=() if datatype else fact.qualifiers,
         )
         if unfit:
             self.collector.reject(unfit, subject, fact.predicate, lexical)
@@ -230,6 +232,7 @@ def _clauses(words: str, names: Mapping[tuple[int, int], str]) -> Iterator[list[
     spans = [("", *match.span()) for pattern in (_ITEM, _BRACKETS) for match in pattern.finditer(whole)]
     places = [("N", *span) for span in names]
     places += [("D", *match.span()) for match in date_pattern().finditer(whole)]
+    places += [("f", end, end + 1) for kind, _, end in places if kind == "D" and whole[end : end + 1] == "起"]
     places += [("Q", *match.span()) for match in _NUMBER.finditer(whole)]
     for kind, start, end in places:
         if all(end <= first or start >= last for _, first, last in spans):
@@ -241,9 +244,9 @@ def _clauses(words: str, names: Mapping[tuple[int, int], str]) -> Iterator[list[
         uncovered = [place for place in range(token.start, token.end) if place not in covered]
         if uncovered and token.text not in "《》":
             text = whole[uncovered[0] : uncovered[-1] + 1]
-            parts.append(
-                Part(token.tag if text == token.text else "n", uncovered[0], uncovered[-1] + 1, text)
-            )
+            tag = "v" if text in table()["clauses"]["short"] else "n"
+            tag = token.tag if text == token.text else tag
+            parts.append(Part(tag, uncovered[0], uncovered[-1] + 1, text))
     clause: list[Part] = []
     for part in sorted(parts, key=lambda part: part.start):
         if part.kind not in {"N", "D", "Q"} and _ENDS.fullmatch(part.text):
@@ -256,12 +259,31 @@ def _clauses(words: str, names: Mapping[tuple[int, int], str]) -> Iterator[list[
         yield clause
 
 
-def _read(parts: Sequence[Part], carried: Part | None, when: Part | None, *, ago: bool) -> Iterator[Fact]:
+def _only_dates(parts: Sequence[Part]) -> bool:
+    return any(part.kind == "D" for part in parts) and _skip(parts, 0)[0] == len(parts)
+
+
+def _qualifiers(parts: Sequence[Part]) -> Qualifiers:
+    """When a clause holds, by the dates before its verb: 自2018年起, 从2012年到2018年, 2014年."""
+    lists, found = table()["clauses"], dict[str, tuple[str, str]]()
+    for before, part, after in zip([None, *parts], parts, [*parts[1:], None], strict=False):
+        if part.kind == "D" and (date := read_date(part.text)):
+            ends = before is not None and before.text in lists["to"]
+            begins = (before is not None and before.text in lists["from"]) or (
+                after is not None and after.text in lists["to"] | lists["on"]
+            )
+            found.setdefault("to" if ends else "from" if begins else "at", date)
+    if len(found) > 1:
+        found.pop("at", None)
+    return tuple((name, *date) for name, date in found.items())
+
+
+def _read(parts: Sequence[Part], carried: Part | None, when: Sequence[Part], *, ago: bool) -> Iterator[Fact]:
     """The facts of a clause, if all its parts fit a pattern.
 
     Args:
         carried: the subject of the clause before, where this one goes on with it.
-        when: the date that stands alone before the clause.
+        when: the dates that stand alone before the clause.
         ago: whether the sentence began with a time that has passed.
     """
     lists = table()["clauses"]
@@ -286,7 +308,8 @@ def _read(parts: Sequence[Part], carried: Part | None, when: Part | None, *, ago
         return
     begin = index
     index, later = _skip(parts, index)
-    date = later or date or when
+    date = later or date or _skip(when, 0)[1]
+    qualifiers = _qualifiers([*when, *parts[:index]])
     if index >= len(parts):
         return
     tail, verb = parts[index + 1 :], parts[index]
@@ -297,7 +320,8 @@ def _read(parts: Sequence[Part], carried: Part | None, when: Part | None, *, ago
         yield from passive
     elif verb.text in lists["copula"]:
         ago = ago or date is not None or any(part.text in lists["past"] for part in parts[:index])
-        yield from _copula(subjects, tail, "曾是" if ago else "是")
+        for fact in _copula(subjects, tail, "曾是" if ago else "是"):
+            yield fact._replace(qualifiers=qualifiers)
     elif verb.text in _BY:
         yield from _passive(subjects, tail, not common)
     elif common:
@@ -308,7 +332,8 @@ def _read(parts: Sequence[Part], carried: Part | None, when: Part | None, *, ago
             if part is not None:
                 yield Fact(subject, f"{verb.text}于", (part.start, part.end), entity, "event")
     elif _states(verb) and tail:
-        yield from _active(subjects, verb, tail, date)
+        for fact in _active(subjects, verb, tail, date):
+            yield fact._replace(qualifiers=qualifiers)
 
 
 def _active(subjects: Sequence[Part], verb: Part, after: Sequence[Part], date: Part | None) -> Iterator[Fact]:
@@ -321,6 +346,9 @@ def _active(subjects: Sequence[Part], verb: Part, after: Sequence[Part], date: P
         taken = 1
     if predicate[-1] != "于" and len(after) > taken and after[taken].kind == "D":
         return
+    if predicate in lists["holds"] and (office := list(_office(subjects, after[taken:]))):
+        yield from office
+        return
     pattern = "event" if predicate[-1] == "于" else "verb"
     done = taken > 0 and after[0].kind == "ul"
     for span, entity in _objects(after[taken:], done=done):
@@ -332,6 +360,15 @@ def _active(subjects: Sequence[Part], verb: Part, after: Sequence[Part], date: P
     if happens and date is not None and all(part.kind != "D" for part in after):
         for subject in subjects:  # both when and where
             yield Fact(subject, predicate, (date.start, date.end), False, pattern)
+
+
+def _office(subjects: Sequence[Part], parts: Sequence[Part], is_: str = "是") -> Iterator[Fact]:
+    """担任Y的董事长, 任Y市长: who is what of Y."""
+    role = parts[1 + (len(parts) > 1 and parts[1].text == "的") :]
+    if parts and parts[0].kind == "N" and role and all(part.kind in {"n", "b", "vn"} for part in role):
+        words = "".join(part.text for part in role)
+        for subject in subjects if is_role(words) else ():
+            yield Fact(subject, f"{is_}…的{words}", (parts[0].start, parts[0].end), True, "copula")
 
 
 def _attribute(owner: Part, parts: Sequence[Part]) -> Iterator[Fact]:
@@ -379,7 +416,9 @@ def _skip(parts: Sequence[Part], index: int) -> tuple[int, Part | None]:
     while index < len(parts):
         part = parts[index]
         following = parts[index + 1].kind if index + 1 < len(parts) else ""
-        if part.text in {"于", "在", "自"} and following == "D":
+        if (part.text in {"于", "在"} | lists["from"] | lists["to"] and following == "D") or (
+            date is not None and part.text in lists["on"]
+        ):
             index += 1
         elif part.kind == "D":
             date = part
@@ -478,6 +517,10 @@ def _copula(subjects: Sequence[Part], after: Sequence[Part], is_: str) -> Iterat
             for subject in subjects:
                 yield Fact(subject, role, (after[owner].start, after[owner].end), True, "copula")
             return
+    titled = bool(after) and (after[-1].text[-1] == "长" or after[-1].text in table()["clauses"]["titles"])
+    if titled and subjects[0].kind == "N" and (office := list(_office(subjects, after, is_))):
+        yield from office
+        return
     for span, entity in _objects(after, described=True):
         for subject in subjects:
             yield Fact(subject, is_, span, entity, "copula")

@@ -18,7 +18,7 @@ from graphrag_rdf.extract.lexicon import Lexicon
 from graphrag_rdf.extract.model import Qualifiers
 from graphrag_rdf.extract.tagging import Unit
 from graphrag_rdf.wings.rules.doubts import doubt_of_object, doubt_of_verb
-from graphrag_rdf.wings.rules.phrases import Item, ItemRow, NounPhrase, VerbGroup, surface
+from graphrag_rdf.wings.rules.phrases import DATES, Item, ItemRow, NounPhrase, VerbGroup, surface
 
 Part = NounPhrase | Sequence[Unit]
 """A phrase, or its units where it is part of one."""
@@ -36,7 +36,6 @@ CONFIDENCE = {
 
 _LONGEST_TEXT = 10  # words of an object that is no name
 _ENDS = frozenset(".,cuwae")  # what may follow an object
-_DATES = frozenset({"date", "month", "year"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -491,7 +490,7 @@ class _Reader(ItemRow):
         sum_ = literal.kind == "quantity" and (
             literal.lexical[0] in "$€£¥" or literal.lexical.split()[-1] in self.words.currencies
         )
-        if sum_ if name == "amount" else literal.datatype and literal.kind in _DATES:
+        if sum_ if name == "amount" else literal.datatype and literal.kind in DATES:
             yield name, (literal.lexical, literal.datatype)
 
     # ---- objects
@@ -501,7 +500,7 @@ class _Reader(ItemRow):
         members, reach = self._members(at)
         noun, after = members[0], self._at(reach + 1)
         literal = noun.literal
-        dated = literal is not None and literal.kind in _DATES
+        dated = literal is not None and literal.kind in DATES
         if dated and after == "n":  # "gründete 1904 die Zeitung"
             self.fronted.append(("in", noun))
             return self._object(clause, reach + 1)

@@ -38,7 +38,7 @@ from graphrag_rdf.wings.rules.doubts import (
 from graphrag_rdf.wings.rules.phrases import NounPhrase, read_items, surface, verb_second_order
 from graphrag_rdf.wings.rules.reference import CERTAINTY, References, Thing, in_third_person
 
-RULES_VERSION = "31"
+RULES_VERSION = "32"
 """Changes whenever the same text may give other facts."""
 
 _WORDS_OF_TITLE = 8

@@ -18,6 +18,11 @@ from graphrag_rdf.extract.tagging import Unit, kinds
 
 NounKind = Literal["name", "common", "pronoun", "literal"]
 
+DATES = frozenset({"date", "month", "year"})
+"""Kinds of literals that are dates."""
+
+_BEGINS = "NJPDS"  # kinds of units that a noun phrase may begin with
+
 _MOD = r"(?:R?[JM](?:(?:K|C|KC)R?J(?=[JMNPY]))*|Y(?=[JMNP]))"
 _HEADED = (
     rf"(?:[DS]+(?:{_MOD}|R?[EG](?=[JMNPEG]))*(?:[NP]+M?|Y|M)|{_MOD}*(?:[NP]+M?|Y)|M)"
@@ -145,6 +150,7 @@ def read_items(units: Sequence[Unit], words: Lexicon) -> list[Item]:
         words: lexicon of its language.
     """
     units = [unit for unit in units if unit.kind != "Q"]  # the film "Kelm" is the film Kelm
+    units = _with_ranges(units, words)
     row = kinds(units)
     items: list[Item] = []
     position = 0
@@ -158,14 +164,58 @@ def read_items(units: Sequence[Unit], words: Lexicon) -> list[Item]:
             continue
         noun = _NOUN_PHRASE.match(row, position)
         if noun:
-            phrase = _noun_phrase(tuple(units[position : noun.end()]), words)
+            reach = _end_of_date(units, position, noun.end(), words) or noun.end()
+            phrase = _noun_phrase(tuple(units[position:reach]), words)
             items.append(Item("n", units[position], noun=phrase))
-            position = noun.end()
+            position = reach
             continue
         if row[position] != "R":
             items.append(Item(_SINGLE.get(row[position], "z"), units[position]))
         position += 1
     return items
+
+
+def _is_date(unit: Unit) -> bool:
+    return unit.literal is not None and unit.literal.kind in DATES
+
+
+def _with_ranges(units: Sequence[Unit], words: Lexicon) -> list[Unit]:
+    """The units, with “von” and “bis” of “von 2008 bis 2014” as prepositions; without “zum” of “bis zum
+    4. Mai 2015”, and “Jahr” of “im Jahr 1999 die Reederei”.
+    """
+    kept: list[Unit] = []
+    for index, unit in enumerate(units):
+        after, last = units[index + 1 : index + 3], kept[-1].lower if kept else ""
+        dated = bool(after) and _is_date(after[0])
+        filler = (unit.kind in "AN" and last in words.ranges) or (
+            unit.lower in words.year_words and len(after) > 1 and after[1].kind in _BEGINS
+        )
+        if dated and filler and last in words.periods:
+            continue
+        ranges = unit.lower in words.ranges and bool(kept) and _is_date(kept[-1])
+        kept.append(replace(unit, kind="A") if ranges and unit.kind in "CF" else unit)
+        if ranges and len(kept) > 2 and kept[-3].kind == "F" and kept[-3].lower in words.periods:
+            kept[-3] = replace(kept[-3], kind="A")
+    return kept
+
+
+def _end_of_date(units: Sequence[Unit], start: int, end: int, words: Lexicon) -> int | None:
+    """Where a date ends that a noun follows: “seit 2013 | Vorsitzender”, “wurde 2014 | Rektor”.
+
+    In languages whose verb comes second these phrases stand between the verb and its object; in others at the
+    beginning of the sentence only (“In 2014 Carl Hook”, but “the guests in 2014 World Cups”).
+    """
+    day = units[start].kind == "D" and units[start + 1].literal
+    reach = start + (2 if day and day.kind == "date" else 1)
+    before = units[start - 1] if start else None
+    if reach >= end or before is None or not _is_date(units[reach - 1]) or units[reach].kind not in _BEGINS:
+        return None
+    opens = all(unit.kind in "AD" or _is_date(unit) for unit in units[:start])
+    after_preposition = before.lower in words.periods and (words.verb_second or opens)
+    singular = (
+        words.verb_second and before.kind == "B" and before.lower[-1] in "trde"
+    )  # no “waren 2015 Gäste”
+    return reach if after_preposition or singular else None
 
 
 def _without_brackets(items: Sequence[Item]) -> list[Item]:
@@ -315,7 +365,7 @@ def verb_second_order(items: Sequence[Item]) -> list[Item]:
 
 def _joined(clause: list[Item]) -> list[Item]:
     """Joins each auxiliary with the participle, infinitive or particle that ends its part of the clause."""
-    result = list(clause)
+    result = _dates_last(clause)
     position = 0
     while position < len(result):
         item = result[position]
@@ -326,6 +376,21 @@ def _joined(clause: list[Item]) -> list[Item]:
                 result[position] = replace(item, verb=_with(item.verb, final))
                 del result[end - 1]
         position += 1
+    return result
+
+
+def _dates_last(clause: Sequence[Item]) -> list[Item]:
+    """The items, with dates between a verb and its object behind the object: “ist | Rektor | seit 2013”."""
+    result = list(clause)
+    for index, item in enumerate(clause):
+        end = index + 1
+        while item.kind == "v" and [i.kind for i in clause[end : end + 2]] == ["a", "n"]:
+            noun = clause[end + 1].noun
+            if noun is None or noun.literal is None or noun.literal.kind not in DATES:
+                break
+            end += 2
+        if end > index + 1 and end < len(clause) and clause[end].kind == "n":
+            return [*clause[: index + 1], clause[end], *clause[index + 1 : end], *clause[end + 1 :]]
     return result
 
 

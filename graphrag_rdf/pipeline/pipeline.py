@@ -47,6 +47,7 @@ class Pipeline:
         folders: where all pipelines are.
         unused: what its pipeline.yaml holds that no step reads, in words.
         called: the pipelines that it names, by name.
+        ignored: settings, `step.parameter`, for which it has no step.
     """
 
     definition: PipelineDefinition
@@ -54,6 +55,7 @@ class Pipeline:
     folders: tuple[Path, ...]
     unused: tuple[str, ...] = ()
     called: Mapping[str, Pipeline] = field(default_factory=dict)
+    ignored: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -101,22 +103,37 @@ class Pipeline:
             ConfigError: as `with_settings`.
         """
         called = {name: pipeline.with_stored(settings) for name, pipeline in self.called.items()}
-        return replace(self.with_settings(settings.get(self.definition.name, {})), called=called)
+        return replace(self, called=called).with_settings(settings.get(self.definition.name, {}))
 
     def with_settings(self, settings: Mapping[str, str]) -> Pipeline:
-        """The pipeline with `step.parameter` (or `step.use`) set from text.
+        """The pipeline with `step.parameter` (or `step.use`) set from text. What it has no step for is set in
+        the pipelines whose steps it runs.
 
         Raises:
             ConfigError: for an unknown step or parameter, or a value that does not fit.
         """
         steps = {step.name: step for step in self.definition.steps}
+        called = dict(self.called)
         for key, text in settings.items():
             name, _, parameter = key.partition(".")
             if name not in steps:
-                raise self._no_step(key, name, parameter)
+                called |= self._passed_on(called, key, text)
+                continue
             steps[name] = self._set(steps[name], parameter, text)
         definition = self.definition.model_copy(update={"steps": tuple(steps.values())})
-        return replace(self, definition=definition)
+        return replace(self, definition=definition, called=called)
+
+    def _passed_on(self, called: Mapping[str, Pipeline], key: str, text: str) -> dict[str, Pipeline]:
+        """The pipelines whose steps this one runs, with a setting; those without such a step ignore it."""
+        changed, follows = dict[str, Pipeline](), False
+        for name in {step.run for step in self.definition.steps if step.run}:
+            try:
+                changed[name], follows = called[name].with_settings({key: text}), True
+            except UnknownParameterError:
+                changed[name] = replace(called[name], ignored=(*called[name].ignored, key))
+        if not follows:
+            raise self._no_step(key, *key.partition(".")[::2])
+        return changed
 
     def _no_step(self, key: str, name: str, parameter: str) -> UnknownParameterError:
         steps = self.definition.steps
@@ -325,6 +342,9 @@ class Pipeline:
     def _flow(
         self, context: Context, state: State, steps: Sequence[tuple[StepDefinition, str]], model: str | None
     ) -> Messages:
+        for key in self.ignored:
+            detail = tr("{name} has no parameter {parameter}: it has no effect")
+            state.warn("setting_ignored", detail.format(name=self.definition.name, parameter=key))
         slots: dict[str, list[Stage]] = {}
         for step, use in steps:
             if step.call:

@@ -270,7 +270,7 @@ class Activation:
 
     def score(self) -> list[PassageHit]:
         """Chunks, best first, with what their scores are made of."""
-        self._date()
+        self.date()
         first = self.search.decide("retrieval/ranked", limit=1, **self.hits.given)
         if not first:
             return []
@@ -287,7 +287,7 @@ class Activation:
             for row in rows
         ]
 
-    def _date(self) -> None:
+    def date(self) -> None:
         """Write the question's period, and which of the best chunks are of it."""
         if (dated := self.search.dated) is None:
             return

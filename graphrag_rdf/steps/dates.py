@@ -68,6 +68,10 @@ class Dated:
     weight: float
     statements: Sequence[tuple[NamedNode, Term]]
 
+    def factor(self, *chunks: str) -> float:
+        """By what a score is multiplied that rests on these chunks."""
+        return 1.0 if any(chunk in self.chunks for chunk in chunks) else self.weight
+
     def search(self, find: Callable[[int], list[Hit]], k: int) -> list[Hit]:
         """The k best chunks or sentences of the period and, if others count, also the k best of all.
 
@@ -98,7 +102,7 @@ def dated_chunks(context: Context, state: State, step: Step, parameters: Paramet
     strict = bool(since or until)
     period = _given(since, until) if strict else None
     newest = ""
-    if not strict and parameters.get("dates") and _names_period(state.question):
+    if not strict and parameters.get("dates") and period_words(state.question):
         (row,) = context.select(step, "retrieval/oldest-newest")
         if row["newest"]:
             newest = row["newest"][:10]
@@ -143,16 +147,30 @@ def dated_chunks(context: Context, state: State, step: Step, parameters: Paramet
         statements.append((RAG.outsideWeight, double(weight)))
         chunks = frozenset(row["chunk"].value for row in rows)
         state.period = period.words, chunks
+        state.only = chunks if strict else state.only
         return Dated(chunks, strict, weight, statements)
     for predicate, value in statements:
         context.recorder.say(step, predicate, value)
     return None
 
 
-def _names_period(question: str) -> bool:
+def period_words(question: str) -> str:
+    """The words of a question that name a day, month, year or so; "" without any."""
     with suppress(KeyError, OverflowError, ValueError):
-        return find_period(question, *_ANY) is not None
-    return False
+        if period := find_period(question, *_ANY):
+            return period.words
+    return ""
+
+
+def warn_of_undated_reports(state: State) -> None:
+    """Say that a date of the question has no effect on reports, which tell of all times."""
+    if words := period_words(state.question):
+        state.warn(
+            "dates_ignored",
+            tr("reports of communities are of all dates: “{words}” has no effect on which are read").format(
+                words=words
+            ),
+        )
 
 
 def _given(since: str, until: str) -> Period:

@@ -25,6 +25,7 @@ from graphrag_rdf.rdf.wording import phrase_of, words_asking_for, words_of_value
 from graphrag_rdf.steps.dates import dated_chunks
 from graphrag_rdf.steps.exploration import Edge, Seed
 from graphrag_rdf.steps.kept import held
+from graphrag_rdf.steps.sources import chunk_of
 from graphrag_rdf.steps.state import Context, Parameters, State, Triple
 from graphrag_rdf.steps.words import QuestionWords, asked_words
 from graphrag_rdf.store.base import Row, Store, languages_of
@@ -196,9 +197,12 @@ class QuestionSearch:
         self.vector = self._search_meaning()
 
     def rows(self, template: str, **values: object) -> list[Row]:
-        """Run a template and record it; rows about sentences that are set aside are left out."""
+        """Run a template and record it; rows about sentences that are set aside, or not of the period
+        that was given, are left out.
+        """
         rows = self.context.select(self.step, template, **values)
-        return rows if not self.state.set_aside else [row for row in rows if self._counts(row)]
+        all_count = not self.state.set_aside and self.state.only is None
+        return rows if all_count else [row for row in rows if self._counts(row)]
 
     def decide(self, template: str, **values: object) -> list[Row]:
         """Run a template that decides (see `deciding`)."""
@@ -264,7 +268,12 @@ class QuestionSearch:
 
     def _counts(self, row: Row) -> bool:
         sentence = row.get("sentence")
-        return sentence is None or sentence.value not in self.state.set_aside
+        if sentence is None:
+            return True
+        only = self.state.only
+        return sentence.value not in self.state.set_aside and (
+            only is None or chunk_of(sentence.value) in only
+        )
 
     def _asked(self, predicate: NamedNode, label: Term | None, *names: str) -> str:
         """Words by which the question may ask for a fact, beside those of the fact itself; "" unless it has a

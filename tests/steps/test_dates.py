@@ -138,8 +138,38 @@ def test_a_given_period_is_a_filter(engine: Engine) -> None:
     assert found(engine, chair, since="2023-05", until="2023-05-20") == ["2023-05-20 minutes.md"]
     assert found(engine, "Who built the harbour?", since="2022") == []  # it has no date
     assert found(engine, chair, until="1999") == ["no_documents_of_period"]
-    for pipeline in ("doc_rag", "basic"):
+    for pipeline in ("doc_rag", "basic", "hybrid_rag", "hops_rag", "local"):
         result = engine.retrieve(chair, pipeline=pipeline, settings={"exploration.since": "2023"})
         assert [one["uri"].rpartition("/")[2] for one in result["results"]] == ["2023-05-20%20minutes.md"]
     with pytest.raises(ConfigError, match="not a date"):
         found(engine, chair, since="May")
+
+
+@pytest.mark.parametrize("pipeline", ["graph_rag", "doc_rag", "basic", "hybrid_rag", "hops_rag"])
+def test_every_pipeline_that_searches_prefers_texts_of_the_date(engine: Engine, pipeline: str) -> None:
+    for month, name in (("November", "2022-11-20"), ("May", "2023-05-20")):
+        question = f"Who did the sailing club elect as chair in {month}?"
+        result = engine.retrieve(question, pipeline=pipeline, settings={})
+        assert name in result["results"][0]["uri"]
+
+
+@pytest.mark.parametrize("pipeline", ["hops_rag", "hybrid_rag"])
+def test_a_period_leaves_no_fact_of_other_texts(engine: Engine, pipeline: str) -> None:
+    *_, last = engine.ask(
+        "Who is chair of the sailing club?", pipeline, settings={"exploration.since": "2023-05-20"}
+    )
+    assert last.answer is not None
+    quotes = {source["quote"] for one in last.answer["citations"] for source in one["sources"]}
+    assert all("Dora Finch" not in quote for quote in quotes)
+    exploration = next(step for step in engine.traces["last"].steps if step.kind == "exploration")
+    assert "2023-05-20/9999-12-31" in str(exploration.values)
+
+
+def test_auto_gives_a_period_to_the_pipeline_that_it_chooses(engine: Engine) -> None:
+    settings = {"exploration.since": "2023-05-20", "exploration.until": "2023-05-20"}
+    *_, last = engine.ask("Who did the sailing club elect as chair?", "auto", settings=settings)
+    assert last.answer is not None
+    assert "Emil Stone" in last.answer["answer"]
+    assert "Dora Finch" not in last.answer["answer"]
+    with pytest.raises(ConfigError, match="has no step"):
+        list(engine.ask("Who?", "auto", settings={"expedition.since": "2023"}))

@@ -34,6 +34,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.i18n import ngettext
 from graphrag_rdf.steps.activate import TEMPLATES, Activation, SpreadParameters
+from graphrag_rdf.steps.dates import DateParameters
 from graphrag_rdf.steps.exploration import EXPLORATION, PassageHit, RelationPath, begin_exploration
 from graphrag_rdf.steps.kinds import Hops, Share, Some, StepKind, Way, Weight, register
 from graphrag_rdf.steps.reranking import rerank_passages
@@ -61,7 +62,7 @@ _ORIGINS = 20  # chunks that relations start from, at each hop
 _SCORED = 200  # passages that a hop is asked for
 
 
-class HybridParameters(SpreadParameters):
+class HybridParameters(DateParameters, SpreadParameters):
     """Of the composite score."""
 
     scheme: Literal["mean", "additive"] = Field(
@@ -98,6 +99,7 @@ def hybrid(context: Context, state: State, parameters: Parameters) -> Iterator[G
     mode = "additive" if parameters["scheme"] == "additive" else "hybrid"
     run = Activation(context, state, parameters, begin_exploration(context, state, parameters, mode))
     run.spread()
+    run.date()
     composite = _Composite(run, state, parameters)
     state.passages = composite.rank()
     composite.warn_of_failures()
@@ -114,13 +116,18 @@ class _Composite:
         self.additive = parameters["scheme"] == "additive"
         self.entities = [seed.entity for seed in state.seeds]
         self.own = {
-            "vector": minmax(run.search.similar(parameters["passage_limit"])),
-            "words": minmax(run.own_words()),
+            "vector": minmax(self._of_period(run.search.similar(parameters["passage_limit"]))),
+            "words": minmax(self._of_period(run.own_words())),
         }
         self.own["activation"] = minmax(self._activation(run))
         self.own["degree"] = minmax(self._degrees())
         self.weights = self._weights()
         self.origins: dict[str, float] = {}
+
+    def _of_period(self, scored: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+        """Scores; those of chunks that are not of the question's period count less."""
+        dated = self.search.dated
+        return [(iri, score * dated.factor(iri)) for iri, score in scored] if dated else [*scored]
 
     def _activation(self, run: Activation) -> list[tuple[str, float]]:
         """What passages get by activation, without their own words and meaning."""
@@ -204,6 +211,7 @@ class _Composite:
                 total=row["score"] / (1 - row["score"]) if self.additive else None,
             )
             for row in rows
+            if (only := self.state.only) is None or row["chunk"].value in only
         ]
 
     def _shares(self, score: float) -> dict[str, float]:

@@ -9,12 +9,13 @@ was reached are kept beside the facts, since not every sentence yields a fact.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pydantic import Field
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.index.analyse import analyse
+from graphrag_rdf.steps.dates import DateParameters
 from graphrag_rdf.steps.exploration import (
     EXPLORATION,
     Edge,
@@ -24,7 +25,7 @@ from graphrag_rdf.steps.exploration import (
     record_exploration,
     record_passages,
 )
-from graphrag_rdf.steps.kinds import Hops, Limit, Share, Some, StepKind, StepParameters, Way, Weight, register
+from graphrag_rdf.steps.kinds import Hops, Limit, Share, Some, StepKind, Way, Weight, register
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
 from graphrag_rdf.steps.same_facts import as_one
 from graphrag_rdf.steps.scores import best
@@ -42,7 +43,7 @@ _SCORED = 100  # facts scored at each hop
 _CARRIERS = 10  # best sentences per hop through which mentioned entities are reached
 
 
-class HopsParameters(StepParameters):
+class HopsParameters(DateParameters):
     """Of the walk along facts."""
 
     entity_limit: Some = Field(50, description="seed entities, shared out among the concepts")
@@ -80,6 +81,8 @@ class _Exploration:
         self.parameters = parameters
         self.step = begin_exploration(context, state, parameters, "hops")
         self.search = QuestionSearch(context, state, parameters, self.step, _SEARCHED)
+        for predicate, value in self.search.dated.statements if self.search.dated else ():
+            context.recorder.say(self.step, predicate, value)
         self.reached: dict[str, float] = {}  # canonical entity -> how surely
         self.edges: dict[Triple, Edge] = {}
         self.known: set[Triple] = set()  # these, and facts that say the same
@@ -173,6 +176,8 @@ class _Exploration:
         candidates = as_one(self.search.rows, candidates[:_SCORED])
         self.known |= {fact for edge in candidates for fact in (edge.triple, *edge.also)}
         self._evidence(candidates)
+        if self.state.only is not None:
+            candidates = [edge for edge in candidates if edge.sentences]
         for edge in candidates:
             self._score_edge(edge)
         candidates.sort(key=lambda edge: (-edge.score, edge.hop, str(edge.triple)))
@@ -212,7 +217,14 @@ class _Exploration:
             if self.vector:
                 edge.vector = max(self.vector.get(s.value, 0.0) for s in edge.sentences)
         edge.graph = self.reached.get(edge.origin.value, 0.0)
+        factor = self._factor(edge.sentences)
+        edge.lexical, edge.graph = edge.lexical * factor, edge.graph * factor
+        edge.vector = edge.vector and edge.vector * factor
         edge.score = self.search.mean(edge.lexical, edge.vector, edge.graph)
+
+    def _factor(self, sentences: Sequence[NamedNode]) -> float:
+        dated = self.search.dated
+        return dated.factor(*(chunk_of(one.value) for one in sentences)) if dated else 1.0
 
     # --- sentences ---------------------------------------------------------------------------------
 
@@ -227,9 +239,10 @@ class _Exploration:
         """Score the best sentences of both searches by what they mention of what was reached."""
         for iri, mentioned in self.mentions.items():
             entities = [entity for entity in mentioned if entity.value in self.reached]
-            graph = max((self.reached[entity.value] for entity in entities), default=0.0)
-            lexical = self.lexical.get(iri, 0.0)
-            vector = self.vector.get(iri, 0.0) if self.vector else None
+            factor = self._factor([NamedNode(iri)])
+            graph = factor * max((self.reached[entity.value] for entity in entities), default=0.0)
+            lexical = factor * self.lexical.get(iri, 0.0)
+            vector = factor * self.vector.get(iri, 0.0) if self.vector else None
             score = self.search.mean(lexical, vector, graph)
             self.hits[iri] = SentenceHit(NamedNode(iri), tuple(entities), lexical, vector, graph, score)
 
@@ -251,7 +264,7 @@ class _Exploration:
         state.empty = not state.edges and not state.hits
         record_exploration(recorder, step, state, self.considered)
         record_considered(recorder, step, state.edges)
-        state.passages = _rank_by_sentences(self.context, state, self.parameters["passage_limit"])
+        state.passages = _rank_by_sentences(self.search, self.parameters["passage_limit"])
         if reranks(self.context, self.parameters):
             rerank_passages(self.context, state, step, self.parameters)
             record_passages(recorder, step, state.passages[: self.parameters["passages"]])
@@ -262,19 +275,16 @@ def _top(scores: dict[str, float], limit: int) -> list[str]:
     return sorted(scores, key=lambda iri: (-scores[iri], iri))[:limit]
 
 
-def _rank_by_sentences(context: Context, state: State, limit: int) -> list[PassageHit]:
+def _rank_by_sentences(search: QuestionSearch, limit: int) -> list[PassageHit]:
     """The best chunks by the best of their sentences that exploration found, and by their own words."""
+    state, dated = search.state, search.dated
     sentences: dict[str, float] = {hit.sentence.value: hit.score for hit in state.hits}
     for edge in state.edges:
         for sentence in edge.sentences:
             sentences[sentence.value] = max(sentences.get(sentence.value, 0.0), edge.score)
-    index = context.text_index
-    words = (
-        index.search(state.question, kind="chunk", k=_RANKED, language=state.language, also=state.also)
-        if index is not None
-        else []
-    )
-    by_words = {hit.iri: hit.score / words[0].score for hit in words}
+    by_words = {
+        iri: share * (dated.factor(iri) if dated else 1.0) for iri, share in search.with_words(_RANKED)
+    }
     by_sentences = dict.fromkeys(by_words, 0.0)
     for iri, score in sentences.items():
         chunk = chunk_of(iri)
@@ -301,6 +311,9 @@ HOPS = register(
                     "documents/languages",  # the same
                     "retrieval/canonical",
                     "selection/seeds",
+                    "facts/validity",  # of questions for what is valid on a date
+                    "retrieval/oldest-newest",  # these two of questions with a period
+                    "retrieval/chunks-of-period",
                     "retrieval/mentioned-entities",
                     "retrieval/names",
                     "retrieval/relation-names",

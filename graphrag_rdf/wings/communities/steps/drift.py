@@ -32,6 +32,7 @@ from graphrag_rdf.steps.checking import (
     sentence_spans,
     with_markers,
 )
+from graphrag_rdf.steps.dates import warn_of_undated_reports
 from graphrag_rdf.steps.findings import TEMPLATES as FINDING_TEMPLATES
 from graphrag_rdf.steps.findings import (
     Finding,
@@ -204,6 +205,7 @@ def primed(context: Context, state: State, parameters: Parameters) -> Iterator[G
         return
     before = context.recorder.last
     step = context.recorder.step(PRIMER)
+    warn_of_undated_reports(state)
     expansion = ""
     if parameters["expand"]:
         expansion = ask_model(

@@ -188,6 +188,10 @@ class _Surroundings:
     def reports(self) -> list[Point]:
         """The reports of their communities: summaries and findings, as far as they fit."""
         parameters = self._parameters
+        if self._state.only is not None:
+            detail = tr("reports of communities are of all dates: none was read, because a period was given")
+            self._state.warn("dates_ignored", detail)
+            return self._take_reports([], [])
         rows = self._search.decide(
             "retrieval/entity-reports",
             entities=self._entities(),
@@ -311,6 +315,8 @@ class _Surroundings:
         for edge in edges:
             said = {sentence for fact in facts[edge.triple] for sentence in quoted.get(fact, ())}
             edge.sentences = tuple(sorted(said, key=str))
+        if self._state.only is not None:
+            edges = [edge for edge in edges if edge.sentences]
         selections = [Selection(score=edge.score, edge=edge) for edge in edges]
         attach_sources(self._context, self._state, self._step, selections)
         return [

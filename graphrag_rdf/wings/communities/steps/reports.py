@@ -27,6 +27,7 @@ from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.llm.jsonl import Section, parse_sections
 from graphrag_rdf.rdf.namespaces import RAG, RDFS
 from graphrag_rdf.rdf.terms import integer
+from graphrag_rdf.steps.dates import warn_of_undated_reports
 from graphrag_rdf.steps.findings import Finding, findings_of, require_reports, sources_of
 from graphrag_rdf.steps.kept import keep
 from graphrag_rdf.steps.kinds import Limit, Some, StepKind, StepParameters, Way, register
@@ -376,6 +377,7 @@ def _finish(
     """Hand the batches over, and record which reports were considered."""
     recorder = context.recorder
     state.work.items = chosen.batches
+    warn_of_undated_reports(state)
     if chosen.over:
         most = parameters["batches"]
         state.warn(

@@ -153,11 +153,18 @@ def test_a_question_is_answered_by_the_findings_that_are_like_it(plain: Engine) 
 
 
 def test_what_no_finding_says_is_not_known(plain: Engine) -> None:
-    answer, trace = ask(plain, "Who won the world cup in 2022?")
+    answer, trace = ask(plain, "Who won the world cup?")
     assert not answer["answered"]
     assert answer["citations"] == []
     assert {warning["type"] for warning in answer["warnings"]} == {"no_llm", "not_answered"}
     require_sound(plain, trace)
+
+
+def test_a_date_in_the_question_has_no_effect_on_reports_and_the_answer_says_so(plain: Engine) -> None:
+    answer, trace = ask(plain, "What happened in Port Merrin in June 1934?")
+    (warning,) = (one for one in answer["warnings"] if one["type"] == "dates_ignored")
+    assert "“June 1934”" in warning["detail"]
+    assert "reports of communities are of all dates" in render_trace(trace, full=True)
 
 
 def test_without_reports_the_way_out_is_named(samples: Engine) -> None:

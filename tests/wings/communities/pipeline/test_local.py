@@ -342,3 +342,11 @@ def test_forgetting_a_document_takes_its_words_from_the_trace(
     assert not [text for text in said if any(words in text for words in gone)]
     found = run_checks(engine.store, engine.blobs, engine.text_index)
     assert [violation for violation in found if violation.severity == "error"] == []
+
+
+def test_a_period_leaves_out_reports_relations_and_claims_of_other_texts(open_one: Open) -> None:
+    engine = open_one()
+    *_, last = engine.ask(QUESTION, "local", settings={"exploration.until": "1910"})
+    assert last.answer is not None
+    assert "dates_ignored" in {one["type"] for one in last.answer["warnings"]}
+    assert (last.answer["citations"], items(engine, "reports"), items(engine, "claims")) == ([], [], [])

@@ -22,6 +22,7 @@ from .numbers import find_literals, month_words
 _FIRST_LINES = 10  # that may tell the date of the whole document
 _MOST = 40  # characters of a date with its time
 _MOST_DATES = 31  # of a chunk
+_CENTURIES = ("15", "16", "17", "18", "19", "20")
 _DIGITS = re.compile(
     r"(?P<year>(?:19|20)\d\d)(?:(?P<sep>[-_./])(?P<month>\d{1,2})(?:(?P=sep)(?P<day>\d{1,2}))?"
     r"|(?P<month8>\d\d)(?P<day8>\d\d))(?![\d])"
@@ -61,7 +62,7 @@ def dates_of(parsed: ParsedDocument, name: str) -> tuple[str | None, tuple[Dated
     """
     dates = [*_lines(parsed)]
     head = _end_of_head(parsed.text)
-    first = next((day for place, day in dates if place < head), None)
+    first = next((day for place, day in dates if place < head), None) or _of_letter(parsed.text[:head])
     lines = () if parsed.pages else tuple(dates)  # a page repeats dates of its tables
     whole = first or _of_name(name.rsplit("/", 1)[-1])
     return whole, () if {day for _, day in lines} <= {whole} else lines
@@ -80,6 +81,42 @@ def dates_in(lines: Sequence[Dated], start: int, end: int) -> tuple[str, ...]:
 def _end_of_head(text: str) -> int:
     lines = [match.end() for match in re.finditer(r"[^\n]*\S[^\n]*", text[:4000])][:_FIRST_LINES]
     return lines[-1] if lines else 0
+
+
+@cache
+def _letter_line() -> re.Pattern[str]:
+    """A line with a place and a date, or with a date in Chinese digits: “Berlin, den 17. März 1934”."""
+    other = read_table("dates")["other"]
+    no_place = "|".join(other["no_places"].split())
+    place = rf"(?!(?:{no_place})\b)[^\W\d_](?:[^\W\d_]|[.'’ -]){{1,30}}"
+    han = r"[\u4e00-\u9fff]{2,8}"
+    weekday = rf"(?:(?:{'|'.join(other['weekdays'].split() + [*_short_days()])})\.?,?\s+)?"
+    return re.compile(
+        rf"[ \t*_>#]*(?:(?P<place>{place}(?:, {place})?), *|{han}[，, ])?(?:den |the |le |im )?{weekday}"
+        rf"(?P<date>\w[^\r\n]{{3,30}}?)(?: ?[于於在]{han})?[ \t*_.。]*",
+        re.IGNORECASE,
+    )
+
+
+def _of_letter(head: str) -> str | None:
+    """The date of the line that is a place and a date, or a date alone, and nothing else."""
+    for line in head.splitlines():
+        match = _letter_line().fullmatch(line)
+        if match is None or (match["place"] and not _is_place(match["place"])):
+            continue
+        found = find_literals(match["date"])
+        whole = len(found) == 1 and found[0].length == len(match["date"])
+        if whole and found[0].kind in ("date", "month") and found[0].lexical[:2] in _CENTURIES:
+            return found[0].lexical
+    return None
+
+
+def _is_place(text: str) -> bool:
+    """Whether each word of a text begins with a capital, but for those within names of places."""
+    small = read_table("dates")["other"]["in_places"].split()
+    return all(
+        word[0].isupper() or word in small for word in re.split(r"[ -]+", text.replace(",", "")) if word
+    )
 
 
 def _of_name(name: str) -> str | None:
@@ -109,8 +146,15 @@ def _lines(parsed: ParsedDocument) -> Iterator[Dated]:
     ]
     day_first = _day_first(plain)
     for place, text, marked in candidates:
-        if day := _date_at(text, day_first, marked=marked):
+        day = _date_at(text, day_first, marked=marked)
+        if day and day[:2] in _CENTURIES and (marked or not _goes_on(parsed.text[:place])):
             yield place, day
+
+
+def _goes_on(before: str) -> bool:
+    """Whether the next line goes on with a sentence: “packaged by Ada Venn on”."""
+    last = re.search(r"(\w+)[ \t]*\r?\n[ \t]*$", before[-80:])
+    return last is not None and last[1] in read_table("dates")["other"]["no_places"].split()
 
 
 def _date_at(text: str, day_first: bool | None, *, marked: bool) -> str | None:

@@ -60,6 +60,20 @@ def found(engine: Engine, question: str, **settings: str) -> list[str]:
         # nothing shows the month but the order
         ("u.txt", "03/04/2023, 10:15 - Ada: I am here\n04/03/2023, 10:16 - Bob: You are\n", "2023-03-04",
          ("2023-03-04",)),
+        ("l.txt", "Berlin, den 17. März 1934\n\nLieber Karl, ich war dort.\n", "1934-03-17", ()),
+        ("l.txt", "den 17. März 1934\n\nLieber Karl, ich war dort.\n", "1934-03-17", ()),
+        ("l.txt", "Skell Works\nStratford-upon-Avon, 12th May 1907.\n\nDear Ada,\n", "1907-05-12", ()),
+        ("l.txt", "Inquiry\n\nSpringfield, Illinois, March 3, 1998\n\nGentlemen,\n", "1998-03-03", ()),
+        ("l.txt", "Wien, im Mai 1934\n\nLieber Karl\n", "1934-05", ()),
+        ("l.txt", "北京，1986年10月20日\n\n李明：\n", "1986-10-20", ()),
+        ("l.txt", "李明：\n一九八六年十月二十日于北京\n\n你好。\n", "1986-10-20", ()),
+        ("l.txt", "London, 1907\n\nTo the owners.\n", None, ()),
+        ("l.txt", "Elspeth Marwick\nBorn, 12 May 1907\n\nShe wrote.\n", None, ()),
+        ("l.txt", "The Skell Bridge, 12 May 1907\n\nIt was long.\n", None, ()),
+        ("l.txt", "Lisbon, Portugal, September 17–21, 2015\n\nA call.\n", None, ()),
+        ("l.txt", "one,\ntwo,\n3.\n4.\n5.\n6.\n7.\n8.\n9.\n10.\nBerlin, 17. März 1934\n", None, ()),
+        # the date of a sentence that goes on
+        ("p.txt", "This package was made by Ada Venn on\nFri, 3 Aug 2001 10:02:38 +0200.\n", None, ()),
         ("o.txt", "03/04/2023, 10:15 - Ada: I am here\n03/05/2023, 10:16 - Bob: You are\n", None, ()),
     ],
 )  # fmt: skip

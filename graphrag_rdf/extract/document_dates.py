@@ -89,8 +89,8 @@ def _letter_line() -> re.Pattern[str]:
     other = read_table("dates")["other"]
     no_place = "|".join(other["no_places"].split())
     place = rf"(?!(?:{no_place})\b)[^\W\d_](?:[^\W\d_]|[.'’ -]){{1,30}}"
-    han = r"[\u4e00-\u9fff]{2,8}"
-    weekday = rf"(?:(?:{'|'.join(other['weekdays'].split() + [*_short_days()])})\.?,?\s+)?"
+    han = r"[\u4e00-\u9fff]{2,12}(?:[（(][^（()）]{1,40}[）)])?"
+    weekday = rf"(?:(?:{'|'.join([*other['weekdays'].split(), *_short_days()])})\.?,?\s+)?"
     return re.compile(
         rf"[ \t*_>#]*(?:(?P<place>{place}(?:, {place})?), *|{han}[，, ])?(?:den |the |le |im )?{weekday}"
         rf"(?P<date>\w[^\r\n]{{3,30}}?)(?: ?[于於在]{han})?[ \t*_.。]*",
@@ -114,9 +114,7 @@ def _of_letter(head: str) -> str | None:
 def _is_place(text: str) -> bool:
     """Whether each word of a text begins with a capital, but for those within names of places."""
     small = read_table("dates")["other"]["in_places"].split()
-    return all(
-        word[0].isupper() or word in small for word in re.split(r"[ -]+", text.replace(",", "")) if word
-    )
+    return all(word[0].isupper() or word in small for word in re.findall(r"[\w.'’]+", text))
 
 
 def _of_name(name: str) -> str | None:

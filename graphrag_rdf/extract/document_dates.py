@@ -86,11 +86,11 @@ def _end_of_head(text: str) -> int:
 @cache
 def _letter_line() -> re.Pattern[str]:
     """A line with a place and a date, or with a date in Chinese digits: “Berlin, den 17. März 1934”."""
-    other = read_table("dates")["other"]
-    no_place = "|".join(other["no_places"].split())
+    table = read_table("dates")["other"]
+    no_place = "|".join(table["no_places"].split())
     place = rf"(?!(?:{no_place})\b)[^\W\d_](?:[^\W\d_]|[.'’ -]){{1,30}}"
     han = r"[\u4e00-\u9fff]{2,12}(?:[（(][^（()）]{1,40}[）)])?"
-    weekday = rf"(?:(?:{'|'.join([*other['weekdays'].split(), *_short_days()])})\.?,?\s+)?"
+    weekday = rf"(?:(?:{'|'.join([*table['weekdays'].split(), *_short_days()])})\.?,?\s+)?"
     return re.compile(
         rf"[ \t*_>#]*(?:(?P<place>{place}(?:, {place})?), *|{han}[，, ])?(?:den |the |le |im )?{weekday}"
         rf"(?P<date>\w[^\r\n]{{3,30}}?)(?: ?[于於在]{han})?[ \t*_.。]*",
@@ -104,10 +104,10 @@ def _of_letter(head: str) -> str | None:
         match = _letter_line().fullmatch(line)
         if match is None or (match["place"] and not _is_place(match["place"])):
             continue
-        found = find_literals(match["date"])
-        whole = len(found) == 1 and found[0].length == len(match["date"])
-        if whole and found[0].kind in ("date", "month") and found[0].lexical[:2] in _CENTURIES:
-            return found[0].lexical
+        literals = find_literals(match["date"])
+        whole = len(literals) == 1 and literals[0].length == len(match["date"])
+        if whole and literals[0].kind in ("date", "month") and literals[0].lexical[:2] in _CENTURIES:
+            return literals[0].lexical
     return None
 
 

@@ -102,7 +102,10 @@ def dated_chunks(context: Context, state: State, step: Step, parameters: Paramet
     strict = bool(since or until)
     period = _given(since, until) if strict else None
     newest = ""
-    if not strict and parameters.get("dates") and period_words(state.question):
+    named = None if strict or not parameters.get("dates") else _named(state.question)
+    if named and not parameters.get("valid"):
+        state.day = _whole_of(named), named.words
+    if named:
         (row,) = context.select(step, "retrieval/oldest-newest")
         if row["newest"]:
             newest = row["newest"][:10]
@@ -154,12 +157,24 @@ def dated_chunks(context: Context, state: State, step: Step, parameters: Paramet
     return None
 
 
+def _whole_of(period: Period) -> str:
+    """The day, month or year that the words name with its year, in ISO form; "" for other periods."""
+    first = period.spans[0][0].isoformat()
+    if len(period.spans) > 1 or first[:4] not in period.words:
+        return ""
+    return next((first[:n] for n in (10, 7, 4) if span_of(first[:n]) == period.spans[0]), "")
+
+
 def period_words(question: str) -> str:
     """The words of a question that name a day, month, year or so; "" without any."""
+    named = _named(question)
+    return named.words if named else ""
+
+
+def _named(question: str) -> Period | None:
     with suppress(KeyError, OverflowError, ValueError):
-        if period := find_period(question, *_ANY):
-            return period.words
-    return ""
+        return find_period(question, *_ANY)
+    return None
 
 
 def warn_of_undated_reports(state: State) -> None:

@@ -38,6 +38,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from pyoxigraph import NamedNode
 
@@ -51,6 +52,7 @@ from graphrag_rdf.rdf.terms import double
 from graphrag_rdf.steps.answer import MARGIN
 from graphrag_rdf.steps.hits import Hits
 from graphrag_rdf.steps.kept import held
+from graphrag_rdf.steps.search import sentences_by_validity
 from graphrag_rdf.steps.sources import (
     OF_SENTENCES,
     attach_sources,
@@ -70,6 +72,8 @@ from graphrag_rdf.trace.recorder import Step
 
 TEMPLATES = (
     "selection/decided-against",
+    "facts/validity",  # these two of questions that name a date
+    "retrieval/evidence-sentences",
     "retrieval/evidence",
     "retrieval/headings",
     "retrieval/mentioned-entities",
@@ -255,7 +259,17 @@ def _sentences(
     found = {chunk: known[chunk] for chunk in standing if chunk in known}
     all_of = [iri for own in found.values() for _, _, iri in own]
     decided = _left_out(context, step, state, all_of, found, texts)
-    gone = decided | state.set_aside
+    valid, other_times = _by_time(context, step, state, all_of)
+    gone = (
+        decided
+        | state.set_aside
+        | {
+            iri
+            for chunk, own in found.items()
+            for offset, length, iri in own
+            if iri in other_times and state.day[0][:4] not in texts[chunk][0][offset : offset + length]
+        }
+    )
     chosen = {node.value for one in state.selections for node in _said_in(one)} if state.vouched else None
     tables = rows_among(context, step, all_of)
     titles = {
@@ -278,7 +292,8 @@ def _sentences(
                 NamedNode(iri), chunk, (offset, length), _as_sentence(told.text if told else text)
             )
             said = told.text if told else text
-            one.weigh(words, (said, *_called(state, said)), titles.get(chunk, ""), before)
+            also = state.day[1] if iri in valid else ""  # “from 1905 to 1912” says 1907
+            one.weigh(words, (said, also, *_called(state, said)), titles.get(chunk, ""), before)
             defines = bool(defined) and _begins_with(text, defined)
             one.weight += _DEFINITION if defines else 0.0
             whole = told or without_emoji(text).rstrip()[-1:] in _ENDS
@@ -296,6 +311,17 @@ def _sentences(
                 out.kept.append(one)
             before = text
     return out
+
+
+def _by_time(
+    context: Context, step: Step, state: State, sentences: Sequence[str]
+) -> tuple[set[str], set[str]]:
+    """Those of the sentences that say what held when the question names, and those that only say what held
+    since or until another time.
+    """
+    day, nodes = state.day[0], [NamedNode(iri) for iri in sentences]
+    rows = context.select(step, "facts/validity", valid=day, sentences=nodes) if day and nodes else []
+    return sentences_by_validity(partial(context.select, step), [row for row in rows if row["lasts"]])
 
 
 def _called(state: State, text: str) -> list[str]:

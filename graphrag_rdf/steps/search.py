@@ -160,6 +160,21 @@ _TRIED = 20  # entities looked at for a concept that no name matches exactly
 Match: TypeAlias = tuple[float, Choice["exact", "text", "vector"], str]
 
 
+def sentences_by_validity(
+    select: Callable[..., list[Row]], facts: Sequence[Row]
+) -> tuple[set[str], set[str]]:
+    """The sentences of facts that hold on a date, and those that only say other facts.
+
+    Args:
+        select: runs a template.
+        facts: rows of `facts/validity`.
+    """
+    holds = {fact_of(row): row["holds"] for row in facts}
+    rows = select("retrieval/evidence-sentences", edges=list(holds)) if holds else []
+    valid = {row["sentence"].value for row in rows if holds[fact_of(row)]}
+    return valid, {row["sentence"].value for row in rows} - valid
+
+
 class QuestionSearch:
     """The indexes, asked about one question; queries are recorded with a step.
 
@@ -256,10 +271,7 @@ class QuestionSearch:
 
     def _not_valid(self, day: str) -> set[str]:
         """The sentences of facts that began after a date or ended before it, and of none that holds then."""
-        holds = {fact_of(row): row["holds"] for row in self.rows("facts/validity", valid=day)}
-        rows = self.rows("retrieval/evidence-sentences", edges=list(holds)) if holds else []
-        kept = {row["sentence"].value for row in rows if holds[fact_of(row)]}
-        return {row["sentence"].value for row in rows} - kept
+        return sentences_by_validity(self.rows, self.rows("facts/validity", valid=day))[1]
 
     @property
     def held(self) -> frozenset[str]:

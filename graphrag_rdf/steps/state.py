@@ -286,6 +286,7 @@ class State:
         answered: false where the answer is that the program doesn't know.
         closest: what comes nearest to an answer then, best first.
         period: words of the question that name a period, and the chunks of that period.
+        day: the day, month or year that the question names, and its words; empty for none, or several.
         only: the chunks of a period that was given, beside which none counts; None without one.
         missing: words of the question that the quote lacks which answers, or comes nearest to an answer.
         shown: the passages that answer, or come nearest to an answer, best first.
@@ -330,6 +331,7 @@ class State:
     answered: bool = True
     closest: list[Source] = field(default_factory=list)
     period: tuple[str, Collection[str]] = ("", ())
+    day: tuple[str, str] = ("", "")
     only: frozenset[str] | None = None
     missing: Sequence[str] = ()
     shown: list[Passage] = field(default_factory=list)

@@ -187,3 +187,39 @@ def test_auto_gives_a_period_to_the_pipeline_that_it_chooses(engine: Engine) -> 
     assert "Dora Finch" not in last.answer["answer"]
     with pytest.raises(ConfigError, match="has no step"):
         list(engine.ask("Who?", "auto", settings={"expedition.since": "2023"}))
+
+
+CHAIRS = """Anna Berg was chair of the Skell Trust from 1898 to 1905. The trust built a pier.
+Carl Hook was chair of the Skell Trust from 1905 to 1912.
+Dora Finch has been chair of the Skell Trust since 1912. Emil Gray founded the Tarnay Bank in 1899.
+"""
+
+
+@pytest.mark.parametrize(
+    ("when", "who", "missing"),
+    [
+        ("in 1907", "Carl Hook", []),
+        ("in 1900", "Anna Berg", []),
+        ("in May 1915", "Dora Finch", []),
+        ("on 3 May 1906", "Carl Hook", []),
+        ("", "Anna Berg", []),  # the first
+    ],
+)
+def test_a_year_in_the_question_is_that_of_what_holds(
+    tmp_path: Path, when: str, who: str, missing: list[str]
+) -> None:
+    (tmp_path / "trust.md").write_text(CHAIRS)
+    with open_engine(":memory:") as engine:
+        engine.ingest([str(tmp_path)])
+        *_, last = engine.ask(f"Who was chair of the Skell Trust {when}?")
+        assert last.answer is not None
+        assert last.answer["answer"].startswith(who)
+        assert (last.answer["answered"], last.answer["missing_words"]) == (True, missing)
+        *_, last = engine.ask(
+            "Who was chair of the Skell Trust in 1907?", settings={"exploration.dates": "false"}
+        )
+        assert last.answer is not None
+        assert not last.answer["answered"]
+        *_, last = engine.ask("Who founded the Tarnay Bank in 1899?")
+        assert last.answer is not None
+        assert last.answer["answer"].startswith("Emil Gray")

@@ -224,7 +224,7 @@ class _Exploration:
 
     def _factor(self, sentences: Sequence[NamedNode]) -> float:
         dated = self.search.dated
-        return dated.factor(*(chunk_of(one.value) for one in sentences)) if dated else 1.0
+        return dated.factor(*(chunk_of(sentence.value) for sentence in sentences)) if dated else 1.0
 
     # --- sentences ---------------------------------------------------------------------------------
 

@@ -265,17 +265,17 @@ def _only_dates(parts: Sequence[Part]) -> bool:
 
 def _qualifiers(parts: Sequence[Part]) -> Qualifiers:
     """When a clause holds, by the dates before its verb: 自2018年起, 从2012年到2018年, 2014年."""
-    lists, found = table()["clauses"], dict[str, tuple[str, str]]()
+    lists, dates = table()["clauses"], dict[str, tuple[str, str]]()
     for before, part, after in zip([None, *parts], parts, [*parts[1:], None], strict=False):
         if part.kind == "D" and (date := read_date(part.text)):
             ends = before is not None and before.text in lists["to"]
             begins = (before is not None and before.text in lists["from"]) or (
                 after is not None and after.text in lists["to"] | lists["on"]
             )
-            found.setdefault("to" if ends else "from" if begins else "at", date)
-    if len(found) > 1:
-        found.pop("at", None)
-    return tuple((name, *date) for name, date in found.items())
+            dates.setdefault("to" if ends else "from" if begins else "at", date)
+    if len(dates) > 1:
+        dates.pop("at", None)
+    return tuple((name, *date) for name, date in dates.items())
 
 
 def _read(parts: Sequence[Part], carried: Part | None, when: Sequence[Part], *, ago: bool) -> Iterator[Fact]:

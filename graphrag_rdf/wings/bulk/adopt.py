@@ -47,7 +47,6 @@ def adopt_command(url: str, folders: tuple[Path, ...], embedding_model: str | No
     """
     from graphrag_rdf.checks.diagnosis import index_status
     from graphrag_rdf.exchange import read_manifest
-    from graphrag_rdf.ingest.files import refresh_names
 
     manifests = [read_manifest(folder) for folder in folders]
     overrides = {"store": url, "remote.timeout": _TIMEOUT, "embedding.model": embedding_model}
@@ -62,7 +61,7 @@ def adopt_command(url: str, folders: tuple[Path, ...], embedding_model: str | No
         _copy_blobs(engine, folders)
         engine.rebuild_indexes()
         if len(manifests) > 1:
-            refresh_names(engine, [])
+            _settle(engine)
         status = {"quads": sum(sizes.values()), **index_status(engine)}
     if not output.write(form, status):
         output.say(counted("{count:,} quad", "{count:,} quads", status["quads"]))
@@ -122,6 +121,20 @@ def _note_other_graphs(engine: Engine, manifests: Sequence[Manifest], sizes: Map
     if manifests and (foreign := sorted(set(sizes) - own_graphs)):
         quads = [Quad(ENDPOINT_NODE, RAG.otherGraph, NamedNode(graph), Graphs.SYSTEM) for graph in foreign]
         engine.store.commit(Changes(add=quads, content=False))
+
+
+def _settle(engine: Engine) -> None:
+    """Elect labels, link names and count mentions of what several parts may have."""
+    from graphrag_rdf.ingest.entity_decisions import settle
+    from graphrag_rdf.ingest.names import unlinked, unsettled
+    from graphrag_rdf.store.base import Changes
+
+    store = engine.store
+    things = (row["thing"] for row in store.select("exchange/merged-things"))
+    topics = (row["entity"] for row in store.select("exchange/topics"))
+    store.commit(Changes(add=[*unsettled(things), *unlinked(topics)], content=False))
+    engine.indexer.changed(entities=settle(store))
+    engine.indexer.flush(final=True)
 
 
 def _copy_blobs(engine: Any, folders: Sequence[Path]) -> None:

@@ -30,7 +30,7 @@ _LIMITS: Mapping[str, str] = {
         "the database and its shards on one disk: over disk_tb. A sharded engine, or several stores"
     ),
     "one_loader": later("the engine's loader: its days over --days. Several stores, or another engine"),
-    "one_index": later("one process builds the search indexes: its days over --days. Several stores"),
+    "one_index": later("one process indexes and settles parts: its days over --days. Several stores"),
     "tested": later("facts in one store: over the number that a benchmark has run"),
     "model_rate": later(
         "tokens a minute of the model: over model_tpm. A server of your own, or several accounts"
@@ -102,20 +102,21 @@ def plan(of: Mapping[str, float], tokens: float, model: str | None, days: float)
     cpu = thousands * of["ingest_cpu_s"] * (of["model_cpu_factor"] if model else 1)
     quads = thousands * of["quads"]
     machines = max(1, math.ceil(cpu / (days * _DAY * of["cores"])))
-    load, index = quads / of["load_quads_s"] / _DAY, quads * of["adopt_s_per_quad"] / _DAY
+    load = quads / of["load_quads_s"] / _DAY
+    index, settle = (quads * of[name] / _DAY for name in ("adopt_s_per_quad", "settle_s_per_quad"))
     tera = {
         "database": quads * of["database_bytes"] / 1e12,
         "shards": quads * of["shard_bytes"] / 1e12,
         "indexes": quads * of["index_bytes"] / 1e12,
     }
     read, written = thousands * of["model_in_tokens"], thousands * of["model_out_tokens"]
-    phases = {"ingest": cpu / (machines * of["cores"] * _DAY), "load": load, "adopt": index}
-    rented = (phases["ingest"] * machines + load + index) * 24 * of["cores"] * of["core_hour_usd"]
+    ingest = cpu / (machines * of["cores"] * _DAY)
+    rented = (ingest * machines + load + index + settle) * 24 * of["cores"] * of["core_hour_usd"]
     limits = {
         "one_writer": cpu / _DAY / days,
         "one_disk": (tera["database"] + tera["shards"]) / of["disk_tb"],
         "one_loader": load / days,
-        "one_index": index / days,
+        "one_index": (index + settle) / days,
         "tested": thousands * of["facts"] / of["tested_facts"],
         "model_rate": (read + written) / (days * 1440) / of["model_tpm"] if model else 0.0,
     }
@@ -126,7 +127,7 @@ def plan(of: Mapping[str, float], tokens: float, model: str | None, days: float)
         "quads": quads,
         "machines": machines,
         "cores": of["cores"],
-        "days": phases,
+        "days": {"ingest": ingest, "load": load, "index": index, "settle": settle},
         "usd": {"machines": rented, "model": _price(model, read, written)},
         "terabytes": tera,
         "model_tokens": {"in": read, "out": written} if model else None,
@@ -165,7 +166,11 @@ def _show(estimate: Mapping[str, Any]) -> None:
             tr("{machines:,} for the ingest, each of {cores:g} cores; one for the engine"),
             estimate,
         ),
-        (tr("days"), tr("ingest {ingest:.3g}, load {load:.3g}, adopt {adopt:.3g}"), estimate["days"]),
+        (
+            tr("days"),
+            tr("ingest {ingest:.3g}, load {load:.3g}, index {index:.3g}, settle parts {settle:.3g}"),
+            estimate["days"],
+        ),
         (tr("dollars"), tr("machines {machines:,.0f}, model {model:,.0f}"), estimate["usd"]),
         (
             tr("disk"),

@@ -155,7 +155,7 @@ def test_virtuoso_loads_them(shards: Path, local: set[str], tmp_path: Path) -> N
 
 
 def test_a_shard_that_was_not_loaded_is_an_error(engine: Server, shards: Path, tmp_path: Path) -> None:
-    load(engine, *sorted(shards.glob("*.nq.gz"))[:-1])
+    load(engine, *(file for file in shards.glob("*.nq.gz") if file.name != "shard-0002.nq.gz"))
     adopted = invoke("adopt", engine.url, shards / "manifest.json", cwd=tmp_path)
     assert adopted.code == 1
     assert "lacks quads of its shards: " in adopted.err

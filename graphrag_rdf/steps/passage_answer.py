@@ -20,13 +20,15 @@ the facts is its standing. What the question calls a thing counts as said where 
 
 The label is "no sure answer" unless this sum reaches a bar:
 
-    own + title's + before's/2 + lead/2 − unknown/2 − incomplete − 3/10 of no figure − left out
+    own + title's + before's/2 + lead/2 − unknown/2 − incomplete − 3/10 of no figure − reversed − left out
 
     lead        of the first chunk's score over the second's, at most 1/2; of a fact none
     unknown     words that no chunk has
     incomplete  a word's share of the question, with a name as one word, if any is missing: of "When did Ada
                 Moor die?" half
-    no figure   1 if the question asks when or how many, and the sentence has no number, month or day
+    no figure   1 if the question asks when or how many, and the sentence has no number, month or day; 3 if
+                it asks for a price, and the sentence has no sum
+    reversed    1 if the sentence says the reverse: “Who succeeded Ada?”, “Ada succeeded Bob” (`steps.roles`)
     left out    1 if a sentence that is left out weighs as much as the first one
 
 An answer is uncertain if the words that its sentence, title and the sentence before lack weigh more than 3/10
@@ -52,6 +54,7 @@ from graphrag_rdf.rdf.terms import double
 from graphrag_rdf.steps.answer import MARGIN
 from graphrag_rdf.steps.hits import Hits
 from graphrag_rdf.steps.kept import held
+from graphrag_rdf.steps.roles import is_reversed
 from graphrag_rdf.steps.search import sentences_by_validity
 from graphrag_rdf.steps.sources import (
     OF_SENTENCES,
@@ -84,6 +87,7 @@ TEMPLATES = (
 _NOT_VALID = 0.99
 _TITLE, _BEFORE, _DEFINITION, _NO_SENTENCE = 0.5, 0.25, 0.5, 0.7
 _LEAD, _UNKNOWN, _INCOMPLETE, _NO_FIGURE, _LEFT_OUT = 0.5, -0.5, -1.0, -0.3, -1.0
+_REVERSED = -1.0
 _MOST_LEAD = 0.5
 _MOST_MISSING = 0.3  # of the question, before an answer is uncertain
 _MOST = 1.3  # score of a sentence that says all, of the best chunk
@@ -297,7 +301,8 @@ def _sentences(
             defines = bool(defined) and _begins_with(text, defined)
             one.weight += _DEFINITION if defines else 0.0
             whole = told or without_emoji(text).rstrip()[-1:] in _ENDS
-            one.weight *= 1.0 if whole and not words.leaves_open(text) else _NO_SENTENCE
+            suits = whole and not words.leaves_open(text) and not is_reversed(state.question, one.text)
+            one.weight *= 1.0 if suits else _NO_SENTENCE
             if iri in gone:
                 # of what is not valid on the date asked for, an equal that is valid takes the place
                 out.left_out = max(out.left_out, one.weight * (1.0 if iri in decided else _NOT_VALID))
@@ -441,7 +446,8 @@ def _margin(
         ("lead", _LEAD, 0.0 if first.edge else min(_MOST_LEAD, lead)),
         ("unknown", _UNKNOWN, words.weight(words.unknown - first.spoken)),
         ("incomplete", _INCOMPLETE, 0.0 if first.spoken == words.weights.keys() else 1 / words.things),
-        ("no figure", _NO_FIGURE, float(words.lacks_figure(first.text))),
+        ("no figure", _NO_FIGURE, words.lacks_figure(first.text) * (3.0 if words.asks_price else 1.0)),
+        ("reversed", _REVERSED, float(is_reversed(state.question, first.text))),
         ("left out", _LEFT_OUT, float(not first.edge and left_out >= first.weight > 0)),
     ]
     shares = [ScoreShare(name, weight, weight * value) for name, weight, value in parts]

@@ -115,6 +115,7 @@ class QuestionWords:
         """Weigh a question; without an index all words weigh the same. Words that only ask do not count."""
         chinese = is_chinese(question, language)
         figure = _NUMBER if _HOW_MANY.search(question) else _TIME if _WHEN.search(question) else None
+        figure = _MONEY if _HOW_MUCH_MONEY.search(question) else figure
         who = bool(_WHO.search(question))
         name = figure is None and (who or bool(_WHERE.search(question)))
         unasking = chinese_questions.without_asking(question) if chinese else _ANYTHING.sub(" ", question)
@@ -172,6 +173,11 @@ class QuestionWords:
     def missing(self, question: str, spoken: AbstractSet[str]) -> list[str]:
         """The words that are not among those spoken of, as the question writes them."""
         return words_with(self.weights.keys() - spoken, question, self.language)
+
+    @property
+    def asks_price(self) -> bool:
+        """Whether the question asks for a sum of money."""
+        return self.figure is _MONEY
 
     def lacks_figure(self, text: str) -> bool:
         """Whether the question asks when or how many, and a text has no number, month or day."""
@@ -280,6 +286,21 @@ _NUMBER = re.compile(
     r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:-\w+)?|half|dozens?|hundreds?|thousands?|millions?|none|no"
     r"|einmal|eine?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|\w+(?:zehn|zig)|hundert|tausend"
     r"|kein\w*)\b",
+    re.IGNORECASE,
+)
+_HOW_MUCH_MONEY = re.compile(
+    r"\b(?:how much money|wie ?viel Geld)\b"
+    r"|\bhow much\b.*\b(?:costs?|pay|paid|spen[dt]|earn(?:ed|s)?|charged?|owed?|invest(?:ed)?|donated?)\b"
+    r"|\bwie ?viel\b.*\b(?:kostete?n?|gekostet|bezahlte?n?|zahlte?n?|gezahlt|verdiente?n?)\b"
+    r"|\bwas kostete?n?\b"
+    r"|多少钱|多少錢|(?:花费|花費|耗资|耗資|造价|造價|成本).*多少|多少.*(?:美元|欧元|英镑|元)",
+    re.IGNORECASE,
+)
+# a sum has a currency, or is too large or exact for anything else
+_MONEY = re.compile(
+    r"[$€£¥₹]|\b\d{1,3}(?:[.,]\d{3})+|\b(?:thousand|million|billion|Tausend|Million(?:en)?|Milliarden?)\b|[万亿萬億]"
+    r"|\b(?:dollars?|pounds?|euros?|francs?|crowns?|shillings?|pence|cents?|yen|marks?|Franken|Gulden|guilders?"
+    r"|rou?bles?|rupees?|yuan|USD|EUR|GBP|CHF|RMB|free)\b|[元镑鎊圆圓]|块钱",
     re.IGNORECASE,
 )
 _WRITTEN = (

@@ -16,7 +16,8 @@ _WHO_DID = re.compile(
     rf"^\W*(?:[Ww]ho|[Ww]hich [a-z]+|[Ww]hat [a-z]+) (?P<verb>[a-z]{{3,}}) (?P<whom>{_NAME})\b"
 )
 _HAS = re.compile(
-    rf"^\W*(?:Did|Does|Do) (?P<who>{_NAME}) (?:ever )?have (?!to\b)(?:an? |any )?(?:\w+ ){{0,2}}(?P<what>\w+)\W*$"
+    rf"^\W*(?:Did|Does|Do) (?P<who>{_NAME}) (?:ever )?have (?!to\b)"
+    r"(?:an? |any )?(?:\w+ ){0,2}(?P<what>\w+)\W*$"
 )
 _HAT = re.compile(rf"^\W*Hat(?:te)? (?P<who>{_NAME}) (?:eine? )?(?P<what>[A-ZÄÖÜ]\w+)\W*$")
 _WHO_HAN = re.compile(r"^(?:谁|誰)(?P<what>[\u4e00-\u9fff]{3,20})[？?]?$")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import shutil
 import socket
@@ -151,7 +152,7 @@ class Server:
 @contextmanager
 def _baseline(folder: Path) -> Iterator[Server]:
     program = shutil.which("oxigraph", path=str(Path(sys.executable).parent)) or shutil.which("oxigraph")
-    port = _free_port()
+    port = free_port()
     if program is None:
         bare = "benchmarks.endpoint:bare_app"
         command = [sys.executable, "-m", "uvicorn", bare, "--port", str(port), "--no-access-log"]
@@ -176,7 +177,7 @@ async def bare_app(scope, receive, send) -> None:  # type: ignore[no-untyped-def
 @contextmanager
 def _ours(folder: Path, limit: float) -> Iterator[Server]:
     """Our server; its queries are ended after so many seconds."""
-    port = _free_port()
+    port = free_port()
     command = [sys.executable, "-m", "graphrag_rdf", "--store", str(folder), "serve", "--port", str(port)]
     with _process("graphrag-rdf serve", [*command, "--query-timeout", str(limit)], port, "/sparql") as found:
         yield found
@@ -184,7 +185,16 @@ def _ours(folder: Path, limit: float) -> Iterator[Server]:
 
 @contextmanager
 def _process(name: str, command: list[str], port: int, path: str) -> Iterator[Server]:
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with serving(command, port) as pid:
+        yield Server(name, pid, port, path)
+
+
+@contextmanager
+def serving(command: Sequence[str], port: int, env: Mapping[str, str] | None = None) -> Iterator[int]:
+    """Run a server until the end of a block; its process, once it listens at a port."""
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **(env or {})}
+    )
     try:
         for _ in range(300):
             try:
@@ -194,7 +204,7 @@ def _process(name: str, command: list[str], port: int, path: str) -> Iterator[Se
             else:
                 break
         time.sleep(1)
-        yield Server(name, process.pid, port, path)
+        yield process.pid
     finally:
         process.terminate()
         try:
@@ -204,7 +214,8 @@ def _process(name: str, command: list[str], port: int, path: str) -> Iterator[Se
             process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this computer that nothing listens at."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         return int(listening.getsockname()[1])
 

@@ -33,6 +33,7 @@ BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "communities": (["--edges", "100000", "--passages", "1000"], []),
     "searches": (["--copies", "0"], []),
     "endpoint": (["--facts", "50000", "--seconds", "2"], []),
+    "load": (["--facts", "2000", "--seconds", "3", "--questions", "200"], []),
     "fuzz": (["--seconds", "60"], ["--seconds", "1200"]),
     "validation": (["--facts", "20000"], []),
     "shown": (["--limit", "25", "--only", "hotpot"], []),

@@ -348,28 +348,45 @@ class KindIndex:
         for _, address in view.hits(self._tantivy.Query.all_query(), self.count):
             yield view.searcher.doc(address)["iri"][0]
 
-    def entries_of(self, iris: Iterable[str]) -> Iterator[Entry]:
-        """The documents of these IRIs."""
-        view, unread = self._view, []
-        for iri in iris:
+    def sharing(self, weights: Weights, iris: Iterable[str]) -> Iterator[Entry]:
+        """Those of some documents that have a term of a query.
+
+        The fewer of the holders of its terms and these documents are looked up: reading documents is what it
+        costs.
+        """
+        view, wanted, unread = self._view, set(iris), []
+        if not weights.terms:
+            return
+        with_term = self._any((field, term) for field, term, _ in weights.terms)
+        holders = sum(self.frequency(field, term) for field, term, _ in weights.terms)
+        if holders <= len(wanted):
+            found = (view.entry(address) for _, address in view.hits(with_term, holders))
+            yield from (entry for entry in found if entry.iri in wanted)
+            return
+        for iri in sorted(wanted):
             if (entry := view.known(iri)) is not None:
                 yield entry
             else:
                 unread.append(iri)
-        yield from self._with_any(view, "iri", unread, len(unread))
+        if unread:
+            must = self._tantivy.Occur.Must
+            both = [(must, with_term), (must, self._any(("iri", iri) for iri in unread))]
+            for _, address in view.hits(self._tantivy.Query.boolean_query(both), len(unread)):
+                yield view.entry(address)
 
-    def called(self, keys: Sequence[str]) -> Iterator[Entry]:
-        """The documents with one of these keys."""
-        return self._with_any(self._view, "keys", keys, self.count)
-
-    def _with_any(self, view: View, field: str, values: Sequence[str], limit: int) -> Iterator[Entry]:
-        """Documents with one of the values in a keyword field.
+    def _any(self, terms: Iterable[tuple[str, str]]) -> tantivy.Query:
+        """A query for any of some terms in fields.
 
         A term_set_query would walk through the dictionary of each segment, which takes twice as long.
         """
-        if values and self.count:
-            parts = [(self._tantivy.Occur.Should, self._term(field, value)) for value in values]
-            for _, address in view.hits(self._tantivy.Query.boolean_query(parts), limit):
+        should = self._tantivy.Occur.Should
+        return self._tantivy.Query.boolean_query([(should, self._term(*term)) for term in terms])
+
+    def called(self, keys: Sequence[str]) -> Iterator[Entry]:
+        """The documents with one of these keys."""
+        view = self._view
+        if keys and self.count:
+            for _, address in view.hits(self._any(("keys", key) for key in keys), self.count):
                 yield view.entry(address)
 
     def holding(self, terms: Sequence[str], language: str) -> Iterator[str]:

@@ -330,11 +330,13 @@ class TextIndex:
         bm25: Bm25 = DEFAULT_BM25,
         also: Sequence[str] = (),
     ) -> dict[str, dict[str, float]]:
-        """What `search` would score for these IRIs, term by term; absent if unknown, empty without one."""
+        """What `search` would score for these IRIs, term by term; only those with one of the terms."""
         kind_index = self._kinds[kind]
         with self._guard():
-            split = self._weights(kind_index, query, kind, language, also).splitter(bm25)
-            return {entry.iri: split(entry) for entry in kind_index.entries_of(iris)}
+            weights = self._weights(kind_index, query, kind, language, also)
+            split = weights.splitter(bm25)
+            found = ((entry.iri, split(entry)) for entry in kind_index.sharing(weights, iris))
+            return {iri: own for iri, own in found if own}
 
     def holders(self, word: str, *, kind: Kind, language: str | None = None) -> int:
         """Number of records of a kind with a word, in any of its forms; 0 for stop words."""

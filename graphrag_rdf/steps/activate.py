@@ -29,6 +29,7 @@ names nothing is ranked by words (and meaning) alone.
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
@@ -244,11 +245,11 @@ class Activation:
         rows = self.search.rows("retrieval/sentences-beyond", **self.hits.given)
         beyond = {row["sentence"].value for row in rows}.difference(bridges)
         parts = self.search.word_parts(sorted({*beyond, *bridges, *self._sentences.result()}), _BM25)
-        said = {term for iri in bridges for term in parts[iri]}
+        said = {term for iri in bridges for term in parts.get(iri, ())}
         left = {iri: sum(v for t, v in own.items() if t not in said) for iri, own in parts.items()}
         most = max(left.values(), default=0.0)
-        best = sorted(beyond, key=lambda iri: (-left[iri], iri))[:_SENTENCES]
-        self.hits.write((NamedNode(iri), RAG.bm25Left, left[iri] / most) for iri in best if most)
+        best = heapq.nsmallest(_SENTENCES, beyond, key=lambda iri: (-left.get(iri, 0.0), iri))
+        self.hits.write((NamedNode(iri), RAG.bm25Left, left.get(iri, 0.0) / most) for iri in best if most)
         return most > 0 and bool(best)
 
     def _reach(self, number: int) -> dict[str, None]:

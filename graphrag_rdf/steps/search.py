@@ -374,15 +374,15 @@ class QuestionSearch:
         """Those of some sentences that share words with the question: BM25, as a share of the best of all."""
         index = self.context.text_index
         parts = self.word_parts(sentences)
-        if index is None or not any(parts.values()):
+        if index is None or not parts:
             return {}
         hits = index.search(self.state.question, kind="sentence", k=1, language=self.state.language)
-        return {iri: sum(own.values()) / hits[0].score for iri, own in parts.items() if own}
+        return {iri: sum(own.values()) / hits[0].score for iri, own in parts.items()}
 
     def word_parts(
         self, texts: Sequence[str], bm25: Bm25 = DEFAULT_BM25, *, kind: Kind = "sentence"
     ) -> dict[str, dict[str, float]]:
-        """Sentence or chunk → the question's terms that it has → what each adds to its BM25; of a chunk also
+        """Sentence or chunk with terms of the question → these → what each adds to its BM25; of a chunk also
         terms of what else was asked for.
         """
         index = self.context.text_index

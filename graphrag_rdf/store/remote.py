@@ -83,7 +83,8 @@ class RemoteStore(TemplateStore):
         self._keeping = LiteralSupport(
             lambda literals: self.select("remote/literals", literals=literals), endpoint.addresses.query
         )
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # for writes
+        self._showing = threading.RLock()  # while reads wait until they show the last write
         self._numbers: dict[NamedNode, set[int]] = {}
         self._unseen: int | None = None  # the last own commit, until reads are known to show it
         self.refresh()
@@ -211,7 +212,8 @@ class RemoteStore(TemplateStore):
         if not changes:
             return self.commit_number()
         with self._lock:
-            self._look_out(content=changes.content)
+            if not changes.trace:  # nobody else writes to our traces
+                self._look_out(content=changes.content)
             number = self.commit_number() + 1
             requests = list(self._requests(changes, number))
             for request in requests:
@@ -326,7 +328,7 @@ class RemoteStore(TemplateStore):
         Raises:
             EndpointError: when they do not within the setting `remote.lag`.
         """
-        with self._lock:
+        with self._showing:
             number, self._unseen = self._unseen, None
             if number is None:
                 return
@@ -412,7 +414,8 @@ class RemoteStore(TemplateStore):
             self._numbers[RAG.commit] = {number}
             if content:
                 self._numbers[RAG.contentCommit] = {number}
-            self._unseen = number
+            with self._showing:
+                self._unseen = number
         return self.commit_number()
 
     # --- requests ----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import copy
 import json
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -65,8 +65,10 @@ class Step:
         kind: what it declares.
         iri: its node.
         derived_from: the steps that it derives from.
-        quads: what is said of it so far.
+        quads: what is said of it so far, without its hits.
+        head: so many of them say what it is, and name no texts.
         written: so many of them are stored, or being stored.
+        hits: what `write_now` stored.
         queries: that it ran.
     """
 
@@ -76,7 +78,9 @@ class Step:
     started: datetime
     clock: float
     quads: list[Quad] = field(default_factory=list)
+    head: int = 0
     written: int = 0
+    hits: list[Quad] = field(default_factory=list)
     queries: list[RecordedQuery] = field(default_factory=list)
     in_tokens: int | None = None
     out_tokens: int | None = None
@@ -354,6 +358,7 @@ class TraceRecorder:
             self.say(step, PROV.wasDerivedFrom, before)
         self.say(step, PROV.wasGeneratedBy, self.session)
         self.say(step, RAG.startedAt, datetime_(step.started))
+        step.head = len(step.quads)
         return step
 
     def say(self, step: Step, predicate: NamedNode, value: Term) -> None:
@@ -366,16 +371,20 @@ class TraceRecorder:
         return self._shared.writer is not None and self._detail != "steps" and not self.barred
 
     def write_now(self, step: Step, quads: Sequence[Quad]) -> None:
-        """Have quads of a step in the store before its queries read them, and what the step said before.
+        """Have quads of a step in the store before its queries read them, and what the step is.
+
+        Its calls and their texts are written with its end, so that nothing waits for files.
+
+        Args:
+            quads: that name no texts.
 
         Raises:
             StoreError: when the store refuses.
         """
-        step.quads += quads
-        fresh, step.written = step.quads[step.written :], len(step.quads)
-        writing = self._write(fresh)
-        if writing is not None:
-            writing.result()
+        fresh, step.written = [*step.quads[step.written : step.head], *quads], step.head
+        step.hits += quads
+        if self._shared.writer is not None:
+            self._shared.writer.write(fresh, ()).result()
 
     def text(self, step: Step, text: str) -> None:
         """The text of a step: in the blob store, and in the graph if it is short enough."""
@@ -507,7 +516,7 @@ class TraceRecorder:
         return self._message(
             step.kind.name,
             step.iri,
-            step.quads,
+            [*step.quads, *step.hits],
             self._write(step.quads[step.written :]),
             in_token=step.in_tokens,
             out_token=step.out_tokens,
@@ -629,20 +638,14 @@ def _plus(total: int | None, count: int | None) -> int | None:
     return total if count is None else (total or 0) + count
 
 
-_threads: WeakKeyDictionary[Store, ThreadPoolExecutor] = WeakKeyDictionary()
+_threads: WeakKeyDictionary[Store, _WritingThread] = WeakKeyDictionary()
 _running: WeakKeyDictionary[Store, WeakSet[TraceWriter]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def _thread_of(store: Store) -> ThreadPoolExecutor:
-    """The one thread for all runs over a store, until `end_thread`.
-
-    Not one for each run: RocksDB draws the heights of what it puts into a skip list from a generator of each
-    thread, whose seed is the thread's place in memory. Threads that follow one another have the same place,
-    so the same heights come again with every run, and lists become chains that are walked link by link.
-    """
+def _thread_of(store: Store) -> _WritingThread:
     with _lock:
-        return _threads.setdefault(store, ThreadPoolExecutor(1, "trace"))
+        return _threads.setdefault(store, _WritingThread())
 
 
 def end_thread(store: Store) -> None:
@@ -650,7 +653,7 @@ def end_thread(store: Store) -> None:
     with _lock:
         thread = _threads.pop(store, None)
     if thread is not None:
-        thread.shutdown()
+        thread.end()
 
 
 def bar_runs(store: Store) -> list[NamedNode]:
@@ -666,12 +669,100 @@ def bar_runs(store: Store) -> list[NamedNode]:
     for writer in writers:
         writer.barred = True
     if writers:
-        _thread_of(store).submit(lambda: None).result()  # what is being written now is stored then
+        _thread_of(store).wait()  # what is being written now is stored then
     return [writer.session for writer in writers if writer.begun]
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a run has written at once.
+
+    Attributes:
+        quads: not changed any more.
+        texts: those that the quads name.
+        last: also written when the run is barred.
+        done: when all is stored, or with the error.
+    """
+
+    writer: TraceWriter
+    quads: Sequence[Quad]
+    texts: Sequence[str]
+    last: bool
+    done: Future[None] = field(default_factory=Future)
+
+
+class _WritingThread:
+    """The one thread for all runs over a store. Whatever waits is one transaction, so a run waits for two at
+    most, however many others there are.
+
+    Not a thread for each run: RocksDB draws the heights of what it puts into a skip list from a generator of
+    each thread, whose seed is the thread's place in memory. Threads that follow one another have the same
+    place, so the same heights come again with every run, and lists become chains that are walked link by
+    link.
+    """
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, "trace")
+        self._waiting: deque[_Part] = deque()
+
+    def put(self, part: _Part) -> None:
+        """Begin to write."""
+        self._waiting.append(part)
+        try:
+            self._thread.submit(self._write)
+        except RuntimeError:  # the interpreter is ending, and starts no threads any more
+            self._write()
+
+    def wait(self) -> None:
+        """Wait for what was begun before."""
+        self._thread.submit(lambda: None).result()
+
+    def end(self) -> None:
+        """Wait for all that was begun, and end."""
+        self._thread.shutdown()
+
+    def _write(self) -> None:
+        """Write all that waits: nothing if an earlier call did."""
+        if parts := [self._waiting.popleft() for _ in range(len(self._waiting))]:
+            _store_parts(parts)
+
+
+def _store_parts(parts: Sequence[_Part]) -> None:
+    """Store parts of runs over one store in a transaction; each in its own if that fails."""
+    ready = []
+    for part in parts:
+        if part.writer.failure is not None:
+            part.done.set_exception(part.writer.failure)
+        elif part.writer.barred and not part.last:
+            part.done.set_result(None)
+        else:
+            ready.append(part)
+    if not ready:
+        return
+    held: list[tuple[BlobStore, NamedNode]] = []
+    try:
+        for part in ready:
+            held += [(part.writer.blobs, part.writer.blobs.put(text, hold=True)) for text in part.texts]
+        quads = [quad for part in ready for quad in part.quads]
+        ready[0].writer.store.commit(Changes(add=quads, content=False, trace=True))
+    except Exception as error:  # noqa: BLE001 - raised again where it is waited for
+        if len(ready) > 1:
+            for part in ready:
+                _store_parts([part])
+            return
+        ready[0].writer.failure = error
+        ready[0].done.set_exception(error)
+    else:
+        for part in ready:
+            part.writer.begun = True
+            part.done.set_result(None)
+    finally:
+        for blobs, iri in held:
+            blobs.release([iri])
+
+
 class TraceWriter:
-    """The writes of one run, each one transaction. After one that failed none is made, until `recover`.
+    """The writes of one run. After one that failed none is made, until `recover`.
 
     Args:
         store: where triples go.
@@ -681,18 +772,19 @@ class TraceWriter:
     Attributes:
         begun: something is stored.
         barred: nothing more is stored but the end, see `bar_runs`.
+        failure: of a write.
     """
 
     def __init__(self, store: Store, blobs: BlobStore, session: NamedNode) -> None:
-        self._store = store
-        self._blobs = blobs
+        self.store = store
+        self.blobs = blobs
         self.session = session
         self.begun = self.barred = False
+        self.failure: Exception | None = None
         with _lock:
             _running.setdefault(store, WeakSet()).add(self)
         self._thread = _thread_of(store)
         self._last: Future[None] | None = None
-        self._failure: Exception | None = None
 
     def write(self, quads: Sequence[Quad], texts: Sequence[str], *, last: bool = False) -> Future[None]:
         """Begin to write.
@@ -705,13 +797,10 @@ class TraceWriter:
         Returns:
             what is done once all is written, or raises the `StoreError`.
         """
-        try:
-            self._last = self._thread.submit(self._work, quads, texts, last)
-        except RuntimeError:  # the interpreter is ending, and starts no threads any more
-            self._last = Future()
-            self._work(quads, texts, last)
-            self._last.set_result(None)
-        return self._last
+        part = _Part(self, quads, texts, last)
+        self._last = part.done
+        self._thread.put(part)
+        return part.done
 
     def end(self, quads: Sequence[Quad]) -> None:
         """Write the end of the run, which no text of documents is in, and wait until it is stored.
@@ -723,26 +812,10 @@ class TraceWriter:
             return
         self.write(quads, (), last=True).result()
         with _lock:
-            _running[self._store].discard(self)
+            _running[self.store].discard(self)
 
     def recover(self) -> None:
         """Wait for what was begun, and go on although it failed; raises nothing."""
         if self._last is not None:
             self._last.exception()
-        self._failure = None
-
-    def _work(self, quads: Sequence[Quad], texts: Sequence[str], last: bool) -> None:
-        if self._failure is not None:
-            raise self._failure
-        if self.barred and not last:
-            return
-        held: list[NamedNode] = []
-        try:
-            held += [self._blobs.put(text, hold=True) for text in texts]
-            self._store.commit(Changes(add=list(quads), content=False, trace=True))
-            self.begun = True
-        except Exception as error:
-            self._failure = error
-            raise
-        finally:
-            self._blobs.release(held)
+        self.failure = None

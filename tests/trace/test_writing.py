@@ -1,8 +1,10 @@
-"""Traces are written beside the run: in order, told once they are stored, nothing after a failure."""
+"""Traces are written beside the run: in order, told once they are stored, nothing after a failure; what
+several runs have to write is one transaction."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -44,9 +46,12 @@ class Gate:
         self.commit = commit
         self.open = threading.Semaphore(0)
         self.full = False
+        self.waiting = 0
 
     def __call__(self, changes: Changes) -> int:
+        self.waiting += 1
         assert self.open.acquire(timeout=WAIT)
+        self.waiting -= 1
         if self.full:
             raise StoreError("the disk is full")
         return self.commit(changes)
@@ -65,20 +70,60 @@ def test_a_run_goes_on_while_a_step_is_written(sample: Sample, gate: Gate) -> No
     first, second = step(recorder, "grounding"), step(recorder, "exploration")
     assert not recorder.is_written(first)
     assert not stored(sample, first)
-    gate.open.release()
+    gate.open.release(2)
     assert stored(sample, recorder.written(first))
-    assert not recorder.is_written(second)
-    gate.open.release()
     assert stored(sample, recorder.written(second))
     gate.open.release()
     recorder.end()
 
 
+def test_what_waits_is_one_transaction(sample: Sample, gate: Gate) -> None:
+    recorder, others = begun(sample), [TraceRecorder(sample.store, sample.blobs) for _ in range(5)]
+    first = step(recorder, "grounding")
+    while gate.waiting == 0:
+        time.sleep(0.001)
+    messages = [step(each, "grounding") for each in (recorder, *others, recorder)]
+    gate.open.release(2)  # the first, and all that came meanwhile
+    assert all(
+        stored(sample, each.written(m))
+        for each, m in zip((recorder, *others, recorder), messages, strict=True)
+    )
+    assert stored(sample, recorder.written(first))
+
+
+def test_a_run_that_is_refused_fails_alone(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    commit, begin = sample.store.commit, threading.Event()
+
+    def refusing(changes: Changes) -> int:
+        assert begin.wait(WAIT)
+        if any(quad.object == Literal("odd") for quad in changes.add):
+            raise StoreError("no such literal")
+        return commit(changes)
+
+    monkeypatch.setattr(sample.store, "commit", refusing)
+    good, bad = (TraceRecorder(sample.store, sample.blobs) for _ in range(2))
+    odd = bad.step(GROUNDING)
+    bad.say(odd, RDFS.comment, Literal("odd"))
+    first, refused, second, later = (
+        step(good, "grounding"),
+        bad.finish(odd),
+        step(good, "exploration"),
+        step(bad, "exploration"),
+    )
+    begin.set()
+    assert stored(sample, good.written(first))
+    assert stored(sample, good.written(second))
+    for message in (refused, later):
+        with pytest.raises(StoreError, match="no such literal"):
+            bad.written(message)
+    assert not stored(sample, later)
+
+
 def test_after_a_failure_nothing_is_written_but_the_error(sample: Sample, gate: Gate) -> None:
     recorder = begun(sample)
     gate.full = True
+    gate.open.release(3)
     first, second = step(recorder, "grounding"), step(recorder, "exploration")
-    gate.open.release()
     with pytest.raises(StoreError, match="full"):
         recorder.written(first)
     with pytest.raises(StoreError, match="full"):

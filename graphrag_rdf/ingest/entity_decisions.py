@@ -246,25 +246,29 @@ merge, split = partial(resolutions.merge, kinds=ENTITIES), partial(resolutions.s
 def settle(store: Store) -> list[NamedNode]:
     """Settle the marked things: remove names that no subgraph contains, elect labels, update canonical links.
 
-    Nameless entities lose their derived triples. Facts that a decision retracts are removed. The settled
-    things are marked to be linked (`links`). Each step can be repeated, so a killed process leaves no damage.
+    Nameless entities lose their derived triples. Facts that a decision retracts are removed. Things whose
+    names have changed are marked to be linked (`links`); those that only lost a mention are to be counted.
+    Each step can be repeated, so a killed process leaves no damage.
 
     Returns:
         the settled things. Their records in the indexes may have changed.
     """
-    things = [row["thing"] for row in store.select("labels/unsettled")]
+    rows = store.select("labels/unsettled")
+    things, renamed = [row["thing"] for row in rows], {row["thing"] for row in rows if row["renamed"]}
     groups = read_groups(store)
     for batch in in_batches(things):
-        store.commit(_drop_unsupported(store, batch))
+        dropped = _drop_unsupported(store, batch)
+        store.commit(dropped)
         store.commit(_elect(store, batch))
         changes = relink(store, groups, batch)
+        changed = {quad.subject for quad in (*dropped.remove, *changes.remove, *changes.add)} | renamed
         unnamed = {node_of(q.subject) for q in changes.remove if q.predicate == RAG.mergedName}
         if unnamed:
             changes.add += unsettled(sorted(unnamed, key=str))  # whose names the next step removes
             store.commit(changes)
             changes = _drop_unsupported(store, sorted(unnamed, key=str))
         changes.remove += unsettled(sorted({*batch, *unnamed}, key=str))
-        changes.add += unlinked(batch)
+        changes.add += unlinked(thing for thing in batch if thing in changed)
         store.commit(changes)
     _withhold(store)
     return things

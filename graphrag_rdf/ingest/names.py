@@ -153,6 +153,12 @@ def unsettled(things: Iterable[NamedNode]) -> Iterator[Quad]:
         yield Quad(STORE_NODE, RAG.unsettled, thing, Graphs.SYSTEM)
 
 
+def uncounted(things: Iterable[NamedNode]) -> Iterator[Quad]:
+    """The marks of things that lost a mention, or a source of a name."""
+    for thing in things:
+        yield Quad(STORE_NODE, RAG.uncounted, thing, Graphs.SYSTEM)
+
+
 def as_literal(term: Term) -> Literal:
     """A term that is a literal by the data model."""
     assert isinstance(term, Literal)  # noqa: S101
@@ -194,7 +200,7 @@ def unlinked(things: Iterable[NamedNode]) -> Iterator[Quad]:
 
 def link_names(store: Store, index: TextIndex) -> int:
     """Update the links of marked chunks and of chunks with marked names, and the numbers of chunks of what
-    these mention and of marked entities.
+    these mention, of marked entities, and of those that lost a mention.
 
     Each step can be repeated, so a killed process leaves no damage.
 
@@ -213,7 +219,8 @@ def link_names(store: Store, index: TextIndex) -> int:
         for names in _topics(store, batch).values():
             found = (iri for name in names for iri in index.holding(name, kind="chunk"))
             chunks.update((iri, NamedNode(iri)) for iri in found)
-    mentioned = set(marked)
+    fewer = [row["thing"] for row in store.select("links/uncounted")]
+    mentioned = {*marked, *fewer}
     for some in in_batches([chunks[iri] for iri in sorted(chunks)], _BATCH):
         changes, entities = _relinked(store, index, some)
         store.commit(changes)
@@ -225,6 +232,8 @@ def link_names(store: Store, index: TextIndex) -> int:
         more += len(changes.add) - len(changes.remove)
     for batch in in_batches(marked, _BATCH):
         store.commit(Changes(remove=[*unlinked(batch)], content=False))
+    for batch in in_batches(fewer, _BATCH):
+        store.commit(Changes(remove=[*uncounted(batch)], content=False))
     return more
 
 

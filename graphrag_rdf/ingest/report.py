@@ -233,7 +233,7 @@ def _clear(things: list[NamedNode]) -> Updates:
     return [("ingest/clear-failures", {"things": things})] if things else []
 
 
-_MARKS = frozenset((RAG.undrawn, RAG.undrawnWith, RAG.unlinked, RAG.unvalidated))
+_MARKS = frozenset((RAG.uncounted, RAG.undrawn, RAG.undrawnWith, RAG.unlinked, RAG.unvalidated))
 """Marks of what is still to do, which go by the end of the run."""
 
 

@@ -14,7 +14,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.ingest.drop_made import drop_made
 from graphrag_rdf.ingest.entity_decisions import settle
-from graphrag_rdf.ingest.names import undrawn, undrawn_pairs, unsettled
+from graphrag_rdf.ingest.names import uncounted, undrawn, undrawn_pairs, unsettled
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import METADATA_KEY, RDFS, SKOS
 from graphrag_rdf.rdf.terms import now
@@ -45,7 +45,9 @@ def retract_chunks(
     cited = set() if erase else {row["chunk"] for row in store.select("ingest/cited-chunks", chunks=chunks)}
     gone = [chunk for chunk in chunks if chunk not in cited]
     mentioned = [row["linked"] or row["entity"] for row in store.select("links/mentioned", chunks=chunks)]
-    changes.add += unsettled(sorted(set(mentioned), key=str))  # to be counted
+    changes.add += uncounted(sorted(set(mentioned), key=str))
+    lost = store.select("links/topics-lost", chunks=chunks)  # no name of theirs is linked any more
+    changes.add += unsettled(row["entity"] for row in lost)
     changes.add += undrawn_pairs(store, chunks)
     changes.updates.append(("links/drop", {"chunks": chunks}))
     if gone:
@@ -120,6 +122,6 @@ def _retract_facts(candidates: list[Row], changes: Changes) -> None:
     if facts:
         changes.updates.append(("ingest/retract-facts", {"candidates": facts}))
     named = {row["s"] for row in candidates if row["p"] in _NAMES}
-    changes.add += unsettled(sorted((node for node in named if isinstance(node, NamedNode)), key=str))
+    changes.add += uncounted(sorted((node for node in named if isinstance(node, NamedNode)), key=str))
     ends = {row[part] for row in candidates for part in ("s", "o")}
     changes.add += undrawn(sorted((node for node in ends if isinstance(node, NamedNode)), key=str))

@@ -6,10 +6,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.ingest import names
 from graphrag_rdf.rdf.namespaces import RAG, Graphs
 from graphrag_rdf.store.base import plain_quads
 from tests.ingest.conftest import MakeEngine
@@ -17,7 +19,11 @@ from tests.ingest.conftest import settings as small
 from tests.support.stores import open_engine
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from graphrag_rdf.engine import Engine
+    from graphrag_rdf.index.text import TextIndex
+    from graphrag_rdf.store.base import Store
 
 SONG = "# Every Lamp in Norland Bay\n\nThe song was written by Rhoda Tennant in a winter of storms.\n"
 # without the title, rules read "Every Lamp" and "Norland Bay", or nothing where the words begin a sentence
@@ -61,6 +67,30 @@ def test_a_title_is_linked_in_an_older_chunk_and_found(engine_of: MakeEngine, do
     engine.ingest([docs], sync=True)
     assert links(engine) == set()
     assert sentence.endswith("#s1")
+
+
+def test_removing_a_chunk_relinks_only_others_with_a_name_that_changed(
+    engine_of: MakeEngine, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("choir.md", "song.md", "list.md"):
+        (docs / name).write_text(TEXTS[name])
+    engine, linked = engine_of(), []
+
+    def noting(store: Store, index: TextIndex, chunks: Sequence[NamedNode]) -> object:
+        linked.extend(chunks)
+        return relinked(store, index, chunks)
+
+    engine.ingest([docs])
+    relinked = names._relinked
+    monkeypatch.setattr(names, "_relinked", noting)
+    (docs / "list.md").unlink()  # mentions the song, as the choir does
+    engine.ingest([docs], sync=True)
+    assert linked == []
+    assert len(links(engine)) == 1
+    (docs / "song.md").unlink()
+    engine.ingest([docs], sync=True)
+    assert linked
+    assert links(engine) == set()
 
 
 def test_retrieval_follows_links(engine_of: MakeEngine, docs: Path) -> None:

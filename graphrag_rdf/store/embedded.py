@@ -11,7 +11,7 @@ import os
 import re
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -108,7 +108,9 @@ class EmbeddedStore(TemplateStore):
         self.generation = 0
         self._lock = None if path is None or read_only else _lock(path)
         self._news = threading.Condition()  # notified when readers leave
+        self._rewriting = threading.RLock()  # before the next; traces are written without it
         self._write_lock = threading.RLock()
+        self._meanwhile: list[Quad] | None = None  # traces written while the database is rewritten
         self._database: Generation | None = None
         try:
             self._database = _open(path, read_only=read_only)
@@ -225,7 +227,8 @@ class EmbeddedStore(TemplateStore):
         if not changes:
             return self._commit
         self._require_writable()
-        with self._write_lock, _write_errors(self.path):
+        adds_trace = changes.trace and not (changes.updates or changes.remove)
+        with nullcontext() if adds_trace else self._rewriting, self._write_lock, _write_errors(self.path):
             number = self._commit + 1
             added = [*changes.add, *self._notes(changes)]
             add = self._placed(encode(added, self.renderer.dialect))
@@ -237,6 +240,8 @@ class EmbeddedStore(TemplateStore):
                 self._engine.update(sequence(parts))
             else:
                 self._engine.extend([*add, *marks])
+                if self._meanwhile is not None:
+                    self._meanwhile += add
             return self._advance(number, content=changes.content, trace=changes.trace)
 
     def update(self, sparql: str, base: str | None = None, *, content: bool = True) -> int:
@@ -289,23 +294,36 @@ class EmbeddedStore(TemplateStore):
 
     def optimize(self) -> None:
         """See `Store.optimize`."""
-        with self._write_lock:
+        with self._rewriting, self._write_lock:
             self._engine.optimize()
 
     def purge(self) -> str | None:
         """Rewrite the database, so that its files hold no removed data.
 
         The engine keeps the text of every literal that was ever stored, even after `optimize`. Rewriting
-        takes about as long as loading the store, and as much disk space again. Readers continue, writers
-        wait. After a kill, either the old database or the new one is used (see `generations`).
+        takes about as long as loading the store, and as much disk space again. Readers continue, and so do
+        questions, whose traces are put into both; other writers wait. After a kill, either the old database
+        or the new one is used (see `generations`).
 
         Raises:
             StoreError: when the disk fails, or the new database differs from the old one, which then stays in
                 use.
         """
-        with self._write_lock, _write_errors(self.path):
-            former = self._opened()[0]
-            fresh = generations.write_anew(former, self.path)
+        with self._rewriting, ExitStack() as until_switched, _write_errors(self.path):
+            with self._write_lock:
+                former, copied = self._opened()[0], self._commit
+                content = generations.content_of(former)
+                self._meanwhile = []
+            until_switched.callback(setattr, self, "_meanwhile", None)
+
+            def catch_up(copy: ox.Store) -> None:
+                until_switched.enter_context(self._write_lock)
+                copy.extend([*(self._meanwhile or ()), commit_mark(RAG.commit, self._commit)])
+                if copied != self._commit:
+                    copy.remove(commit_mark(RAG.commit, copied))
+
+            fresh = generations.write_anew(former, content, self.path, catch_up)
+            del content  # which reads the old database
             with self._news:
                 self._database = fresh
                 self.generation += 1
@@ -406,7 +424,7 @@ class EmbeddedStore(TemplateStore):
         changes in vain; the other order could make them miss some.
         """
         self._require_writable()
-        with self._write_lock, _write_errors(self.path):
+        with self._rewriting, self._write_lock, _write_errors(self.path):
             marks = commit_marks(self._commit + 1, content=content)
             self._engine.extend(marks)
             if content:  # nobody knows what it changes, so the next inferences are made from scratch

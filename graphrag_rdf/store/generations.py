@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,11 +95,29 @@ def _settle_older(path: Path) -> None:
         layout.remove(leftover, layout.DATABASE)
 
 
-def write_anew(former: Generation, path: Path | None) -> Generation:
-    """Make a verified copy of a database the current one; no writes may happen meanwhile.
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The content of a database at a moment, to be read once, in the thread that began."""
+
+    quads: Iterator[Quad]
+    graphs: tuple[NamedNode | BlankNode, ...]
+
+
+def content_of(database: Generation) -> Content:
+    """The content of an open database as it is now, whatever is written later."""
+    assert database.engine is not None  # noqa: S101 - it is open
+    return Content(iter(database.engine), tuple(database.engine.named_graphs()))
+
+
+def write_anew(
+    former: Generation, content: Content, path: Path | None, catch_up: Callable[[ox.Store], None]
+) -> Generation:
+    """Make a verified copy of a database the current one.
 
     Args:
+        content: of the former one.
         path: None for a database in memory.
+        catch_up: puts into the copy what was written meanwhile, and lets nothing be written from then on.
 
     Raises:
         OSError, StoreError, RuntimeError, ValueError: when the copy fails, or differs; then it is deleted,
@@ -107,34 +125,41 @@ def write_anew(former: Generation, path: Path | None) -> Generation:
             the old database stays the current one.
     """
     if path is None:
-        assert former.engine is not None  # noqa: S101 - it is open
-        return Generation(_fill(ox.Store(), former.engine)[0], None)
+        engine, _ = _fill(ox.Store(), content)
+        catch_up(engine)
+        return Generation(engine, None)
     folder = path.with_name(f"{path.name}.{max(map(_number, _copies(path)), default=0) + 1}")
-    engine: ox.Store | None = None
+    copy: ox.Store | None = None
     try:
-        engine = _copied(former, folder)
+        copy = _copied(content, folder)
+        catch_up(copy)
+        copy.flush()
+        _require_same(former.engine is not None and len(copy) == len(former.engine))
         _name(path, folder, former.folder)
     except BaseException as error:
-        engine = None
+        copy = None
         traceback.clear_frames(error.__traceback__)  # their variables keep the copy open
         layout.remove(folder, layout.DATABASE)
         raise
-    return Generation(engine, folder)
+    return Generation(copy, folder)
 
 
-def _copied(former: Generation, folder: Path) -> ox.Store:
-    assert former.engine is not None  # noqa: S101 - it is open
-    engine, written = _fill(ox.Store(str(folder)), former.engine)
+def _copied(content: Content, folder: Path) -> ox.Store:
+    engine, written = _fill(ox.Store(str(folder)), content)
     engine.optimize()
     engine.flush()
     del engine
     engine = ox.Store(str(folder))
-    if _tally(engine) != (written, set(former.engine.named_graphs())):
-        raise StoreError(tr("the copy of the database differs from the database"))
+    _require_same(_tally(engine) == (written, set(content.graphs)))
     return engine
 
 
-def _fill(engine: ox.Store, source: ox.Store) -> tuple[ox.Store, _Sum]:
+def _require_same(is_same: bool) -> None:
+    if not is_same:
+        raise StoreError(tr("the copy of the database differs from the database"))
+
+
+def _fill(engine: ox.Store, content: Content) -> tuple[ox.Store, _Sum]:
     seen = _Sum()
 
     def counted(quads: Iterable[Quad]) -> Iterator[Quad]:
@@ -142,8 +167,8 @@ def _fill(engine: ox.Store, source: ox.Store) -> tuple[ox.Store, _Sum]:
             seen.add((quad,))
             yield quad
 
-    engine.bulk_extend(counted(source))
-    for graph in source.named_graphs():  # empty ones too
+    engine.bulk_extend(counted(content.quads))
+    for graph in content.graphs:  # empty ones too
         engine.add_graph(graph)
     return engine, seen
 

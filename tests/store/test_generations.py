@@ -7,14 +7,15 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import StoreError
-from graphrag_rdf.store import embedded
+from graphrag_rdf.store import embedded, generations
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.embedded import EmbeddedStore
 from tests.store.test_embedded import data, python, quad
@@ -230,3 +231,35 @@ def test_nobody_settles_a_store_that_another_process_holds(disk: EmbeddedStore, 
     _, error = process.communicate(timeout=60)
     assert (set(out.split()), error) == ({"locked"}, "")
     assert data(disk) == before
+
+
+def test_traces_are_written_while_the_database_is_rewritten(
+    disk: EmbeddedStore, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, copied = data(disk), threading.Event()
+    going_on, fill_copy = threading.Event(), generations._fill
+
+    def slow(*arguments: Any) -> Any:
+        found = fill_copy(*arguments)
+        copied.set()
+        assert going_on.wait(60)
+        return found
+
+    monkeypatch.setattr(generations, "_fill", slow)
+    with ThreadPoolExecutor(2) as pool:
+        purging = pool.submit(disk.purge)
+        assert copied.wait(60)
+        number = disk.commit_number()
+        for each in range(3):
+            disk.commit(Changes(add=[quad(f"trace {each}")], content=False, trace=True))
+        other = pool.submit(lambda: disk.commit(Changes(add=[quad("waits")])))
+        time.sleep(0.05)
+        assert not other.done()
+        going_on.set()
+        assert purging.result() is None
+        assert other.result() == number + 4
+    assert data(disk) == before | {quad(f"trace {each}") for each in range(3)} | {quad("waits")}
+    disk.close()
+    with closing(EmbeddedStore(templates(), database)) as again:
+        assert again.commit_number() == number + 4
+        assert data(again) == before | {quad(f"trace {each}") for each in range(3)} | {quad("waits")}

@@ -360,8 +360,8 @@ class KindIndex:
         with_term = self._any((field, term) for field, term, _ in weights.terms)
         holders = sum(self.frequency(field, term) for field, term, _ in weights.terms)
         if holders <= len(wanted):
-            found = (view.entry(address) for _, address in view.hits(with_term, holders))
-            yield from (entry for entry in found if entry.iri in wanted)
+            entries = (view.entry(address) for _, address in view.hits(with_term, holders))
+            yield from (entry for entry in entries if entry.iri in wanted)
             return
         for iri in sorted(wanted):
             if (entry := view.known(iri)) is not None:

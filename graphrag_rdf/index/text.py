@@ -335,8 +335,8 @@ class TextIndex:
         with self._guard():
             weights = self._weights(kind_index, query, kind, language, also)
             split = weights.splitter(bm25)
-            found = ((entry.iri, split(entry)) for entry in kind_index.sharing(weights, iris))
-            return {iri: own for iri, own in found if own}
+            addends = ((entry.iri, split(entry)) for entry in kind_index.sharing(weights, iris))
+            return {iri: own for iri, own in addends if own}
 
     def holders(self, word: str, *, kind: Kind, language: str | None = None) -> int:
         """Number of records of a kind with a word, in any of its forms; 0 for stop words."""

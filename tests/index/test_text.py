@@ -375,11 +375,26 @@ def test_the_parts_of_a_score_add_up_to_it() -> None:
     asked = "alpha beta gamma gamma"
     scores = {hit.iri: hit.score for hit in index.search(asked, kind="sentence", k=40, language="en")}
     parts = index.parts(asked, [record.iri for record in records], kind="sentence", language="en")
-    assert set(parts) == {record.iri for record in records}
+    assert set(parts) == set(scores)
     for iri, found in parts.items():
-        assert sum(found.values()) == pytest.approx(scores.get(iri, 0.0))
+        assert sum(found.values()) == pytest.approx(scores[iri])
         assert set(found) <= {"alpha", "beta", "gamma"}
     assert index.parts(asked, ["urn:unknown"], kind="sentence") == {}
+
+
+@pytest.mark.parametrize("asked", ["alpha beta gamma", "w1", "no-such-word", "the"])
+@pytest.mark.parametrize("some", [1, 7, 300])
+def test_parts_of_few_and_of_many_records_are_those_of_a_search(asked: str, some: int) -> None:
+    """Whichever is less is looked up: the records, or those that have a word."""
+    records = corpus(300)
+    index = index_of(records)
+    scores = {hit.iri: hit.score for hit in index.search(asked, kind="sentence", k=300, language="en")}
+    for iris in ([record.iri for record in records[:some]], [record.iri for record in records[-some:]]):
+        for _ in range(2):  # also with what was read before
+            parts = index.parts(asked, iris, kind="sentence", language="en")
+            assert {iri: pytest.approx(sum(own.values())) for iri, own in parts.items()} == {
+                iri: scores[iri] for iri in iris if iri in scores
+            }
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=6), st.lists(st.sampled_from(WORDS), max_size=6))
@@ -393,9 +408,10 @@ def test_words_that_are_also_wanted_add_to_what_the_query_scores(own: list[str],
     more = index.parts(query, iris, kind="sentence", also=[" ".join(also[:2]), *also[2:]])
     as_own = index.parts(" ".join(dict.fromkeys([*own, *also])), iris, kind="sentence")
     for iri in iris:
-        for term, value in more[iri].items():
-            assert plain[iri].get(term) in (value, None)
-            assert term in plain[iri] or value <= as_own[iri][term]
+        for term, value in more.get(iri, {}).items():
+            alone = plain.get(iri, {})
+            assert alone.get(term) in (value, None)
+            assert term in alone or value <= as_own[iri][term]
     found = index.search(query, kind="sentence", k=60, also=also)
     assert [hit.iri for hit in found if hit.score != pytest.approx(sum(more[hit.iri].values()))] == []
     if set(also) <= set(own):
